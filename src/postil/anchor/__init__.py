@@ -1,0 +1,1 @@
+"""Where a piece of code is now: pure functions over two texts. No I/O, knows no part."""

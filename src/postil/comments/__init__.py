@@ -1,0 +1,1 @@
+"""Comments paired with source files, anchored to code."""

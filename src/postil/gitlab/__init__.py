@@ -1,0 +1,1 @@
+"""GitLab: projects, issues, merge requests, pipelines, repository, search, webhooks."""

@@ -1,0 +1,1 @@
+"""Messages a person sends from lazygit."""

@@ -1,0 +1,1 @@
+"""Issues and milestones kept inside git."""

@@ -1,0 +1,1 @@
+"""The protocol revisions: the handshake eras and the stateless era."""
