@@ -1,0 +1,73 @@
+"""The call in progress: who calls, how far it is, whether it was given up, and questions back to the client.
+
+A context variable, silent by default: code that reports progress works the same in a test, the shell and on the wire.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextvars import ContextVar
+from typing import Literal, TypeAlias
+
+from msgspec import Struct
+
+from postil.core.failure import Cancelled, Failure
+
+Level: TypeAlias = Literal["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"]
+LEVELS: tuple[Level, ...] = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
+
+
+class Caller(Struct, frozen=True):
+    """Who calls: `principal` is stable across connections, `client` is one of them."""
+
+    principal: str = "local"
+    client: str = ""
+    surface: Literal["library", "shell", "stdio", "http"] = "library"
+    credential: str = ""
+    """A secret the caller brought for an upstream service; never logged, never stored."""
+
+    def __repr__(self) -> str:
+        return f"Caller(principal={self.principal!r}, client={self.client!r}, surface={self.surface!r})"
+
+
+class Question(Struct, frozen=True):
+    """Something asked of the client in the middle of a call: elicitation, sampling or roots."""
+
+    method: str
+    params: Mapping[str, object] = {}
+
+
+class Call:
+    """One call. The surfaces subclass it; this one listens to nobody."""
+
+    def __init__(self, caller: Caller | None = None) -> None:
+        self.caller = caller or Caller()
+        self.cancelled = False
+
+    def progress(self, done: float, total: float | None = None, message: str = "") -> None:
+        """Say how far the work is; `done` only grows."""
+
+    def log(self, level: Level, data: object, logger: str = "") -> None:
+        """Tell the client something it asked to hear. Never a person's text or a secret."""
+
+    def check(self) -> None:
+        """Stop here if the caller gave up: long loops call this."""
+        if self.cancelled:
+            raise Cancelled("The call was cancelled")
+
+    async def ask(self, questions: Mapping[str, Question]) -> Mapping[str, object]:
+        """Ask the client and wait for its answers, by the same keys."""
+        raise Failure("This client cannot be asked", advice="Give the answer as an argument")
+
+
+_current: ContextVar[Call | None] = ContextVar("postil_call", default=None)
+
+
+def current() -> Call:
+    """The call in progress, or a silent one."""
+    return _current.get() or Call()
+
+
+def enter(call: Call) -> None:
+    """Make this the call in progress, for the rest of the present context."""
+    _current.set(call)

@@ -1,0 +1,123 @@
+"""The catalogue: what there is, without importing the parts that do it.
+
+Generated from the parts' classes (`make docs`), kept true by a test, read at start-up: so listing tools or parsing a
+command line costs nothing of the code behind them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import msgspec
+from msgspec import Raw, Struct
+
+from postil.core.check import CheckMark
+from postil.core.operation import Effect, Mark, description_of, is_async, marks_of, signature_types
+from postil.core.prompt import PromptArgument, PromptMark, listed_arguments
+from postil.core.resource import ResourceMark
+from postil.core.schema import arguments_schema, result_schema
+
+
+class OperationEntry(Struct, frozen=True, omit_defaults=True):
+    """One operation: what a client and the shell need to present it."""
+
+    name: str
+    part: str
+    attribute: str
+    effect: Effect
+    description: str
+    input_schema: Raw
+    output_schema: Raw | None = None
+    title: str = ""
+    shell: str = ""
+    positional: tuple[str, ...] = ()
+    flags: dict[str, str] = {}
+    tool: bool = True
+    open_world: bool = False
+    is_async: bool = False
+    crash_code: int = -32603
+
+
+class ResourceEntry(Struct, frozen=True, omit_defaults=True):
+    """One resource or template."""
+
+    uri: str
+    name: str
+    part: str
+    attribute: str
+    description: str = ""
+    mime_type: str = "text/plain"
+    title: str = ""
+    watch: str = ""
+
+
+class PromptEntry(Struct, frozen=True, omit_defaults=True):
+    """One prompt with its arguments."""
+
+    name: str
+    part: str
+    attribute: str
+    description: str = ""
+    arguments: list[PromptArgument] = []
+    title: str = ""
+
+
+class CheckEntry(Struct, frozen=True):
+    """One check of the doctor."""
+
+    name: str
+    part: str
+    attribute: str
+
+
+class Catalogue(Struct, frozen=True):
+    """Everything offered, in a fixed order."""
+
+    operations: list[OperationEntry] = []
+    resources: list[ResourceEntry] = []
+    prompts: list[PromptEntry] = []
+    checks: list[CheckEntry] = []
+
+
+def describe(parts: Iterable[tuple[str, type]]) -> Catalogue:
+    """The catalogue of these parts, from their classes."""
+    catalogue = Catalogue([], [], [], [])
+    for part, owner in parts:
+        for attribute, mark in marks_of(owner, Mark):
+            catalogue.operations.append(_operation(part, attribute, owner, mark))
+        for attribute, mark in marks_of(owner, ResourceMark):
+            about = description_of(getattr(owner, attribute))
+            catalogue.resources.append(
+                ResourceEntry(mark.uri, mark.name, part, attribute, about, mark.mime_type, mark.title, mark.watch)
+            )
+        for attribute, mark in marks_of(owner, PromptMark):
+            method = getattr(owner, attribute)
+            catalogue.prompts.append(
+                PromptEntry(mark.name, part, attribute, description_of(method), listed_arguments(method), mark.title)
+            )
+        for attribute, mark in marks_of(owner, CheckMark):
+            catalogue.checks.append(CheckEntry(mark.name, part, attribute))
+    return catalogue
+
+
+def _operation(part: str, attribute: str, owner: type, mark: Mark) -> OperationEntry:
+    method = getattr(owner, attribute)
+    arguments, result = signature_types(method)
+    output = result_schema(result, depth=mark.output_depth) if mark.output_depth else None
+    return OperationEntry(
+        name=mark.name,
+        part=part,
+        attribute=attribute,
+        effect=mark.effect,
+        description=description_of(method),
+        input_schema=Raw(msgspec.json.encode(arguments_schema(arguments, closed=mark.closed))),
+        output_schema=Raw(msgspec.json.encode(output)) if output else None,
+        title=mark.title,
+        shell=mark.shell,
+        positional=mark.positional,
+        flags=dict(mark.flags),
+        tool=mark.tool,
+        open_world=mark.open_world,
+        is_async=is_async(method),
+        crash_code=mark.crash_code,
+    )

@@ -1,0 +1,96 @@
+"""What can go wrong on purpose: a failure knows its JSON-RPC code, its exit status and what to do next.
+
+Failure
+├── InvalidArguments   -32602  exit 2   the caller's arguments, with the path of the fault
+├── UnknownOperation   -32601  exit 2   no such operation here
+├── NotAllowed         -32000  exit 3   the caller may not do this
+├── NotFound           -32602  exit 5   the thing named does not exist
+├── Conflict           -32000  exit 6   someone else was first
+├── Unreachable        -32603  exit 4   a host or a program could not be reached
+├── StorageFailed      -32603  exit 7   the disk or the database refused
+└── Cancelled          -32800  exit 130 the caller gave up
+
+A part subclasses one of these for its own codes. Anything else that is raised is a bug, and surfaces treat it as one.
+"""
+
+from __future__ import annotations
+
+
+class Failure(Exception):
+    """An expected failure: a sentence for people, a code for programs, and advice."""
+
+    code: int = -32603
+    exit_status: int = 1
+
+    def __init__(self, message: str, /, *, advice: str = "", **data: object) -> None:
+        super().__init__(message)
+        self.message = message
+        self.advice = advice
+        self.data: dict[str, object] = data
+
+    @property
+    def name(self) -> str:
+        """The failure's kind, in one word that does not change."""
+        return type(self).__name__
+
+    def details(self) -> dict[str, object]:
+        """What goes into the error object's `data`: the facts, then the advice as `suggestion`."""
+        return {**self.data, "suggestion": self.advice} if self.advice else dict(self.data)
+
+    def text(self) -> str:
+        """What a person or a model reads."""
+        return f"{self.message}\n{self.advice}" if self.advice else self.message
+
+
+class InvalidArguments(Failure):
+    """The caller's arguments do not fit; `path` says where."""
+
+    code = -32602
+    exit_status = 2
+
+
+class UnknownOperation(Failure):
+    """No operation of that name is offered here."""
+
+    code = -32601
+    exit_status = 2
+
+
+class NotAllowed(Failure):
+    """The caller may not do this."""
+
+    code = -32000
+    exit_status = 3
+
+
+class NotFound(Failure):
+    """The thing named does not exist."""
+
+    code = -32602
+    exit_status = 5
+
+
+class Conflict(Failure):
+    """Someone else was first, or the same key was used for something else."""
+
+    code = -32000
+    exit_status = 6
+
+
+class Unreachable(Failure):
+    """A host or a program could not be reached."""
+
+    exit_status = 4
+
+
+class StorageFailed(Failure):
+    """The disk or the database refused: full, read-only or damaged."""
+
+    exit_status = 7
+
+
+class Cancelled(Failure):
+    """The caller gave up before the work was done."""
+
+    code = -32800
+    exit_status = 130

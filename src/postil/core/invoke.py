@@ -1,0 +1,57 @@
+"""Running an operation: decode, guard against a second effect, run on the loop or in a thread.
+
+Every surface calls through here, so an operation behaves the same on all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import msgspec
+
+from postil.core import call
+from postil.core.failure import InvalidArguments
+from postil.core.operation import Operation
+from postil.core.ports import Keys
+
+LONGEST_KEY = 256
+
+
+def run_here(operation: Operation, arguments: Mapping[str, Any]) -> object:
+    """Run an operation in this thread, to its end: the shell's way, which needs no event loop for plain ones."""
+    if not operation.is_async:
+        return operation.run(**arguments)
+    import asyncio  # only the operations that wait need it
+
+    return asyncio.run(operation.run(**arguments))
+
+
+def once(operation: Operation, arguments: object, key: str, keys: Keys, run: Callable[[], object]) -> object:
+    """Run a write under an idempotency key: a repeated key answers what the first call answered. Blocks."""
+    scope, fingerprint = claim(operation, arguments, key)
+    stored = keys.begin(scope, key, fingerprint)
+    if stored is not None:
+        return recall(operation, stored)
+    try:
+        result = run()
+    except BaseException:
+        keys.abandon(scope, key)
+        raise
+    keys.finish(scope, key, msgspec.json.encode(result))
+    return result
+
+
+def claim(operation: Operation, arguments: object, key: str) -> tuple[str, str]:
+    """The scope of a key (who and what) and the fingerprint of its arguments."""
+    if not 0 < len(key) <= LONGEST_KEY:
+        raise InvalidArguments(f"An idempotency key has 1 to {LONGEST_KEY} characters", path="idempotency_key")
+    import hashlib  # only calls with a key pay for it
+
+    scope = f"{call.current().caller.principal}\n{operation.mark.name}"
+    return scope, hashlib.sha256(msgspec.json.encode(arguments, order="deterministic")).hexdigest()
+
+
+def recall(operation: Operation, stored: bytes) -> object:
+    """The stored outcome as the operation's own result type."""
+    return msgspec.json.decode(stored, type=operation.result or Any)

@@ -1,0 +1,144 @@
+"""An operation: a typed method of a part, marked with its effect. Everything Postil can do is one.
+
+The mark is data on the function. What it means to a client (a tool, a method, a command) is the surfaces' business.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Literal, TypeAlias, TypeVar, get_type_hints
+
+import msgspec
+from msgspec import Struct
+
+from postil.core.failure import Failure, InvalidArguments
+
+Effect: TypeAlias = Literal["reads", "writes", "destroys"]
+F = TypeVar("F", bound=Callable[..., object])
+
+
+class Mark(Struct, frozen=True):
+    """What is declared on an operation."""
+
+    name: str
+    effect: Effect
+    title: str = ""
+    shell: str = ""
+    """The words of the shell command; empty when people have no use for it there."""
+    positional: tuple[str, ...] = ()
+    """Arguments the shell takes without a flag, in order."""
+    flags: Mapping[str, str] = {}
+    """Short flags of the shell: argument name to letter."""
+    tool: bool = True
+    """Whether assistants see it; a command of the shell alone says False."""
+    closed: bool = False
+    """Whether the published schema says that no other arguments are taken."""
+    fault_code: int = -32602
+    """The code that answers arguments which cannot be decoded."""
+    crash_code: int = -32603
+    """The code that answers a bug in this operation."""
+    open_world: bool = False
+    """Whether it reaches beyond this workspace."""
+    output_depth: int = 1
+    """How many levels of keys the published output schema names; 0 publishes none."""
+
+
+def reads(name: str, **declared: Any) -> Callable[[F], F]:
+    """Mark a method as an operation that changes nothing."""
+    return _marked(Mark(name, "reads", **declared))
+
+
+def writes(name: str, **declared: Any) -> Callable[[F], F]:
+    """Mark a method as an operation that adds or changes, and destroys nothing."""
+    return _marked(Mark(name, "writes", **declared))
+
+
+def destroys(name: str, **declared: Any) -> Callable[[F], F]:
+    """Mark a method as an operation after which something is gone."""
+    return _marked(Mark(name, "destroys", **declared))
+
+
+def _marked(mark: Mark) -> Callable[[F], F]:
+    def apply(function: F) -> F:
+        function.__postil__ = mark  # type: ignore[attr-defined]
+        return function
+
+    return apply
+
+
+def marks_of(part: type, kind: type[M]) -> Iterator[tuple[str, M]]:
+    """The marked methods of a part, in the order they are written."""
+    seen: set[str] = set()
+    for owner in part.__mro__:
+        for attribute, member in vars(owner).items():
+            mark = getattr(member, "__postil__", None)
+            if attribute not in seen and isinstance(mark, kind):
+                seen.add(attribute)
+                yield attribute, mark
+
+
+M = TypeVar("M")
+
+
+class Operation:
+    """A marked method bound to its part, ready to be called with decoded JSON."""
+
+    __slots__ = ("arguments", "is_async", "mark", "result", "run")
+
+    def __init__(self, run: Callable[..., Any]) -> None:
+        self.mark: Mark = run.__postil__  # type: ignore[attr-defined]
+        self.run = run
+        self.is_async = is_async(run)
+        self.arguments, self.result = signature_types(run)
+
+    def decode(self, arguments: object) -> Mapping[str, Any]:
+        """Check arguments against the signature; a fault names its path."""
+        try:
+            decoded = msgspec.convert(arguments, self.arguments)
+        except msgspec.ValidationError as fault:
+            raise self.fault(str(fault)) from None
+        return {field: getattr(decoded, field) for field in decoded.__struct_fields__}
+
+    def fault(self, sentence: str) -> Failure:
+        """The failure for arguments that cannot be decoded, from msgspec's own sentence."""
+        reason, _, where = sentence.partition(" - at `$")
+        path = where.rstrip("`").lstrip(".")
+        quoted = reason.split("`")
+        if not path and "field" in reason and len(quoted) > 1:  # a missing or unknown field is its own path
+            path = quoted[1]
+        failure = InvalidArguments(f"Invalid arguments: {reason}" + (f" at {path}" if where else ""), path=path)
+        failure.code = self.mark.fault_code  # the mark may name its own code
+        return failure
+
+
+def signature_types(function: Callable[..., Any]) -> tuple[type[Struct], object]:
+    """The argument struct and the result type of a method, from its annotations."""
+    hints = get_type_hints(function, include_extras=True)
+    result = hints.pop("return", None)
+    defaults = _defaults(function)
+    fields: list[Any] = [
+        (name, kind, defaults[name]) if name in defaults else (name, kind) for name, kind in hints.items()
+    ]
+    name = f"{getattr(function, '__name__', 'operation')}_arguments"
+    return msgspec.defstruct(name, fields, kw_only=True, frozen=True, forbid_unknown_fields=True), result
+
+
+def is_async(function: Callable[..., Any]) -> bool:
+    """Whether this is an `async def`. By its code's flag: importing `inspect` would cost every start 5 ms."""
+    return bool(function.__code__.co_flags & 0x80)
+
+
+def _defaults(function: Callable[..., Any]) -> dict[str, object]:
+    code = function.__code__
+    positional = code.co_varnames[: code.co_argcount]
+    given: tuple[object, ...] = function.__defaults__ or ()
+    return {
+        **dict(zip(positional[len(positional) - len(given) :], given, strict=True)),
+        **(function.__kwdefaults__ or {}),
+    }
+
+
+def description_of(function: object) -> str:
+    """The first paragraph of the docstring, on one line: what models and `--help` read."""
+    text = function.__doc__ or ""
+    return " ".join(text.split("\n\n", 1)[0].split())

@@ -1,0 +1,90 @@
+"""JSON Schemas of operations, made from their types.
+
+msgspec writes the schema, constraints included; this trims it to what a client needs: no titles, no `$defs`, no `null`
+beside an argument that may simply be left out. Runs when the catalogue is generated, not at start-up.
+"""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import msgspec
+
+Schema = dict[str, Any]
+
+
+def arguments_schema(arguments: type, *, closed: bool = False) -> Schema:
+    """The input schema of an argument struct; `closed` also publishes that no other keys are taken."""
+    schema = _inlined(arguments)
+    if not closed:
+        schema.pop("additionalProperties", None)
+    return schema
+
+
+def result_schema(result: object, *, depth: int = 1) -> Schema | None:
+    """The output schema of a result struct down to `depth` levels of keys, or None when it is not an object."""
+    if not (isinstance(result, type) and issubclass(result, msgspec.Struct)):
+        return None
+    schema = _inlined(result)
+    return _shallow(schema, depth) if schema.get("type") == "object" else None
+
+
+def _inlined(kind: type) -> Schema:
+    (root,), definitions = msgspec.json.schema_components([kind], ref_template="#/$defs/{name}")
+    inlined = _trim(root, definitions, ())
+    return cast(Schema, inlined)
+
+
+def _trim(node: object, definitions: dict[str, Schema], inside: tuple[str, ...]) -> object:
+    if isinstance(node, list):
+        return [_trim(item, definitions, inside) for item in cast(list[object], node)]
+    if not isinstance(node, dict):
+        return node
+    node = cast(Schema, node)
+    if "$ref" in node:
+        name = str(node["$ref"]).rsplit("/", 1)[-1]
+        if name in inside:  # a recursive type: the outer level already says what it is
+            return {"type": "object"}
+        rest = {key: value for key, value in node.items() if key != "$ref"}
+        return _trim({**definitions[name], **rest}, definitions, (*inside, name))
+    trimmed: Schema = {}
+    for key, value in node.items():
+        if key == "title" and isinstance(value, str) and node.get("type") == "object":
+            continue
+        if key == "properties":
+            fields = cast(Schema, value)
+            trimmed[key] = {name: _trim(item, definitions, inside) for name, item in fields.items()}
+        else:
+            trimmed[key] = _trim(value, definitions, inside)
+    return _plain(trimmed)
+
+
+def _plain(node: Schema) -> Schema:
+    if node.get("required") == []:
+        del node["required"]
+    values = node.get("enum")
+    if isinstance(values, list) and "type" not in node and all(isinstance(v, str) for v in cast(list[object], values)):
+        node["type"] = "string"
+    options = cast("list[Schema] | None", node.get("anyOf"))
+    if options and node.get("default", ...) is None and {"type": "null"} in options:
+        others = [option for option in options if option != {"type": "null"}]
+        del node["anyOf"], node["default"]
+        node = {**others[0], **node} if len(others) == 1 else {"anyOf": others, **node}
+    return node
+
+
+def _shallow(node: Schema, depth: int) -> Schema:
+    kept: Schema = {key: node[key] for key in ("type", "items", "anyOf", "enum") if key in node and depth >= 0}
+    kept.pop("enum", None)
+    if depth <= 0:
+        kept.pop("items", None)
+        if "anyOf" in kept:
+            kinds = [str(option.get("type")) for option in kept.pop("anyOf") if isinstance(option.get("type"), str)]
+            if kinds:
+                kept["type"] = kinds if len(kinds) > 1 else kinds[0]
+        return kept
+    if "properties" in node:
+        kept["properties"] = {name: _shallow(item, depth - 1) for name, item in node["properties"].items()}
+        if node.get("required"):
+            kept["required"] = node["required"]
+    return kept

@@ -1,0 +1,123 @@
+"""A small part for tests: one operation of each kind, a resource, a template, a prompt."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Annotated, Literal
+
+from msgspec import Meta, Struct
+
+from postil.core import call
+from postil.core.content import Message, said
+from postil.core.failure import NotFound
+from postil.core.operation import destroys, reads, writes
+from postil.core.prompt import prompt
+from postil.core.resource import resource
+
+
+class Echoed(Struct, frozen=True):
+    """What came back."""
+
+    text: str
+    times: int
+
+
+class Counted(Struct, frozen=True):
+    """How often it was counted."""
+
+    count: int
+
+    def direct(self) -> object:
+        return {"counted": self.count}
+
+    def metadata(self) -> object:
+        return {"count": self.count}
+
+
+class Echo:
+    """A part that does very little, in every way there is."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.note = "first"
+        self.changed: list[Callable[[], None]] = []
+
+    @reads("echo", shell="echo say", positional=("text",))
+    async def echo(
+        self,
+        text: Annotated[str, Meta(description="What to say", max_length=5_000_000)],
+        times: Annotated[int, Meta(ge=1, le=5)] = 1,
+        mood: Literal["loud", "soft"] = "soft",
+    ) -> Echoed:
+        """Say it again"""
+        return Echoed(text * times, times)
+
+    @writes("count", shell="echo count")
+    def add(self, by: int = 1) -> Counted:
+        """Count one more"""
+        self.count += by
+        return Counted(self.count)
+
+    @destroys("forget")
+    def forget(self) -> Counted:
+        """Start from nothing"""
+        self.count = 0
+        return Counted(0)
+
+    @reads("wait")
+    async def wait(self, steps: int = 3) -> Counted:
+        """Report progress, then end"""
+        for step in range(steps):
+            call.current().progress(step + 1, steps, f"step {step + 1}")
+            call.current().log("info", {"step": step + 1})
+            await asyncio.sleep(0)
+        return Counted(steps)
+
+    @reads("sleep")
+    async def sleep(self, seconds: float = 60) -> Counted:
+        """Wait long"""
+        await asyncio.sleep(seconds)
+        return Counted(0)
+
+    @reads("break")
+    def broken(self) -> Counted:
+        """Raise a bug"""
+        raise ValueError("secret detail")
+
+    @reads("fail")
+    def fail(self, what: str = "it") -> Counted:
+        """Fail on purpose"""
+        raise NotFound(f"No {what}", advice="Look elsewhere", what=what)
+
+    @writes("note")
+    def write(self, text: str) -> Counted:
+        """Change the note that the resource shows"""
+        self.note = text
+        for changed in self.changed:
+            changed()
+        return Counted(0)
+
+    @resource("echo://note", name="Note", watch="watch_note")
+    def read_note(self) -> str:
+        """The note"""
+        return self.note
+
+    def watch_note(self, uri: str, changed: Callable[[], None]) -> Callable[[], None]:
+        self.changed.append(changed)
+        return lambda: self.changed.remove(changed)
+
+    @resource("echo://files/{+path}", name="File", mime_type="application/json")
+    def read_file(self, path: str) -> Echoed:
+        """A file that is its own name"""
+        return Echoed(path, 1)
+
+    @prompt("greet", complete={"tone": ("warm", "cold"), "name": "names"})
+    def greet(
+        self, name: Annotated[str, Meta(description="Whom to greet")], tone: str = "warm", times: int = 1
+    ) -> list[Message]:
+        """Greet someone"""
+        return [said(f"Greet {name}, {tone}, {times} times")]
+
+    def names(self, value: str) -> list[str]:
+        return [name for name in ("Ada", "Alan", "Grace") if name.lower().startswith(value.lower())]

@@ -1,0 +1,86 @@
+"""An operation's signature is its schema, and its arguments are checked against it."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from postil.core.failure import InvalidArguments, UnknownOperation
+from postil.core.registry import Offer, Registry
+from postil.core.resource import match
+from tests.core.echo import Echo
+
+
+def registry(**offer: object) -> Registry:
+    return Registry.of([("echo", Echo())], msgspec.convert(offer, Offer))
+
+
+def test_the_signature_becomes_the_schema_with_its_constraints() -> None:
+    schema = msgspec.json.decode(registry().operations["echo"].input_schema)
+    assert schema == {
+        "type": "object",
+        "properties": {
+            "text": {"type": "string", "description": "What to say", "maxLength": 5_000_000},
+            "times": {"type": "integer", "minimum": 1, "maximum": 5, "default": 1},
+            "mood": {"type": "string", "enum": ["loud", "soft"], "default": "soft"},
+        },
+        "required": ["text"],
+    }
+
+
+def test_the_output_schema_names_the_top_level_keys() -> None:
+    entry = registry().operations["echo"]
+    assert entry.output_schema is not None
+    assert msgspec.json.decode(entry.output_schema) == {
+        "type": "object",
+        "properties": {"text": {"type": "string"}, "times": {"type": "integer"}},
+        "required": ["text", "times"],
+    }
+
+
+@pytest.mark.parametrize(
+    ("arguments", "path"),
+    [
+        ({"text": 1}, "text"),
+        ({}, "text"),
+        ({"text": "a", "times": 9}, "times"),
+        ({"text": "a", "mood": "odd"}, "mood"),
+        ({"text": "a", "other": 1}, "other"),
+    ],
+)
+def test_a_fault_in_the_arguments_names_its_path(arguments: object, path: str) -> None:
+    with pytest.raises(InvalidArguments) as caught:
+        registry().operation("echo").decode(arguments)
+    assert caught.value.data["path"] == path
+    assert caught.value.code == -32602
+
+
+def test_good_arguments_are_decoded_with_their_defaults() -> None:
+    assert registry().operation("echo").decode({"text": "a"}) == {"text": "a", "times": 1, "mood": "soft"}
+
+
+@pytest.mark.parametrize(
+    ("offer", "hidden", "shown"),
+    [
+        ({"read_only": True}, "count", "echo"),
+        ({"deny": ("ec*",)}, "echo", "count"),
+        ({"allow": ("echo",)}, "count", "echo"),
+        ({"parts": ("other",)}, "echo", None),
+    ],
+)
+def test_what_is_not_offered_can_be_neither_listed_nor_called(
+    offer: dict[str, object], hidden: str, shown: str | None
+) -> None:
+    offered = registry(**offer)
+    assert hidden not in [entry.name for entry in offered.tools]
+    with pytest.raises(UnknownOperation):
+        offered.operation(hidden)
+    if shown:
+        assert offered.operation(shown)
+
+
+def test_a_template_variable_stays_in_its_segment_unless_marked() -> None:
+    assert match("a://{x}/b", "a://1/b") == {"x": "1"}
+    assert match("a://{x}/b", "a://1/2/b") is None
+    assert match("a://{+x}.c", "a://1/2%20.c") == {"x": "1/2 "}
+    assert match("a://{x}", "a://" + "1" * 9000) is None
