@@ -1,0 +1,89 @@
+# The one list of commands. `make` alone prints it; every target sets up what it needs, once.
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+
+PYTHON ?= python3
+BIN := .venv/bin
+NODE := tests/node
+WORKERS ?= auto
+# uv where the machine has it, else pip: the same lock, the same hashes.
+UV := $(shell command -v uv 2>/dev/null)
+export PATH := $(CURDIR)/.tools/bin:$(CURDIR)/$(BIN):$(PATH)
+unexport PYTHONPATH VIRTUAL_ENV
+
+.PHONY: help setup run test check conformance fuzz bench fix docs tools lock clean
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "%-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+setup: .venv/.stamp-package ## the virtual environment with Postil and every development tool
+
+run: setup ## serve this checkout over HTTP (ARGS='…' for other flags)
+	$(BIN)/postil serve $(or $(ARGS),--http 127.0.0.1:3000)
+
+test: setup .tools/.stamp $(NODE)/node_modules/.stamp ## every test, as CI runs it
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(ARGS)
+
+check: setup ## formatting, lint, layers and types
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/lint-imports
+	$(BIN)/pyright
+
+fix: setup ## format and repair what can be repaired
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+conformance: setup $(NODE)/node_modules/.stamp ## the official conformance suite, one line a protocol version
+	$(BIN)/python -m tests.conformance
+
+fuzz: setup ## fuzz both transports for longer than CI does (FRAMES=1000000)
+	$(BIN)/python -m tests.fuzz --frames $(or $(FRAMES),1000000)
+
+bench: setup $(NODE)/node_modules/.stamp ## measure against other servers, write docs/benchmarks.md
+	$(BIN)/python -m bench $(ARGS)
+
+docs: setup ## regenerate docs/reference.md from the operations
+	$(BIN)/python -m scripts.reference
+
+tools: ## Redis, Chromium, tmux, lazygit, strace from Debian packages
+	$(PYTHON) scripts/tools
+
+lock: setup ## resolve the dependencies anew: requirements.lock and package-lock.json, without addresses
+	$(BIN)/python scripts/lock
+
+clean: ## remove everything that set-up made
+	rm -rf .venv .tools $(NODE)/node_modules
+
+.venv/bin/python:
+	$(if $(UV),$(UV) venv --quiet --allow-existing --seed --python $(PYTHON) .venv,$(PYTHON) -m venv .venv)
+
+.venv/.stamp-lock: requirements.lock | .venv/bin/python
+ifneq ($(UV),)
+	$(UV) pip install --quiet --python $(BIN)/python --require-hashes --compile-bytecode -r requirements.lock
+else
+	$(BIN)/python -m pip install --quiet --require-hashes -r requirements.lock
+endif
+	$(BIN)/python scripts/link_node
+	touch $@
+
+# Without build isolation: the build backend is in the lock too, so nothing unhashed is fetched.
+.venv/.stamp-package: pyproject.toml .venv/.stamp-lock
+ifneq ($(UV),)
+	$(UV) pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation -e .
+else
+	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation -e .
+endif
+	$(BIN)/python -m compileall -q src
+	touch $@
+
+$(NODE)/node_modules/.stamp: $(NODE)/package-lock.json .venv/.stamp-lock
+	cd $(NODE) && npm ci --no-audit --no-fund --loglevel=error
+	touch $@
+
+.tools/.stamp: scripts/tools
+	$(PYTHON) scripts/tools
+	mkdir -p .tools && touch $@
