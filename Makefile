@@ -81,7 +81,7 @@ endif
 	touch $@
 
 $(NODE)/node_modules/.stamp: $(NODE)/package-lock.json .venv/.stamp-lock
-	cd $(NODE) && npm ci --no-audit --no-fund --loglevel=error
+	cd $(NODE) && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
 	touch $@
 
 .tools/.stamp: scripts/tools
