@@ -13,7 +13,12 @@ def test_the_hash_is_that_of_the_sidecars() -> None:
 
 def test_a_fingerprint_keeps_text_surroundings_and_symbol() -> None:
     found = fingerprint(Source(OLD, "a.py"), Span(12, 13))
-    assert (found.text, found.symbol, len(found.before), len(found.after)) == ("    b = a + 2\n    return b", ("f2",), 5, 5)
+    assert (found.text, found.symbol, len(found.before), len(found.after)) == (
+        "    b = a + 2\n    return b",
+        ("f2",),
+        5,
+        5,
+    )
 
 
 def test_a_span_is_found_again_after_edits_elsewhere() -> None:
@@ -31,7 +36,8 @@ def test_a_repeated_line_is_told_apart_by_its_surroundings() -> None:
 def test_a_line_of_which_only_the_hash_was_kept_is_found() -> None:
     kept = Fingerprint(line=3, text="", hash=line_hash("b = a + 7"))
     (found,) = relocate_fingerprints([kept], Source(OLD, "a.py"))
-    assert found.span == Span(37, 37) and found.state in ("moved", "review")
+    assert found.span == Span(37, 37)
+    assert found.state in ("moved", "review")
 
 
 def test_what_is_gone_is_not_found() -> None:

@@ -44,7 +44,9 @@ def answer_all(requests: Iterable[Request]) -> Iterator[Answer]:
 
 def _anchor(found: Relocation) -> Anchor:
     line = None if found.span is None else found.span.start
-    others = [each.span.start for each in found.candidates if each.span.start != line] if found.state == "review" else []
+    others = (
+        [each.span.start for each in found.candidates if each.span.start != line] if found.state == "review" else []
+    )
     return Anchor(line, found.state, found.confidence, found.reason, others)
 
 

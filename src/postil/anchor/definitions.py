@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
+from functools import cache
 from typing import TYPE_CHECKING
 
 from postil.anchor.languages import grammar
@@ -35,9 +35,9 @@ _DEFINITIONS = {
     " mod_item=module macro_definition=macro",
     "c": _C,
     "cpp": _C + " class_specifier=class namespace_definition=namespace",
-    "csharp": "class_declaration=class struct_declaration=struct interface_declaration=interface record_declaration=record"
-    " enum_declaration=enum method_declaration=method constructor_declaration=constructor property_declaration=property"
-    " local_function_statement=function namespace_declaration=namespace",
+    "csharp": "class_declaration=class struct_declaration=struct interface_declaration=interface"
+    " record_declaration=record enum_declaration=enum method_declaration=method constructor_declaration=constructor"
+    " property_declaration=property local_function_statement=function namespace_declaration=namespace",
     "ruby": "method=method singleton_method=method class=class module=module",
     "php": "function_definition=function method_declaration=method class_declaration=class"
     " interface_declaration=interface trait_declaration=trait enum_declaration=enum",
@@ -55,18 +55,20 @@ _DEFINITIONS = {
     "markdown": "section=section",
 }
 # Nodes that wrap a definition and begin above it: decorators, `export`, a Go type block.
-_WRAPPERS = frozenset({"decorated_definition", "export_statement", "type_declaration", "lexical_declaration", "template_declaration"})
+_WRAPPERS = frozenset(
+    {"decorated_definition", "export_statement", "type_declaration", "lexical_declaration", "template_declaration"}
+)
 _NAME_FIELDS = ("name", "declarator", "type", "key")
 _FUNCTION_VALUES = frozenset({"arrow_function", "function_expression", "generator_function"})
 _LONGEST_NAME = 80
 
 
-@lru_cache(maxsize=None)
+@cache
 def kinds(language: str) -> dict[str, str]:
     return dict(each.split("=") for each in _DEFINITIONS[language].split())
 
 
-@lru_cache(maxsize=None)
+@cache
 def query(language: str) -> Query:
     from tree_sitter import Query
 
@@ -162,7 +164,11 @@ def first_row(node: Node) -> int:
     before = node.prev_sibling
     while before is not None and "comment" in before.type and last_row(before) == row - 1:
         row = before.start_point.row
-        if before.prev_sibling is not None and last_row(before.prev_sibling) == row and "comment" not in before.prev_sibling.type:
+        if (
+            before.prev_sibling is not None
+            and last_row(before.prev_sibling) == row
+            and "comment" not in before.prev_sibling.type
+        ):
             break  # a comment at the end of a line of code is about that line
         before = before.prev_sibling
     return row

@@ -1,4 +1,4 @@
-"""What speaks for a new row being an old one: the candidates, and the measures of each. It weighs nothing: see judge.py."""
+"""What speaks for a new row being an old one: the candidates, and the measures of each. judge.py weighs them."""
 
 from math import log1p
 
@@ -85,7 +85,11 @@ class Evidence:
         if key:
             pool = self._pool(expected)
             for _, _, place in process.extract(
-                key, self.new.keys[pool.start : pool.stop], scorer=Indel.normalized_similarity, limit=_SIMILAR, score_cutoff=0.4
+                key,
+                self.new.keys[pool.start : pool.stop],
+                scorer=Indel.normalized_similarity,
+                limit=_SIMILAR,
+                score_cutoff=0.4,
             ):
                 found.add(pool.start + place)
         return sorted(found)

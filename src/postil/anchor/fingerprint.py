@@ -1,4 +1,4 @@
-"""What is kept of a span so that it can be found again when its old file is gone: its text, its surroundings, its symbol.
+"""What is kept of a span so that it can be found again when its old file is gone: text, surroundings, symbol.
 
 With the whole old text at hand `relocate_all` does better; keep the file's blob id for that, and this for the rest.
 """
@@ -11,7 +11,6 @@ from msgspec import Struct
 from postil.anchor.languages import language_of
 from postil.anchor.model import Relocation, Source, Span
 from postil.anchor.page import Page
-from postil.anchor.relocate import relocate_page
 from postil.anchor.symbols import innermost, symbols
 
 AROUND = 5
@@ -19,7 +18,7 @@ _BLANK = "[blank line]"
 
 
 class Fingerprint(Struct, frozen=True):
-    """A span as it was: its lines, up to five before and after (as they were, or trimmed), and the path of its symbol."""
+    """A span as it was: its lines, up to five before and after (trimmed or not), and the path of its symbol."""
 
     line: int
     text: str
@@ -59,11 +58,13 @@ def relocate_fingerprints(prints: Iterable[Fingerprint], new: Source) -> list[Re
 def _relocate(print_: Fingerprint, new: Page) -> Relocation:
     if not print_.text.strip() and print_.hash:
         print_ = _recalled(print_, new)
+    from postil.anchor.search import Search  # brings in rapidfuzz, which taking a fingerprint does not need
+
     lines = print_.text.split("\n")
     before = Page(Source("\n".join([*print_.before, *lines, *print_.after]), new.source.path))
     start = len(print_.before) + 1
     span = Span(start, start + len(lines) - 1)
-    return relocate_page(before, new, span, shift=print_.line - start)
+    return Search(before, new, shift=print_.line - start).relocate([span])[0]
 
 
 def _recalled(print_: Fingerprint, new: Page) -> Fingerprint:

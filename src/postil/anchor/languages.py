@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from collections.abc import Callable
+from functools import cache
 from importlib import import_module
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from tree_sitter import Language, Parser, Tree
 
-# A file larger than this, or with a longer line, is generated or minified: its tree tells nothing that its text does not.
+# A file larger than this, or with a longer line, is generated or minified: its tree tells no more than its text.
 MOST_BYTES = 4_000_000
 LONGEST_LINE = 20_000
 
@@ -78,13 +79,14 @@ def language_of(path: str) -> str | None:
     return _LANGUAGE_OF_NAME.get(name.name) or _LANGUAGE_OF.get(name.suffix[1:].lower())
 
 
-@lru_cache(maxsize=None)
+@cache
 def grammar(language: str) -> Language:
     """The grammar of one of LANGUAGES."""
     from tree_sitter import Language  # 10 ms, and only whoever parses pays
 
     module, function = _GRAMMARS[language]
-    return Language(getattr(import_module(module), function)())
+    capsule: Callable[[], object] = getattr(import_module(module), function)
+    return Language(capsule())
 
 
 def _parser(language: str) -> Parser:

@@ -1,4 +1,4 @@
-"""A text cut into lines, with what the measures need of it, each computed once and only when asked. No comparing here."""
+"""A text cut into lines, with what the measures need of it, each computed once and when asked. No comparing here."""
 
 import re
 from functools import cached_property
@@ -11,7 +11,8 @@ _TAB = 4
 _HEADER_LINES = 6
 # A minified line is known by its beginning too: comparing is quadratic in the length.
 LONGEST_KEY = 400
-_OPENING, _CLOSING = frozenset("([{"), frozenset(")]}")
+# Braces hold bodies: they do not belong to the head of a statement.
+_DEPTH = {"(": 1, "[": 1, ")": -1, "]": -1}
 
 
 class Page:
@@ -39,6 +40,10 @@ class Page:
         if found is None:
             found = self._tokens[row] = _TOKEN.findall(self.rows[row][: 2 * LONGEST_KEY])
         return found
+
+    def between(self, first: int, last: int) -> str:
+        """The text of the rows from first to last, both included."""
+        return "\n".join(row.rstrip("\r") for row in self.rows[first : last + 1])
 
     @cached_property
     def places(self) -> dict[str, list[int]]:
@@ -69,6 +74,8 @@ class Page:
     def block_end(self, row: int) -> int:
         """The last row of what is indented under this one, without the row that closes it."""
         indents, mine, last = self.indents, self.indents[row], row
+        if not self.keys[row]:
+            return row
         for at in range(row + 1, len(indents)):
             if indents[at] <= mine:
                 # `) {` and `} else {` close what the row opened but belong to the same statement.
@@ -93,10 +100,7 @@ class Page:
         for at in range(row, min(row + _HEADER_LINES, len(self.rows))):
             for token in self.tokens(at):
                 tokens.append(token)
-                if token in _OPENING:
-                    depth += token != "{"
-                elif token in _CLOSING:
-                    depth -= token != "}"
+                depth += _DEPTH.get(token, 0)
             if depth <= 0:
                 break
         return tokens

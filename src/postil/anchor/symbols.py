@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 FUNCTIONS = frozenset({"function", "method", "constructor"})
 
 
-
 class Symbol(Struct, frozen=True):
     """A named thing and the lines it covers, with the decorators and comments that stand directly above it."""
 
