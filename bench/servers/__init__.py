@@ -1,1 +1,0 @@
-"""The echo tool, once on each server that is measured."""

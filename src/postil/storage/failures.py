@@ -1,0 +1,86 @@
+"""What can go wrong with the state database, each with what to do next."""
+
+from __future__ import annotations
+
+from postil.core.failure import Conflict, StorageFailed
+
+
+class StateDamaged(StorageFailed):
+    """The file is not a database of ours any more. It is never overwritten."""
+
+    def __init__(self, path: str, why: str) -> None:
+        super().__init__(
+            f"The state database {path} is damaged: {why}",
+            advice=f"It was left as it is. Run `postil doctor`, or move it away (`mv {path} {path}.damaged`): "
+            "the next command makes a new one",
+        )
+
+
+class StateNewer(StorageFailed):
+    """Written by a later version, whose meaning we do not know."""
+
+    def __init__(self, path: str, found: int, known: int) -> None:
+        super().__init__(
+            f"The state database {path} has format {found}; this version of Postil knows up to {known}",
+            advice="Update Postil; the database was left as it is",
+        )
+
+
+class StateUnwritable(StorageFailed):
+    """The folder or the file does not let us write."""
+
+    def __init__(self, path: str, why: str) -> None:
+        super().__init__(
+            f"The state database {path} cannot be written: {why}",
+            advice="Make its folder writable for you, or point XDG_STATE_HOME to another place",
+        )
+
+
+class StateFull(StorageFailed):
+    """The disk or the quota is full; what was stored before is whole."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__(
+            f"The disk is full: nothing was added to the state database {path}",
+            advice="Free some space and do it again; everything stored before is intact",
+        )
+
+
+class StateBusy(Conflict):
+    """Another process kept the database for longer than we wait."""
+
+    def __init__(self, path: str, seconds: float) -> None:
+        super().__init__(
+            f"Other processes kept the state database {path} busy for {seconds:g} seconds",
+            advice="Do it again in a moment",
+        )
+
+
+class KeyReused(Conflict):
+    """An idempotency key that came before with other arguments."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "This idempotency key was used before with other arguments",
+            advice="Use a new key for a new request; repeat a key only with exactly the same arguments",
+        )
+
+
+class KeyInterrupted(Conflict):
+    """The first call with this key died before it could say how it ended."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "The first call with this idempotency key was interrupted; whether it took effect is not known",
+            advice="Look whether the effect is there; if it is not, call again with a new key",
+        )
+
+
+class KeyInFlight(Conflict):
+    """The first call with this key still runs."""
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__(
+            f"The first call with this idempotency key is still running after {seconds:g} seconds",
+            advice="Repeat the call later with the same key to get its answer",
+        )

@@ -1,0 +1,95 @@
+"""The state in this process's memory, for tests and for servers that keep nothing. Gone when the process ends."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Generator
+from contextlib import contextmanager, suppress
+
+from postil.core.ports import Changes, Records
+
+_Value = tuple[bytes, float | None]
+
+
+class MemoryState:
+    """The State port over dictionaries."""
+
+    def __init__(self) -> None:
+        self._spaces: dict[str, dict[str, _Value]] = {}
+        self._counters: dict[str, int] = {}
+        self._version = 0
+        self._lock = threading.Lock()
+        self._changed = threading.Condition()
+        self._listeners: list[Callable[[], None]] = []
+
+    @contextmanager
+    def reading(self) -> Generator[Records]:
+        """A consistent look at the records."""
+        with self._lock:
+            yield _Look(self._spaces, self._counters)
+
+    @contextmanager
+    def writing(self) -> Generator[Changes]:
+        """Change records: all at the end of the block, nothing when it raises."""
+        with self._lock:
+            spaces = {name: dict(records) for name, records in self._spaces.items()}
+            counters = dict(self._counters)
+            yield _Look(spaces, counters)
+            self._spaces, self._counters = spaces, counters
+            with self._changed:
+                self._version += 1
+                self._changed.notify_all()
+                listeners = list(self._listeners)
+        for changed in listeners:
+            changed()
+
+    def version(self) -> int:
+        """A number that grows with every write."""
+        return self._version
+
+    def wait(self, beyond: int, timeout: float) -> bool:
+        """Wait until the version is greater than `beyond`."""
+        with self._changed:
+            return self._changed.wait_for(lambda: self._version > beyond, timeout)
+
+    def on_change(self, changed: Callable[[], None]) -> Callable[[], None]:
+        """Call `changed` after writes."""
+        with self._changed:
+            self._listeners.append(changed)
+
+        def stop() -> None:
+            with self._changed, suppress(ValueError):
+                self._listeners.remove(changed)
+
+        return stop
+
+    def close(self) -> None:
+        """Nothing to let go of."""
+
+
+class _Look:
+    def __init__(self, spaces: dict[str, dict[str, _Value]], counters: dict[str, int]) -> None:
+        self._spaces = spaces
+        self._counters = counters
+        self._now = time.time()
+
+    def get(self, space: str, key: str) -> bytes | None:
+        value, expires = self._spaces.get(space, {}).get(key, (None, None))
+        return None if expires is not None and expires <= self._now else value
+
+    def range(self, space: str, after: str = "", limit: int | None = None) -> list[tuple[str, bytes]]:
+        records = self._spaces.get(space, {})
+        keys = sorted(key for key in records if key > after)
+        found = [(key, value) for key in keys if (value := self.get(space, key)) is not None]
+        return found if limit is None else found[:limit]
+
+    def put(self, space: str, key: str, value: bytes, expires: float | None = None) -> None:
+        self._spaces.setdefault(space, {})[key] = (value, expires)
+
+    def delete(self, space: str, key: str) -> None:
+        self._spaces.get(space, {}).pop(key, None)
+
+    def next(self, counter: str) -> int:
+        self._counters[counter] = self._counters.get(counter, 0) + 1
+        return self._counters[counter]

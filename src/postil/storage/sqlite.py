@@ -1,0 +1,317 @@
+"""The state database in SQLite: one file for each user, shared by the shell and every running server.
+
+A rollback journal and `synchronous=FULL`, so that a write that returned survives a power cut (the SQLite of older
+systems has a corruption race in WAL mode when two processes checkpoint). One connection, used by one thread at a time.
+The file appears under its name only when it is complete: an empty or garbled one is damage, is reported and never
+overwritten.
+
+Not here: what the records mean. Parts keep theirs in spaces of their own.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import threading
+import time
+from collections.abc import Callable, Generator
+from contextlib import contextmanager, suppress
+
+from postil.core.ports import Changes, Records
+from postil.storage.failures import StateBusy, StateDamaged, StateFull, StateNewer, StateUnwritable
+
+FORMAT = 1
+APPLICATION = 0x506F7374  # "Post", so that a database of another program is not mistaken for ours
+BUSY_SECONDS = 15.0
+
+_SCHEMA = f"""
+PRAGMA application_id = {APPLICATION};
+PRAGMA user_version = {FORMAT};
+CREATE TABLE records (
+  space TEXT NOT NULL, key TEXT NOT NULL, value BLOB NOT NULL, expires REAL, PRIMARY KEY (space, key)
+) WITHOUT ROWID;
+CREATE INDEX expiring ON records (expires) WHERE expires IS NOT NULL;
+CREATE TABLE counters (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
+"""
+_VERSION = "version"
+
+
+class SqliteState:
+    """The State port over one SQLite file, made when it is first needed."""
+
+    def __init__(self, path: str, busy_seconds: float = BUSY_SECONDS) -> None:
+        self.path = path
+        self.busy_seconds = busy_seconds
+        self._lock = threading.Lock()
+        self._connection: sqlite3.Connection | None = None
+        self._inode: tuple[int, int] | None = None
+        self._listeners: list[Callable[[], None]] = []
+        self._stop_watch: Callable[[], None] | None = None
+        self._watching = threading.Condition()
+        self._noticed = 0
+
+    @contextmanager
+    def reading(self) -> Generator[Records]:
+        """A consistent look at the records."""
+        with self._transaction("BEGIN") as connection:
+            yield _Records(connection)
+
+    @contextmanager
+    def writing(self) -> Generator[Changes]:
+        """Change records: durable when the block ends, nothing changed when it raises."""
+        with self._transaction("BEGIN IMMEDIATE") as connection:
+            changes = _Changes(connection)
+            yield changes
+            changes.next(_VERSION)
+
+    def version(self) -> int:
+        """A number that grows with every write."""
+        with self._transaction("BEGIN") as connection:
+            row = connection.execute("SELECT value FROM counters WHERE name = ?", (_VERSION,)).fetchone()
+        return 0 if row is None else row[0]
+
+    def wait(self, beyond: int, timeout: float) -> bool:
+        """Wait until the version is greater than `beyond`."""
+        self._watch()
+        deadline = time.monotonic() + timeout
+        while True:
+            with self._watching:
+                noticed = self._noticed
+            if self.version() > beyond:
+                return True
+            with self._watching:
+                left = deadline - time.monotonic()
+                if left <= 0:
+                    return False
+                self._watching.wait_for(lambda seen=noticed: self._noticed != seen, left)
+
+    def on_change(self, changed: Callable[[], None]) -> Callable[[], None]:
+        """Call `changed` after writes, by whichever process."""
+        with self._watching:
+            self._listeners.append(changed)
+        self._watch()
+
+        def stop() -> None:
+            with self._watching, suppress(ValueError):
+                self._listeners.remove(changed)
+
+        return stop
+
+    def close(self) -> None:
+        """Let go of the file and the watching thread."""
+        with self._watching:
+            stop, self._stop_watch = self._stop_watch, None
+        if stop is not None:
+            stop()
+        with self._lock:
+            if self._connection is not None:
+                self._connection.close()
+                self._connection = None
+
+    def damage(self) -> list[str]:
+        """What SQLite's own check finds wrong; empty when nothing is."""
+        with self._transaction("BEGIN") as connection:
+            found = [str(row[0]) for row in connection.execute("PRAGMA integrity_check(20)")]
+        return [] if found == ["ok"] else found
+
+    @contextmanager
+    def _transaction(self, begin: str) -> Generator[sqlite3.Connection]:
+        with self._lock:
+            try:
+                connection = self._opened()
+                connection.execute(begin)
+                try:
+                    yield connection
+                    connection.execute("COMMIT")
+                except BaseException:
+                    if connection.in_transaction:
+                        connection.execute("ROLLBACK")
+                    raise
+            except sqlite3.Error as error:
+                raise self._translated(error) from error
+
+    def _opened(self) -> sqlite3.Connection:
+        there = _inode(self.path)
+        if self._connection is not None and there != self._inode:
+            # Somebody moved the file away: writing on would go to a file that nobody finds again.
+            self._connection.close()
+            self._connection = None
+        if self._connection is None:
+            if there is None:
+                self._create()
+            self._connection = self._connect()
+            self._inode = _inode(self.path)
+        return self._connection
+
+    def _connect(self) -> sqlite3.Connection:
+        connection = sqlite3.connect(
+            _uri(self.path), uri=True, timeout=self.busy_seconds, isolation_level=None, check_same_thread=False
+        )
+        try:
+            connection.execute("PRAGMA synchronous = FULL")
+            # Truncating commits as durably as deleting, without two changes of the folder each time.
+            connection.execute("PRAGMA journal_mode = TRUNCATE")
+            (application,) = connection.execute("PRAGMA application_id").fetchone()
+            (found,) = connection.execute("PRAGMA user_version").fetchone()
+        except BaseException:
+            connection.close()
+            raise
+        if application != APPLICATION:
+            connection.close()
+            raise StateDamaged(self.path, "it is not a database of Postil")
+        if found > FORMAT:
+            connection.close()
+            raise StateNewer(self.path, found, FORMAT)
+        return connection
+
+    def _create(self) -> None:
+        folder = os.path.dirname(self.path)
+        unfinished = f"{self.path}.{os.getpid():x}-{os.urandom(4).hex()}.new"
+        try:
+            _make_private(folder)
+            os.close(os.open(unfinished, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600))
+            try:
+                made = sqlite3.connect(unfinished, isolation_level=None)
+                with suppress(FileExistsError):  # another process was first: its file is as good
+                    made.executescript("PRAGMA journal_mode = OFF;" + _SCHEMA)
+                    made.close()
+                    _sync(unfinished)
+                    _publish(unfinished, self.path)
+            finally:
+                with suppress(FileNotFoundError):
+                    os.unlink(unfinished)
+            _sync(folder)
+        except OSError as error:
+            if error.errno in (28, 122):  # no space, over quota
+                raise StateFull(self.path) from error
+            raise StateUnwritable(self.path, error.strerror or str(error)) from error
+
+    def _translated(self, error: sqlite3.Error) -> Exception:
+        kind = getattr(error, "sqlite_errorcode", 0) & 0xFF
+        if kind in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
+            return StateDamaged(self.path, str(error))
+        if kind in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+            return StateBusy(self.path, self.busy_seconds)
+        if kind == sqlite3.SQLITE_FULL:
+            return StateFull(self.path)
+        if kind in (
+            sqlite3.SQLITE_READONLY,
+            sqlite3.SQLITE_CANTOPEN,
+            sqlite3.SQLITE_PERM,
+            sqlite3.SQLITE_IOERR,
+            sqlite3.SQLITE_NOLFS,
+        ):
+            return StateUnwritable(self.path, str(error))
+        if str(error).startswith("no such table"):
+            return StateDamaged(self.path, str(error))
+        return error
+
+    def _watch(self) -> None:
+        with self._watching:
+            if self._stop_watch is not None:
+                return
+            from postil.workspace.watch import call_on_change  # ctypes: only those who wait pay for it
+
+            _make_private(os.path.dirname(self.path))
+            self._stop_watch = call_on_change([os.path.dirname(self.path)], self._notice)
+
+    def _notice(self, names: frozenset[str]) -> None:
+        if not any(name.startswith((self.path, "*")) for name in names):
+            return
+        with self._watching:
+            self._noticed += 1
+            self._watching.notify_all()
+            listeners = list(self._listeners)
+        for changed in listeners:
+            changed()
+
+
+class _Records:
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+        self._now = time.time()
+
+    def get(self, space: str, key: str) -> bytes | None:
+        row = self._connection.execute(
+            "SELECT value FROM records WHERE space = ? AND key = ? AND (expires IS NULL OR expires > ?)",
+            (space, key, self._now),
+        ).fetchone()
+        return None if row is None else row[0]
+
+    def range(self, space: str, after: str = "", limit: int | None = None) -> list[tuple[str, bytes]]:
+        return self._connection.execute(
+            "SELECT key, value FROM records WHERE space = ? AND key > ? AND (expires IS NULL OR expires > ?)"
+            " ORDER BY key LIMIT ?",
+            (space, after, self._now, -1 if limit is None else limit),
+        ).fetchall()
+
+
+class _Changes(_Records):
+    def put(self, space: str, key: str, value: bytes, expires: float | None = None) -> None:
+        if expires is not None:
+            self._connection.execute("DELETE FROM records WHERE expires <= ?", (self._now,))
+        self._connection.execute(
+            "INSERT INTO records (space, key, value, expires) VALUES (?, ?, ?, ?)"
+            " ON CONFLICT (space, key) DO UPDATE SET value = excluded.value, expires = excluded.expires",
+            (space, key, value, expires),
+        )
+
+    def delete(self, space: str, key: str) -> None:
+        self._connection.execute("DELETE FROM records WHERE space = ? AND key = ?", (space, key))
+
+    def next(self, counter: str) -> int:
+        self._connection.execute(
+            "INSERT INTO counters (name, value) VALUES (?, 1) ON CONFLICT (name) DO UPDATE SET value = value + 1",
+            (counter,),
+        )
+        (value,) = self._connection.execute("SELECT value FROM counters WHERE name = ?", (counter,)).fetchone()
+        return value
+
+
+def _uri(path: str) -> str:
+    # By hand: urllib.parse takes longer to import than the rest of this module, and mode=rw must not create the file.
+    safe = b"/-_.~abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+    quoted = "".join(chr(byte) if byte in safe else f"%{byte:02X}" for byte in os.fsencode(os.path.abspath(path)))
+    return f"file:{quoted}?mode=rw"
+
+
+def _publish(unfinished: str, path: str) -> None:
+    try:
+        os.link(unfinished, path)
+    except FileExistsError:
+        raise
+    except OSError:  # a file system without hard links
+        if not os.path.lexists(path):
+            os.rename(unfinished, path)
+
+
+def _inode(path: str) -> tuple[int, int] | None:
+    try:
+        seen = os.stat(path)
+    except FileNotFoundError:
+        return None
+    except OSError:
+        return (0, 0)  # there, as far as we can tell: let SQLite say what is wrong
+    return seen.st_dev, seen.st_ino
+
+
+def _make_private(folder: str) -> None:
+    """The folder, open to nobody else; made durably with those above it."""
+    if os.path.isdir(folder):
+        if os.stat(folder).st_mode & 0o077:
+            os.chmod(folder, 0o700)
+        return
+    above = os.path.dirname(folder)
+    if above != folder and not os.path.isdir(above):
+        os.makedirs(above, mode=0o700, exist_ok=True)
+    with suppress(FileExistsError):
+        os.mkdir(folder, 0o700)
+    _sync(above)
+
+
+def _sync(path: str) -> None:
+    file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(file)
+    finally:
+        os.close(file)

@@ -1,0 +1,224 @@
+"""Files that are whole or untouched: read with a bound, replaced atomically and durably, locked across processes.
+
+`atomic_write` is the only way Postil replaces a file. When it returns, the new content survives a power cut; when it
+raises, the old content is as it was; when the process dies inside it, at most a temporary file is left, which
+`remove_leftovers` takes away.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import stat
+import time
+from contextlib import suppress
+from types import TracebackType
+from typing import Self
+
+from postil.workspace.failures import FileTooLarge, FileUnreadable, LockBusy, UnsafePath, WriteFailed
+from postil.workspace.paths import RelativePath, open_folder, open_inside
+
+LARGEST_FILE = 16 * 1024 * 1024
+_PREFIX, _SUFFIX = ".postil-", ".tmp"
+
+
+def read_file(root: str, inside: RelativePath, limit: int = LARGEST_FILE) -> bytes:
+    """The whole content of a regular file below the root, at most `limit` bytes."""
+    file = open_inside(root, inside)
+    try:
+        size = os.fstat(file).st_size
+        if size > limit:
+            raise FileTooLarge(inside, size, limit)
+        chunks: list[bytes] = []
+        left = limit + 1
+        while left > 0 and (chunk := os.read(file, min(left, 1 << 20))):
+            chunks.append(chunk)
+            left -= len(chunk)
+    except OSError as error:
+        raise FileUnreadable(inside, error.strerror or str(error)) from error
+    finally:
+        os.close(file)
+    if left <= 0:  # it grew while we read
+        raise FileTooLarge(inside, limit + 1, limit)
+    return b"".join(chunks)
+
+
+def atomic_write(root: str, inside: RelativePath, content: bytes) -> None:
+    """Replace (or create) the file below the root with this content, durably. Keeps its mode; refuses a symlink."""
+    folder, _, name = inside.rpartition("/")
+    parent = open_folder(root, folder)
+    try:
+        _replace(parent, name, inside, content)
+    finally:
+        os.close(parent)
+
+
+def _replace(parent: int, name: str, inside: str, content: bytes) -> None:
+    old = _seen(parent, name, inside)
+    temporary = f"{_PREFIX}{os.getpid():x}-{os.urandom(6).hex()}{_SUFFIX}"
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    try:
+        file = os.open(temporary, flags, 0o666, dir_fd=parent)
+    except OSError as error:
+        raise WriteFailed(inside, error.strerror or str(error)) from error
+    try:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)  # tells remove_leftovers that its writer lives
+            if old is not None:
+                _keep_owner_and_mode(file, old)
+            _write_all(file, content)
+            os.fsync(file)
+            os.rename(temporary, name, src_dir_fd=parent, dst_dir_fd=parent)
+        except BaseException:
+            with suppress(OSError):
+                os.unlink(temporary, dir_fd=parent)
+            raise
+        finally:
+            os.close(file)
+        os.fsync(parent)
+    except OSError as error:
+        raise WriteFailed(inside, error.strerror or str(error)) from error
+
+
+def _seen(parent: int, name: str, inside: str) -> os.stat_result | None:
+    try:
+        old = os.stat(name, dir_fd=parent, follow_symlinks=False)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise WriteFailed(inside, error.strerror or str(error)) from error
+    if not stat.S_ISREG(old.st_mode):
+        raise UnsafePath(inside, "is a symlink" if stat.S_ISLNK(old.st_mode) else "is not a regular file")
+    return old
+
+
+def _keep_owner_and_mode(file: int, old: os.stat_result) -> None:
+    new = os.fstat(file)
+    if (new.st_uid, new.st_gid) != (old.st_uid, old.st_gid):
+        with suppress(PermissionError):  # another user's file in a shared folder: ours from now on, as an editor does
+            os.fchown(file, old.st_uid, old.st_gid)
+    os.fchmod(file, stat.S_IMODE(old.st_mode))
+
+
+def _write_all(file: int, content: bytes) -> None:
+    left = memoryview(content)
+    while left:
+        left = left[os.write(file, left) :]
+
+
+def remove_file(root: str, inside: RelativePath) -> None:
+    """Delete a regular file below the root, durably. One that is already gone is no fault."""
+    folder, _, name = inside.rpartition("/")
+    parent = open_folder(root, folder)
+    try:
+        if _seen(parent, name, inside) is None:
+            return
+        try:
+            os.unlink(name, dir_fd=parent)
+            os.fsync(parent)
+        except OSError as error:
+            raise WriteFailed(inside, error.strerror or str(error)) from error
+    finally:
+        os.close(parent)
+
+
+def make_folder(root: str, inside: str, mode: int = 0o777) -> None:
+    """Make a folder below the root, with those above it, durably; follows no symlink."""
+    made = ""
+    for part in inside.split("/"):
+        parent = open_folder(root, made)
+        try:
+            os.mkdir(part, mode, dir_fd=parent)
+            os.fsync(parent)
+        except FileExistsError:
+            pass
+        except OSError as error:
+            raise WriteFailed(inside, error.strerror or str(error)) from error
+        finally:
+            os.close(parent)
+        made = f"{made}/{part}" if made else part
+
+
+LEFTOVER_AGE = 10.0
+
+
+def remove_leftovers(root: str, folder: str = "") -> list[str]:
+    """Delete temporary files of dead writers in one folder, and name them. A living writer holds a lock on its own."""
+    parent = open_folder(root, folder)
+    removed: list[str] = []
+    try:
+        for name in os.listdir(parent):
+            if name.startswith(_PREFIX) and name.endswith(_SUFFIX) and _is_orphan(parent, name):
+                with suppress(OSError):
+                    os.unlink(name, dir_fd=parent)
+                    removed.append(name)
+    finally:
+        os.close(parent)
+    return removed
+
+
+def _is_orphan(parent: int, name: str) -> bool:
+    try:
+        file = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=parent)
+    except OSError:
+        return False
+    try:
+        # The age covers the instant between a writer's create and its lock.
+        if time.time() - os.fstat(file).st_mtime < LEFTOVER_AGE:
+            return False
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    finally:
+        os.close(file)
+    return True
+
+
+class FileLock:
+    """A lock between processes and threads; the kernel releases it when its holder dies, however it dies.
+
+    with FileLock(repository.postil_folder() + "/comments.lock"):
+        …
+
+    Not re-entrant: the same thread taking it twice waits for itself until the timeout.
+    """
+
+    def __init__(self, path: str, timeout: float = 10.0) -> None:
+        self.path = path
+        self.timeout = timeout
+        self._file: int | None = None
+
+    def __enter__(self) -> Self:
+        try:
+            os.makedirs(os.path.dirname(self.path), mode=0o700, exist_ok=True)
+            file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+        except OSError as error:
+            raise WriteFailed(self.path, error.strerror or str(error)) from error
+        try:
+            self._take(file)
+        except BaseException:
+            os.close(file)
+            raise
+        self._file = file
+        return self
+
+    def _take(self, file: int) -> None:
+        deadline = time.monotonic() + self.timeout
+        pause = 0.001
+        while True:
+            try:
+                return fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                if time.monotonic() >= deadline:
+                    raise LockBusy(os.path.basename(self.path), self.timeout) from None
+            except OSError as error:
+                raise WriteFailed(self.path, error.strerror or str(error)) from error
+            time.sleep(pause)
+            pause = min(pause * 1.5, 0.02)
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._file is not None:
+            os.close(self._file)
+            self._file = None

@@ -1,0 +1,157 @@
+"""The one way to run git: answers whole, as a stream, or as a dialogue.
+
+Every call is hardened against the repository it runs in (hardening.py says how). Not here: what the output means.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Generator, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from typing import IO
+
+import msgspec
+
+from postil.workspace.failures import GitFailed, GitMissing, GitTimedOut
+from postil.workspace.hardening import GitMode, command, environment
+
+TIMEOUT = 60.0
+LOCAL = GitMode()
+DURABLE = GitMode(durable=True)
+NETWORK = GitMode(network=True, durable=True)
+
+
+class GitResult(msgspec.Struct, frozen=True):
+    """How git ended, for callers to whom a refusal is an answer."""
+
+    status: int
+    out: bytes
+    err: bytes
+
+
+def run_git(
+    root: str,
+    *arguments: str,
+    input: bytes = b"",
+    env: Mapping[str, str] | None = None,
+    timeout: float = TIMEOUT,
+    mode: GitMode = LOCAL,
+) -> bytes:
+    """What git printed; raises GitFailed when it ends with another status than 0."""
+    result = try_git(root, *arguments, input=input, env=env, timeout=timeout, mode=mode)
+    if result.status != 0:
+        raise GitFailed(_verb(arguments), result.status, result.err.decode("utf-8", "replace"))
+    return result.out
+
+
+def try_git(
+    root: str,
+    *arguments: str,
+    input: bytes = b"",
+    env: Mapping[str, str] | None = None,
+    timeout: float = TIMEOUT,
+    mode: GitMode = LOCAL,
+) -> GitResult:
+    """Run git and hand back how it ended, whatever that is."""
+    import subprocess  # 4 ms, and most shell commands never run git
+
+    try:
+        done = subprocess.run(
+            command(root, arguments),
+            input=input,
+            capture_output=True,
+            cwd=root,
+            env=environment(root, env, mode),
+            timeout=timeout,
+            check=False,
+        )
+    except (FileNotFoundError, NotADirectoryError) as error:
+        raise _not_started(root) from error
+    except subprocess.TimeoutExpired as error:
+        raise GitTimedOut(_verb(arguments), timeout) from error
+    return GitResult(done.returncode, done.stdout, done.stderr)
+
+
+@contextmanager
+def git_output(
+    root: str, *arguments: str, env: Mapping[str, str] | None = None, mode: GitMode = LOCAL
+) -> Generator[IO[bytes]]:
+    """The output as a stream, for answers too large to hold. Leaving early ends git; a refusal raises on leaving."""
+    import subprocess  # see try_git
+    import tempfile  # only here: stderr goes to a file, so that a talkative git cannot fill a pipe nobody reads
+
+    with tempfile.TemporaryFile() as said:
+        try:
+            process = subprocess.Popen(
+                command(root, arguments),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=said,
+                cwd=root,
+                env=environment(root, env, mode),
+            )
+        except (FileNotFoundError, NotADirectoryError) as error:
+            raise _not_started(root) from error
+        assert process.stdout is not None
+        try:
+            yield process.stdout
+            left_early = process.stdout.read(1) != b""
+        except BaseException:
+            process.kill()
+            raise
+        finally:
+            process.stdout.close()
+            status = process.wait()
+        if status != 0 and not left_early:
+            said.seek(0)
+            raise GitFailed(_verb(arguments), status, said.read(65536).decode("utf-8", "replace"))
+
+
+def git_lines(root: str, *arguments: str, separator: bytes = b"\n", mode: GitMode = LOCAL) -> Iterator[bytes]:
+    """The output line by line (or by NUL, with `-z`), without the separator."""
+    with git_output(root, *arguments, mode=mode) as stream:
+        rest = b""
+        while chunk := stream.read(65536):
+            *whole, rest = (rest + chunk).split(separator)
+            yield from whole
+        if rest:
+            yield rest
+
+
+@contextmanager
+def git_dialogue(root: str, *arguments: str, mode: GitMode = LOCAL) -> Generator[tuple[IO[bytes], IO[bytes]]]:
+    """A git that is asked and answers many times (`cat-file --batch`): its stdin, to be flushed, and its stdout."""
+    import subprocess  # see try_git
+
+    try:
+        process = subprocess.Popen(
+            command(root, arguments),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            cwd=root,
+            env=environment(root, None, mode),
+        )
+    except (FileNotFoundError, NotADirectoryError) as error:
+        raise _not_started(root) from error
+    assert process.stdin is not None
+    assert process.stdout is not None
+    try:
+        yield process.stdin, process.stdout
+    finally:
+        process.stdout.close()
+        with suppress(BrokenPipeError):
+            process.stdin.close()
+        process.kill()
+        process.wait()
+
+
+def _verb(arguments: tuple[str, ...]) -> str:
+    return arguments[0] if arguments else ""
+
+
+def _not_started(root: str) -> Exception:
+    # subprocess reports a missing working directory the same way as a missing program.
+    if not os.path.isdir(root):
+        return GitFailed("", 128, f"{root} is not a folder")
+    return GitMissing()

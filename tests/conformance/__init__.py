@@ -1,1 +1,0 @@
-"""The official conformance suite, run against a fixture of ours."""
