@@ -43,7 +43,7 @@ conformance: setup $(NODE)/node_modules/.stamp ## the official conformance suite
 fuzz: setup ## fuzz both transports for longer than CI does (FRAMES=1000000)
 	$(BIN)/python -m tests.fuzz --frames $(or $(FRAMES),1000000)
 
-bench: setup $(NODE)/node_modules/.stamp ## measure against other servers, write docs/benchmarks.md
+bench: setup .venv-bench/.stamp $(NODE)/node_modules/.stamp ## measure against other servers, write docs/benchmarks.md
 	$(BIN)/python -m bench $(ARGS)
 
 docs: setup ## regenerate docs/reference.md from the operations
@@ -56,7 +56,7 @@ lock: setup ## resolve the dependencies anew: requirements.lock and package-lock
 	$(BIN)/python scripts/lock
 
 clean: ## remove everything that set-up made
-	rm -rf .venv .tools $(NODE)/node_modules
+	rm -rf .venv .venv-bench .tools $(NODE)/node_modules
 
 .venv/bin/python:
 	$(if $(UV),$(UV) venv --quiet --allow-existing --seed --python $(PYTHON) .venv,$(PYTHON) -m venv .venv)
@@ -80,8 +80,21 @@ endif
 	$(BIN)/python -m compileall -q src
 	touch $@
 
+# The servers we are measured against, and Postil beside them, in an environment of their own.
+.venv-bench/.stamp: bench/requirements.lock pyproject.toml .venv/.stamp-lock
+ifneq ($(UV),)
+	$(UV) venv --quiet --allow-existing --python $(PYTHON) .venv-bench
+	$(UV) pip install --quiet --python .venv-bench/bin/python --require-hashes --compile-bytecode -r bench/requirements.lock
+	$(UV) pip install --quiet --python .venv-bench/bin/python --no-deps --no-build-isolation -e .
+else
+	$(PYTHON) -m venv .venv-bench
+	.venv-bench/bin/python -m pip install --quiet --require-hashes -r bench/requirements.lock
+	.venv-bench/bin/python -m pip install --quiet --no-deps --no-build-isolation -e .
+endif
+	touch $@
+
 $(NODE)/node_modules/.stamp: $(NODE)/package-lock.json .venv/.stamp-lock
-	cd $(NODE) && npm ci --no-audit --no-fund --loglevel=error
+	cd $(NODE) && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
 	touch $@
 
 .tools/.stamp: scripts/tools

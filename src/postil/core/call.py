@@ -5,7 +5,7 @@ A context variable, silent by default: code that reports progress works the same
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextvars import ContextVar
 from typing import Literal, TypeAlias
 
@@ -49,6 +49,14 @@ class Call:
 
     def log(self, level: Level, data: object, logger: str = "") -> None:
         """Tell the client something it asked to hear. Never a person's text or a secret."""
+
+    def settle(self, confirmed: Callable[[], None], lost: Callable[[], None]) -> None:
+        """Hear whether the answer reached the client: exactly one of the two is called later, from any thread.
+
+        Confirmed by a later request of that client or an orderly end; lost by a broken connection. Where there is no
+        connection to break, it is confirmed at once.
+        """
+        confirmed()
 
     def check(self) -> None:
         """Stop here if the caller gave up: long loops call this."""

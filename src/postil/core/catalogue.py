@@ -11,6 +11,7 @@ from collections.abc import Iterable
 import msgspec
 from msgspec import Raw, Struct
 
+from postil.core.announcer import AnnouncerMark
 from postil.core.check import CheckMark
 from postil.core.operation import Effect, Mark, description_of, is_async, marks_of, signature_types
 from postil.core.prompt import PromptArgument, PromptMark, listed_arguments
@@ -35,7 +36,6 @@ class OperationEntry(Struct, frozen=True, omit_defaults=True):
     tool: bool = True
     open_world: bool = False
     is_async: bool = False
-    crash_code: int = -32603
 
 
 class ResourceEntry(Struct, frozen=True, omit_defaults=True):
@@ -62,8 +62,8 @@ class PromptEntry(Struct, frozen=True, omit_defaults=True):
     title: str = ""
 
 
-class CheckEntry(Struct, frozen=True):
-    """One check of the doctor."""
+class HookEntry(Struct, frozen=True):
+    """A method of a part that is found by its mark: a check of the doctor, or an announcer."""
 
     name: str
     part: str
@@ -76,12 +76,13 @@ class Catalogue(Struct, frozen=True):
     operations: list[OperationEntry] = []
     resources: list[ResourceEntry] = []
     prompts: list[PromptEntry] = []
-    checks: list[CheckEntry] = []
+    checks: list[HookEntry] = []
+    announcers: list[HookEntry] = []
 
 
 def describe(parts: Iterable[tuple[str, type]]) -> Catalogue:
     """The catalogue of these parts, from their classes."""
-    catalogue = Catalogue([], [], [], [])
+    catalogue = Catalogue([], [], [], [], [])
     for part, owner in parts:
         for attribute, mark in marks_of(owner, Mark):
             catalogue.operations.append(_operation(part, attribute, owner, mark))
@@ -96,7 +97,9 @@ def describe(parts: Iterable[tuple[str, type]]) -> Catalogue:
                 PromptEntry(mark.name, part, attribute, description_of(method), listed_arguments(method), mark.title)
             )
         for attribute, mark in marks_of(owner, CheckMark):
-            catalogue.checks.append(CheckEntry(mark.name, part, attribute))
+            catalogue.checks.append(HookEntry(mark.name, part, attribute))
+        for attribute, mark in marks_of(owner, AnnouncerMark):
+            catalogue.announcers.append(HookEntry(mark.name, part, attribute))
     return catalogue
 
 
@@ -119,5 +122,4 @@ def _operation(part: str, attribute: str, owner: type, mark: Mark) -> OperationE
         tool=mark.tool,
         open_world=mark.open_world,
         is_async=is_async(method),
-        crash_code=mark.crash_code,
     )

@@ -8,7 +8,8 @@ Failure
 ├── Conflict           -32000  exit 6   someone else was first
 ├── Unreachable        -32603  exit 4   a host or a program could not be reached
 ├── StorageFailed      -32603  exit 7   the disk or the database refused
-└── Cancelled          -32800  exit 130 the caller gave up
+├── Cancelled          -32800  exit 130 the caller gave up
+└── InternalError      -32603  exit 1   a bug: logged in full, answered in general words
 
 A part subclasses one of these for its own codes. Anything else that is raised is a bug, and surfaces treat it as one.
 """
@@ -94,3 +95,7 @@ class Cancelled(Failure):
 
     code = -32800
     exit_status = 130
+
+
+class InternalError(Failure):
+    """A bug. What was really raised is logged; the caller gets general words."""

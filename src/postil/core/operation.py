@@ -11,7 +11,7 @@ from typing import Any, Literal, TypeAlias, TypeVar, get_type_hints
 import msgspec
 from msgspec import Struct
 
-from postil.core.failure import Failure, InvalidArguments
+from postil.core.failure import Failure, InternalError, InvalidArguments
 
 Effect: TypeAlias = Literal["reads", "writes", "destroys"]
 F = TypeVar("F", bound=Callable[..., object])
@@ -33,10 +33,10 @@ class Mark(Struct, frozen=True):
     """Whether assistants see it; a command of the shell alone says False."""
     closed: bool = False
     """Whether the published schema says that no other arguments are taken."""
-    fault_code: int = -32602
-    """The code that answers arguments which cannot be decoded."""
-    crash_code: int = -32603
-    """The code that answers a bug in this operation."""
+    fault: type[Failure] = InvalidArguments
+    """The failure that answers arguments which cannot be decoded."""
+    crash: type[Failure] = InternalError
+    """The failure that answers a bug in this operation."""
     open_world: bool = False
     """Whether it reaches beyond this workspace."""
     output_depth: int = 1
@@ -106,9 +106,7 @@ class Operation:
         quoted = reason.split("`")
         if not path and "field" in reason and len(quoted) > 1:  # a missing or unknown field is its own path
             path = quoted[1]
-        failure = InvalidArguments(f"Invalid arguments: {reason}" + (f" at {path}" if where else ""), path=path)
-        failure.code = self.mark.fault_code  # the mark may name its own code
-        return failure
+        return self.mark.fault(f"Invalid arguments: {reason}" + (f" at {path}" if where else ""), path=path)
 
 
 def signature_types(function: Callable[..., Any]) -> tuple[type[Struct], object]:

@@ -11,7 +11,8 @@ from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
-from postil.core.catalogue import Catalogue, OperationEntry, PromptEntry, ResourceEntry, describe
+from postil.core.announcer import Tell
+from postil.core.catalogue import Catalogue, HookEntry, OperationEntry, PromptEntry, ResourceEntry, describe
 from postil.core.failure import NotFound, UnknownOperation
 from postil.core.operation import Operation
 from postil.core.prompt import Prompt
@@ -58,6 +59,8 @@ class Registry:
         self.resources: list[ResourceEntry] = [e for e in offered if not is_template(e.uri)]
         self.templates: list[ResourceEntry] = [e for e in offered if is_template(e.uri)]
         self.prompts: dict[str, PromptEntry] = {e.name: e for e in catalogue.prompts if offer.includes_part(e.part)}
+        self.checks: list[HookEntry] = [e for e in catalogue.checks if offer.includes_part(e.part)]
+        self._announcers = [e for e in catalogue.announcers if offer.includes_part(e.part)]
         self._factories = parts
         self._parts: dict[str, object] = {}
         self._bound: dict[str, Operation] = {}
@@ -118,6 +121,19 @@ class Registry:
         start: Callable[[str, Callable[[], None]], Callable[[], None]]
         start = getattr(self.part(entry.part), entry.watch)
         return start(uri, changed)
+
+    def announce(self, tell: Tell) -> Callable[[], None]:
+        """Call `tell` with whatever the parts announce, until the answer is called. Blocks: use a thread."""
+        stops: list[Callable[[], None]] = []
+        for entry in self._announcers:
+            start: Callable[[Tell], Callable[[], None]] = getattr(self.part(entry.part), entry.attribute)
+            stops.append(start(tell))
+
+        def stop() -> None:
+            for each in stops:
+                each()
+
+        return stop
 
     def on_list_changed(self, listener: Callable[[Listed], None]) -> Callable[[], None]:
         """Hear when a list changes, until the answer is called."""

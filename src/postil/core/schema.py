@@ -84,7 +84,6 @@ def _shallow(node: Schema, depth: int) -> Schema:
                 kept["type"] = kinds if len(kinds) > 1 else kinds[0]
         return kept
     if "properties" in node:
+        # Nothing is listed as required: strict clients check an error's structured content against this schema too.
         kept["properties"] = {name: _shallow(item, depth - 1) for name, item in node["properties"].items()}
-        if node.get("required"):
-            kept["required"] = node["required"]
     return kept

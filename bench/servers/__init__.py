@@ -1,0 +1,1 @@
+"""The echo tool, once on each server that is measured."""

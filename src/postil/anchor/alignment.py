@@ -1,0 +1,186 @@
+"""Two pages aligned: line by line as a diff does, and token by token where lines were rewrapped.
+
+Unique lines common to both pages are anchored first (patience), the gaps between them are filled with a longest common
+subsequence. The work for one gap is bounded, so a page of any size costs near-linear time; a gap too big is left open.
+"""
+
+from bisect import bisect_left, bisect_right
+from functools import cached_property
+
+from rapidfuzz.distance import LCSseq
+
+from postil.anchor.page import Page
+
+# The cells of the largest common-subsequence table that is worth its memory (one bit each) and time.
+MOST_CELLS = 60_000_000
+
+Range = tuple[int, int, int, int]  # old rows from, to (excluded), new rows from, to (excluded)
+
+
+class Alignment:
+    """`forward[old row]` is the new row with the same code, or -1; `backward` is its inverse."""
+
+    def __init__(self, old: Page, new: Page) -> None:
+        self.old, self.new = old, new
+        self.forward = [-1] * len(old)
+        self.backward = [-1] * len(new)
+        self.pins: list[tuple[int, int]] = []  # pairs of rows whose code is unique in both pages, in order
+        self._drifts: dict[int, dict[int, Drift]] = {}
+        self._align()
+
+    def drift(self, row: int) -> "Drift | None":
+        """Where the tokens of an old row went, within the gap between the nearest unique lines."""
+        gap = bisect_right(self._pinned, row)
+        if gap not in self._drifts:
+            self._drifts[gap] = self._align_tokens(gap)
+        return self._drifts[gap].get(row)
+
+    @cached_property
+    def known(self) -> list[int]:
+        """Old rows that have a counterpart and say something: no lone bracket, no blank."""
+        return [row for row, at in enumerate(self.forward) if at >= 0 and len(self.old.keys[row]) > 2]
+
+    def around(self, row: int) -> tuple[int, int]:
+        """The nearest known rows above and below an old row; -1 and len(old) where there is none."""
+        at = bisect_left(self.known, row)
+        above = self.known[at - 1] if at else -1
+        if at < len(self.known) and self.known[at] == row:
+            at += 1
+        return above, self.known[at] if at < len(self.known) else len(self.old)
+
+    def _pair(self, row: int, at: int) -> None:
+        self.forward[row], self.backward[at] = at, row
+
+    def _align(self) -> None:
+        ids: dict[str, int] = {"": -1}
+        self._a = [ids.setdefault(key, len(ids)) for key in self.old.keys]
+        self._b = [ids.setdefault(key, len(ids)) for key in self.new.keys]
+        whole = (0, len(self._a), 0, len(self._b))
+        self.pins = self._unique(whole)
+        self._pinned = [row for row, _ in self.pins]
+        todo = self._between(whole, self.pins)
+        while todo:
+            gap = self._trim(todo.pop())
+            if gap[0] == gap[1] or gap[2] == gap[3]:
+                continue
+            pins = self._unique(gap)
+            if pins:
+                todo.extend(self._between(gap, pins))
+            else:
+                self._fill(gap)
+        self._pair_blanks()
+
+    def _between(self, gap: Range, pins: list[tuple[int, int]]) -> list[Range]:
+        found: list[Range] = []
+        a, b = gap[0], gap[2]
+        for row, at in pins:
+            self._pair(row, at)
+            found.append((a, row, b, at))
+            a, b = row + 1, at + 1
+        return [*found, (a, gap[1], b, gap[3])]
+
+    def _trim(self, gap: Range) -> Range:
+        a0, a1, b0, b1 = gap
+        a, b = self._a, self._b
+        while a0 < a1 and b0 < b1 and a[a0] == b[b0]:
+            self._pair(a0, b0)
+            a0, b0 = a0 + 1, b0 + 1
+        while a0 < a1 and b0 < b1 and a[a1 - 1] == b[b1 - 1]:
+            a1, b1 = a1 - 1, b1 - 1
+            self._pair(a1, b1)
+        return a0, a1, b0, b1
+
+    def _unique(self, gap: Range) -> list[tuple[int, int]]:
+        """Pairs of rows unique on both sides of the gap, the longest run of them that keeps its order."""
+        a0, a1, b0, b1 = gap
+        mine = _singles(self._a, a0, a1)
+        theirs = _singles(self._b, b0, b1)
+        pairs = [(row, theirs[key]) for key, row in mine.items() if key in theirs]
+        pairs.sort()
+        return _rising(pairs)
+
+    def _fill(self, gap: Range) -> None:
+        a0, a1, b0, b1 = gap
+        rows = [row for row in range(a0, a1) if self._a[row] >= 0]
+        ats = [at for at in range(b0, b1) if self._b[at] >= 0]
+        if len(rows) * len(ats) > MOST_CELLS:
+            return
+        for block in LCSseq.opcodes([self._a[row] for row in rows], [self._b[at] for at in ats]):
+            if block.tag == "equal":
+                for step in range(block.src_end - block.src_start):
+                    self._pair(rows[block.src_start + step], ats[block.dest_start + step])
+
+    def _pair_blanks(self) -> None:
+        """A blank line goes with the line above it."""
+        for row, key in enumerate(self.old.keys):
+            if not key and row and self.forward[row] < 0:
+                at = self.forward[row - 1] + 1
+                if 0 < at < len(self.new) and not self.new.keys[at] and self.backward[at] < 0:
+                    self._pair(row, at)
+
+    def _align_tokens(self, gap: int) -> dict[int, "Drift"]:
+        a0, b0 = self.pins[gap - 1] if gap else (0, 0)
+        a1, b1 = self.pins[gap] if gap < len(self.pins) else (len(self.old), len(self.new))
+        a = [(token, row) for row in range(a0, a1) for token in self.old.tokens(row)]
+        b = [(token, row) for row in range(b0, b1) for token in self.new.tokens(row)]
+        if not a or not b or len(a) * len(b) > MOST_CELLS:
+            return {}
+        drifts: dict[int, Drift] = {}
+        for block in LCSseq.opcodes([token for token, _ in a], [token for token, _ in b]):
+            if block.tag != "equal":
+                continue
+            for step in range(block.src_end - block.src_start):
+                token, row = a[block.src_start + step]
+                at = b[block.dest_start + step][1]
+                drift = drifts.get(row)
+                if drift is None:
+                    drift = drifts[row] = Drift(at)
+                drift.votes[at] = drift.votes.get(at, 0) + 1
+                if not drift.word and (token[0].isalnum() or token[0] == "_"):
+                    drift.first, drift.word = at, True
+        return drifts
+
+
+class Drift:
+    """Where the tokens of one row went: the row of the first of them, and how many to each row."""
+
+    __slots__ = ("first", "votes", "word")
+
+    def __init__(self, first: int) -> None:
+        self.first = first
+        self.word = False  # whether `first` was decided by a word and not by a bracket
+        self.votes: dict[int, int] = {}
+
+
+def _singles(keys: list[int], start: int, stop: int) -> dict[int, int]:
+    found: dict[int, int] = {}
+    twice: set[int] = {-1}
+    for row in range(start, stop):
+        key = keys[row]
+        if key in found:
+            twice.add(key)
+        found[key] = row
+    for key in twice:
+        found.pop(key, None)
+    return found
+
+
+def _rising(pairs: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """The longest subsequence of pairs, sorted by their first, whose second rises too."""
+    tails: list[int] = []
+    ends: list[int] = []
+    before: list[int] = []
+    for index, (_, at) in enumerate(pairs):
+        place = bisect_left(tails, at)
+        before.append(ends[place - 1] if place else -1)
+        if place == len(tails):
+            tails.append(at)
+            ends.append(index)
+        else:
+            tails[place], ends[place] = at, index
+    found: list[tuple[int, int]] = []
+    index = ends[-1] if ends else -1
+    while index >= 0:
+        found.append(pairs[index])
+        index = before[index]
+    return found[::-1]

@@ -1,0 +1,110 @@
+"""Which language a file is in, and its grammar. Grammars are imported when first parsed with, never before."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from importlib import import_module
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tree_sitter import Language, Parser, Tree
+
+# A file larger than this, or with a longer line, is generated or minified: its tree tells no more than its text.
+MOST_BYTES = 4_000_000
+LONGEST_LINE = 20_000
+
+# language: (distribution module, function that gives the grammar)
+_GRAMMARS = {
+    "python": ("tree_sitter_python", "language"),
+    "javascript": ("tree_sitter_javascript", "language"),
+    "typescript": ("tree_sitter_typescript", "language_typescript"),
+    "tsx": ("tree_sitter_typescript", "language_tsx"),
+    "go": ("tree_sitter_go", "language"),
+    "java": ("tree_sitter_java", "language"),
+    "rust": ("tree_sitter_rust", "language"),
+    "c": ("tree_sitter_c", "language"),
+    "cpp": ("tree_sitter_cpp", "language"),
+    "csharp": ("tree_sitter_c_sharp", "language"),
+    "ruby": ("tree_sitter_ruby", "language"),
+    "php": ("tree_sitter_php", "language_php"),
+    "kotlin": ("tree_sitter_kotlin", "language"),
+    "swift": ("tree_sitter_swift", "language"),
+    "scala": ("tree_sitter_scala", "language"),
+    "bash": ("tree_sitter_bash", "language"),
+    "sql": ("tree_sitter_sql", "language"),
+    "html": ("tree_sitter_html", "language"),
+    "css": ("tree_sitter_css", "language"),
+    "yaml": ("tree_sitter_yaml", "language"),
+    "toml": ("tree_sitter_toml", "language"),
+    "json": ("tree_sitter_json", "language"),
+    "markdown": ("tree_sitter_markdown", "language"),
+}
+
+_SUFFIXES = {
+    "python": "py pyi pyw",
+    "javascript": "js jsx mjs cjs",
+    "typescript": "ts mts cts",
+    "tsx": "tsx",
+    "go": "go",
+    "java": "java",
+    "rust": "rs",
+    "c": "c h",
+    "cpp": "cpp cc cxx c++ hpp hh hxx h++ ipp",
+    "csharp": "cs csx",
+    "ruby": "rb rake gemspec ru",
+    "php": "php phtml",
+    "kotlin": "kt kts",
+    "swift": "swift",
+    "scala": "scala sc sbt",
+    "bash": "sh bash zsh ksh",
+    "sql": "sql",
+    "html": "html htm xhtml",
+    "css": "css",
+    "yaml": "yaml yml",
+    "toml": "toml",
+    "json": "json jsonc webmanifest",
+    "markdown": "md markdown mkd",
+}
+_LANGUAGE_OF = {suffix: language for language, suffixes in _SUFFIXES.items() for suffix in suffixes.split()}
+_LANGUAGE_OF_NAME = {"Gemfile": "ruby", "Rakefile": "ruby", "Pipfile": "toml", ".bashrc": "bash", ".zshrc": "bash"}
+
+LANGUAGES = tuple(_GRAMMARS)
+
+
+def language_of(path: str) -> str | None:
+    """The language of a file by its name; None where there is no grammar, and text is all there is."""
+    name = PurePosixPath(path.replace("\\", "/"))
+    return _LANGUAGE_OF_NAME.get(name.name) or _LANGUAGE_OF.get(name.suffix[1:].lower())
+
+
+@cache
+def grammar(language: str) -> Language:
+    """The grammar of one of LANGUAGES."""
+    from tree_sitter import Language  # 10 ms, and only whoever parses pays
+
+    module, function = _GRAMMARS[language]
+    capsule: Callable[[], object] = getattr(import_module(module), function)
+    return Language(capsule())
+
+
+def _parser(language: str) -> Parser:
+    from tree_sitter import Parser
+
+    # A parser holds state while it parses and threads share this module, so each parse has its own (2 µs).
+    return Parser(grammar(language))
+
+
+def parse(text: str, language: str | None) -> Tree | None:
+    """The syntax tree, or None where there is no grammar or the text is not something to parse."""
+    if language not in _GRAMMARS:
+        return None
+    data = text.encode("utf-8", "surrogatepass")
+    if len(data) > MOST_BYTES or _longest_line(text) > LONGEST_LINE:
+        return None
+    return _parser(language).parse(data)
+
+
+def _longest_line(text: str) -> int:
+    return max(map(len, text.split("\n")))

@@ -1,0 +1,131 @@
+"""The symbol a line belongs to, in every language with a grammar, and how people are told of it."""
+
+import pytest
+
+from postil.anchor.complexity import complexities
+from postil.anchor.languages import LANGUAGES, language_of
+from postil.anchor.symbols import symbol_at, symbols, syntax_problem_at
+
+AUTH = """export class AuthService {
+  // checks it
+  validatePassword(password: string): boolean {
+    return this.compare(password);
+  }
+}
+
+function comparePasswords(a: string, b: string) {
+  return a === b;
+}
+
+const limit = 5;
+"""
+
+
+def test_a_line_of_a_method_belongs_to_the_method_in_its_class() -> None:
+    found = symbol_at(AUTH, "typescript", 4)
+    assert found is not None
+    assert (found.label, found.short, found.phrase) == (
+        "validatePassword() in AuthService",
+        "validatePassword()",
+        "function 'validatePassword'",
+    )
+
+
+def test_the_comment_above_a_method_belongs_to_it() -> None:
+    found = symbol_at(AUTH, "typescript", 2)
+    assert found is not None
+    assert found.name == "validatePassword"
+
+
+def test_the_first_line_of_a_class_belongs_to_the_class() -> None:
+    found = symbol_at(AUTH, "typescript", 1)
+    assert found is not None
+    assert (found.label, found.phrase) == ("AuthService class", "class 'AuthService'")
+
+
+def test_a_line_outside_all_definitions_has_no_symbol() -> None:
+    assert symbol_at(AUTH, "typescript", 12) is None
+    assert symbol_at(AUTH, None, 4) is None
+
+
+SAMPLES = {
+    "python": ("class A:\n    @cached\n    def f(self):\n        pass\n", "A class, f() in A"),
+    "javascript": ("class A {\n  f() {}\n}\nconst h = (x) => x;\n", "A class, f() in A, h()"),
+    "typescript": ("interface I { x: number }\nexport const h = async (x) => x;\n", "I interface, h()"),
+    "tsx": ("const C = () => <div>hi</div>;\n", "C()"),
+    "go": ("package a\ntype T struct { a int }\nfunc (t *T) M() {}\nfunc F() {}\n", "T struct, M() in T, F()"),
+    "java": ("class A {\n  A() {}\n  void m() {}\n}\n", "A class, A() in A, m() in A"),
+    "rust": ("struct S { a: i32 }\nimpl S {\n  fn m(&self) {}\n}\n", "S struct, S type, m() in S"),
+    "c": ("struct s { int a; };\nstatic int *f(int x) { return 0; }\nstruct s g;\n", "s struct, f()"),
+    "cpp": ("class A {\n  void m() {}\n};\nvoid A::k() {}\n", "A class, m() in A, k() in A"),
+    "csharp": ("class A {\n  void M() {}\n}\n", "A class, M() in A"),
+    "ruby": ("class A\n  def f\n  end\nend\n", "A class, f() in A"),
+    "php": ("<?php\nclass A { function m() {} }\nfunction f() {}\n", "A class, m() in A, f()"),
+    "kotlin": ("class A {\n  fun m() {}\n}\n", "A class, m() in A"),
+    "swift": ("struct S {\n  func m() {}\n}\n", "S struct, m() in S"),
+    "scala": ("object O {\n  def f(x: Int) = x\n}\n", "O object, f() in O"),
+    "bash": ("f() {\n  echo\n}\n", "f()"),
+    "sql": ("CREATE TABLE users (id int);\n", "users table"),
+    "html": ('<div id="main">\n<p>x</p>\n</div>\n', "main element"),
+    "css": (".a > b { color: red }\n", ".a > b rule"),
+    "yaml": ("a:\n  b: 1\n", "a key, b key in a"),
+    "toml": ("[a.b]\ny = 2\n", "a.b table, y key in a.b"),
+    "json": ('{"a": {"b": 1}}', "a key, b key in a"),
+    "markdown": ("# One\ntext\n## Two\nmore\n", "One section, Two section in One"),
+}
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_every_language_names_its_definitions(language: str) -> None:
+    text, labels = SAMPLES[language]
+    assert ", ".join(symbol.label for symbol in symbols(text, language)) == labels
+
+
+def test_files_are_known_by_their_names() -> None:
+    assert [language_of(path) for path in ("a/b.TSX", "x.py", "Gemfile", "notes.txt", "Makefile", "")] == [
+        "tsx",
+        "python",
+        "ruby",
+        None,
+        None,
+        None,
+    ]
+
+
+def test_a_syntax_error_matters_only_to_its_own_function() -> None:
+    text = "def good():\n    return 1\n\n\ndef bad():\n    return )(\n"
+    assert syntax_problem_at(text, "python", 2) is None
+    found = syntax_problem_at(text, "python", 6)
+    assert found is not None
+    assert found.span.start == 6
+
+
+def test_complexity_counts_the_branches_of_each_function() -> None:
+    text = """
+def plain():
+    return 1
+
+def busy(a, b):
+    if a and b or not a:
+        for x in b:
+            while x:
+                x -= 1
+    elif b:
+        return [y for y in b if y]
+    def inner():
+        return 1 if a else 2
+    try:
+        pass
+    except ValueError:
+        pass
+"""
+    assert {each.function.name: each.cyclomatic for each in complexities(text, "python")} == {
+        "plain": 1,
+        "busy": 10,
+        "inner": 2,
+    }
+
+
+def test_a_default_branch_is_not_counted() -> None:
+    text = "func f(x int) {\n\tswitch x {\n\tcase 1:\n\t\ta()\n\tcase 2:\n\t\tb()\n\tdefault:\n\t\tc()\n\t}\n}\n"
+    assert [each.cyclomatic for each in complexities(text, "go")] == [3]

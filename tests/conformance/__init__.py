@@ -1,0 +1,1 @@
+"""The official conformance suite, run against a fixture of ours."""
