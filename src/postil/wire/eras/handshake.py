@@ -1,0 +1,45 @@
+"""The handshake eras, 2024-11-05 to 2025-11-25: what each of them has, and which one a client gets."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+
+class Era(Struct, frozen=True):
+    """What a protocol revision has. One table instead of comparisons of dates all over the code."""
+
+    version: str
+    annotations: bool = False
+    """Tool annotations, audio, messages in progress, the completions capability."""
+    batches: bool = False
+    structured: bool = False
+    """Structured content, output schemas, titles, resource links; failures of tools are results a model reads."""
+    stateless: bool = False
+    """No handshake: every request says its version, results say their type."""
+    unknown_tool: int = -32602
+    unknown_resource: int = -32002
+
+
+FIRST = Era("2024-11-05", unknown_tool=-32601)
+HANDSHAKE: dict[str, Era] = {
+    era.version: era
+    for era in (
+        FIRST,
+        Era("2025-03-26", annotations=True, batches=True),
+        Era("2025-06-18", annotations=True, structured=True),
+        Era("2025-11-25", annotations=True, structured=True),
+    )
+}
+NEWEST = HANDSHAKE["2025-11-25"]
+CONTRACT_003 = "1.0.0"
+"""The version that the Paired Comments document names: echoed, with the first era's shapes."""
+
+
+def negotiate(asked: object, *, only_first: bool) -> tuple[str, Era]:
+    """The version to answer and the era to speak. Contract faces speak the first era to everyone."""
+    if asked == CONTRACT_003:
+        return CONTRACT_003, FIRST
+    if only_first:
+        return FIRST.version, FIRST
+    era = HANDSHAKE.get(asked, NEWEST) if isinstance(asked, str) else NEWEST
+    return era.version, era

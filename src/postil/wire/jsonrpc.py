@@ -1,0 +1,221 @@
+"""JSON-RPC 2.0 frames: read strictly, written compactly. Knows nothing of MCP.
+
+Every frame that can be read at all becomes something to answer; where the frame is refused, its id is looked for, so
+that the client's pending call fails instead of hanging.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any, TypeAlias, cast
+
+import msgspec
+from msgspec import UNSET, Struct
+
+PARSE_ERROR = -32700
+INVALID_REQUEST = -32600
+METHOD_NOT_FOUND = -32601
+INVALID_PARAMS = -32602
+INTERNAL_ERROR = -32603
+
+LARGEST_FRAME = 4 * 1024 * 1024
+DEEPEST = 64
+LONGEST_ID = 256
+LARGEST_BATCH = 100
+
+Id: TypeAlias = int | str
+
+
+class Request(Struct, frozen=True):
+    """A call that wants an answer."""
+
+    id: Id
+    method: str
+    params: dict[str, Any]
+
+
+class Notification(Struct, frozen=True):
+    """A message that wants none."""
+
+    method: str
+    params: dict[str, Any]
+
+
+class Response(Struct, frozen=True):
+    """The client's answer to a request of ours."""
+
+    id: Id
+    result: Any
+    error: Any
+
+
+class Invalid(Struct, frozen=True):
+    """A frame that is refused, with the id that could be read from it."""
+
+    id: Id | None
+    code: int
+    message: str
+
+
+Incoming: TypeAlias = Request | Notification | Response | Invalid
+
+
+class _Envelope(Struct):
+    jsonrpc: Any = UNSET
+    id: Any = UNSET
+    method: Any = UNSET
+    params: Any = UNSET
+    result: Any = UNSET
+    error: Any = UNSET
+
+
+_decode_object = msgspec.json.Decoder(_Envelope).decode
+_decode_batch = msgspec.json.Decoder(list[Any]).decode
+encode = msgspec.json.Encoder().encode
+
+
+def parse(frame: bytes) -> Incoming | list[Incoming]:
+    """Read one frame: a message, or the messages of a batch."""
+    if len(frame) > LARGEST_FRAME:
+        return too_large(frame)
+    if _deeper_than(frame, DEEPEST):
+        return Invalid(readable_id(frame), INVALID_REQUEST, f"Invalid Request: nested deeper than {DEEPEST} levels")
+    try:
+        text = frame.decode("utf-8")
+        if text.lstrip()[:1] == "[":
+            return _batch(text)
+        return _message(_decode_object(text))
+    except UnicodeDecodeError:
+        return Invalid(readable_id(frame), PARSE_ERROR, "Parse error: not valid UTF-8")
+    except msgspec.ValidationError as fault:
+        if "Expected `object`" in str(fault):
+            return Invalid(None, INVALID_REQUEST, "Invalid Request: a frame is one JSON object")
+        return Invalid(readable_id(frame), PARSE_ERROR, f"Parse error: {fault}")
+    except (msgspec.DecodeError, RecursionError) as fault:
+        return Invalid(readable_id(frame), PARSE_ERROR, f"Parse error: {fault}")
+
+
+def too_large(head: bytes) -> Invalid:
+    """The refusal of a frame over the limit, of which only the beginning was kept."""
+    megabytes = LARGEST_FRAME // (1024 * 1024)
+    return Invalid(readable_id(head[:4096]), INVALID_REQUEST, f"Invalid Request: a frame has at most {megabytes} MiB")
+
+
+def _batch(text: str) -> Incoming | list[Incoming]:
+    items = _decode_batch(text)
+    if not items:
+        return Invalid(None, INVALID_REQUEST, "Invalid Request: an empty batch")
+    if len(items) > LARGEST_BATCH:
+        return Invalid(None, INVALID_REQUEST, f"Invalid Request: a batch has at most {LARGEST_BATCH} items")
+    return [_item(item) for item in items]
+
+
+def _item(item: object) -> Incoming:
+    try:
+        return _message(msgspec.convert(item, _Envelope))
+    except msgspec.ValidationError:
+        return Invalid(None, INVALID_REQUEST, "Invalid Request: an item of a batch is one JSON object")
+
+
+def _message(envelope: _Envelope) -> Incoming:
+    frame_id = envelope.id
+    known = frame_id if is_id(frame_id) else None
+    if envelope.jsonrpc != "2.0":
+        return Invalid(known, INVALID_REQUEST, 'Invalid Request: "jsonrpc" must be "2.0"')
+    if envelope.method is UNSET:
+        return _response(envelope, known)
+    if not isinstance(envelope.method, str):
+        return Invalid(known, INVALID_REQUEST, 'Invalid Request: "method" must be a string')
+    given: object = envelope.params
+    params: dict[str, Any] = {}
+    if isinstance(given, dict):
+        params = cast("dict[str, Any]", given)
+    elif given is not UNSET and given is not None:
+        return Invalid(known, INVALID_REQUEST, 'Invalid Request: "params" must be an object')
+    if frame_id is UNSET:
+        return Notification(envelope.method, params)
+    if known is None:
+        return Invalid(None, INVALID_REQUEST, f'Invalid Request: "id" must be a string of at most {LONGEST_ID} bytes '
+                       "or a 64-bit integer")  # fmt: skip
+    return Request(known, envelope.method, params)
+
+
+def _response(envelope: _Envelope, known: Id | None) -> Incoming:
+    if known is None or (envelope.result is UNSET) == (envelope.error is UNSET):
+        return Invalid(known, INVALID_REQUEST, 'Invalid Request: neither a "method" nor an answer')
+    return Response(known, envelope.result, envelope.error)
+
+
+def is_id(value: object) -> bool:
+    """Whether this may be the id of a request: a short string or a 64-bit integer, and no boolean."""
+    if isinstance(value, str):
+        return len(value) <= LONGEST_ID and len(value.encode("utf-8", "replace")) <= LONGEST_ID
+    return type(value) is int and -(2**63) <= value < 2**63
+
+
+def _deeper_than(frame: bytes, limit: int) -> bool:
+    """Whether brackets nest too deep. Works by deleting innermost pairs, at the speed of `bytes.replace`."""
+    if frame.count(b"{") + frame.count(b"[") <= limit:
+        return False
+    if b"\\" in frame:
+        frame = frame.replace(b"\\\\", b"").replace(b'\\"', b"")
+    brackets = b"".join(frame.split(b'"')[::2]).translate(None, _NOT_BRACKETS)
+    for _ in range(limit):
+        if not brackets:
+            return False
+        brackets = brackets.replace(b"[]", b"").replace(b"{}", b"")
+    return bool(brackets)
+
+
+_NOT_BRACKETS = bytes(byte for byte in range(256) if byte not in b"[]{}")
+_ID_MEMBER = re.compile(rb'"id"\s*:\s*(-?\d{1,19}|"(?:[^"\\]|\\.){0,256}")\s*[,}]')
+
+
+def readable_id(frame: bytes) -> Id | None:
+    """The id of a frame that was refused, if one can be read: by a lenient reader, else from its top level's text."""
+    import json  # only refused frames pay for it
+
+    try:
+        text = frame.decode("utf-8", "replace")
+        lenient = json.loads(text, parse_int=lambda digits: int(digits[:20]))
+        found = cast("dict[str, Any]", lenient).get("id") if isinstance(lenient, dict) else None
+    except (ValueError, RecursionError):
+        found = _id_in_text(frame)
+    return cast("Id | None", found) if is_id(found) else None
+
+
+def _id_in_text(frame: bytes) -> object:
+    start = frame.find(b"{") + 1
+    nested = min((at for at in (frame.find(b"{", start), frame.find(b"[", start)) if at >= 0), default=len(frame))
+    last = max(frame.rfind(b"}", 0, max(frame.rfind(b"}"), 0)), frame.rfind(b"]"))
+    for piece in (frame[start:nested], frame[last + 1 :] if last >= 0 else b""):
+        found = _ID_MEMBER.search(piece)
+        if found:
+            try:
+                return msgspec.json.decode(found[1])
+            except msgspec.DecodeError:
+                return None
+    return None
+
+
+def reply(request_id: Id, result: object) -> bytes:
+    """The answer to a request."""
+    return encode({"jsonrpc": "2.0", "id": request_id, "result": result})
+
+
+def refusal(request_id: Id | None, code: int, message: str, data: object = None) -> bytes:
+    """The error that answers a request; `data` only when there is some."""
+    error: dict[str, object] = {"code": code, "message": message}
+    if data:
+        error["data"] = data
+    return encode({"jsonrpc": "2.0", "id": request_id, "error": error})
+
+
+def notification(method: str, params: object) -> bytes:
+    """A message that wants no answer."""
+    return encode({"jsonrpc": "2.0", "method": method, "params": params})
+
+
+def request(request_id: Id, method: str, params: object) -> bytes:
+    """A request of ours to the client."""
+    return encode({"jsonrpc": "2.0", "id": request_id, "method": method, "params": params})
