@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import msgspec
-from msgspec import Raw, Struct
+from msgspec import Raw, Struct, field
 
 from postil.core.announcer import AnnouncerMark
 from postil.core.check import CheckMark
@@ -17,6 +17,8 @@ from postil.core.operation import Effect, Mark, description_of, is_async, marks_
 from postil.core.prompt import PromptArgument, PromptMark, listed_arguments
 from postil.core.resource import ResourceMark
 from postil.core.schema import arguments_schema, result_schema
+
+_NONE = Raw()
 
 
 class OperationEntry(Struct, frozen=True, omit_defaults=True):
@@ -28,7 +30,7 @@ class OperationEntry(Struct, frozen=True, omit_defaults=True):
     effect: Effect
     description: str
     input_schema: Raw
-    output_schema: Raw | None = None
+    output: Raw = field(default=_NONE, name="output_schema")
     title: str = ""
     shell: str = ""
     positional: tuple[str, ...] = ()
@@ -36,6 +38,11 @@ class OperationEntry(Struct, frozen=True, omit_defaults=True):
     tool: bool = True
     open_world: bool = False
     is_async: bool = False
+
+    @property
+    def output_schema(self) -> Raw | None:
+        """The schema of the result, where one is published. (msgspec cannot decode `Raw | None`.)"""
+        return self.output or None
 
 
 class ResourceEntry(Struct, frozen=True, omit_defaults=True):
@@ -114,7 +121,7 @@ def _operation(part: str, attribute: str, owner: type, mark: Mark) -> OperationE
         effect=mark.effect,
         description=description_of(method),
         input_schema=Raw(msgspec.json.encode(arguments_schema(arguments, closed=mark.closed))),
-        output_schema=Raw(msgspec.json.encode(output)) if output else None,
+        output=Raw(msgspec.json.encode(output)) if output else _NONE,
         title=mark.title,
         shell=mark.shell,
         positional=mark.positional,

@@ -1,0 +1,108 @@
+"""The composition root: settings → storage → parts → catalogue → server. The one module that knows all.
+
+Nothing heavy is imported here: a part's module is loaded when the part is first used, and what there is to offer is
+read from the generated catalogue (`make docs`).
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Iterable
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
+
+import msgspec
+
+from postil.core.catalogue import Catalogue, describe
+from postil.core.registry import Offer, Registry
+from postil.settings import Settings
+
+if TYPE_CHECKING:
+    from postil.workspace.repository import Repository
+
+CATALOGUE = os.path.join(os.path.dirname(__file__), "catalogue")
+
+
+class Part(NamedTuple):
+    """One part: the module and class that hold its operations, and how it is made."""
+
+    module: str
+    owner: str
+    make: Callable[[App], object]
+
+
+class App:
+    """One composed Postil: the parts share its settings, its repository and its state database."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self._made: dict[str, object] = {}
+        self._lock = threading.RLock()
+
+    @cached_property
+    def repository(self) -> Repository:
+        """The repository around the working folder; raises NoRepository."""
+        from postil.workspace.repository import find_repository
+
+        return find_repository(self.settings.cwd)
+
+    def part(self, name: str) -> object:
+        """The living part, made once for all registries of this App."""
+        with self._lock:
+            if name not in self._made:
+                self._made[name] = PARTS[name].make(self)
+            return self._made[name]
+
+    def registry(self, offer: Offer | None = None, catalogue: Catalogue | None = None) -> Registry:
+        """What is offered under these settings, parts made on first use."""
+        factories = {name: (lambda name=name: self.part(name)) for name in PARTS}
+        return Registry(catalogue or read_catalogue(), factories, offer or self.settings.offer())
+
+    def parts_offered(self) -> tuple[str, ...]:
+        """The names of the parts that the settings leave on."""
+        offer = self.settings.offer()
+        return tuple(name for name in PARTS if offer.includes_part(name))
+
+    def glances(self) -> list[tuple[str, str]]:
+        """One line from every part that has something to say at a glance (`glance() -> str`)."""
+        lines: list[tuple[str, str]] = []
+        for name in self.parts_offered():
+            glance: Callable[[], str] | None = getattr(self.part(name), "glance", None)
+            if glance is not None:
+                lines.append((name, glance()))
+        return lines
+
+
+def _workspace(app: App) -> object:
+    from postil.workspace.service import Overview
+
+    return Overview(lambda: app.repository, app.parts_offered, app.glances)
+
+
+# A part adds its line here: where its class is, and how it is made from the App.
+PARTS: dict[str, Part] = {
+    "workspace": Part("postil.workspace.service", "Overview", _workspace),
+}
+
+
+def read_catalogue(parts: Iterable[str] = ()) -> Catalogue:
+    """The generated catalogue of these parts (all by default), in the order of PARTS. Imports no part."""
+    decoder = msgspec.json.Decoder(Catalogue)
+    whole = Catalogue([], [], [], [], [])
+    for name in parts or PARTS:
+        with open(os.path.join(CATALOGUE, f"{name}.json"), "rb") as file:
+            one = decoder.decode(file.read())
+        whole.operations.extend(one.operations)
+        whole.resources.extend(one.resources)
+        whole.prompts.extend(one.prompts)
+        whole.checks.extend(one.checks)
+        whole.announcers.extend(one.announcers)
+    return whole
+
+
+def describe_part(name: str) -> Catalogue:
+    """The catalogue of one part from its class: what the generated file has to equal."""
+    from importlib import import_module
+
+    return describe([(name, getattr(import_module(PARTS[name].module), PARTS[name].owner))])

@@ -1,0 +1,276 @@
+"""What the user decided: one frozen struct, made once at the edge and handed down.
+
+This is the only reader of environment variables and of `postil.toml`. The order is flags, environment, the user's file,
+the repository's file; `settings_files.py` reads the files and is imported only when one exists.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+from typing import Any, Literal, TypeAlias
+
+import msgspec
+from msgspec import Struct
+
+from postil.core.failure import Failure
+from postil.core.registry import Offer
+
+Layer: TypeAlias = dict[str, Any]
+Auth: TypeAlias = Literal["", "local", "pat", "key", "oauth"]
+
+
+class BadSettings(Failure):
+    """A setting that cannot be used; says where it stands."""
+
+    code = -32602
+    exit_status = 2
+
+
+class GitLabSettings(Struct, frozen=True, omit_defaults=True):
+    """Which GitLab, and what of it. The token itself comes from the environment or from a file, never from settings."""
+
+    url: str = "https://gitlab.com"
+    token_file: str = ""
+    projects: tuple[str, ...] = ()
+    """Only these projects (`group/name` or number) may be touched; empty means all that the token may."""
+    toolsets: tuple[str, ...] = ()
+    token: str = ""
+
+    def __repr__(self) -> str:
+        return f"GitLabSettings(url={self.url!r}, token={'set' if self.token or self.token_file else 'not set'})"
+
+    def read_token(self) -> str:
+        """The token, or an empty text when none is configured."""
+        if self.token or not self.token_file:
+            return self.token
+        path = os.path.expanduser(self.token_file)
+        try:
+            with open(path, encoding="utf-8") as file:
+                return file.read(4096).strip()
+        except (OSError, UnicodeDecodeError) as error:
+            reason = error.strerror if isinstance(error, OSError) else "it is not text"
+            raise BadSettings(
+                f"The GitLab token file {path} cannot be read: {reason}",
+                advice="Put the token into that file (mode 0600), or set GITLAB_TOKEN",
+            ) from error
+
+
+class HttpSettings(Struct, frozen=True, omit_defaults=True):
+    """How the HTTP server listens and whom it lets in."""
+
+    address: str = "127.0.0.1:3000"
+    auth: Auth = ""
+    tls_cert: str = ""
+    tls_key: str = ""
+    allowed_hosts: tuple[str, ...] = ()
+    allowed_origins: tuple[str, ...] = ()
+    trusted_proxies: tuple[str, ...] = ()
+    members: tuple[str, ...] = ()
+    """Who else than the local user may read this workspace's comments, issues and inbox."""
+
+
+class LimitSettings(Struct, frozen=True, omit_defaults=True):
+    """How much one token may ask; 0 turns a limit off."""
+
+    per_minute: int = 600
+    in_flight: int = 100
+
+
+class SecuritySettings(Struct, frozen=True, omit_defaults=True):
+    """Address lists and request signatures."""
+
+    ip_whitelist: tuple[str, ...] = ()
+    blocked_ips: tuple[str, ...] = ()
+    signature: Literal["off", "optional", "required"] = "optional"
+    signing_key_files: tuple[str, ...] = ()
+    webhook_key_files: tuple[str, ...] = ()
+
+
+class Folders(Struct, frozen=True):
+    """Where Postil keeps its own things (XDG)."""
+
+    config: str
+    state: str
+    cache: str
+
+
+class Terminal(Struct, frozen=True):
+    """What the environment says about the person's terminal and programs."""
+
+    color: Literal["auto", "always", "never"] = "auto"
+    pager: str = ""
+    editor: str = ""
+    shell: str = ""
+    in_tmux: bool = False
+
+
+class Settings(Struct, frozen=True, omit_defaults=True):
+    """Everything that can be decided from outside."""
+
+    parts: tuple[str, ...] = ()
+    """Only these parts; empty means all."""
+    read_only: bool = False
+    allow_tools: tuple[str, ...] = ()
+    deny_tools: tuple[str, ...] = ()
+    state: str = ""
+    """Where shared state lives: a file, or `redis://…`; empty means `state.db` in the state folder."""
+    gitlab: GitLabSettings = GitLabSettings()
+    http: HttpSettings = HttpSettings()
+    limits: LimitSettings = LimitSettings()
+    security: SecuritySettings = SecuritySettings()
+    folders: Folders = Folders("", "", "")
+    terminal: Terminal = Terminal()
+    cwd: str = "."
+    secret: str = ""
+    debug: bool = False
+    warnings: tuple[str, ...] = ()
+    """What was refused while reading the files, in sentences."""
+
+    def __repr__(self) -> str:
+        return f"Settings(parts={self.parts!r}, read_only={self.read_only!r}, gitlab={self.gitlab!r})"
+
+    @property
+    def state_address(self) -> str:
+        """The state database: a path, or an address such as `redis://host/0`."""
+        return self.state or os.path.join(self.folders.state, "state.db")
+
+    def offer(self) -> Offer:
+        """Which operations these settings leave visible."""
+        parts = (*self.parts, "workspace") if self.parts and "workspace" not in self.parts else self.parts
+        return Offer(parts, self.read_only, self.allow_tools, self.deny_tools)
+
+
+_ENVIRONMENT = {
+    "POSTIL_PARTS": "parts",
+    "POSTIL_READ_ONLY": "read_only",
+    "POSTIL_ALLOW_TOOLS": "allow_tools",
+    "POSTIL_DENY_TOOLS": "deny_tools",
+    "POSTIL_STATE": "state",
+    "POSTIL_HTTP": "http.address",
+    "POSTIL_AUTH": "http.auth",
+    "GITLAB_URL": "gitlab.url",
+    "GITLAB_TOKEN_FILE": "gitlab.token_file",
+    "GITLAB_TOKEN": "gitlab.token",
+}
+_LISTS = {"parts", "allow_tools", "deny_tools"}
+
+
+def load(
+    environ: Mapping[str, str] | None = None, cwd: str = "", flags: Layer | None = None, file: str = ""
+) -> Settings:
+    """The settings as they hold for this process; `flags` and `file` come from the command line."""
+    environ = os.environ if environ is None else environ
+    cwd = cwd or os.getcwd()
+    folders = folders_of(environ)
+    layers: list[Layer] = []
+    warnings: tuple[str, ...] = ()
+    found = _files(folders.config, cwd, file or environ.get("POSTIL_CONFIG", ""))
+    if found != ("", ""):
+        from postil.settings_files import read_layers  # only who has a file pays for reading one
+
+        layers, warnings = read_layers(*found)
+    layers += [_from_environment(environ), flags or {}]
+    decided = _merged(layers)
+    if decided.get("secret") or decided.get("folders"):  # never from a layer: they are not for files or flags to say
+        raise BadSettings("These settings cannot be given: secret, folders")
+    return msgspec.structs.replace(
+        _converted(decided),
+        folders=folders,
+        terminal=_terminal(environ),
+        cwd=cwd,
+        secret=environ.get("POSTIL_SECRET", ""),
+        debug=environ.get("POSTIL_DEBUG", "") not in ("", "0"),
+        warnings=warnings,
+    )
+
+
+def folders_of(environ: Mapping[str, str]) -> Folders:
+    """The XDG folders. A relative value is ignored, as the specification says."""
+    home = environ.get("HOME") or os.path.expanduser("~")
+
+    def folder(name: str, default: str) -> str:
+        given = environ.get(name, "")
+        return os.path.join(given if os.path.isabs(given) else os.path.join(home, default), "postil")
+
+    return Folders(
+        folder("XDG_CONFIG_HOME", ".config"),
+        folder("XDG_STATE_HOME", ".local/state"),
+        folder("XDG_CACHE_HOME", ".cache"),
+    )
+
+
+def _files(config: str, cwd: str, named: str) -> tuple[str, str]:
+    """The user's file and the repository's, each empty where there is none. Costs a few stats, no import."""
+    if named and not os.path.isfile(named):
+        raise BadSettings(f"There is no settings file {named}", advice="Check --config and POSTIL_CONFIG")
+    user = named or _first(config)
+    folder = os.path.realpath(cwd)
+    while not os.path.lexists(os.path.join(folder, ".git")):
+        above = os.path.dirname(folder)
+        if above == folder:
+            return user, ""
+        folder = above
+    return user, _first(folder)
+
+
+def _first(folder: str) -> str:
+    for name in ("postil.toml", "postil.yaml", "postil.yml"):
+        path = os.path.join(folder, name)
+        if os.path.isfile(path):
+            return path
+    return ""
+
+
+def _from_environment(environ: Mapping[str, str]) -> Layer:
+    layer: Layer = {}
+    for name, key in _ENVIRONMENT.items():
+        value = environ.get(name, "")
+        if not value:
+            continue
+        section, _, field = key.rpartition(".")
+        target = layer.setdefault(section, {}) if section else layer
+        target[field] = [item.strip() for item in value.split(",") if item.strip()] if key in _LISTS else value
+    if "read_only" in layer:
+        layer["read_only"] = str(layer["read_only"]).lower() in ("1", "true", "yes", "on")
+    return layer
+
+
+def _merged(layers: list[Layer]) -> Layer:
+    merged: Layer = {}
+    for layer in layers:
+        for key, value in layer.items():
+            merged[key] = {**merged.get(key, {}), **value} if isinstance(value, dict) else value
+    return merged
+
+
+def _converted(decided: Layer) -> Settings:
+    if not decided:
+        return Settings()
+    try:
+        return msgspec.convert(decided, Settings, strict=False)
+    except msgspec.ValidationError as error:
+        raise BadSettings(
+            f"A setting cannot be used: {error}", advice="Check the flags, the environment and postil.toml"
+        ) from None
+
+
+def _terminal(environ: Mapping[str, str]) -> Terminal:
+    if environ.get("FORCE_COLOR", "") not in ("", "0"):
+        color: Literal["auto", "always", "never"] = "always"
+    elif environ.get("NO_COLOR") or environ.get("FORCE_COLOR") == "0" or environ.get("TERM") == "dumb":
+        color = "never"
+    else:
+        color = "auto"
+    return Terminal(
+        color=color,
+        pager=environ.get("POSTIL_PAGER") or environ.get("PAGER") or "",
+        editor=environ.get("VISUAL") or environ.get("EDITOR") or "",
+        shell=environ.get("SHELL", ""),
+        in_tmux=bool(environ.get("TMUX")),
+    )
+
+
+if sys.platform == "win32":  # pragma: no cover
+    raise ImportError("Postil needs a POSIX system: it keeps its promises with fsync, flock and file modes")

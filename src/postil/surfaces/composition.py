@@ -1,0 +1,30 @@
+"""What the surfaces ask of the composition root, without knowing it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from postil.core.ports import Keys
+    from postil.core.registry import Registry
+    from postil.settings import Settings
+
+
+class Composition(Protocol):
+    """One composed Postil, as `postil.app` makes it."""
+
+    settings: Settings
+
+    def registry(self) -> Registry:
+        """What the settings leave visible."""
+        ...
+
+    def keys(self) -> Keys:
+        """The idempotency keys of the state database."""
+        ...
+
+
+class Compose(Protocol):
+    """How a composition is made; also says which parts there are."""
+
+    def __call__(self, settings: Settings) -> Composition: ...

@@ -1,0 +1,105 @@
+"""One run of the command line: find the command, parse its words, run it, print the answer, say the exit status."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import TypeAlias
+
+from postil.core.failure import Failure, InternalError
+from postil.surfaces.composition import Compose, Composition
+from postil.surfaces.words import Globals, find, split_globals
+
+Builtin: TypeAlias = Callable[["Composition", list[str], str], int]
+
+
+def run(words: list[str], program: str, prefixes: tuple[str, ...], compose: Compose) -> int:
+    """Run one command line to its end. Whatever happens becomes a sentence and a status of docs/errors.md."""
+    options = Globals()
+    settings = None
+    try:
+        words = readable_words(words)
+        options, words = split_globals(words)
+        from postil.settings import load
+
+        settings = load(cwd=options.folder, flags=options.flags, file=options.config)
+        return _command(compose(settings), words, program, prefixes, options)
+    except Failure as failure:
+        from postil.surfaces.output import tell_failure
+
+        return tell_failure(failure, settings, as_json="--json" in words)
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:
+        return _reader_gone()
+    except Exception:
+        return _bug(settings is not None and settings.debug)
+
+
+def readable_words(words: list[str]) -> list[str]:
+    """The words, all of them text: bytes that are not UTF-8 would be damaged on their way."""
+    for word in words:
+        try:
+            word.encode("utf-8")
+        except UnicodeEncodeError:
+            from postil.surfaces.commands import Usage
+
+            shown = word.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+            raise Usage(
+                f"An argument is not valid UTF-8: {shown}", advice="Convert it to UTF-8, or rename the file"
+            ) from None
+    return words
+
+
+def _command(composed: Composition, words: list[str], program: str, prefixes: tuple[str, ...], options: Globals) -> int:
+    for warning in composed.settings.warnings:
+        from postil.surfaces.output import say
+
+        say(f"warning: {warning}")
+    if program == "postil" or words[:1] == ["serve"]:
+        builtin = _builtin(words[0] if words else "--help")
+        if builtin is not None:
+            return builtin(composed, words, program)
+    registry = composed.registry()
+    found = find(registry.operations.values(), words, prefixes)
+    if found is None:
+        from postil.surfaces.help import explain
+
+        return explain(registry, words, program, prefixes)
+    entry, rest = found
+    from postil.surfaces.operations import run_operation
+
+    used = " ".join(words[: len(words) - len(rest)])
+    return run_operation(composed, registry, entry, rest, f"{program} {used}", options)
+
+
+def _builtin(word: str) -> Builtin | None:
+    if word in ("call", "tools"):
+        from importlib import import_module
+
+        return getattr(import_module("postil.surfaces.tools"), f"run_{word}")
+    return None
+
+
+def _reader_gone() -> int:
+    """The reader closed the pipe (`postil … | head`): no fault, and no second complaint when Python flushes at exit."""
+    import os
+
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return 141
+
+
+def _bug(debug: bool) -> int:
+    import traceback
+
+    from postil.surfaces.output import tell_failure
+
+    if debug:
+        traceback.print_exc()
+    kind, _, trace = sys.exc_info()
+    place = traceback.extract_tb(trace)[-1] if trace else None
+    where = f" ({kind.__name__} in {place.name}, line {place.lineno})" if kind and place else ""
+    return tell_failure(
+        InternalError(f"Something unexpected happened{where}", advice="Run it again with POSTIL_DEBUG=1 and report it"),
+        None,
+    )

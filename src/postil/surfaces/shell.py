@@ -1,0 +1,73 @@
+"""The executables: `postil` and the three programs whose contracts it keeps.
+
+This module only finds out what is wanted; the work is in its siblings, imported when needed. Nothing but `sys` is
+imported at the top, so that `postil --version` costs little more than starting Python.
+"""
+
+from __future__ import annotations
+
+import sys
+
+
+def main() -> int:
+    """The `postil` command."""
+    words = sys.argv[1:]
+    if words == ["--version"] or words == ["-V"]:
+        return _version("postil")
+    return _run(words, "postil", ())
+
+
+def lazygit_mcp_bridge() -> int:
+    """The `lazygit-mcp-bridge` command: `server` and `send`, as its contract says, with its two exit statuses."""
+    words = sys.argv[1:]
+    if words == ["--version"] or words == ["version"]:
+        return _version("lazygit-mcp-bridge")
+    if not words and not sys.stdin.isatty():
+        words = ["server"]
+    if words[:1] == ["server"]:
+        return _run(["serve", "--parts", "inbox", *words[1:]], "lazygit-mcp-bridge", ())
+    return 1 if _run(words, "lazygit-mcp-bridge", ("bridge", "inbox")) else 0
+
+
+def git_mile() -> int:
+    """The `git-mile` command, which git also runs as `git mile`."""
+    words = sys.argv[1:]
+    if words == ["--version"]:
+        return _version("git-mile")
+    if words[:1] == ["mcp-server"]:
+        return _run(["serve", "--parts", "tracker", *words[1:]], "git mile", ())
+    return _run(words, "git mile", ("mile", "", "issue"))
+
+
+def paired_comments() -> int:
+    """The `paired-comments-mcp-server` command: a server, and nothing else."""
+    words = sys.argv[1:]
+    if words == ["--version"]:
+        return _version("paired-comments-mcp-server")
+    return _run(["serve", "--parts", "comments", *words], "paired-comments-mcp-server", ())
+
+
+def _version(program: str) -> int:
+    from postil import __version__
+
+    sys.stdout.write(f"{program} {__version__}\n")
+    return 0
+
+
+def _run(words: list[str], program: str, prefixes: tuple[str, ...]) -> int:
+    _light_msgspec()
+    from postil.app import App  # the one place where a surface asks for the composition
+    from postil.surfaces.run import run
+
+    return run(words, program, prefixes, App)
+
+
+def _light_msgspec() -> None:
+    """Import msgspec without typing_extensions, which it prefers where installed: 7 ms, and 3.11 has all it needs."""
+    if "msgspec" in sys.modules or "typing_extensions" in sys.modules:
+        return
+    sys.modules["typing_extensions"] = None  # type: ignore[assignment] # an import of it now raises ImportError
+    try:
+        __import__("msgspec")
+    finally:
+        del sys.modules["typing_extensions"]

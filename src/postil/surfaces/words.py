@@ -1,0 +1,70 @@
+"""From words to a command: the global options in front, then the longest command that the words begin with."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from msgspec import Struct
+
+from postil.core.catalogue import OperationEntry
+from postil.core.failure import InvalidArguments
+
+HIDDEN = ("bridge", "mile")
+"""First words that only the old executables use: their commands are not listed by `postil --help`."""
+
+
+class Globals(Struct, frozen=True):
+    """Options that stand before the command."""
+
+    folder: str = ""
+    config: str = ""
+    no_input: bool = False
+    flags: dict[str, Any] = {}
+
+
+def split_globals(words: list[str]) -> tuple[Globals, list[str]]:
+    """The global options in front of the command, and the words of the command."""
+    folder = config = ""
+    no_input = False
+    flags: dict[str, Any] = {}
+    rest = list(words)
+    while rest and rest[0].startswith("-"):
+        name, joined, value = rest[0].partition("=")
+        if name in ("-C", "--config"):
+            if not joined and len(rest) < 2:
+                raise InvalidArguments(f"{name} needs a value")
+            value = value if joined else rest[1]
+            rest = rest[1 if joined else 2 :]
+            folder, config = (value, config) if name == "-C" else (folder, value)
+        elif name == "--no-input":
+            no_input, rest = True, rest[1:]
+        elif name == "--read-only":
+            flags["read_only"], rest = True, rest[1:]
+        else:
+            break
+    if folder:
+        import os
+
+        if not os.path.isdir(folder):
+            raise InvalidArguments(f"{folder} is not a folder", advice="Give -C an existing folder")
+        os.chdir(folder)  # relative paths in the other words count from there, as with git -C
+    return Globals("", config, no_input, flags), rest
+
+
+def find(
+    entries: Iterable[OperationEntry], words: list[str], prefixes: tuple[str, ...] = ()
+) -> tuple[OperationEntry, list[str]] | None:
+    """The operation whose command is the longest beginning of the words, and the words after it.
+
+    Each prefix is tried in turn as an unspoken first word: `git mile list` may mean `mile list` or `issue list`.
+    """
+    by_words = {tuple(entry.shell.split()): entry for entry in entries if entry.shell}
+    longest = max(map(len, by_words), default=0)
+    for prefix in prefixes or ("",):
+        unspoken = tuple(prefix.split())
+        for count in range(min(len(words), longest), 0, -1):
+            entry = by_words.get((*unspoken, *words[:count]))
+            if entry is not None:
+                return entry, words[count:]
+    return None

@@ -1,0 +1,91 @@
+"""What the workspace part answers: structs that say themselves as text."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from msgspec import Struct
+
+
+class Versions(Struct, frozen=True):
+    """The versions that matter when something is asked about."""
+
+    postil: str
+    python: str
+    git: str
+
+
+class WorkspaceInfo(Struct, frozen=True):
+    """Where we are: `root` and `branch` are null outside a repository and on a detached HEAD."""
+
+    root: str | None
+    branch: str | None
+    parts: list[str]
+    versions: Versions
+
+    def text(self) -> str:
+        """For people and models."""
+        place = f"Repository: {self.root}" if self.root else "Not inside a git repository"
+        lines = [place]
+        if self.root:
+            lines.append(f"Branch: {self.branch or 'none (detached HEAD)'}")
+        lines.append(f"Parts: {', '.join(self.parts)}")
+        known = self.versions
+        lines.append(f"Versions: Postil {known.postil}, Python {known.python}, git {known.git or 'not found'}")
+        return "\n".join(lines)
+
+
+class Glance(Struct, frozen=True):
+    """One part's line in `postil status`."""
+
+    part: str
+    says: str
+
+
+class Status(Struct, frozen=True):
+    """All parts at a glance."""
+
+    root: str | None
+    branch: str | None
+    glances: list[Glance]
+
+    def text(self) -> str:
+        """One line for the place, one for each part."""
+        place = f"{self.root} on {self.branch or 'a detached HEAD'}" if self.root else "not inside a git repository"
+        width = max((len(glance.part) for glance in self.glances), default=0)
+        return "\n".join([place, *(f"{glance.part:<{width}}  {glance.says}" for glance in self.glances)])
+
+
+class Fault(Struct, frozen=True):
+    """Something wrong with one tracked file."""
+
+    path: str
+    kind: Literal["missing", "conflict-markers", "unreadable", "outside-link"]
+    line: int | None = None
+
+
+class CheckedFiles(Struct, frozen=True):
+    """What a walk over the tracked files found."""
+
+    files: int
+    faults: list[Fault]
+
+    @property
+    def exit_status(self) -> int:
+        """The shell's status: faults are worth noticing in a script."""
+        return 1 if self.faults else 0
+
+    def text(self) -> str:
+        """For people and models."""
+        if not self.faults:
+            return f"{self.files} tracked files, all in order"
+        found = [f"{fault.path}{f':{fault.line}' if fault.line else ''}: {_SAYS[fault.kind]}" for fault in self.faults]
+        return "\n".join([f"{self.files} tracked files, {len(self.faults)} with a fault", *found])
+
+
+_SAYS = {
+    "missing": "tracked, but not in the work tree",
+    "conflict-markers": "has conflict markers left",
+    "unreadable": "cannot be read",
+    "outside-link": "is a symlink that leads out of the repository",
+}

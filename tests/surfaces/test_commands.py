@@ -1,0 +1,99 @@
+"""Commands made from operations: words in, data out, talk beside it."""
+
+import json
+
+import pytest
+
+from tests.surfaces.shell_of_echo import postil
+
+Capture = pytest.CaptureFixture[str]
+
+
+def test_an_operation_is_a_command_with_positional_words_and_flags(capsys: Capture) -> None:
+    assert postil("echo", "say", "hi", "--times", "2", "--json") == 0
+    captured = capsys.readouterr()
+    assert json.loads(captured.out) == {"text": "hihi", "times": 2}
+    assert captured.err == ""
+
+
+def test_without_json_the_fields_are_readable(capsys: Capture) -> None:
+    assert postil("echo", "say", "hi") == 0
+    assert capsys.readouterr().out == "text: hi\ntimes: 1\n"
+
+
+def test_a_result_says_its_direct_form_as_json(capsys: Capture) -> None:
+    assert postil("echo", "count", "--by=3", "--json") == 0
+    assert json.loads(capsys.readouterr().out) == {"counted": 3}
+
+
+def test_a_value_may_begin_with_a_hyphen(capsys: Capture) -> None:
+    assert postil("echo", "count", "--by", "-2", "--json") == 0
+    assert json.loads(capsys.readouterr().out) == {"counted": -2}
+    assert postil("echo", "say", "--", "--times") == 0
+    assert "--times" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("words", "status", "says"),
+    [
+        (["echo", "sya"], 2, "Did you mean 'echo say'?"),
+        (["ecoh"], 2, "Did you mean 'echo'?"),
+        (["echo"], 2, "needs a command"),
+        (["echo", "say"], 2, "required: TEXT"),
+        (["echo", "say", "a", "--times", "x"], 2, "'x' is not a whole number"),
+        (["echo", "say", "a", "--times", "9"], 2, "<= 5"),
+        (["echo", "say", "a", "--mood", "luod"], 2, "Did you mean 'loud'?"),
+        (["echo", "say", "a", "--nope"], 2, "--nope"),
+        (["call", "fail"], 5, "hint: Look elsewhere"),
+        (["call", "nothing"], 2, "Unknown operation: nothing"),
+        (["call", "echo", "{"], 2, "not JSON"),
+        (["call", "echo", "@/nowhere.json"], 2, "cannot be read"),
+        (["call", "echo", '{"text": 1}'], 2, "text"),
+        (["call", "break"], 1, "POSTIL_DEBUG"),
+        (["-C", "/nowhere", "echo", "say", "x"], 2, "not a folder"),
+        (["--read-only", "echo", "count"], 2, "no command"),
+        (["--read-only", "call", "forget"], 2, "Unknown operation"),
+    ],
+)
+def test_a_fault_is_a_sentence_on_stderr_and_a_status(
+    words: list[str], status: int, says: str, capsys: Capture
+) -> None:
+    assert postil(*words) == status
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert says in captured.err
+    assert "secret detail" not in captured.err
+
+
+def test_with_json_a_failure_is_an_object_on_stderr(capsys: Capture) -> None:
+    assert postil("call", "fail", "--json") == 5
+    error = json.loads(capsys.readouterr().err)["error"]
+    assert error["name"] == "NotFound"
+    assert error["code"] == -32602
+    assert error["data"] == {"what": "it", "suggestion": "Look elsewhere"}
+
+
+def test_words_that_are_not_utf8_are_refused(capsys: Capture) -> None:
+    assert postil("echo", "say", "caf\udce9") == 2
+    assert "not valid UTF-8: caf\\xe9" in capsys.readouterr().err
+
+
+def test_help_names_every_command(capsys: Capture) -> None:
+    assert postil("--help") == 0
+    shown = capsys.readouterr().out
+    assert "echo say" in shown
+    assert "completion" in shown
+    assert postil("echo", "--help") == 0
+    assert "Say it again" in capsys.readouterr().out
+    with pytest.raises(SystemExit) as ended:
+        postil("echo", "say", "--help")
+    assert ended.value.code == 0
+    assert "What to say" in capsys.readouterr().out
+
+
+def test_tools_are_listed_with_their_schema(capsys: Capture) -> None:
+    assert postil("tools", "--json") == 0
+    listed = {tool["name"]: tool for tool in json.loads(capsys.readouterr().out)}
+    assert listed["echo"]["inputSchema"]["required"] == ["text"]
+    assert postil("tools") == 0
+    assert "Say it again" in capsys.readouterr().out
