@@ -139,7 +139,8 @@ def test_a_token_file_that_cannot_be_read_is_named(place: Path) -> None:
     ],
 )
 def test_colour_follows_the_conventions(place: Path, environ: dict[str, str], color: str) -> None:
-    assert read(place, **environ).terminal.color == color
+    surroundings = {"HOME": str(place), **environ}
+    assert load(surroundings, str(place)).terminal.color == color
 
 
 def test_relative_xdg_folders_are_ignored(place: Path) -> None:

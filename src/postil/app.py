@@ -19,6 +19,7 @@ from postil.core.registry import Offer, Registry
 from postil.settings import Settings
 
 if TYPE_CHECKING:
+    from postil.core.ports import Keys, State
     from postil.workspace.repository import Repository
 
 CATALOGUE = os.path.join(os.path.dirname(__file__), "catalogue")
@@ -46,6 +47,19 @@ class App:
         from postil.workspace.repository import find_repository
 
         return find_repository(self.settings.cwd)
+
+    @cached_property
+    def state(self) -> State:
+        """The state database, opened on first use."""
+        from postil.storage.sqlite import SqliteState
+
+        return SqliteState(self.settings.state_address)
+
+    def keys(self) -> Keys:
+        """The idempotency keys in the state database."""
+        from postil.storage.idempotency import IdempotencyKeys  # only calls with a key pay for it
+
+        return IdempotencyKeys(self.state)
 
     def part(self, name: str) -> object:
         """The living part, made once for all registries of this App."""

@@ -2,23 +2,34 @@
 
 from __future__ import annotations
 
+from postil.core.ports import Keys
 from postil.core.registry import Registry
 from postil.settings import Settings
+from postil.storage.idempotency import IdempotencyKeys
+from postil.storage.memory import MemoryState
 from postil.surfaces.run import run
 from tests.core.echo import Echo
 
 
 class EchoApp:
-    """A composition of one part."""
+    """A composition of one part, living as long as the test wants."""
 
-    def __init__(self, settings: Settings) -> None:
-        self.settings = settings
+    def __init__(self) -> None:
+        self.settings = Settings()
         self.echo = Echo()
+        self.state = MemoryState()
+
+    def __call__(self, settings: Settings) -> EchoApp:
+        self.settings = settings
+        return self
 
     def registry(self) -> Registry:
         return Registry.of([("echo", self.echo)], self.settings.offer())
 
+    def keys(self) -> Keys:
+        return IdempotencyKeys(self.state)
 
-def postil(*words: str) -> int:
+
+def postil(*words: str, app: EchoApp | None = None) -> int:
     """Run one command line in this process; the exit status."""
-    return run(list(words), "postil", (), EchoApp)
+    return run(list(words), "postil", (), app or EchoApp())

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tests.surfaces.shell_of_echo import postil
+from tests.surfaces.shell_of_echo import EchoApp, postil
 
 Capture = pytest.CaptureFixture[str]
 
@@ -97,3 +97,13 @@ def test_tools_are_listed_with_their_schema(capsys: Capture) -> None:
     assert listed["echo"]["inputSchema"]["required"] == ["text"]
     assert postil("tools") == 0
     assert "Say it again" in capsys.readouterr().out
+
+
+def test_the_same_idempotency_key_has_one_effect_and_one_answer(capsys: Capture) -> None:
+    app = EchoApp()
+    for _ in range(3):
+        assert postil("echo", "count", "--by", "5", "--idempotency-key", "k1", "--json", app=app) == 0
+        assert json.loads(capsys.readouterr().out) == {"counted": 5}
+    assert app.echo.count == 5
+    assert postil("echo", "count", "--by", "6", "--idempotency-key", "k1", app=app) == 6
+    assert postil("echo", "say", "x", "--idempotency-key", "k1", app=app) == 2  # a read has no use for one
