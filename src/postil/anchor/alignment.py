@@ -121,24 +121,7 @@ class Alignment:
     def _align_tokens(self, gap: int) -> dict[int, "Drift"]:
         a0, b0 = self.pins[gap - 1] if gap else (0, 0)
         a1, b1 = self.pins[gap] if gap < len(self.pins) else (len(self.old), len(self.new))
-        a = [(token, row) for row in range(a0, a1) for token in self.old.tokens(row)]
-        b = [(token, row) for row in range(b0, b1) for token in self.new.tokens(row)]
-        if not a or not b or len(a) * len(b) > MOST_CELLS:
-            return {}
-        drifts: dict[int, Drift] = {}
-        for block in LCSseq.opcodes([token for token, _ in a], [token for token, _ in b]):
-            if block.tag != "equal":
-                continue
-            for step in range(block.src_end - block.src_start):
-                token, row = a[block.src_start + step]
-                at = b[block.dest_start + step][1]
-                drift = drifts.get(row)
-                if drift is None:
-                    drift = drifts[row] = Drift(at)
-                drift.votes[at] = drift.votes.get(at, 0) + 1
-                if not drift.word and (token[0].isalnum() or token[0] == "_"):
-                    drift.first, drift.word = at, True
-        return drifts
+        return drifts(self.old, self.new, (a0, a1, b0, b1))
 
 
 class Drift:
@@ -150,6 +133,34 @@ class Drift:
         self.first = first
         self.word = False  # whether `first` was decided by a word and not by a bracket
         self.votes: dict[int, int] = {}
+
+    @property
+    def most(self) -> int:
+        """The row that most tokens went to."""
+        return max(self.votes, key=lambda at: (self.votes[at], -at))
+
+
+def drifts(old: Page, new: Page, gap: Range) -> dict[int, Drift]:
+    """Where the tokens of each old row of a range went, by their longest common subsequence."""
+    a0, a1, b0, b1 = gap
+    a = [(token, row) for row in range(a0, a1) for token in old.tokens(row)]
+    b = [(token, row) for row in range(b0, b1) for token in new.tokens(row)]
+    if not a or not b or len(a) * len(b) > MOST_CELLS:
+        return {}
+    found: dict[int, Drift] = {}
+    for block in LCSseq.opcodes([token for token, _ in a], [token for token, _ in b]):
+        if block.tag != "equal":
+            continue
+        for step in range(block.src_end - block.src_start):
+            token, row = a[block.src_start + step]
+            at = b[block.dest_start + step][1]
+            drift = found.get(row)
+            if drift is None:
+                drift = found[row] = Drift(at)
+            drift.votes[at] = drift.votes.get(at, 0) + 1
+            if not drift.word and (token[0].isalnum() or token[0] == "_"):
+                drift.first, drift.word = at, True
+    return found
 
 
 def _singles(keys: list[int], start: int, stop: int) -> dict[int, int]:

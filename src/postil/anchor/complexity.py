@@ -60,7 +60,7 @@ def _branch_rows(root: Node) -> Iterator[int]:
     while todo:
         node = todo.pop()
         if _is_branch(node):
-            yield node.start_point.row
+            yield node.start_point[0]
         todo.extend(node.children)
 
 

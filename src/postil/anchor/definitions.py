@@ -156,14 +156,20 @@ def receiver(node: Node) -> tuple[str, ...]:
     return (words[-1].partition("[")[0],) if words else ()
 
 
+def head_row(node: Node) -> int:
+    """The row of a definition's name, or of the definition where the name has no node of its own."""
+    named = node.child_by_field_name("name")
+    return named.start_point[0] if named else node.start_point[0]
+
+
 def first_row(node: Node) -> int:
     """The row a definition begins on, decorators and the comment directly above included."""
     while node.parent is not None and node.parent.type in _WRAPPERS:
         node = node.parent
-    row = node.start_point.row
+    row = node.start_point[0]
     before = node.prev_sibling
     while before is not None and "comment" in before.type and last_row(before) == row - 1:
-        row = before.start_point.row
+        row = before.start_point[0]
         if (
             before.prev_sibling is not None
             and last_row(before.prev_sibling) == row
@@ -176,4 +182,4 @@ def first_row(node: Node) -> int:
 
 def last_row(node: Node) -> int:
     end = node.end_point
-    return max(node.start_point.row, end.row - (end.column == 0))
+    return max(node.start_point[0], end[0] - (end[1] == 0))

@@ -1,11 +1,13 @@
 """What speaks for a new row being an old one: the candidates, and the measures of each. judge.py weighs them."""
 
+from collections import Counter
+from functools import cached_property
 from math import log1p
 
-from rapidfuzz import process
+from rapidfuzz import fuzz, process
 from rapidfuzz.distance import Indel
 
-from postil.anchor.alignment import Alignment
+from postil.anchor.alignment import Alignment, Drift, drifts
 from postil.anchor.page import Page
 
 _CONTEXT = 4
@@ -13,29 +15,20 @@ _BLOCK = 60  # rows of a block that are compared
 _POOL = 3000  # rows that are searched for a similar one, the nearest to where the row is expected
 _SIMILAR = 6
 _EQUAL = 6
+_NAMED = 3
+_REGION = 120
+_NEAR = 60
+_HOMES = 2  # places of the enclosing block that are searched again, for lines that changed much inside it
 
-MEASURES = (
-    "exact",
-    "chars",
-    "header",
-    "before",
-    "after",
-    "diffed",
-    "first",
-    "votes",
-    "inside",
-    "distance",
-    "block",
-    "size",
-    "parent",
-    "parents",
-    "taken",
-    "opening",
-    "indent",
-    "often_old",
-    "often_new",
-    "length",
-    "support",
+_similar = Indel.normalized_similarity
+Ranked = list[tuple[float, int]]  # probability and new row, the likeliest first
+
+MEASURES = tuple(
+    """
+    exact chars header tokens contained name opening closing before after diffed first votes inside distance
+    block size parent home taken indent often_old often_new length support children rows framed local_first
+    local_votes kind owner rival
+    """.split()  # noqa: SIM905 - one name a line would fill the page
 )
 
 
@@ -50,6 +43,8 @@ class Evidence:
         self.shift = shift or 0
         self.partial = shift is not None
         self.aligned = Alignment(old, new)
+        self._locals: dict[int, dict[int, Drift]] = {}
+        self._rivals: dict[int, list[tuple[float, int]]] = {}
 
     def settled(self, row: int) -> int:
         """The new row when nothing near the old one has changed, else -1."""
@@ -68,31 +63,71 @@ class Evidence:
                 seen += len(keys[near]) > 2
         return at
 
-    def candidates(self, row: int) -> list[int]:
-        """New rows worth measuring, in no order."""
-        key = self.old.keys[row]
+    def candidates(self, row: int, home: Ranked, heads: Ranked) -> list[int]:
+        """New rows worth measuring. `home` is where the row it is under may be now, `heads` where its function may."""
         found: set[int] = set()
         at = self.aligned.forward[row]
         if at >= 0:
             found.add(at)
-        drift = self.aligned.drift(row)
-        if drift:
-            found.add(drift.first)
-            found.add(max(drift.votes, key=lambda at: (drift.votes[at], -at)))
-        expected = self.expected(row)
-        equal = self.new.places.get(key, []) if key else []
-        found.update(sorted(equal, key=lambda at: abs(at - expected))[:_EQUAL])
-        if key:
-            pool = self._pool(expected)
-            for _, _, place in process.extract(
-                key,
-                self.new.keys[pool.start : pool.stop],
-                scorer=Indel.normalized_similarity,
-                limit=_SIMILAR,
-                score_cutoff=0.4,
-            ):
-                found.add(pool.start + place)
+        for drift in (self.aligned.drift(row), self._local(row, heads)):
+            if drift:
+                found.add(drift.first)
+                found.add(drift.most)
+        key, expected = self.old.keys[row], self.expected(row)
+        if not key:
+            return sorted(found)
+        found.update(sorted(self.new.places.get(key, ()), key=lambda at: abs(at - expected))[:_EQUAL])
+        pool = self._pool(expected)
+        found.update(self._alike(key, range(pool.start, pool.stop), _SIMILAR))
+        found.update(self._adopted(row))
+        name = self.old.name(row)
+        found.update(sorted(self.new.named.get(name, ()), key=lambda at: abs(at - expected))[:_NAMED])
+        for _, parent in home[:_HOMES]:
+            found.update(self._at_home(row, self.new.children.get(parent, [])))
+        found.update(self._in_region(row, expected))
         return sorted(found)
+
+    def _in_region(self, row: int, expected: int) -> list[int]:
+        """Rows between the nearest counterparts that hold the same words, whatever else they hold."""
+        above, below = self.aligned.around(row)
+        low = self.aligned.forward[above] if above >= 0 else -1
+        high = self.aligned.forward[below] if below < len(self.old) else len(self.new)
+        if low >= high or high - low > _REGION:
+            low, high = expected - _REGION // 2, expected + _REGION // 2
+        rows = range(max(0, low), min(high + 1, len(self.new)))
+        words = [" ".join(self.new.tokens(at)) for at in rows]
+        mine = " ".join(self.old.tokens(row))
+        return [
+            rows[place]
+            for _, _, place in process.extract(mine, words, scorer=fuzz.token_set_ratio, limit=4, score_cutoff=40)
+        ]
+
+    def _alike(self, key: str, rows: "range | list[int]", limit: int) -> list[int]:
+        keys = self.new.keys[rows.start : rows.stop] if isinstance(rows, range) else [self.new.keys[at] for at in rows]
+        return [
+            rows[place] for _, _, place in process.extract(key, keys, scorer=_similar, limit=limit, score_cutoff=0.35)
+        ]
+
+    def _at_home(self, row: int, rows: list[int]) -> list[int]:
+        """Rows under the same row as before: the most alike, those that begin alike, those of the same name."""
+        if not rows:
+            return []
+        found = self._alike(self.old.keys[row], rows, 4)
+        opening, expected = self.old.opening(row), self.expected(row)
+        begun = [at for at in rows if self.new.opening(at) == opening]
+        found += sorted(begun, key=lambda at: abs(at - expected))[:3]
+        name = self.old.name(row)
+        found += [at for at in rows if name and self.new.name(at) == name][:2]
+        return found
+
+    def _adopted(self, row: int) -> list[int]:
+        """Rows over what was under the old row: a loop may change its head and keep its body."""
+        votes: Counter[int] = Counter()
+        for child in self.old.children.get(row, [])[:12]:
+            at = self.aligned.forward[child]
+            if at >= 0 and len(self.old.keys[child]) > 2 and self.new.parents[at] >= 0:
+                votes[self.new.parents[at]] += 1
+        return [at for at, _ in votes.most_common(2)]
 
     def expected(self, row: int) -> int:
         """Where a row would be if only its neighbours were known."""
@@ -109,47 +144,124 @@ class Evidence:
         start = max(0, min(expected - _POOL // 2, count - _POOL))
         return range(start, min(count, start + _POOL))
 
-    def measure(self, row: int, at: int) -> tuple[float, ...]:
+    def measure(self, row: int, at: int, home: Ranked, heads: Ranked) -> tuple[float, ...]:
+        """The evidence for one candidate, a number for each of MEASURES."""
         old, new, forward = self.old, self.new, self.aligned.forward
+        key, now = old.keys[row], new.keys[at]
         drift = self.aligned.drift(row)
-        count = len(old.tokens(row)) or 1
         above, below = self.aligned.around(row)
         low = forward[above] if above >= 0 else -1
         high = forward[below] if below < len(old) else len(new)
         up, over = old.parents[row], new.parents[at]
         rival = self.aligned.backward[at]
+        shared, smaller = self._tokens(row, at)
+        local = self._local(row, heads)
         return (
-            float(old.keys[row] == new.keys[at]),
-            Indel.normalized_similarity(old.keys[row], new.keys[at]),
-            Indel.normalized_similarity(old.header(row), new.header(at)),
-            Indel.normalized_similarity(_context(old, row, -1), _context(new, at, -1)),
-            Indel.normalized_similarity(_context(old, row, 1), _context(new, at, 1)),
+            float(key == now),
+            _similar(key, now),
+            _similar(old.header(row), new.header(at)),
+            shared,
+            smaller,
+            float(old.name(row) == new.name(at)),
+            float(old.opening(row) == new.opening(at)),
+            float(key[-1:] == now[-1:]),
+            _similar(self._context(old, row, -1), self._context(new, at, -1)),
+            _similar(self._context(old, row, 1), self._context(new, at, 1)),
             float(forward[row] == at),
             float(drift is not None and drift.first == at),
-            drift.votes.get(at, 0) / count if drift else 0.0,
+            drift.votes.get(at, 0) / len(old.tokens(row)) if drift else 0.0,
             float(low < at < high),
             log1p(abs(at - self.expected(row))),
             self._blocks(row, at),
-            log1p(old.block_end(row) - row),
-            Indel.normalized_similarity(old.keys[up] if up >= 0 else "", new.keys[over] if over >= 0 else ""),
-            float(forward[up] == over if up >= 0 else over < 0),
+            log1p(old.ends[row] - row),
+            _similar(old.keys[up] if up >= 0 else "", new.keys[over] if over >= 0 else ""),
+            float(over < 0) if up < 0 else next((chance for chance, parent in home if parent == over), 0.0),
             float(rival >= 0 and rival != row),
-            float(old.tokens(row)[:1] == new.tokens(at)[:1]),
-            abs(old.indents[row] - new.indents[at]) / 4.0 if old.keys[row] and new.keys[at] else 9.0,
-            log1p(len(old.places.get(old.keys[row], ()))),
-            log1p(len(new.places.get(old.keys[row], ()))),
-            log1p(len(old.keys[row])),
+            abs(old.indents[row] - new.indents[at]) / 4.0 if key and now else 9.0,
+            log1p(len(old.places.get(key, ()))),
+            log1p(len(new.places.get(key, ()))),
+            log1p(len(key)),
             self._support(row, at),
+            self._fostered(row, at),
+            log1p(len(new)),
+            self._framed(row, at, heads),
+            float(local is not None and local.first == at),
+            local.votes.get(at, 0) / len(old.tokens(row)) if local else 0.0,
+            _same(old.kind(row), new.kind(at)),
+            self._owned(row, at),
+            self._rival(row, at),
         )
 
+    def _framed(self, row: int, at: int, heads: Ranked) -> float:
+        """The chance that the function of the candidate is that of the row."""
+        head, now = self.old.frames[row], self.new.frames[at]
+        if head < 0 or now < 0:
+            return float(head == now)
+        if head == row:
+            return float(now == at)
+        return next((chance for chance, place in heads if place == now), 0.0)
+
+    def _local(self, row: int, heads: Ranked) -> Drift | None:
+        """Where the tokens of a row went inside its function, wherever the function went."""
+        head = self.old.frames[row]
+        if head < 0 or not heads or heads[0][0] < 0.2:
+            return self.aligned.drift(row)
+        if head not in self._locals:
+            now = heads[0][1]
+            gap = (head, self.old.frame_end(head) + 1, now, self.new.frame_end(now) + 1)
+            self._locals[head] = drifts(self.old, self.new, gap)
+        return self._locals[head].get(row)
+
+    def _owned(self, row: int, at: int) -> float:
+        """Whether the symbols around the rows bear the same names."""
+        mine, theirs = self.old.owners.get(row, ()), self.new.owners.get(at, ())
+        if not self.old.symbols or not self.new.symbols:
+            return -1.0
+        return 1.0 if mine == theirs else 0.5 if mine[-1:] == theirs[-1:] else 0.0
+
+    def _rival(self, row: int, at: int) -> float:
+        """How alike to the candidate the likest other old row is that has no counterpart."""
+        if at not in self._rivals:
+            lost = [
+                near
+                for near in range(max(0, row - _NEAR), min(len(self.old), row + _NEAR))
+                if self.aligned.forward[near] < 0
+            ]
+            keys = [self.old.keys[near] for near in lost]
+            best = process.extract(self.new.keys[at], keys, scorer=_similar, limit=2, score_cutoff=0.3)
+            self._rivals[at] = [(likeness, lost[place]) for _, likeness, place in best]
+        return max((likeness for likeness, near in self._rivals[at] if near != row), default=0.0)
+
+    @cached_property
+    def _weights(self) -> dict[str, float]:
+        """How telling each token is: the rarer in both pages, the more."""
+        counts: Counter[str] = Counter()
+        for page in (self.old, self.new):
+            for row in range(min(len(page), 20_000)):
+                counts.update(page.tokens(row))
+        return {token: 1.0 / (1.0 + log1p(count)) for token, count in counts.items()}
+
+    def _tokens(self, row: int, at: int) -> tuple[float, float]:
+        """The weight of the tokens that two rows share, as part of both and as part of the lighter."""
+        weights = self._weights
+        mine, theirs = set(self.old.tokens(row)), set(self.new.tokens(at))
+        a = sum(weights.get(token, 1.0) for token in mine)
+        b = sum(weights.get(token, 1.0) for token in theirs)
+        both = sum(weights.get(token, 1.0) for token in mine & theirs)
+        return (2 * both / (a + b), both / min(a, b)) if a and b else (0.0, 0.0)
+
     def _blocks(self, row: int, at: int) -> float:
-        """How much of what is indented under the rows is common: a multiset Dice over keys of tokens."""
-        mine = _bag(self.old, row)
-        theirs = _bag(self.new, at)
-        total = sum(mine.values()) + sum(theirs.values())
-        if not total:
-            return 1.0
-        return 2.0 * sum(min(count, theirs.get(token, 0)) for token, count in mine.items()) / total
+        """How much of what is under the rows is common: a multiset Dice of tokens."""
+        mine, theirs = self._bag(self.old, row), self._bag(self.new, at)
+        total = mine.total() + theirs.total()
+        return 2.0 * (mine & theirs).total() / total if total else 1.0
+
+    def _fostered(self, row: int, at: int) -> float:
+        """The share of the rows under the old row whose counterparts are under the candidate."""
+        children = [child for child in self.old.children.get(row, [])[:12] if len(self.old.keys[child]) > 2]
+        if not children:
+            return 0.5
+        return sum(at < self.aligned.forward[child] <= self.new.ends[at] for child in children) / len(children)
 
     def _support(self, row: int, at: int) -> float:
         """The share of telling neighbours whose counterparts are neighbours of the candidate."""
@@ -161,20 +273,37 @@ class Evidence:
                 near += forward[neighbour] >= 0 and abs(forward[neighbour] - at) <= 8
         return near / total if total else 0.5
 
+    @cached_property
+    def _seen(self) -> dict[tuple[int, int, int], str]:
+        return {}
 
-def _context(page: Page, row: int, step: int) -> str:
-    found: list[str] = []
-    at = row + step
-    while 0 <= at < len(page) and len(found) < _CONTEXT:
-        if page.keys[at]:
-            found.append(page.keys[at][:120])
-        at += step
-    return "\n".join(found)
+    def _context(self, page: Page, row: int, step: int) -> str:
+        """The telling rows just above or below, joined."""
+        name = (page is self.old, row, step)
+        found = self._seen.get(name)
+        if found is None:
+            rows: list[str] = []
+            at = row + step
+            while 0 <= at < len(page) and len(rows) < _CONTEXT:
+                if page.keys[at]:
+                    rows.append(page.keys[at][:120])
+                at += step
+            found = self._seen[name] = "\n".join(rows)
+        return found
+
+    @cached_property
+    def _bags(self) -> dict[tuple[bool, int], Counter[str]]:
+        return {}
+
+    def _bag(self, page: Page, row: int) -> Counter[str]:
+        name = (page is self.old, row)
+        found = self._bags.get(name)
+        if found is None:
+            found = self._bags[name] = Counter()
+            for at in range(row + 1, min(page.ends[row], row + _BLOCK) + 1):
+                found.update(page.tokens(at))
+        return found
 
 
-def _bag(page: Page, row: int) -> dict[str, int]:
-    found: dict[str, int] = {}
-    for at in range(row + 1, min(page.block_end(row), row + _BLOCK) + 1):
-        for token in page.tokens(at):
-            found[token] = found.get(token, 0) + 1
-    return found
+def _same(kind: str, other: str) -> float:
+    return float(kind == other) if kind and other else -1.0

@@ -20,7 +20,7 @@ _WEIGHTS = {
     "distance": -0.3,
     "block": 2.0,
     "parent": 0.7,
-    "parents": 0.7,
+    "home": 0.7,
     "taken": -3.0,
     "opening": 0.7,
     "support": 1.0,

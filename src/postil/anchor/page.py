@@ -2,11 +2,19 @@
 
 import re
 from functools import cached_property
+from typing import TYPE_CHECKING
 
+from postil.anchor.languages import language_of, parse
 from postil.anchor.model import Source
+from postil.anchor.symbols import Symbol, symbols_of
+
+if TYPE_CHECKING:
+    from tree_sitter import Tree
 
 _TOKEN = re.compile(r"\w+|[^\w\s]")
+_NAME = re.compile(r"([A-Za-z_$][\w$]*)\s*(?:[=;(:,){]|$)")
 _TAB = 4
+_FRAME = 200  # rows of a long function
 # A statement may run over several lines; more than this is data, and its beginning is enough to know it by.
 _HEADER_LINES = 6
 # A minified line is known by its beginning too: comparing is quadratic in the length.
@@ -31,6 +39,8 @@ class Page:
         self.keys = ["".join(row.split())[:LONGEST_KEY] for row in self.rows]
         self._tokens: dict[int, list[str]] = {}
         self._headers: dict[int, list[str]] = {}
+        self._kinds: dict[int, str] = {}
+        self.language = language_of(source.path)
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -60,32 +70,131 @@ class Page:
 
     @cached_property
     def parents(self) -> list[int]:
-        """For each row the row it is indented under, or -1."""
+        """For each row the row it is indented under, or -1. A brace on a row of its own stands for the row above it."""
         stack: list[tuple[int, int]] = []
         found: list[int] = []
         for row, indent in enumerate(self.indents):
             while stack and stack[-1][0] >= indent:
-                stack.pop()
-            found.append(stack[-1][1] if stack else -1)
-            if self.keys[row]:
+                opener = stack.pop()
+                if self.keys[row] == "{" and opener[0] == indent:
+                    stack.append(opener)
+                    break
+            found.append(stack[-1][1] if stack and stack[-1][0] < indent else self._under(stack))
+            if self.keys[row] and not (stack and stack[-1][0] == indent):
                 stack.append((indent, row))
         return found
 
-    def block_end(self, row: int) -> int:
-        """The last row of what is indented under this one, without the row that closes it."""
-        indents, mine, last = self.indents, self.indents[row], row
-        if not self.keys[row]:
-            return row
-        for at in range(row + 1, len(indents)):
-            if indents[at] <= mine:
-                # `) {` and `} else {` close what the row opened but belong to the same statement.
-                if at == last + 1 and self.keys[at][0] in ")]" and indents[at] == mine:
-                    last = at
-                    continue
-                break
-            if self.keys[at]:
-                last = at
+    @staticmethod
+    def _under(stack: list[tuple[int, int]]) -> int:
+        return stack[-2][1] if len(stack) > 1 else -1
+
+    @cached_property
+    def children(self) -> dict[int, list[int]]:
+        """The rows directly under each row, blank ones left out; -1 has those of the outermost level."""
+        found: dict[int, list[int]] = {}
+        for row, parent in enumerate(self.parents):
+            if self.keys[row]:
+                found.setdefault(parent, []).append(row)
+        return found
+
+    def ancestors(self, row: int) -> list[int]:
+        """The rows this one is under, the outermost first."""
+        found: list[int] = []
+        while (row := self.parents[row]) >= 0:
+            found.append(row)
+        return found[::-1]
+
+    @cached_property
+    def ends(self) -> list[int]:
+        """For each row the last row of what is under it; the row itself where there is nothing."""
+        found = list(range(len(self.rows)))
+        for row in range(len(self.rows) - 1, -1, -1):
+            parent = self.parents[row]
+            if self.keys[row] and parent >= 0 and found[row] > found[parent]:
+                found[parent] = found[row]
+        return found
+
+    def opening(self, row: int) -> str:
+        """The first word of a row, or its first sign where it has no word."""
+        tokens = self.tokens(row)
+        return next((token for token in tokens if token[0].isalpha() or token[0] == "_"), tokens[0] if tokens else "")
+
+    def name(self, row: int) -> str:
+        """What a row defines, assigns or calls first: the first word before a bracket, an assignment or an end."""
+        found = _NAME.search(self.rows[row][: 2 * LONGEST_KEY])
+        return found[1] if found else ""
+
+    @cached_property
+    def tree(self) -> "Tree | None":
+        return parse(self.text, self.language)
+
+    @cached_property
+    def symbols(self) -> "list[Symbol]":
+        return symbols_of(self.tree, self.language) if self.tree and self.language else []
+
+    @cached_property
+    def frames(self) -> list[int]:
+        """For each row the first row of the function it is in, or -1.
+
+        Without symbols it is the outermost block that is no longer than a function is.
+        """
+        found = [-1] * len(self.rows)
+        if self.symbols:
+            for symbol in self.symbols:  # inner ones come later
+                head = symbol.line - 1 if symbol.is_function else -1
+                for row in range(symbol.span.start - 1, min(symbol.span.last, len(found))):
+                    found[row] = head
+            return found
+        for row, parent in enumerate(self.parents):
+            if parent >= 0:
+                found[row] = found[parent]
+            if found[row] < 0 and 0 < self.ends[row] - row <= _FRAME:
+                found[row] = row
+        return found
+
+    def frame_end(self, head: int) -> int:
+        """The last row of the function that begins on a row."""
+        last = self.ends[head]
+        while last + 1 < len(self.rows) and self.frames[last + 1] == head:
+            last += 1
         return last
+
+    @cached_property
+    def owners(self) -> "dict[int, tuple[str, ...]]":
+        """For each row the path of the symbol it is in."""
+        found: dict[int, tuple[str, ...]] = {}
+        for symbol in self.symbols:
+            for row in range(symbol.span.start - 1, symbol.span.last):
+                found[row] = symbol.path
+        return found
+
+    def kind(self, row: int) -> str:
+        """The type of the largest syntax node that begins a row; empty where there is no tree."""
+        found = self._kinds.get(row)
+        if found is None:
+            found = self._kinds[row] = self._read_kind(row)
+        return found
+
+    def _read_kind(self, row: int) -> str:
+        if self.tree is None or not self.keys[row]:
+            return ""
+        text = self.rows[row]
+        column = len(text[: len(text) - len(text.lstrip())].encode("utf-8", "surrogatepass"))
+        node = self.tree.root_node.descendant_for_point_range((row, column), (row, column + 1))
+        if node is None:
+            return ""
+        while node.parent is not None and node.parent.parent is not None and node.parent.start_point[0] == row:
+            node = node.parent
+        return node.type
+
+    @cached_property
+    def named(self) -> dict[str, list[int]]:
+        """The rows of each name."""
+        found: dict[str, list[int]] = {}
+        for row in range(len(self.rows)):
+            found.setdefault(self.name(row), []).append(row)
+        found.pop("", None)
+        return found
 
     def header(self, row: int) -> list[str]:
         """The tokens of the statement that begins on this row, to where its brackets are balanced."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from postil.anchor.evidence import MEASURES, Evidence
+from postil.anchor.evidence import MEASURES, Evidence, Ranked
 from postil.anchor.judge import GONE, SURE, weigh
 from postil.anchor.model import MOST_CANDIDATES, Candidate, Relocation, Span, State
 from postil.anchor.page import Page
@@ -15,24 +15,27 @@ class Search:
         self.old, self.new = old, new
         self.shift = shift or 0
         self.evidence = Evidence(old, new, shift)
-        self._found: dict[int, list[tuple[float, int]]] = {}
+        self._found: dict[int, Ranked] = {}
 
     def relocate(self, spans: Iterable[Span]) -> list[Relocation]:
         return [self._relocate(span) for span in spans]
 
-    def ranked(self, row: int) -> list[tuple[float, int]]:
+    def ranked(self, row: int) -> Ranked:
         """The best candidates for an old row with their probabilities, the likeliest first."""
-        found = self._found.get(row)
-        if found is None:
-            found = self._found[row] = self._rank(row)
-        return found
+        for each in [*self.old.ancestors(row), row]:  # outermost first: a row is looked for where its parent is
+            if each not in self._found:
+                self._found[each] = self._rank(each)
+        return self._found[row]
 
-    def _rank(self, row: int) -> list[tuple[float, int]]:
+    def _rank(self, row: int) -> Ranked:
         settled = self.evidence.settled(row)
         if settled >= 0:
             return [(0.999, settled)]
-        rows = self.evidence.candidates(row)
-        chances = weigh(MEASURES, [self.evidence.measure(row, at) for at in rows])
+        parent = self.old.parents[row]
+        home = self._found[parent] if parent >= 0 else [(1.0, -1)]
+        heads = self._found.get(self.old.frames[row], [])
+        rows = self.evidence.candidates(row, home, heads)
+        chances = weigh(MEASURES, [self.evidence.measure(row, at, home, heads) for at in rows])
         return sorted(zip(chances, rows, strict=True), key=lambda each: (-each[0], each[1]))[:MOST_CANDIDATES]
 
     def _relocate(self, span: Span) -> Relocation:

@@ -28,6 +28,7 @@ class Symbol(Struct, frozen=True):
     kind: str
     span: Span
     containers: tuple[str, ...] = ()  # outermost first
+    line: int = 0  # where the definition itself begins, below its decorators and comments
 
     @property
     def path(self) -> tuple[str, ...]:
@@ -113,7 +114,8 @@ def symbols_of(tree: Tree, language: str) -> list[Symbol]:
         outer = open_[-1][1].path if open_ else ()
         *scope, name = name.split("::") if language == "cpp" else [name]
         containers = (*outer, *definitions.receiver(node), *scope)
-        symbol = Symbol(name, kind, Span(first_row(node) + 1, last_row(node) + 1), containers)
+        span = Span(first_row(node) + 1, last_row(node) + 1)
+        symbol = Symbol(name, kind, span, containers, definitions.head_row(node) + 1)
         found.append(symbol)
         open_.append((node.end_byte, symbol))
     found.sort(key=lambda symbol: (symbol.span.start, -symbol.span.last))
@@ -127,7 +129,7 @@ def _problems(root: Node) -> list[SyntaxProblem]:
         node = todo.pop()
         inner = [child for child in node.children if child.has_error or child.is_missing]
         if node.is_missing:
-            found.append(SyntaxProblem(Span(node.start_point.row + 1), f"missing {node.type}"))
+            found.append(SyntaxProblem(Span(node.start_point[0] + 1), f"missing {node.type}"))
         elif node.is_error and not inner:
             # A long error begins where the parser last was at ease and ends where it gave up: the end is the place.
             found.append(SyntaxProblem(Span(last_row(node) + 1), f"unexpected {definitions.text(node)[-40:]!r}"))
