@@ -1,0 +1,228 @@
+"""What a writer records about an issue or a milestone: one frozen struct a kind of event, and its line of JSON.
+
+An event says who (`a`), where (`r`, `n`: the writer's replica and its running number), when in the order of all
+events (`l`, a Lamport clock for the whole repository; `ts` is for people only) and what it had seen of the other
+writers of the same entity (`dep`). From `r`, `n` and `dep` alone follows whether one event knew of another. What
+events mean together is `merge.py`'s.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterable, Sequence
+
+import msgspec
+
+VERSION = 1
+LOG_ENTITY = "00000000-0000-0000-0000-000000000000"
+"""The entity of events that speak of a log and not of an issue."""
+MAX_CLOCK = 1 << 48
+"""A clock beyond this is not believed: one hostile event must not bring every writer to the end of the integers."""
+
+_ALPHABET = "abcdefghijklmnopqrstuvwxyz234567"
+
+
+class Envelope(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="t", tag="?"):
+    """What every event carries."""
+
+    ent: str
+    id: str
+    r: str
+    n: int
+    l: int  # noqa: E741 - the name in every stored log
+    ts: str = ""
+    a: str = ""
+    dep: dict[str, int] | None = None
+    v: int = VERSION
+
+
+class Created(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="created"):
+    """An issue or milestone comes to be."""
+
+    kind: str
+    title: str
+    status: str = "open"
+    description: str = ""
+    labels: tuple[str, ...] = ()
+    milestone: str | None = None
+    due: str | None = None
+    assignees: tuple[str, ...] = ()
+    origin: str | None = None
+
+
+class Set(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="set"):
+    """One field gets a value: title, status, milestone, due, deleted, or a field of the user's own."""
+
+    f: str
+    value: str | None = None
+
+
+class Described(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="described"):
+    """The description gets a new text; concurrent texts are merged three ways."""
+
+    text: str = ""
+
+
+class Labelled(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="labels"):
+    """Labels are attached and detached."""
+
+    add: tuple[str, ...] = ()
+    rm: tuple[str, ...] = ()
+
+
+class Assigned(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="assign"):
+    """People take or leave the work."""
+
+    add: tuple[str, ...] = ()
+    rm: tuple[str, ...] = ()
+
+
+class Linked(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="link"):
+    """Edges to other entities, each (type, target)."""
+
+    add: tuple[tuple[str, str], ...] = ()
+    rm: tuple[tuple[str, str], ...] = ()
+
+
+class Commented(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="comment"):
+    """A comment; its own id lets it be edited and quoted."""
+
+    c: str
+    body: str = ""
+
+
+class CommentEdited(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="comment_edit"):
+    """A comment gets a new body."""
+
+    c: str
+    body: str = ""
+
+
+class CommentDeleted(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="comment_delete"):
+    """A comment is withdrawn for good."""
+
+    c: str
+
+
+class Claimed(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="claim"):
+    """Someone starts to work on it, until a moment."""
+
+    who: str
+    until: str
+
+
+class Released(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="release"):
+    """The holder lets go."""
+
+    who: str = ""
+
+
+class Absorbed(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="absorbed"):
+    """All events of `log` up to number `upto` now live in the log that holds this mark."""
+
+    log: str
+    upto: int
+
+
+class Unknown(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """An event of a kind that this version does not know: kept in the log, shown in the history, without effect."""
+
+    ent: str
+    id: str
+    r: str
+    n: int
+    l: int  # noqa: E741
+    t: str = "?"
+    ts: str = ""
+    a: str = ""
+    dep: dict[str, int] | None = None
+    v: int = VERSION
+
+
+Known = (
+    Created
+    | Set
+    | Described
+    | Labelled
+    | Assigned
+    | Linked
+    | Commented
+    | CommentEdited
+    | CommentDeleted
+    | Claimed
+    | Released
+    | Absorbed
+)
+Event = Known | Unknown
+
+_known = msgspec.json.Decoder(Known)
+_unknown = msgspec.json.Decoder(Unknown)
+_encoder = msgspec.json.Encoder()
+
+
+def encode(event: Known) -> bytes:
+    """One line of JSON, without its newline."""
+    return _encoder.encode(event)
+
+
+def decode(line: bytes) -> Event | None:
+    """The event of a line; None when the line is no event at all."""
+    try:
+        event: Event = _known.decode(line)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        try:
+            event = _unknown.decode(line)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            return None
+    return event if _believable(event) else None
+
+
+def decode_lines(lines: bytes) -> list[Event]:
+    """Every event of a run of lines; lines that are none are left out."""
+    try:
+        events: Sequence[Event] = _known.decode_lines(lines)
+        if all(map(_believable, events)):
+            return list(events)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        pass
+    found = (decode(line) for line in lines.split(b"\n") if line)
+    return [event for event in found if event is not None]
+
+
+def encode_lines(events: Iterable[Known]) -> bytes:
+    """A run of lines, each with its newline."""
+    return b"".join(_encoder.encode(event) + b"\n" for event in events)
+
+
+def kind_of(event: Event) -> str:
+    """The name an event goes by in a log."""
+    if isinstance(event, Unknown):
+        return event.t
+    return str(event.__struct_config__.tag)
+
+
+def entity_of(line: bytes) -> str | None:
+    """The entity of a line, without decoding it where our own encoder wrote it."""
+    at = line.find(b'"ent":"', 0, 40)
+    # Our encoder writes the tag and then the entity; inside a JSON string the quotes of the needle would be escaped.
+    if at > 0 and line[at + 43 : at + 44] == b'"' and line.startswith(b'{"t":"') and line.find(b"{", 1, at) < 0:
+        return line[at + 7 : at + 43].decode("ascii", "replace")
+    event = decode(line)
+    return None if event is None else event.ent
+
+
+def new_event_id() -> str:
+    """96 random bits in 20 letters: two writers never make the same one."""
+    number = secrets.randbits(100)
+    return "".join(_ALPHABET[(number >> shift) & 31] for shift in range(0, 100, 5))
+
+
+def new_entity_id() -> str:
+    """A random UUID (version 4), without the cost of importing uuid."""
+    number = secrets.randbits(128) & ~(0xF << 76) & ~(0x3 << 62) | (0x4 << 76) | (0x2 << 62)
+    text = f"{number:032x}"
+    return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
+
+
+def _believable(event: Event) -> bool:
+    return 0 < event.l < MAX_CLOCK and 0 < event.n < MAX_CLOCK and len(event.ent) == 36

@@ -1,0 +1,211 @@
+"""How a log is kept in git, and how it is read: what of it is new since a commit already read.
+
+One commit a command: its message is `postil <position> <count> <clock>` and the events as lines of JSON. Every few
+hundred events the tree gains a segment, a blob with the lines sealed so far, so that a reader who starts from
+nothing reads few large blobs and a short tail of commits. The commits are the truth; segments repeat them. (A bulk
+import writes segments only.) Nothing here knows what the lines mean.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
+from typing import IO
+
+import msgspec
+
+from postil.core.failure import StorageFailed
+from postil.workspace.git import git_dialogue, try_git
+
+SEAL = 256
+"""Events after which a segment is sealed."""
+_SHORT = 64
+"""A gap of so many commits is walked; a longer one is read from segments where they exist."""
+
+
+class LogDamaged(StorageFailed):
+    """A log that cannot be read; `verify` says more."""
+
+    def __init__(self, oid: str, why: str) -> None:
+        super().__init__(
+            f"The tracker's log is damaged at {oid[:12]}: {why}",
+            advice="Run `git mile verify`; what other clones hold comes back with `git fetch`",
+            oid=oid,
+        )
+
+
+class LogCommit(msgspec.Struct, frozen=True):
+    """One commit of a log."""
+
+    oid: str
+    tree: str
+    parent: str | None
+    position: int
+    count: int
+    clock: int
+    lines: bytes
+
+    @property
+    def end(self) -> int:
+        """How many events the log has with this commit."""
+        return self.position + self.count
+
+
+class Segment(msgspec.Struct, frozen=True):
+    """A sealed run of events."""
+
+    position: int
+    count: int
+    oid: str
+
+    @property
+    def end(self) -> int:
+        """The position after its last event."""
+        return self.position + self.count
+
+
+class Objects:
+    """A conversation with `git cat-file --batch`."""
+
+    def __init__(self, asked: IO[bytes], answered: IO[bytes]) -> None:
+        self._asked, self._answered = asked, answered
+
+    def read(self, oid: str) -> tuple[str, bytes]:
+        """The type and content of an object."""
+        self.ask(oid)
+        return self.answer(oid)
+
+    def ask(self, *oids: str) -> None:
+        """Ask for objects without waiting for them."""
+        try:
+            self._asked.write("".join(f"{oid}\n" for oid in oids).encode())
+            self._asked.flush()
+        except OSError as error:
+            raise LogDamaged(oids[0], "git stopped reading objects") from error
+
+    def answer(self, oid: str) -> tuple[str, bytes]:
+        """The next object asked for."""
+        head = self._answered.readline().split()
+        if len(head) != 3:
+            raise LogDamaged(oid, "the object is missing" if head else "git could not read it")
+        size = int(head[2])
+        content = self._answered.read(size + 1)
+        if len(content) != size + 1:
+            raise LogDamaged(oid, "git could not read it")
+        return head[1].decode(), content[:-1]
+
+    def commit(self, oid: str) -> LogCommit:
+        """A commit of a log."""
+        kind, content = self.read(oid)
+        if kind != "commit":
+            raise LogDamaged(oid, f"a {kind} where a commit belongs")
+        return parse_commit(oid, content)
+
+    def segments(self, tree: str) -> list[Segment]:
+        """The segments of a tree, in order."""
+        found: list[Segment] = []
+        for name, oid in self._entries(tree):
+            if name == "seg":
+                for _, shelf in self._entries(oid):
+                    for entry, blob in self._entries(shelf):
+                        position, _, count = entry.partition("-")
+                        if position.isdigit() and count.isdigit():
+                            found.append(Segment(int(position), int(count), blob))
+        return sorted(found, key=lambda segment: segment.position)
+
+    def blobs(self, oids: list[str]) -> Iterator[bytes]:
+        """Many blobs, asked for ahead so that git reads while we work."""
+        ahead = 32
+        self.ask(*oids[:ahead]) if oids else None
+        for i, oid in enumerate(oids):
+            kind, content = self.answer(oid)
+            if kind != "blob":
+                raise LogDamaged(oid, f"a {kind} where a segment belongs")
+            if i + ahead < len(oids):
+                self.ask(oids[i + ahead])
+            yield content
+
+    def _entries(self, tree: str) -> list[tuple[str, str]]:
+        kind, content = self.read(tree)
+        if kind != "tree":
+            raise LogDamaged(tree, f"a {kind} where a tree belongs")
+        return list(tree_entries(content, len(tree) // 2))
+
+
+@contextmanager
+def objects(root: str) -> Generator[Objects]:
+    """Git's objects, for as long as they are needed."""
+    with git_dialogue(root, "cat-file", "--batch") as (asked, answered):
+        yield Objects(asked, answered)
+
+
+def parse_commit(oid: str, content: bytes) -> LogCommit:
+    """The parts of a log's commit."""
+    head, _, message = content.partition(b"\n\n")
+    title, _, lines = message.partition(b"\n\n")
+    words = title.split()
+    tree, parent = "", None
+    for line in head.split(b"\n"):
+        key, _, value = line.partition(b" ")
+        if key == b"tree":
+            tree = value.decode("ascii", "replace")
+        elif key == b"parent":
+            if parent is not None:
+                raise LogDamaged(oid, "a merge inside a log")
+            parent = value.decode("ascii", "replace")
+    if len(words) != 4 or words[0] != b"postil" or not all(word.isdigit() and len(word) < 16 for word in words[1:]):
+        raise LogDamaged(oid, "its message is not one of the tracker's")
+    return LogCommit(oid, tree, parent, int(words[1]), int(words[2]), int(words[3]), lines)
+
+
+def tree_entries(content: bytes, width: int) -> Iterator[tuple[str, str]]:
+    """The (name, object) pairs of a raw tree."""
+    at = 0
+    while at < len(content):
+        end = content.index(b"\0", at)
+        name = content[at:end].partition(b" ")[2].decode("utf-8", "replace")
+        yield name, content[end + 1 : end + 1 + width].hex()
+        at = end + 1 + width
+
+
+def news(root: str, git: Objects, tip: LogCommit, known: tuple[str, int] | None) -> Iterator[bytes] | None:
+    """Runs of lines that came after a known (commit, end); None when the tip does not descend from it.
+
+    Without a known commit: all of the log.
+    """
+    since, start = known or ("", 0)
+    tail: list[LogCommit] = []
+    at = tip
+    sealed = sealed_end(git, tip) if tip.end - start > _SHORT else 0
+    while at.oid != since and at.end > max(start, sealed):
+        tail.append(at)
+        if at.parent is None:
+            break
+        at = git.commit(at.parent)
+    walked = at.oid == since or (not since and at.parent is None)
+    if since and not walked and not is_ancestor(root, since, tip.oid):
+        return None
+    # A bulk import's commits carry no lines: those are in its segments.
+    if walked and all(commit.lines or not commit.count for commit in tail):
+        return (commit.lines for commit in reversed(tail))
+    return _from_segments(git, tip, start, tail)
+
+
+def sealed_end(git: Objects, tip: LogCommit) -> int:
+    """How many events of the log are in segments."""
+    segments = git.segments(tip.tree)
+    return segments[-1].end if segments else 0
+
+
+def _from_segments(git: Objects, tip: LogCommit, start: int, tail: list[LogCommit]) -> Iterator[bytes]:
+    segments = [segment for segment in git.segments(tip.tree) if segment.end > start]
+    sealed = segments[-1].end if segments else 0
+    yield from git.blobs([segment.oid for segment in segments])
+    for commit in reversed(tail):
+        if commit.end > sealed:
+            yield commit.lines
+
+
+def is_ancestor(root: str, one: str, other: str) -> bool:
+    """Whether one commit is in the history of another."""
+    return try_git(root, "merge-base", "--is-ancestor", one, other).status == 0

@@ -1,0 +1,123 @@
+"""The order of a list, and the cursor that goes on after a row without repeating or skipping one."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import re
+from collections.abc import Sequence
+
+import msgspec
+
+from postil.tracker.query.tree import ALIASES, FIELDS, QueryFault, nearest
+
+SORTABLE = {
+    "updated_at": "updated_l",
+    "created_at": "created_l",
+    "title": "title",
+    "status": "status",
+    "kind": "kind",
+    "author": "author",
+    "milestone": "milestone",
+    "due": "due",
+    "comments": "comments",
+    "conflicts": "conflicts",
+    "has_comments": "comments > 0",
+    "claimed_by": "claim_who",
+    "id": "id",
+}
+"""Field → what of a row is compared."""
+
+Value = str | int
+
+
+class Key(msgspec.Struct, frozen=True):
+    """One key of an order."""
+
+    column: str
+    descending: bool
+
+
+class Cursor(msgspec.Struct, frozen=True, array_like=True):
+    """Where a page ended: the question, the index and its generation at the first page, and the last row's keys."""
+
+    question: str
+    epoch: str
+    generation: int
+    after: tuple[Value, ...]
+
+
+DEFAULT_ORDER = (Key("updated_l", True), Key("id", True))
+
+
+def parse_order(sort: Sequence[str]) -> tuple[Key, ...]:
+    """The keys of `field[:asc|desc]` words; the id comes last, so the order is total."""
+    keys: list[Key] = []
+    for position, word in enumerate(sort):
+        name, colon, direction = word.partition(":")
+        lowered = ALIASES.get(name.strip().lower(), name.strip().lower())
+        if lowered not in SORTABLE:
+            if lowered in FIELDS:
+                raise QueryFault(f"field `{name}` does not support sorting", None, f"sortable: {', '.join(SORTABLE)}")
+            raise QueryFault(
+                f"unknown field `{name}` in sort key {position + 1}",
+                None,
+                nearest(lowered, [*SORTABLE, "updated", "created"]),
+            )
+        if colon and direction.strip().lower() not in ("asc", "desc"):
+            raise QueryFault(f"unknown direction `{direction}` in sort key `{word}`", None, "use asc or desc")
+        keys.append(Key(SORTABLE[lowered], direction.strip().lower() == "desc"))
+    if not keys:
+        return DEFAULT_ORDER
+    return (*keys, Key("id", keys[-1].descending))
+
+
+def order_by(keys: Sequence[Key]) -> str:
+    """The ORDER BY of an order."""
+    return ", ".join(f"{key.column} {'DESC' if key.descending else 'ASC'}" for key in keys)
+
+
+def after_sql(keys: Sequence[Key], after: Sequence[Value]) -> tuple[str, tuple[Value, ...]]:
+    """The condition of coming after a row in an order."""
+    if len({key.descending for key in keys}) == 1:
+        # A row comparison can use an index; the general form below cannot.
+        sign = "<" if keys[0].descending else ">"
+        names = ", ".join(key.column for key in keys)
+        return f"({names}) {sign} ({', '.join('?' * len(keys))})", tuple(after)
+    parts: list[str] = []
+    values: list[Value] = []
+    for i, key in enumerate(keys):
+        same = [f"{other.column} = ?" for other in keys[:i]]
+        parts.append("(" + " AND ".join([*same, f"{key.column} {'<' if key.descending else '>'} ?"]) + ")")
+        values += [*after[:i], after[i]]
+    return "(" + " OR ".join(parts) + ")", tuple(values)
+
+
+def question_hash(*parts: object) -> str:
+    """What a cursor is bound to: the same question again, or it is refused."""
+    return hashlib.blake2b(repr(parts).encode(), digest_size=9).hexdigest()
+
+
+def write_cursor(cursor: Cursor) -> str:
+    """The opaque text of a cursor."""
+    return base64.urlsafe_b64encode(msgspec.json.encode(cursor)).decode().rstrip("=")
+
+
+def read_cursor(text: str, question: str, keys: Sequence[Key]) -> Cursor | int:
+    """The cursor of a text; a bare `N` or `G:N`, as the old program wrote them, is an offset."""
+    if found := re.fullmatch(r"(?:\d{1,18}:)?(\d{1,9})", text):
+        return int(found[1])
+    try:
+        raw = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
+        cursor = msgspec.json.decode(raw, type=Cursor)
+    except (binascii.Error, ValueError, msgspec.DecodeError, RecursionError):
+        raise QueryFault(f"invalid cursor `{text[:80]}`", None, "pass nextCursor as it was given") from None
+    # base64 ignores stray bits; only the very text that was given is accepted.
+    if write_cursor(cursor) != text or len(cursor.after) != len(keys):
+        raise QueryFault(f"invalid cursor `{text[:80]}`", None, "pass nextCursor as it was given")
+    if cursor.question != question:
+        raise QueryFault(
+            "invalid cursor: it belongs to another filter, sort or entity", None, "repeat the first call's arguments"
+        )
+    return cursor

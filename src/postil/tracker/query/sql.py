@@ -1,0 +1,154 @@
+"""From the tree of a question to a condition over the tables of the index (`index.py` has their schema).
+
+No database is opened.
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Callable
+
+import msgspec
+
+from postil.tracker.query.tree import FIELDS, All, Any, Compare, Node, Not, ago_of, stamp_of
+
+
+class Condition(msgspec.Struct, frozen=True):
+    """A piece of SQL over `ent`, its values, and whether it needs the table of words."""
+
+    sql: str
+    values: tuple[str | int, ...] = ()
+    needs_words: bool = False
+
+
+_EVERYTHING = Condition("1")
+_COLUMN = {
+    "title": "title",
+    "author": "author",
+    "claimed_by": "claim_who",
+    "comments": "comments",
+    "conflicts": "conflicts",
+}
+_SET_TABLE = {"labels": "label", "assignee": "assignee"}
+_MOMENT = {"created_at": "created", "updated_at": "updated"}
+
+
+class Surroundings(msgspec.Struct, frozen=True):
+    """What a question refers to beyond itself: the time that `7d` counts from, and milestones by name or prefix."""
+
+    now: datetime.datetime
+    milestones: Callable[[str], list[str]]
+
+
+def condition(node: Node, around: Surroundings) -> Condition:
+    """The condition that holds for exactly the entities the tree asks for."""
+    if isinstance(node, Not):
+        inner = condition(node.item, around)
+        return msgspec.structs.replace(inner, sql=f"NOT ({inner.sql})")
+    if isinstance(node, All):
+        return _joined([condition(item, around) for item in node.items], " AND ") if node.items else _EVERYTHING
+    if isinstance(node, Any):
+        return _joined([condition(item, around) for item in node.items], " OR ")
+    return _comparison(node, around)
+
+
+def _joined(parts: list[Condition], word: str) -> Condition:
+    return Condition(
+        word.join(f"({part.sql})" for part in parts),
+        tuple(value for part in parts for value in part.values),
+        any(part.needs_words for part in parts),
+    )
+
+
+def _comparison(node: Compare, around: Surroundings) -> Condition:
+    kind, field = FIELDS[node.field][0], node.field
+    if kind == "set":
+        return _set(node)
+    if kind == "moment":
+        return _moment(node, around.now)
+    if kind == "flag":
+        wanted = (node.values[0] == "true") == (node.op == "=")
+        return Condition("comments > 0" if wanted else "comments = 0")
+    if kind == "number":
+        if node.op == "in":
+            return Condition(f"{_COLUMN[field]} IN ({_marks(node)})", tuple(int(value) for value in node.values))
+        return Condition(f"{_COLUMN[field]} {node.op} ?", (int(node.values[0]),))
+    # For these, several values are alternatives, and != means none of them; the other operators take the first.
+    values = node.values if node.op in ("in", "!=") else node.values[:1]
+    matches = _joined([_one(kind, field, node.op, value, around) for value in values], " OR ")
+    return msgspec.structs.replace(matches, sql=f"NOT ({matches.sql})") if node.op == "!=" else matches
+
+
+def _one(kind: str, field: str, op: str, value: str, around: Surroundings) -> Condition:
+    if kind == "words":
+        return Condition("n IN (SELECT n FROM words WHERE instr(text, ?))", (value.casefold(),), needs_words=True)
+    if kind in ("status", "kind"):
+        return Condition(f"{kind} = ?", (value,))
+    if kind == "prefix":
+        return Condition("substr(id, 1, ?) = ?", (len(value), value))
+    if kind == "milestone":
+        if value.lower() in ("", "none"):
+            return Condition("milestone = ''")
+        ids = around.milestones(value)
+        return Condition(f"milestone IN ({', '.join('?' * len(ids))})", tuple(ids))
+    column = _COLUMN[field]
+    if op == "contains":
+        return Condition(f"instr({column}, ?) > 0", (value,))
+    if op == "~":
+        return Condition(f"instr(lower({column}), lower(?)) > 0", (value,))
+    if kind == "person":
+        # "Name <mail>" answers to the whole, to the name and to the address.
+        return Condition(
+            "(author = ? OR substr(author, 1, ?) = ? OR substr(author, ?) = ?)",
+            (value, len(value) + 2, f"{value} <", -len(value) - 2, f"<{value}>"),
+        )
+    return Condition(f"{column} = ?", (value,))
+
+
+def _set(node: Compare) -> Condition:
+    table = _SET_TABLE[node.field]
+    # Not correlated on purpose: SQLite then may walk the (few) bearers of a rare label instead of all issues.
+    has = f"n IN (SELECT n FROM {table} WHERE name = ?)"
+    if node.values == ("",):
+        empty = f"n NOT IN (SELECT n FROM {table})"
+        return Condition(empty if node.op in ("=", "contains", "in") else f"NOT ({empty})")
+    if node.op == "in":
+        return Condition(f"n IN (SELECT n FROM {table} WHERE name IN ({_marks(node)}))", node.values)
+    if node.op == "!=":
+        return Condition(f"n NOT IN (SELECT n FROM {table} WHERE name IN ({_marks(node)}))", node.values)
+    return Condition(" AND ".join(has for _ in node.values), node.values)
+
+
+def _moment(node: Compare, now: datetime.datetime) -> Condition:
+    value, op = node.values[0], node.op
+    if node.field == "due":
+        # Without a due date no comparison holds, except that it is not the one asked for.
+        inner = f"substr(due, 1, ?) {op} ?"
+        length = min(len(value), 10)
+        ago = ago_of(value)
+        if ago is not None:
+            value, length = (now - datetime.timedelta(seconds=ago)).date().isoformat(), 10
+        return Condition(f"(due <> '' AND {inner})" if op != "!=" else inner, (length, value[:length]))
+    name = _MOMENT[node.field]
+    stamp = stamp_of(value)
+    if stamp is not None:
+        return Condition(f"({name}_l, {name}_r) {op} (?, ?)", stamp)
+    ago = ago_of(value)
+    if ago is not None:
+        return Condition(f"{name}_ts {op} ?", (moment_text(now - datetime.timedelta(seconds=ago)),))
+    if len(value) <= 10:
+        return Condition(f"substr({name}_ts, 1, ?) {op} ?", (len(value), value))
+    exact = moment_text(datetime.datetime.fromisoformat(value.replace(" ", "T")))
+    return Condition(f"{name}_ts {op} ?", (exact,))
+
+
+def moment_text(moment: datetime.datetime) -> str:
+    """A moment as events write it: UTC, milliseconds, Z. Text order is then the order of time."""
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=datetime.UTC)
+    utc = moment.astimezone(datetime.UTC)
+    return f"{utc:%Y-%m-%dT%H:%M:%S}.{utc.microsecond // 1000:03d}Z"
+
+
+def _marks(node: Compare) -> str:
+    return ", ".join("?" * len(node.values))

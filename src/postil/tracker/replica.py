@@ -1,0 +1,75 @@
+"""Who this clone is among the writers: its replica id.
+
+Kept beside the repository and made anew when the clone was copied.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+
+import msgspec
+
+from postil.workspace.files import FileLock, atomic_write, make_folder
+from postil.workspace.paths import RelativePath
+from postil.workspace.repository import Repository
+
+_FILE = RelativePath("postil/tracker.json")
+_ALPHABET = "abcdefghijklmnopqrstuvwxyz234567"
+
+
+class Replica(msgspec.Struct, frozen=True):
+    """This clone as a writer."""
+
+    id: str
+    home: int
+    """The inode of the git directory: another one means that the file was copied here with the clone."""
+    branches: bool = False
+    """Whether the log is a branch, for hosts that refuse other refs."""
+
+
+def writing_lock(repository: Repository) -> FileLock:
+    """One writer at a time among all processes of this clone; freed by the kernel if its holder dies."""
+    return FileLock(os.path.join(repository.postil_folder(), "tracker.lock"), timeout=30.0)
+
+
+def known_replica(repository: Repository) -> Replica | None:
+    """Who this clone is; None before it ever wrote, or when the identity belongs to the clone it was copied from."""
+    try:
+        with open(os.path.join(repository.common_dir, _FILE), "rb") as file:
+            replica = msgspec.json.decode(file.read(4096), type=Replica)
+    except (OSError, msgspec.DecodeError):
+        return None
+    return replica if replica.home == _home(repository) else None
+
+
+def this_replica(repository: Repository) -> Replica:
+    """Who this clone is, made on the first need. Call with the writing lock held."""
+    return known_replica(repository) or new_replica(repository)
+
+
+def new_replica(repository: Repository, branches: bool | None = None) -> Replica:
+    """A new identity for this clone, kept from now on."""
+    if branches is None:
+        branches = _was_branches(repository)
+    replica = Replica("".join(secrets.choice(_ALPHABET) for _ in range(13)), _home(repository), branches)
+    return keep_replica(repository, replica)
+
+
+def keep_replica(repository: Repository, replica: Replica) -> Replica:
+    """Write the identity down."""
+    make_folder(repository.common_dir, "postil", 0o700)
+    atomic_write(repository.common_dir, _FILE, msgspec.json.encode(replica) + b"\n")
+    return replica
+
+
+def _was_branches(repository: Repository) -> bool:
+    try:
+        with open(os.path.join(repository.common_dir, _FILE), "rb") as file:
+            return msgspec.json.decode(file.read(4096), type=Replica).branches
+    except (OSError, msgspec.DecodeError):
+        return False
+
+
+def _home(repository: Repository) -> int:
+    return os.stat(repository.common_dir).st_ino

@@ -1,0 +1,105 @@
+"""The tables of the index and the row an entity makes in them. The index is a cache.
+
+Every row can be rebuilt from the logs.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from postil.tracker.model import Entity
+
+VERSION = 1
+"""Goes into `user_version` when a build is complete; another number, and the cache is built anew."""
+
+TABLES = """
+CREATE TABLE meta(key TEXT PRIMARY KEY, value) WITHOUT ROWID;
+CREATE TABLE ref(name TEXT PRIMARY KEY, oid TEXT, replica TEXT, pos INTEGER) WITHOUT ROWID;
+CREATE TABLE writer(replica TEXT PRIMARY KEY, n INTEGER) WITHOUT ROWID;
+CREATE TABLE absorbed(replica TEXT PRIMARY KEY, upto INTEGER) WITHOUT ROWID;
+CREATE TABLE log(n INTEGER PRIMARY KEY, id TEXT, lines BLOB);
+CREATE TABLE ent(n INTEGER PRIMARY KEY, id TEXT, kind TEXT, title TEXT, status TEXT, labels TEXT, milestone TEXT,
+  author TEXT, created_l INTEGER, created_r TEXT, created_ts TEXT, updated_l INTEGER, updated_r TEXT, updated_ts TEXT,
+  comments INTEGER, due TEXT, claim_who TEXT, claim_until TEXT, conflicts INTEGER);
+CREATE TABLE label(name TEXT, n INTEGER, PRIMARY KEY(name, n)) WITHOUT ROWID;
+CREATE TABLE assignee(name TEXT, n INTEGER, PRIMARY KEY(name, n)) WITHOUT ROWID;
+CREATE TABLE link(n INTEGER, type TEXT, target TEXT, l INTEGER, r TEXT, s INTEGER, PRIMARY KEY(n, type, target))
+  WITHOUT ROWID;
+CREATE TABLE history(gen INTEGER, n INTEGER, lines INTEGER);
+CREATE TABLE words(n INTEGER PRIMARY KEY, text TEXT);
+"""
+INDEXES = """
+CREATE UNIQUE INDEX log_id ON log(id);
+CREATE INDEX ent_recent ON ent(kind, updated_l, id, status);
+CREATE INDEX ent_status ON ent(kind, status, updated_l, id);
+CREATE INDEX ent_milestone ON ent(milestone, kind, status) WHERE milestone <> '';
+CREATE INDEX link_target ON link(target, type);
+CREATE INDEX history_gen ON history(gen, n);
+"""
+COLUMNS = (
+    "n, id, kind, title, status, labels, milestone, author, created_l, created_r, created_ts, updated_l, updated_r,"
+    " updated_ts, comments, due, claim_who, claim_until, conflicts"
+)
+INSERT_ENT = f"INSERT OR REPLACE INTO ent({COLUMNS}) VALUES ({', '.join('?' * 19)})"
+
+
+class Row(msgspec.Struct, frozen=True, array_like=True):
+    """One row of `ent`: what lists show and filters compare."""
+
+    n: int
+    id: str
+    kind: str
+    title: str
+    status: str
+    labels: str
+    milestone: str
+    author: str
+    created_l: int
+    created_r: str
+    created_ts: str
+    updated_l: int
+    updated_r: str
+    updated_ts: str
+    comments: int
+    due: str
+    claim_who: str
+    claim_until: str
+    conflicts: int
+
+    def label_names(self) -> tuple[str, ...]:
+        """The labels, sorted."""
+        return tuple(self.labels.split("\n")) if self.labels else ()
+
+
+SqlRow = tuple[int | str, ...]
+
+
+def row_of(n: int, entity: Entity) -> SqlRow:
+    """The values of an entity's row."""
+    claim = entity.claim
+    return (
+        n,
+        entity.id,
+        entity.kind,
+        entity.title,
+        entity.status,
+        "\n".join(entity.labels),
+        entity.milestone or "",
+        entity.author,
+        entity.created.counter,
+        entity.created.replica,
+        entity.created_ts,
+        entity.updated.counter,
+        entity.updated.replica,
+        entity.updated_ts,
+        len(entity.comments),
+        entity.due or "",
+        claim.who if claim else "",
+        claim.until if claim else "",
+        len(entity.conflicts),
+    )
+
+
+def words_of(entity: Entity) -> str:
+    """All that a person wrote in it, folded for comparison without case."""
+    return "\n".join([entity.title, entity.description, *(comment.body for comment in entity.comments)]).casefold()

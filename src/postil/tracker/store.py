@@ -1,0 +1,176 @@
+"""The tracker's data of one repository: read through the index, written to this clone's own log and nowhere else."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from typing import TypeVar
+
+import msgspec
+
+from postil.tracker.events import MAX_CLOCK, Envelope, Event, Known, decode_lines, encode, new_event_id
+from postil.tracker.index import Index
+from postil.tracker.log import LogCommit, is_ancestor, news, objects
+from postil.tracker.merge import fold
+from postil.tracker.model import Entity
+from postil.tracker.query.sql import moment_text
+from postil.tracker.refs import Tip, is_own, own_ref, tips
+from postil.tracker.replica import Replica, new_replica, this_replica, writing_lock
+from postil.tracker.writer import Author, append, append_bulk, author_of
+from postil.workspace.git import DURABLE, run_git, try_git
+from postil.workspace.repository import Repository
+
+E = TypeVar("E", bound=Envelope)
+_BULK = 512
+
+
+class Store:
+    """Issues and milestones of one repository."""
+
+    def __init__(
+        self,
+        repository: Repository,
+        cache_home: str | None = None,
+        now: Callable[[], datetime.datetime] | None = None,
+    ) -> None:
+        self.repository = repository
+        self.index = Index(repository, cache_home)
+        self._now = now or (lambda: datetime.datetime.now(datetime.UTC))
+
+    def now(self) -> datetime.datetime:
+        """The time, for people; never for order."""
+        return self._now()
+
+    def refresh(self) -> bool:
+        """Take in what the refs hold; whether anything was new."""
+        return self.index.refresh()
+
+    def lines(self, id_: str) -> bytes:
+        """The events of an entity as they are stored; empty when it is not known."""
+        with self.index.lock:
+            found = self.index.db.execute("SELECT lines FROM log WHERE id = ?", (id_,)).fetchone()
+        return found[0] if found else b""
+
+    def events(self, id_: str) -> list[Event]:
+        """The events of an entity, in their order."""
+        return sorted(decode_lines(self.lines(id_)), key=lambda event: (event.l, event.r, event.n))
+
+    def entity(self, id_: str) -> Entity | None:
+        """The state of an entity, deleted ones included."""
+        return fold(self.events(id_))
+
+    @contextmanager
+    def writing(self, name: str | None = None, mail: str | None = None) -> Generator[Pen]:
+        """Hold the lock with the index up to date; what the pen writes becomes one commit when the block ends well."""
+        author = author_of(self.repository.root, name, mail)
+        with writing_lock(self.repository):
+            replica, ref, tip = self._own_log()
+            self.refresh()
+            pen = Pen(self, replica.id, author)
+            yield pen
+            if pen.events:
+                self._commit(pen, ref, tip)
+
+    def _commit(self, pen: Pen, ref: str, tip: str | None) -> None:
+        lines = [encode(event) for event in pen.events]
+        clock = pen.events[-1].l
+        if len(lines) > _BULK:
+            commit = append_bulk(self.repository, ref, tip, lines, clock, pen.author)
+            self.refresh()
+            return
+        commit = append(
+            self.repository, ref, tip, b"".join(line + b"\n" for line in lines), len(lines), clock, pen.author
+        )
+        self._applied(ref, pen.replica, commit)
+
+    def _applied(self, ref: str, replica: str, commit: LogCommit) -> None:
+        self.index.applied(Tip(ref, commit.oid, replica), commit)
+
+    def _own_log(self) -> tuple[Replica, str, str | None]:
+        """This clone's identity, its ref and the ref's commit; all new if another clone writes under the old ones."""
+        replica = this_replica(self.repository)
+        found = tips(self.repository.root)
+        own = [tip for tip in found if is_own(tip, replica.id)]
+        ref = own_ref(replica.id, replica.branches)
+        elsewhere = [tip for tip in found if tip.replica == replica.id and not is_own(tip, replica.id)]
+        if elsewhere and self._is_shared(own, elsewhere):
+            return self._move_out(replica, own, elsewhere)
+        at = {tip.ref: tip.oid for tip in own}
+        return replica, ref, at.get(ref)
+
+    def _move_out(self, shared: Replica, own: list[Tip], elsewhere: list[Tip]) -> tuple[Replica, str, str | None]:
+        """Take a new identity, and what was written here under the shared one and reached no remote along to it."""
+        root = self.repository.root
+        replica = new_replica(self.repository, shared.branches)
+        ref = own_ref(replica.id, replica.branches)
+        end: str | None = None
+        for tip in own:
+            with objects(root) as git:
+                commit = git.commit(tip.oid)
+                base = try_git(root, "merge-base", tip.oid, elsewhere[0].oid).out.decode().strip()
+                runs = news(root, git, commit, (base, git.commit(base).end) if base else None)
+                carried = b"".join(runs or ())
+            if carried:
+                count, author = carried.count(b"\n"), author_of(root)
+                end = append(self.repository, ref, end, carried, count, commit.clock, author).oid
+            run_git(root, "update-ref", "-d", "--end-of-options", tip.ref, tip.oid, mode=DURABLE)
+        return replica, ref, end
+
+    def _is_shared(self, own: list[Tip], elsewhere: list[Tip]) -> bool:
+        """Whether some remote holds events under our name that we did not write here."""
+        mine = [tip.oid for tip in own]
+        return any(
+            tip.oid not in mine and not any(is_ancestor(self.repository.root, tip.oid, oid) for oid in mine)
+            for tip in elsewhere
+        )
+
+
+class Pen:
+    """Writes events of one command: stamps them with writer, number, clock, time and what they know."""
+
+    def __init__(self, store: Store, replica: str, author: Author) -> None:
+        self.store = store
+        self.replica = replica
+        self.author = author
+        self.events: list[Known] = []
+        self._number = store.index.last_number(replica)
+        self._clock = store.index.clock()
+        self._ts = moment_text(store.now())
+
+    @property
+    def ts(self) -> str:
+        """The moment of this command."""
+        return self._ts
+
+    def write(self, kind: type[E], ent: str, /, **data: object) -> E:
+        """Write one event about an entity."""
+        self._number += 1
+        self._clock = min(self._clock + 1, MAX_CLOCK - 1)
+        stamped: dict[str, object] = {
+            "id": new_event_id(),
+            "ts": self._ts,
+            "a": str(self.author),
+            **data,
+            "ent": ent,
+            "r": self.replica,
+            "n": self._number,
+            "l": self._clock,
+            "dep": self._seen(ent),
+        }
+        event = msgspec.convert(stamped, kind)
+        self.events.append(event)  # pyright: ignore[reportArgumentType]
+        return event
+
+    def copy(self, event: Known) -> None:
+        """Take over an event of another log as it is."""
+        self._clock = max(self._clock, event.l)
+        self.events.append(event)
+
+    def _seen(self, ent: str) -> dict[str, int] | None:
+        seen: dict[str, int] = {}
+        lines = self.store.lines(ent)
+        for event in decode_lines(lines) if lines else ():
+            if event.r != self.replica and event.n > seen.get(event.r, 0):
+                seen[event.r] = event.n
+        return seen or None
