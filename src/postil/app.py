@@ -20,6 +20,7 @@ from postil.settings import Settings
 
 if TYPE_CHECKING:
     from postil.core.ports import Keys, State
+    from postil.wire.server import Server
     from postil.workspace.repository import Repository
 
 CATALOGUE = os.path.join(os.path.dirname(__file__), "catalogue")
@@ -72,6 +73,24 @@ class App:
         """What is offered under these settings, parts made on first use."""
         factories = {name: (lambda name=name: self.part(name)) for name in PARTS}
         return Registry(catalogue or read_catalogue(), factories, offer or self.settings.offer())
+
+    def server(self, contract: str = "") -> Server:
+        """The united server, or the face of one old contract."""
+        from postil.faces import CONTRACTS, united  # only a server pays for the wire
+        from postil.wire.server import Server
+
+        if contract:
+            whole = read_catalogue([contract])
+            registry = self.registry(catalogue=CONTRACTS[contract].only(contract, whole))
+            face = CONTRACTS[contract].face
+        else:
+            registry, face = self.registry(), united(self.parts_offered())
+        return Server(registry, face, keys=self.keys, secret=self._request_state_key)
+
+    def _request_state_key(self) -> bytes:
+        from postil import secret
+
+        return secret.subkey(secret.load(self.settings), "request-state")
 
     def parts_offered(self) -> tuple[str, ...]:
         """The names of the parts that the settings leave on."""

@@ -8,6 +8,7 @@ from postil.settings import Settings
 from postil.storage.idempotency import IdempotencyKeys
 from postil.storage.memory import MemoryState
 from postil.surfaces.run import run
+from postil.wire.server import UNITED, Face, Server
 from tests.core.echo import Echo
 
 
@@ -25,6 +26,9 @@ class EchoApp:
 
     def registry(self) -> Registry:
         return Registry.of([("echo", self.echo)], self.settings.offer())
+
+    def server(self, contract: str = "") -> Server:
+        return Server(self.registry(), Face("echo", "1", UNITED), keys=self.keys)
 
     def keys(self) -> Keys:
         return IdempotencyKeys(self.state)

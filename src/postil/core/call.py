@@ -43,6 +43,8 @@ class Call:
     def __init__(self, caller: Caller | None = None) -> None:
         self.caller = caller or Caller()
         self.cancelled = False
+        self.interactive = False
+        """Whether a person sits at a terminal and may be asked or shown an editor."""
 
     def progress(self, done: float, total: float | None = None, message: str = "") -> None:
         """Say how far the work is; `done` only grows."""

@@ -37,8 +37,8 @@ class Offer(Struct, frozen=True):
         """Whether this operation is offered."""
         if not self.includes_part(entry.part) or (self.read_only and entry.effect != "reads"):
             return False
-        if not self.allow and not self.deny:
-            return True
+        if not entry.tool or (not self.allow and not self.deny):
+            return True  # the lists speak of tools; a command of the shell alone is none
         from fnmatch import fnmatchcase  # only where patterns are set
 
         if any(fnmatchcase(entry.name, pattern) for pattern in self.deny):

@@ -6,6 +6,7 @@ Only the parser of the chosen command is built. What the values mean is checked 
 from __future__ import annotations
 
 import argparse
+import os
 import re
 import sys
 from collections.abc import Iterable
@@ -29,6 +30,20 @@ class Parser(argparse.ArgumentParser):
         raise Usage(message[:1].upper() + message[1:], advice=f"Run `{self.prog} --help`")
 
 
+class Formatter(argparse.RawDescriptionHelpFormatter):
+    """Help as wide as the terminal. argparse would import shutil to measure it, for every parser it builds."""
+
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog, width=_columns())
+
+
+def _columns() -> int:
+    try:
+        return min(os.get_terminal_size(sys.stdout.fileno()).columns, 120) - 2
+    except (OSError, ValueError):
+        return 98
+
+
 class Usage(InvalidArguments):
     """The command line cannot be understood."""
 
@@ -40,7 +55,7 @@ def parser_of(entry: OperationEntry, program: str) -> Parser:
         description=entry.description,
         argument_default=argparse.SUPPRESS,
         allow_abbrev=False,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=Formatter,
     )
     schema: Schema = msgspec.json.decode(entry.input_schema)
     required = set(schema.get("required", ()))

@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from postil.core.ports import Keys
     from postil.core.registry import Registry
     from postil.settings import Settings
+    from postil.wire.server import Server
 
 
 class Composition(Protocol):
@@ -21,6 +22,10 @@ class Composition(Protocol):
 
     def keys(self) -> Keys:
         """The idempotency keys of the state database."""
+        ...
+
+    def server(self, contract: str = "") -> Server:
+        """The united server, or the face of one old contract."""
         ...
 
 

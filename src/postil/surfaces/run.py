@@ -20,6 +20,10 @@ def run(words: list[str], program: str, prefixes: tuple[str, ...], compose: Comp
     try:
         words = readable_words(words)
         options, words = split_globals(words)
+        if words[:1] == ["serve"]:
+            from postil.surfaces.serving import serve
+
+            return serve(words[1:], program, compose, options)
         from postil.settings import load
 
         settings = load(cwd=options.folder, flags=options.flags, file=options.config)
@@ -56,7 +60,7 @@ def _command(composed: Composition, words: list[str], program: str, prefixes: tu
         from postil.surfaces.output import say
 
         say(f"warning: {warning}")
-    if program == "postil" or words[:1] == ["serve"]:
+    if program == "postil":
         builtin = _builtin(words[0] if words else "--help")
         if builtin is not None:
             return builtin(composed, words, program)

@@ -1,0 +1,71 @@
+"""The secret of this installation, made on first need, and the keys derived from it for each purpose (HKDF, RFC 5869).
+
+What is sealed with them (request state, sessions, stored credentials) is opened only by who shares the secret: all
+replicas of a server are given the same `POSTIL_SECRET`.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+
+from postil.core.failure import StorageFailed
+from postil.settings import BadSettings, Settings
+
+SHORTEST = 16
+
+
+def load(settings: Settings) -> bytes:
+    """The secret: `POSTIL_SECRET`, else the file `secret` in the state folder, which is made if need be."""
+    if settings.secret:
+        if len(settings.secret) < SHORTEST:
+            raise BadSettings(
+                f"POSTIL_SECRET is shorter than {SHORTEST} characters",
+                advice="Make one with: python3 -c 'import secrets; print(secrets.token_hex(32))'",
+            )
+        return settings.secret.encode("utf-8", "surrogateescape")
+    path = os.path.join(settings.folders.state, "secret")
+    try:
+        return _read(path) or _made(path)
+    except OSError as error:
+        raise StorageFailed(
+            f"The secret {path} cannot be read or made: {error.strerror}",
+            advice="Check the permissions of the folder, or set POSTIL_SECRET",
+        ) from error
+
+
+def subkey(secret: bytes, purpose: str, length: int = 32) -> bytes:
+    """The key for one purpose. Knowing it tells nothing about the secret or the other keys."""
+    import hashlib
+    import hmac
+
+    extracted = hmac.digest(b"postil", secret, hashlib.sha256)
+    made = block = b""
+    for counter in range(1, -(-length // 32) + 1):
+        block = hmac.digest(extracted, block + purpose.encode() + bytes([counter]), hashlib.sha256)
+        made += block
+    return made[:length]
+
+
+def _read(path: str) -> bytes:
+    try:
+        with open(path, "rb") as file:
+            return file.read(4096)
+    except FileNotFoundError:
+        return b""
+
+
+def _made(path: str) -> bytes:
+    """Make the file whole or not at all: whoever is first wins, and everybody reads the winner's."""
+    os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+    draft = f"{path}.{os.getpid()}.{os.urandom(4).hex()}"
+    file = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    try:
+        os.write(file, os.urandom(32))
+        os.fsync(file)
+        with suppress(FileExistsError):
+            os.link(draft, path)
+    finally:
+        os.close(file)
+        os.unlink(draft)
+    return _read(path)

@@ -1,0 +1,61 @@
+"""`postil serve`: the server over stdio. Which parts, which tools, and how it introduces itself."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from postil.surfaces.composition import Compose
+from postil.surfaces.words import Globals
+
+FACES = {
+    "inbox": "lazygit-mcp-bridge",
+    "comments": "paired-comments-mcp-server",
+    "tracker": "git-mile",
+}
+"""The parts that, served alone, are exactly one old contract."""
+PARTS = ("workspace", "inbox", "comments", "tracker", "gitlab")
+
+
+def serve(words: list[str], program: str, compose: Compose, options: Globals) -> int:
+    """Serve one client on stdin and stdout until it ends."""
+    from postil.settings import load
+
+    given = _given(words, program) if words else {}
+    flags = {**options.flags, **{name: value for name, value in given.items() if name != "config"}}
+    settings = load(flags=flags, file=given.get("config", options.config))
+    for warning in settings.warnings:
+        from postil.surfaces.output import say
+
+        say(f"warning: {warning}")
+    alone = given["parts"][0] if len(given.get("parts", ())) == 1 else ""
+    from postil.wire.stdio import serve as serve_stdio
+
+    return serve_stdio(compose(settings).server(alone if alone in FACES else ""))
+
+
+def _given(words: list[str], program: str) -> dict[str, Any]:
+    """The flags, as a layer of settings."""
+    import argparse  # a server started without flags does not pay for it
+
+    from postil.surfaces.commands import Parser, Usage, near
+
+    parser = Parser(
+        prog=program if program != "postil" else "postil serve",
+        description="Serve assistants over stdio",
+        argument_default=argparse.SUPPRESS,
+        allow_abbrev=False,
+    )
+    parser.add_argument("--parts", type=_split, help=f"only these, by comma: {', '.join(PARTS)}")
+    parser.add_argument("--read-only", action="store_true", dest="read_only", help="hide everything that changes")
+    parser.add_argument("--allow-tool", action="append", dest="allow_tools", metavar="NAME", help="only these; * fits")
+    parser.add_argument("--deny-tool", action="append", dest="deny_tools", metavar="NAME", help="never these; * fits")
+    parser.add_argument("--config", metavar="FILE", help="use this settings file")
+    given = vars(parser.parse_args(words))
+    for part in given.get("parts", ()):
+        if part not in PARTS:
+            raise Usage(f"There is no part {part!r}{near(part, PARTS)}", advice=f"Parts are {', '.join(PARTS)}")
+    return given
+
+
+def _split(words: str) -> tuple[str, ...]:
+    return tuple(word.strip() for word in words.split(",") if word.strip())
