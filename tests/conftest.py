@@ -46,6 +46,12 @@ def home_of_the_tests() -> Iterator[Path]:
 
 
 @pytest.fixture
+def anyio_backend() -> str:
+    """Asynchronous tests (`pytest.mark.anyio`) run on asyncio, as the server does."""
+    return "asyncio"
+
+
+@pytest.fixture
 def needs() -> Callable[[str], str]:
     """The path of a program; a test whose program is missing skips, and in CI fails."""
     return find_program

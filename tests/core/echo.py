@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import subprocess
 from collections.abc import Callable
 from typing import Annotated, Literal
 
@@ -42,6 +44,7 @@ class Echo:
         self.count = 0
         self.note = "first"
         self.changed: list[Callable[[], None]] = []
+        self.forgotten: Callable[[str], None] = lambda _: None
 
     @reads("echo", shell="echo say", positional=("text",))
     async def echo(
@@ -60,9 +63,10 @@ class Echo:
         return Counted(self.count)
 
     @destroys("forget")
-    def forget(self) -> Counted:
+    def forget(self, name: str = "") -> Counted:
         """Start from nothing"""
         self.count = 0
+        self.forgotten(name)
         return Counted(0)
 
     @reads("wait")
@@ -84,6 +88,14 @@ class Echo:
     def broken(self) -> Counted:
         """Raise a bug"""
         raise ValueError("secret detail")
+
+    @reads("chatter")
+    def chatter(self) -> Counted:
+        """Print where nothing may be printed"""
+        print("a stray print")
+        os.write(1, b"a stray write\n")
+        subprocess.run(["echo", "a stray child"], check=True)
+        return Counted(0)
 
     @reads("fail")
     def fail(self, what: str = "it") -> Counted:

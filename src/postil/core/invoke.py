@@ -35,7 +35,7 @@ def once(operation: Operation, arguments: object, key: str, keys: Keys, run: Cal
         return recall(operation, stored)
     try:
         result = run()
-    except BaseException:
+    except Exception:
         keys.abandon(scope, key)
         raise
     keys.finish(scope, key, msgspec.json.encode(result))

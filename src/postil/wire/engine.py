@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Coroutine
 from types import CoroutineType
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 from postil.core import call
 from postil.core.announcer import Announcement
@@ -29,6 +29,14 @@ LIST_CHANGED: dict[Listed, str] = {
     "prompts": "promptsListChanged",
     "resources": "resourcesListChanged",
 }
+
+
+class Running(NamedTuple):
+    """A request at work."""
+
+    exchange: Exchange
+    work: Coroutine[Any, Any, object]
+    task: asyncio.Task[None]
 
 
 class Session:
@@ -56,7 +64,7 @@ class Session:
         self.client_capabilities: dict[str, Any] = {}
         self.log_level: Level | None = None
         self.ended = False
-        self.in_flight: dict[jsonrpc.Id, asyncio.Task[None]] = {}
+        self.in_flight: dict[jsonrpc.Id, Running] = {}
         self.unsettled: list[tuple[Exchange, Callable[[], None], Callable[[], None]]] = []
         self._on_room = on_room
         self._subscribed: set[str] = set()
@@ -138,8 +146,9 @@ class Session:
             exchange.fail(InternalError("Internal error"))
             return
         if type(answer) is CoroutineType:
-            work = self._finish(exchange, cast("Coroutine[Any, Any, object]", answer))
-            self.in_flight[request.id] = self.loop.create_task(work)
+            work = cast("Coroutine[Any, Any, object]", answer)
+            task = self.loop.create_task(self._finish(exchange, work))
+            self.in_flight[request.id] = Running(exchange, work, task)
         else:
             exchange.succeed(self._enveloped(exchange, answer))
 
@@ -222,9 +231,18 @@ class Session:
 
     def cancel(self, request_id: jsonrpc.Id) -> None:
         """Give up a request: nothing more is sent for it."""
-        task = self.in_flight.get(request_id)
-        if task is not None:
-            task.cancel()
+        running = self.in_flight.get(request_id)
+        if running is None:
+            return
+        running.exchange.cancelled = True
+        running.task.cancel()
+        # A task cancelled before its first step never runs its own clean-up.
+        running.task.add_done_callback(lambda _: self._forget(request_id, running))
+
+    def _forget(self, request_id: jsonrpc.Id, running: Running) -> None:
+        running.work.close()
+        if self.in_flight.get(request_id) is running:
+            del self.in_flight[request_id]
 
     def _response(self, response: jsonrpc.Response) -> None:
         waiting = self._questions.pop(response.id, None)
@@ -350,9 +368,9 @@ class Session:
         """End: streams close gracefully, calls in flight get `patience` seconds and are then given up."""
         self._closing.set()
         if self.in_flight:
-            await asyncio.wait(list(self.in_flight.values()), timeout=patience)
-        for task in list(self.in_flight.values()):
-            task.cancel()
+            await asyncio.wait([running.task for running in self.in_flight.values()], timeout=patience)
+        for request_id in list(self.in_flight):
+            self.cancel(request_id)
         for uri in list(self._subscribed):
             self.unsubscribe(uri)
         for stop in (self._stop_announcements, self._stop_lists):

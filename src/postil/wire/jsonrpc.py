@@ -159,14 +159,15 @@ def _deeper_than(frame: bytes, limit: int) -> bool:
         return False
     if b"\\" in frame:
         frame = frame.replace(b"\\\\", b"").replace(b'\\"', b"")
-    brackets = b"".join(frame.split(b'"')[::2]).translate(None, _NOT_BRACKETS)
+    brackets = b"".join(frame.split(b'"')[::2]).translate(_AS_SQUARE, _NOT_BRACKETS)
     for _ in range(limit):
         if not brackets:
             return False
-        brackets = brackets.replace(b"[]", b"").replace(b"{}", b"")
+        brackets = brackets.replace(b"[]", b"")
     return bool(brackets)
 
 
+_AS_SQUARE = bytes.maketrans(b"{}", b"[]")  # which kind it is does not matter for depth
 _NOT_BRACKETS = bytes(byte for byte in range(256) if byte not in b"[]{}")
 _ID_MEMBER = re.compile(rb'"id"\s*:\s*(-?\d{1,19}|"(?:[^"\\]|\\.){0,256}")\s*[,}]')
 

@@ -5,6 +5,7 @@ Which of them a connection has is decided by its table: handshake, stateless, or
 
 from __future__ import annotations
 
+import asyncio
 import base64
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from typing import Any, TypeAlias, TypeVar, cast
@@ -157,13 +158,18 @@ async def _run_once(
     stored = await exchange.in_thread(keys.begin, scope, key, fingerprint)
     if stored is not None:
         return invoke.recall(operation, stored)
-    try:
-        result = await operation.run(**decoded)
-    except BaseException:
-        await exchange.in_thread(keys.abandon, scope, key)
-        raise
-    await exchange.in_thread(keys.finish, scope, key, msgspec.json.encode(result))
-    return result
+
+    async def run_and_keep() -> object:
+        try:
+            result = await operation.run(**decoded)
+        except Exception:
+            await exchange.in_thread(keys.abandon, scope, key)
+            raise
+        await exchange.in_thread(keys.finish, scope, key, msgspec.json.encode(result))
+        return result
+
+    # Shielded: a caller who gives up and retries with the same key must find one effect and its answer.
+    return await asyncio.shield(asyncio.ensure_future(run_and_keep()))
 
 
 def read_resource(exchange: Exchange) -> Coroutine[Any, Any, dict[str, Any]]:

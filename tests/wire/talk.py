@@ -1,0 +1,79 @@
+"""A client of the engine in this process: frames in, frames out, no transport."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from postil.core.call import Caller
+from postil.core.registry import Registry
+from postil.wire.engine import Session
+from postil.wire.server import UNITED, Face, Server
+from postil.wire.watches import Watches
+from tests.core.echo import Echo
+
+META: dict[str, Any] = {
+    "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+    "io.modelcontextprotocol/clientCapabilities": {},
+}
+
+
+class Talk:
+    """One connection to a server of the echo part, or of any other."""
+
+    def __init__(self, server: Server | None = None, *, direct: bool = False) -> None:
+        self.part = Echo()
+        self.server = server or Server(Registry.of([("echo", self.part)]), Face("echo", "1.0.0", UNITED))
+        self.frames: list[Any] = []
+        self._came = asyncio.Event()
+        caller = Caller(client="test")
+        self.session = Session(self.server, Watches(self.server), push=self._out, direct=direct, caller=caller)
+
+    def _out(self, frame: bytes, is_answer: bool, code: int) -> None:
+        self.frames.append(msgspec.json.decode(frame))
+        self._came.set()
+
+    def send(self, frame: bytes | str | dict[str, Any] | list[Any]) -> bool:
+        """Hand over a frame; whether an answer comes."""
+        if isinstance(frame, str):
+            frame = frame.encode()
+        raw = frame if isinstance(frame, bytes) else msgspec.json.encode(frame)
+        return self.session.receive(raw, self._out)
+
+    async def until(self, wanted: Callable[[Any], bool]) -> Any:
+        """The first frame that fits, waiting for it if need be."""
+        async with asyncio.timeout(5):
+            while True:
+                for frame in self.frames:
+                    if wanted(frame):
+                        return frame
+                self._came.clear()
+                await self._came.wait()
+
+    async def eventually(self, claim: Callable[[], object]) -> None:
+        """Wait until a claim holds that no frame announces."""
+        async with asyncio.timeout(5):
+            while not claim():  # noqa: ASYNC110 - what happens in a thread sets no event here
+                await asyncio.sleep(0.001)
+
+    async def ask(self, method: str, params: dict[str, Any] | None = None, request_id: int | str | None = None) -> Any:
+        """Send a request and wait for its answer."""
+        request_id = len(self.frames) + 1000 if request_id is None else request_id
+        self.send({"jsonrpc": "2.0", "id": request_id, "method": method, "params": params or {}})
+        return await self.until(lambda frame: isinstance(frame, dict) and frame.get("id") == request_id)
+
+    async def stateless(self, method: str, params: dict[str, Any] | None = None, **meta: Any) -> Any:
+        """The same in the stateless era."""
+        return await self.ask(method, {**(params or {}), "_meta": {**META, **meta}})
+
+    async def initialize(self, version: object = "2025-11-25", **capabilities: Any) -> Any:
+        """Shake hands; the result."""
+        answer = await self.ask("initialize", {"protocolVersion": version, "capabilities": capabilities})
+        return answer["result"]
+
+    async def call(self, tool: str, arguments: dict[str, Any] | None = None, **params: Any) -> Any:
+        """Call a tool and wait for the answer."""
+        return await self.ask("tools/call", {"name": tool, "arguments": arguments or {}, **params})

@@ -1,0 +1,126 @@
+"""Questions to the client in the middle of a call: sent in the handshake eras, carried to and fro in the stateless."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+from msgspec import Struct
+
+from postil.core import call
+from postil.core.call import Question
+from postil.core.operation import reads
+from postil.core.registry import Registry
+from postil.wire import request_state
+from postil.wire.server import UNITED, Face, Server
+from tests.wire.talk import META, Talk
+
+pytestmark = pytest.mark.anyio
+CAPABILITIES = "io.modelcontextprotocol/clientCapabilities"
+
+
+class Greeting(Struct, frozen=True):
+    """What the user said."""
+
+    text: str
+
+
+class Curious:
+    """A part that asks."""
+
+    @reads("greet")
+    async def greet(self, loudly: bool = False) -> Greeting:
+        """Ask for a name, then for a wish, and greet"""
+        name = await self._answer("name")
+        wish = await self._answer("wish")
+        return Greeting(f"{name} wants {wish}")
+
+    async def _answer(self, key: str) -> str:
+        question = Question("elicitation/create", {"message": key, "requestedSchema": {"type": "object"}})
+        answers = await call.current().ask({key: question})
+        answer: Any = answers[key]
+        return answer["content"]["value"]
+
+
+def talk() -> Talk:
+    return Talk(Server(Registry.of([("curious", Curious())]), Face("curious", "1", UNITED)))
+
+
+def accepted(value: str) -> dict[str, Any]:
+    return {"action": "accept", "content": {"value": value}}
+
+
+async def test_in_the_handshake_eras_the_client_is_sent_a_request() -> None:
+    curious = talk()
+    await curious.initialize(elicitation={})
+    asked = asyncio.ensure_future(curious.call("greet"))
+    for key, value in (("name", "Ada"), ("wish", "tea")):
+        request = await curious.until(lambda frame, key=key: frame.get("params", {}).get("message") == key)
+        assert request["method"] == "elicitation/create"
+        curious.send({"jsonrpc": "2.0", "id": request["id"], "result": accepted(value)})
+    assert (await asked)["result"]["structuredContent"] == {"text": "Ada wants tea"}
+
+
+async def test_a_client_that_cannot_be_asked_gets_a_failure_not_a_hang() -> None:
+    curious = talk()
+    await curious.initialize()
+    assert (await curious.call("greet"))["result"]["isError"] is True
+
+
+async def test_a_client_that_refuses_fails_the_call() -> None:
+    curious = talk()
+    await curious.initialize(elicitation={})
+    asked = asyncio.ensure_future(curious.call("greet"))
+    request = await curious.until(lambda frame: frame.get("method") == "elicitation/create")
+    curious.send({"jsonrpc": "2.0", "id": request["id"], "error": {"code": -1, "message": "no"}})
+    assert (await asked)["result"]["isError"] is True
+
+
+async def rounds(curious: Talk, **params: Any) -> Any:
+    meta = {**META, CAPABILITIES: {"elicitation": {}}}
+    return await curious.ask("tools/call", {"name": "greet", "arguments": {}, **params, "_meta": meta})
+
+
+async def test_in_the_stateless_era_the_call_comes_back_with_its_answers_round_by_round() -> None:
+    curious = talk()
+    first = (await rounds(curious))["result"]
+    assert first["resultType"] == "input_required"
+    assert first["inputRequests"]["name"]["method"] == "elicitation/create"
+    second = (await rounds(curious, requestState=first["requestState"], inputResponses={"name": accepted("Ada")}))[
+        "result"
+    ]
+    assert list(second["inputRequests"]) == ["wish"]
+    third = await rounds(curious, requestState=second["requestState"], inputResponses={"wish": accepted("tea")})
+    assert third["result"]["structuredContent"] == {"text": "Ada wants tea"}
+
+
+async def test_a_missing_answer_is_asked_for_again() -> None:
+    curious = talk()
+    first = (await rounds(curious))["result"]
+    again = (await rounds(curious, requestState=first["requestState"], inputResponses={"other": 1}))["result"]
+    assert list(again["inputRequests"]) == ["name"]
+
+
+async def test_a_client_without_the_capability_is_told_which_one_it_lacks() -> None:
+    refused = await talk().stateless("tools/call", {"name": "greet"})
+    assert refused["error"]["code"] == -32021
+    assert refused["error"]["data"] == {"requiredCapabilities": {"elicitation": {}}}
+
+
+async def test_a_state_that_was_changed_or_belongs_elsewhere_is_refused() -> None:
+    curious = talk()
+    state = (await rounds(curious))["result"]["requestState"]
+    flipped = state[:60] + ("A" if state[60] != "A" else "B") + state[61:]
+    for forged in (flipped, state[:-4], state + "!!", "", 5, state.replace("-", "+") + "="):
+        refused = await rounds(curious, requestState=forged)
+        assert refused["error"]["code"] == -32602, forged
+    elsewhere = await rounds(curious, requestState=state, arguments={"loudly": True})
+    assert elsewhere["error"]["code"] == -32602
+
+
+async def test_a_state_expires(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(request_state, "LIFETIME", -1.0)
+    curious = talk()
+    state = (await rounds(curious))["result"]["requestState"]
+    assert (await rounds(curious, requestState=state))["error"]["code"] == -32602

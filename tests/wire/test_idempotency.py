@@ -1,0 +1,54 @@
+"""The same key gives the same answer and one effect, by every way in."""
+
+from __future__ import annotations
+
+import pytest
+
+from postil.core.registry import Registry
+from postil.storage.idempotency import IdempotencyKeys
+from postil.storage.memory import MemoryState
+from postil.wire.server import UNITED, Face, Server
+from tests.core.echo import Echo
+from tests.wire.talk import Talk
+
+pytestmark = pytest.mark.anyio
+
+
+def keyed() -> tuple[Talk, Echo]:
+    part = Echo()
+    keys = IdempotencyKeys(MemoryState())
+    return Talk(Server(Registry.of([("echo", part)]), Face("echo", "1", UNITED), keys=lambda: keys), direct=True), part
+
+
+async def test_a_repeated_write_has_one_effect_and_the_same_answer() -> None:
+    talk, part = keyed()
+    meta = {"postil/idempotencyKey": "k1"}
+    first = await talk.call("count", _meta=meta)
+    second = await talk.call("count", _meta=meta)
+    assert first["result"] == second["result"]
+    assert part.count == 1
+    await talk.call("count", _meta={"postil/idempotencyKey": "k2"})
+    assert part.count == 2
+
+
+async def test_a_key_used_for_other_arguments_is_refused() -> None:
+    talk, part = keyed()
+    await talk.ask("count", {"by": 1, "idempotency_key": "k"})
+    refused = await talk.ask("count", {"by": 2, "idempotency_key": "k"})
+    assert refused["error"]["code"] == -32000
+    assert part.count == 1
+
+
+async def test_a_failed_write_leaves_its_key_free() -> None:
+    talk, part = keyed()
+    for _ in range(2):
+        assert "error" in await talk.ask("note", {"idempotency_key": "k"})
+    assert "result" in await talk.ask("note", {"text": "a", "idempotency_key": "k"})
+    assert part.note == "a"
+
+
+async def test_a_read_ignores_the_key_and_an_endless_key_is_refused() -> None:
+    talk, _ = keyed()
+    assert "result" in await talk.ask("echo", {"text": "a", "idempotency_key": "k"})
+    assert "result" in await talk.ask("echo", {"text": "b", "idempotency_key": "k"})
+    assert (await talk.ask("count", {"idempotency_key": "k" * 300}))["error"]["code"] == -32602

@@ -1,0 +1,82 @@
+"""Every odd frame gets the right refusal, with its id where one can be read."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from postil.wire import jsonrpc
+from postil.wire.jsonrpc import Invalid, Notification, Request, parse
+
+CALL = b'{"jsonrpc":"2.0","id":7,"method":"ping","params":{"a":%s}}'
+
+ODD: dict[str, tuple[bytes, int | str | None, int]] = {
+    "not JSON": (b"hello", None, -32700),
+    "truncated": (b'{"jsonrpc":"2.0","id":7,"method":', 7, -32700),
+    "a number": (b"42", None, -32600),
+    "a string": (b'"x"', None, -32600),
+    "no jsonrpc": (b'{"id":7,"method":"ping"}', 7, -32600),
+    "jsonrpc 1.0": (b'{"jsonrpc":"1.0","id":7,"method":"ping"}', 7, -32600),
+    "method is a number": (b'{"jsonrpc":"2.0","id":"a","method":1}', "a", -32600),
+    "params is an array": (b'{"jsonrpc":"2.0","id":7,"method":"ping","params":[1]}', 7, -32600),
+    "params is a string": (b'{"jsonrpc":"2.0","id":7,"method":"ping","params":"x"}', 7, -32600),
+    "id is null": (b'{"jsonrpc":"2.0","id":null,"method":"ping"}', None, -32600),
+    "id is a fraction": (b'{"jsonrpc":"2.0","id":1.5,"method":"ping"}', None, -32600),
+    "id is a boolean": (b'{"jsonrpc":"2.0","id":true,"method":"ping"}', None, -32600),
+    "id is an object": (b'{"jsonrpc":"2.0","id":{},"method":"ping"}', None, -32600),
+    "id is too long": (b'{"jsonrpc":"2.0","id":"%s","method":"ping"}' % (b"x" * 257), None, -32600),
+    "id has 5000 digits": (b'{"jsonrpc":"2.0","id":%s,"method":"ping"}' % (b"9" * 5000), None, -32700),
+    "upper-case keys": (b'{"jsonrpc":"2.0","id":7,"Method":"ping"}', 7, -32600),
+    "neither method nor answer": (b'{"jsonrpc":"2.0","id":7}', 7, -32600),
+    "a byte order mark": (b'\xef\xbb\xbf{"jsonrpc":"2.0","id":7,"method":"ping"}', 7, -32700),
+    "invalid UTF-8": (CALL % b'"\xff"', 7, -32700),
+    "a lone surrogate": (CALL % b'"\\ud800"', 7, -32700),
+    "NaN": (CALL % b"NaN", 7, -32700),
+    "infinity by exponent": (CALL % b"1e999", 7, -32700),
+    "an integer of 5000 digits": (CALL % (b"9" * 5000), 7, -32700),
+    "nested 65 deep": (CALL % (b"[" * 63 + b"]" * 63), 7, -32600),
+    "nested 100,000 deep": (CALL % (b"[" * 100_000 + b"]" * 100_000), 7, -32600),
+    "never closed": (b'{"jsonrpc":"2.0","id":7,"method":"p","params":' + b"[" * 100_000, 7, -32600),
+    "an empty batch": (b"[]", None, -32600),
+    "a batch of 101": (b"[" + b",".join([CALL % b"1"] * 101) + b"]", None, -32600),
+    "over 4 MiB": (CALL % (b'"' + b"x" * jsonrpc.LARGEST_FRAME + b'"'), 7, -32600),
+}
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_an_odd_frame_is_refused_with_its_code_and_its_id(name: str) -> None:
+    frame, request_id, code = ODD[name]
+    refused = parse(frame)
+    assert isinstance(refused, Invalid), refused
+    assert (refused.id, refused.code) == (request_id, code)
+
+
+@pytest.mark.parametrize(
+    "value", [b"1", b'"\\u0000"', '"\u2028"'.encode(), b"[" * 62 + b"]" * 62, b'"[[[[{{{{"', b'"\\\\"', b'"\\"[["']
+)
+def test_a_strange_but_valid_frame_is_served(value: bytes) -> None:
+    assert isinstance(parse(CALL % value), Request)
+
+
+def test_brackets_in_strings_do_not_count_as_nesting() -> None:
+    assert isinstance(parse(CALL % (b'"' + b'\\"[{\\\\' * 1000 + b'"')), Request)
+
+
+def test_of_duplicate_keys_the_last_wins() -> None:
+    assert parse(b'{"jsonrpc":"2.0","id":1,"id":2,"method":"ping"}') == Request(2, "ping", {})
+
+
+def test_a_message_without_an_id_is_a_notification() -> None:
+    assert parse(b'{"jsonrpc":"2.0","method":"initialized"}') == Notification("initialized", {})
+
+
+@given(st.binary(max_size=300))
+def test_no_bytes_make_the_parser_raise(frame: bytes) -> None:
+    parse(frame)
+
+
+@given(st.integers(-(2**63), 2**63 - 1) | st.text(max_size=60), st.dictionaries(st.text(), st.integers(-9, 9)))
+def test_what_is_written_is_read_back(request_id: int | str, params: dict[str, int]) -> None:
+    written = jsonrpc.request(request_id, "m", params)
+    assert parse(written) == Request(request_id, "m", params)

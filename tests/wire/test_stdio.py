@@ -1,0 +1,200 @@
+"""The stdio transport as a real process: how it ends, what it bounds, what it keeps off stdout."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import IO, Any
+
+import msgspec
+import pytest
+
+ROOT = Path(__file__).parents[2]
+SERVER = [sys.executable, "-m", "tests.wire.echo_server"]
+MIB = 1024 * 1024
+
+
+def call(request_id: int, tool: str = "count", **arguments: Any) -> bytes:
+    params = {"name": tool, "arguments": arguments}
+    return msgspec.json.encode({"jsonrpc": "2.0", "id": request_id, "method": "tools/call", "params": params}) + b"\n"
+
+
+@pytest.fixture
+def start() -> Iterator[Callable[..., subprocess.Popen[bytes]]]:
+    started: list[subprocess.Popen[bytes]] = []
+
+    def run(stdin: int | IO[bytes] = subprocess.PIPE, command: list[str] = SERVER) -> subprocess.Popen[bytes]:
+        process = subprocess.Popen(
+            command, cwd=ROOT, stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0
+        )
+        started.append(process)
+        return process
+
+    yield run
+    for process in started:
+        process.kill()
+        process.wait()
+        for stream in (process.stdin, process.stdout, process.stderr):
+            if stream:
+                stream.close()
+
+
+def ask(process: subprocess.Popen[bytes], frame: bytes) -> Any:
+    assert process.stdin
+    assert process.stdout
+    process.stdin.write(frame)
+    return msgspec.json.decode(process.stdout.readline())
+
+
+def answers(output: bytes) -> list[Any]:
+    return [msgspec.json.decode(line) for line in output.splitlines()]
+
+
+def resident(process: subprocess.Popen[bytes]) -> int:
+    for line in Path(f"/proc/{process.pid}/status").read_text().splitlines():
+        if line.startswith("VmRSS"):
+            return int(line.split()[1]) * 1024
+    raise AssertionError
+
+
+@pytest.mark.parametrize("tool", ["count", "echo"])
+def test_what_was_read_before_the_end_of_input_is_answered(start: Callable[..., Any], tool: str) -> None:
+    arguments = {"text": "a"} if tool == "echo" else {}
+    for _ in range(3):
+        output, _ = start().communicate(b"".join(call(n, tool, **arguments) for n in range(1000)), timeout=30)
+        assert sorted(answer["id"] for answer in answers(output)) == list(range(1000))
+
+
+def test_a_file_as_input_is_answered_whole(start: Callable[..., Any], tmp_path: Path) -> None:
+    source = tmp_path / "frames"
+    source.write_bytes(b"".join(call(n) for n in range(600)) + call(600).rstrip())
+    with source.open("rb") as stdin:
+        process = start(stdin)
+        output, _ = process.communicate(timeout=30)
+    assert len(answers(output)) == 601
+    assert process.returncode == 0
+
+
+def test_no_input_at_all_ends_at_once(start: Callable[..., Any]) -> None:
+    process = start(subprocess.DEVNULL)
+    assert process.communicate(timeout=10) == (b"", b"")
+    assert process.returncode == 0
+
+
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize("busy", [False, True])
+def test_a_signal_ends_it(start: Callable[..., Any], number: int, status: int, busy: bool) -> None:
+    process = start()
+    assert ask(process, call(1))["id"] == 1
+    if busy:
+        process.stdin.write(call(2, "sleep"))
+    process.send_signal(number)
+    assert process.wait(timeout=5) == status
+
+
+def test_a_call_that_never_ends_does_not_outlive_the_input_by_more_than_the_drain(start: Callable[..., Any]) -> None:
+    process = start()
+    assert ask(process, call(1))["id"] == 1
+    process.stdin.write(call(2, "sleep"))
+    process.stdin.close()
+    process.stdin = None
+    assert process.wait(timeout=10) == 0
+
+
+def test_a_closed_stdout_ends_it_while_stdin_is_open(start: Callable[..., Any]) -> None:
+    process = start()
+    assert ask(process, call(1))["id"] == 1
+    process.stdout.close()
+    assert process.wait(timeout=10) == 0
+
+
+def test_a_dead_parent_ends_it(start: Callable[..., Any], tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "input")
+    keeper = os.open(tmp_path / "input", os.O_RDWR)
+    script = f"{sys.executable} -m tests.wire.echo_server <'{tmp_path}/input' & echo $!; read line"
+    shell = start(command=["sh", "-c", script])
+    server = int(shell.stdout.readline())
+    os.write(keeper, call(1))
+    assert msgspec.json.decode(shell.stdout.readline())["id"] == 1
+    shell.kill()
+    shell.wait()
+    deadline = time.monotonic() + 10
+    while Path(f"/proc/{server}").exists() and "Z" not in Path(f"/proc/{server}/stat").read_text().split()[2]:
+        assert time.monotonic() < deadline, "the server outlived its parent"
+        time.sleep(0.05)
+    os.close(keeper)
+
+
+def test_shutdown_is_answered_null_and_then_it_exits_although_stdin_is_open(start: Callable[..., Any]) -> None:
+    process = start()
+    assert ask(process, b'{"jsonrpc":"2.0","id":1,"method":"shutdown"}\n') == {
+        "jsonrpc": "2.0",
+        "id": 1,
+        "result": None,
+    }
+    assert process.wait(timeout=5) == 0
+
+
+def test_a_frame_over_the_limit_is_refused_by_id_and_never_held(start: Callable[..., Any]) -> None:
+    process = start()
+    ask(process, call(1))
+    before = resident(process)
+    piece = b"x" * MIB
+    process.stdin.write(b'{"jsonrpc":"2.0","id":77,"method":"tools/call","params":{"name":"echo","arguments":{"text":"')
+    for _ in range(100):
+        process.stdin.write(piece)
+    process.stdin.write(b'"}}}\n')
+    refused = msgspec.json.decode(process.stdout.readline())
+    assert (refused["id"], refused["error"]["code"]) == (77, -32600)
+    assert resident(process) - before < 20 * MIB
+    assert ask(process, call(2))["id"] == 2
+
+
+def test_more_calls_than_fit_wait_their_turn_and_all_are_answered(start: Callable[..., Any]) -> None:
+    frames = b"".join(call(n, "sleep", seconds=0.001) for n in range(1000))
+    output, _ = start().communicate(frames, timeout=30)
+    assert len({answer["id"] for answer in answers(output) if "result" in answer}) == 1000
+
+
+def test_a_client_that_does_not_read_makes_it_stop_reading_not_grow(start: Callable[..., Any]) -> None:
+    process = start()
+    ask(process, call(1))
+    before = resident(process)
+    os.set_blocking(process.stdin.fileno(), False)
+    frame, sent, stalled = call(2, "echo", text="y" * 10_000), 0, 0
+    while stalled < 50 and sent < 200 * MIB:
+        try:
+            sent += os.write(process.stdin.fileno(), frame)
+            stalled = 0
+        except BlockingIOError:
+            stalled += 1
+            time.sleep(0.01)
+    assert sent < 20 * MIB
+    assert resident(process) - before < 20 * MIB
+
+
+def test_nothing_but_frames_reaches_stdout(start: Callable[..., Any]) -> None:
+    output, errors = start().communicate(call(1, "chatter"), timeout=30)
+    assert [answer["id"] for answer in answers(output)] == [1]
+    assert {b"a stray print", b"a stray write", b"a stray child"} <= set(errors.splitlines())
+
+
+def test_odd_frames_are_answered_in_a_row_and_the_next_call_is_served(start: Callable[..., Any]) -> None:
+    from tests.wire.test_jsonrpc import ODD
+
+    frames = b"".join(frame + b"\r\n" for frame, _, _ in ODD.values())
+    output, errors = start().communicate(frames + call(999), timeout=60)
+    *refused, last = answers(output)
+    assert [(answer["id"], answer["error"]["code"]) for answer in refused] == [(i, c) for _, i, c in ODD.values()]
+    assert last["id"] == 999
+    assert errors == b""
+
+
+def test_blank_lines_are_no_frames(start: Callable[..., Any]) -> None:
+    output, _ = start().communicate(b"\n\r\n  \n" + call(1), timeout=30)
+    assert len(answers(output)) == 1
