@@ -63,7 +63,7 @@ class Talk:
         """Send a request and wait for its answer."""
         request_id = len(self.frames) + 1000 if request_id is None else request_id
         self.send({"jsonrpc": "2.0", "id": request_id, "method": method, "params": params or {}})
-        return await self.until(lambda frame: isinstance(frame, dict) and frame.get("id") == request_id)
+        return await self.until(lambda frame: _id_of(frame) == request_id)
 
     async def stateless(self, method: str, params: dict[str, Any] | None = None, **meta: Any) -> Any:
         """The same in the stateless era."""
@@ -77,3 +77,7 @@ class Talk:
     async def call(self, tool: str, arguments: dict[str, Any] | None = None, **params: Any) -> Any:
         """Call a tool and wait for the answer."""
         return await self.ask("tools/call", {"name": tool, "arguments": arguments or {}, **params})
+
+
+def _id_of(frame: Any) -> object:
+    return None if isinstance(frame, list) else frame.get("id")

@@ -78,7 +78,7 @@ async def test_a_client_that_refuses_fails_the_call() -> None:
 
 
 async def rounds(curious: Talk, **params: Any) -> Any:
-    meta = {**META, CAPABILITIES: {"elicitation": {}}}
+    meta: dict[str, Any] = {**META, CAPABILITIES: {"elicitation": {}}}
     return await curious.ask("tools/call", {"name": "greet", "arguments": {}, **params, "_meta": meta})
 
 

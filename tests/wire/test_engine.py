@@ -326,11 +326,11 @@ async def test_what_the_stateless_era_removed_is_not_found_there(method: str) ->
 async def test_a_stateless_request_must_carry_a_served_version_and_its_capabilities() -> None:
     talk = Talk()
     version, capabilities = META
-    refused = await talk.stateless("tools/list", **{version: "2030-01-01"})
+    refused = await talk.stateless("tools/list", {}, **{version: "2030-01-01"})
     assert refused["error"]["code"] == -32022
     assert refused["error"]["data"] == {"supported": ["2026-07-28"], "requested": "2030-01-01"}
-    assert (await talk.stateless("tools/list", **{version: 5}))["error"]["code"] == -32602
-    assert (await talk.stateless("tools/list", **{capabilities: None}))["error"]["code"] == -32602
+    assert (await talk.stateless("tools/list", {}, **{version: 5}))["error"]["code"] == -32602
+    assert (await talk.stateless("tools/list", {}, **{capabilities: None}))["error"]["code"] == -32602
 
 
 async def test_a_stateless_log_level_counts_for_its_request_alone() -> None:
