@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-
 from postil.core.registry import Registry
 from postil.wire.server import UNITED, Face, Server
 from postil.wire.stdio import serve
@@ -11,4 +9,4 @@ from tests.core.echo import Echo
 
 if __name__ == "__main__":
     face = Face("echo", "1.0.0", UNITED)
-    sys.exit(serve(Server(Registry.of([("echo", Echo())]), face)))
+    serve(Server(Registry.of([("echo", Echo())]), face))

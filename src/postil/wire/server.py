@@ -95,11 +95,6 @@ class Server:
             self._pool = ThreadPoolExecutor(THREADS, thread_name_prefix="postil")
         return self._pool
 
-    @property
-    def pool_in_use(self) -> ThreadPoolExecutor | None:
-        """The pool, if anything ever needed it."""
-        return self._pool
-
     def report(self, bug: BaseException, where: str) -> None:
         """Log a bug in full, once, where people look: stderr."""
         import traceback  # bugs only

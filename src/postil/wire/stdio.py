@@ -17,6 +17,7 @@ import sys
 import termios
 import threading
 from collections import deque
+from typing import NoReturn
 
 from postil.core.call import Caller
 from postil.wire import jsonrpc
@@ -31,14 +32,16 @@ HEARTBEAT = 1.0
 """Seconds between looks at whether the client still exists."""
 
 
-def serve(server: Server) -> int:
-    """Serve one client on this process's stdin and stdout until it ends; the exit status."""
+def serve(server: Server) -> NoReturn:
+    """Serve one client on this process's stdin and stdout until it ends, then end the process with its status.
+
+    Ends it at once: everything acknowledged is on disk, a thread that never ends must not keep the process alive, and
+    the interpreter's own tear-down would cost every start 9 ms.
+    """
     source, sink = _divert()
-    status, stuck = asyncio.run(_serve(server, source, sink))
+    status = asyncio.run(_serve(server, source, sink))
     sys.stderr.flush()
-    if stuck:  # a thread that never ends must not keep the process alive
-        os._exit(status)
-    return status
+    os._exit(status)
 
 
 def _divert() -> tuple[int, int]:
@@ -51,10 +54,10 @@ def _divert() -> tuple[int, int]:
     return source, sink
 
 
-async def _serve(server: Server, source: int, sink: int) -> tuple[int, bool]:
+async def _serve(server: Server, source: int, sink: int) -> int:
     connection = Connection(server, source, sink)
     try:
-        return await connection.run(), connection.is_stuck
+        return await connection.run()
     finally:
         connection.restore()
 
@@ -106,7 +109,6 @@ class Connection:
         self.watches = Watches(server)
         caller = Caller(client=f"stdio-{os.getpid()}-{os.urandom(4).hex()}", surface="stdio")
         self.session = Session(server, self.watches, push=self._send, caller=caller, on_room=self._wake)
-        self.is_stuck = False
         self._lines = Lines()
         self._backlog: deque[bytes | jsonrpc.Invalid] = deque()
         self._unwritten: list[bytes] = []
@@ -283,13 +285,6 @@ class Connection:
         if self.session.unsettled:
             await self.session.settle(reached=orderly and await self._was_read(deadline))
         self.watches.close()
-        pool = self.session.server.pool_in_use
-        if pool is not None:
-            pool.shutdown(wait=False, cancel_futures=True)
-            workers = [thread for thread in threading.enumerate() if thread.name.startswith("postil_")]
-            for worker in workers:
-                worker.join(0.1)
-            self.is_stuck = any(worker.is_alive() for worker in workers)
 
     async def _was_read(self, deadline: float) -> bool:
         """Whether the client took every byte out of the pipe; a killed client leaves some in it."""
