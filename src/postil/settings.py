@@ -94,6 +94,7 @@ class Folders(Struct, frozen=True):
     config: str
     state: str
     cache: str
+    home: str = ""
 
 
 class Terminal(Struct, frozen=True):
@@ -198,6 +199,7 @@ def folders_of(environ: Mapping[str, str]) -> Folders:
         folder("XDG_CONFIG_HOME", ".config"),
         folder("XDG_STATE_HOME", ".local/state"),
         folder("XDG_CACHE_HOME", ".cache"),
+        home,
     )
 
 

@@ -13,6 +13,19 @@ from postil.surfaces.words import Globals, find, split_globals
 Builtin: TypeAlias = Callable[["Composition", list[str], str], int]
 
 
+_BUILTINS = {
+    "call": "tools",
+    "tools": "tools",
+    "setup": "setup",
+    "doctor": "doctor",
+    "init": "init",
+    "completion": "completion",
+    "complete-words": "completion",
+}
+_SHARED = ("setup",)
+"""Built-in words under which parts declare commands of their own, such as `setup lazygit`."""
+
+
 def run(words: list[str], program: str, prefixes: tuple[str, ...], compose: Compose) -> int:
     """Run one command line to its end. Whatever happens becomes a sentence and a status of docs/errors.md."""
     options = Globals()
@@ -62,10 +75,12 @@ def _command(composed: Composition, words: list[str], program: str, prefixes: tu
         say(f"warning: {warning}")
     if program == "postil":
         builtin = _builtin(words[0] if words else "--help")
-        if builtin is not None:
+        if builtin is not None and words[0] not in _SHARED:
             return builtin(composed, words, program)
     registry = composed.registry()
     found = find(registry.operations.values(), words, prefixes)
+    if found is None and program == "postil" and words[:1] and words[0] in _SHARED:
+        return _builtin(words[0])(composed, words, program)  # type: ignore[misc] # the words of _SHARED have one
     if found is None:
         from postil.surfaces.help import explain
 
@@ -78,10 +93,11 @@ def _command(composed: Composition, words: list[str], program: str, prefixes: tu
 
 
 def _builtin(word: str) -> Builtin | None:
-    if word in ("call", "tools"):
+    module = _BUILTINS.get(word)
+    if module:
         from importlib import import_module
 
-        return getattr(import_module("postil.surfaces.tools"), f"run_{word}")
+        return getattr(import_module(f"postil.surfaces.{module}"), f"run_{word.replace('-', '_')}")
     return None
 
 

@@ -1,0 +1,162 @@
+"""The assistants that can be connected, one row each: which file, which key, which shape.
+
+Pure data and functions; `setup.py` does the writing. README's snippets come from here, and a test keeps them equal.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Any, Literal
+
+from msgspec import Struct
+
+from postil.settings import Folders
+
+NAME = "postil"
+"""The name of our entry in every client's file."""
+
+
+class Client(Struct, frozen=True):
+    """One assistant and where it keeps its servers."""
+
+    name: str
+    title: str
+    file: str
+    """Relative to the repository, to `~`, or to `$XDG_CONFIG_HOME`: see `place`."""
+    place: Literal["repository", "home", "config"]
+    keys: tuple[str, ...]
+    shape: Literal["plain", "typed", "joined"] = "plain"
+    """`plain`: command and args; `typed`: the same with `type: stdio`; `joined`: one list, as OpenCode has it."""
+    in_folder: bool = False
+    """Whether it starts servers in a folder of its own, so that the entry has to name the repository."""
+    traces: tuple[str, ...] = ()
+    """What in the repository or in `~` shows that a person uses it."""
+    program: str = ""
+
+    @property
+    def is_toml(self) -> bool:
+        """Whether its file is TOML; all others are JSON, with comments at worst."""
+        return self.file.endswith(".toml")
+
+
+_DESKTOP = "Library/Application Support/Claude" if sys.platform == "darwin" else ".config/Claude"
+
+CLIENTS = {
+    client.name: client
+    for client in (
+        Client(
+            "claude",
+            "Claude Code",
+            ".mcp.json",
+            "repository",
+            ("mcpServers", NAME),
+            traces=(".claude", "CLAUDE.md", "~/.claude"),
+            program="claude",
+        ),
+        Client(
+            "vscode",
+            "VS Code",
+            ".vscode/mcp.json",
+            "repository",
+            ("servers", NAME),
+            shape="typed",
+            traces=(".vscode",),
+            program="code",
+        ),
+        Client(
+            "cursor",
+            "Cursor",
+            ".cursor/mcp.json",
+            "repository",
+            ("mcpServers", NAME),
+            traces=(".cursor", "~/.cursor"),
+            program="cursor",
+        ),
+        Client(
+            "zed",
+            "Zed",
+            "zed/settings.json",
+            "config",
+            ("context_servers", NAME),
+            traces=(".zed", "~/.config/zed"),
+            program="zed",
+        ),
+        Client(
+            "codex", "Codex", ".codex/config.toml", "home", ("mcp_servers", NAME), traces=("~/.codex",), program="codex"
+        ),
+        Client(
+            "gemini",
+            "Gemini CLI",
+            ".gemini/settings.json",
+            "repository",
+            ("mcpServers", NAME),
+            traces=(".gemini", "GEMINI.md", "~/.gemini"),
+            program="gemini",
+        ),
+        Client(
+            "opencode",
+            "OpenCode",
+            "opencode.json",
+            "repository",
+            ("mcp", NAME),
+            shape="joined",
+            traces=("opencode.json", "~/.config/opencode"),
+            program="opencode",
+        ),
+        Client(
+            "claude-desktop",
+            "Claude Desktop",
+            f"{_DESKTOP}/claude_desktop_config.json",
+            "home",
+            ("mcpServers", NAME),
+            in_folder=True,
+            traces=(f"~/{_DESKTOP}",),
+        ),
+    )
+}
+
+
+def executable() -> str:
+    """The absolute path of the `postil` program that is running: graphical hosts have an almost empty PATH."""
+    named = os.path.abspath(sys.argv[0])
+    if os.path.basename(named) == "postil" and os.access(named, os.X_OK):
+        return named
+    return os.path.join(os.path.dirname(sys.executable), "postil")
+
+
+def entry(client: Client, program: str, root: str) -> dict[str, Any]:
+    """What stands under our name in this client's file."""
+    args = ["-C", root, "serve"] if client.in_folder and root else ["serve"]
+    if client.shape == "joined":
+        return {"type": "local", "command": [program, *args], "enabled": True}
+    plain = {"command": program, "args": args}
+    return {"type": "stdio", **plain} if client.shape == "typed" else plain
+
+
+def command_of(client: Client, found: dict[str, Any]) -> list[str]:
+    """The command line that the client would run for this entry."""
+    if client.shape == "joined":
+        return [str(word) for word in found.get("command", [])]
+    return [str(found.get("command", "")), *(str(word) for word in found.get("args", []))]
+
+
+def path_of(client: Client, folders: Folders, root: str) -> str:
+    """The absolute path of the client's file; empty when it belongs into a repository and there is none."""
+    if client.place == "repository":
+        return os.path.join(root, client.file) if root else ""
+    base = folders.home if client.place == "home" else os.path.dirname(folders.config)
+    return os.path.join(base, client.file)
+
+
+def is_used(client: Client, folders: Folders, root: str) -> bool:
+    """Whether there are traces of this assistant here."""
+    for trace in client.traces:
+        path = os.path.join(folders.home, trace[2:]) if trace.startswith("~/") else os.path.join(root, trace)
+        if (root or trace.startswith("~/")) and os.path.exists(path):
+            return True
+    if not client.program:
+        return False
+    from shutil import which
+
+    return which(client.program) is not None

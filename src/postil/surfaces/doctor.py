@@ -1,0 +1,128 @@
+"""`postil doctor`: what is wrong here, and what to do about it.
+
+Every part declares checks; this runs them, tries every connected assistant's own entry, and says it all in one list.
+A part that can repair what its check `x` finds has a method `fix_x() -> str` beside it; `--fix` calls it.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from typing import cast
+
+import msgspec
+from msgspec import Struct
+
+from postil.core.check import Finding
+from postil.core.failure import Failure
+from postil.core.registry import Registry
+from postil.settings import Settings
+from postil.surfaces.client_files import ClientFile
+from postil.surfaces.clients import CLIENTS, command_of, path_of
+from postil.surfaces.commands import Formatter, Parser, add_common, arguments_of
+from postil.surfaces.composition import Composition
+from postil.surfaces.handshake import try_command
+from postil.surfaces.output import colored
+from postil.surfaces.setup import find_root
+
+
+class Checked(Struct, frozen=True, omit_defaults=True):
+    """One line of the doctor's report."""
+
+    part: str
+    name: str
+    status: str
+    seen: str
+    fix: str = ""
+    fixed: str = ""
+
+
+def run_doctor(composed: Composition, words: list[str], program: str) -> int:
+    """Run every check; status 1 when one of them found an error."""
+    parser = Parser(
+        prog=f"{program} doctor",
+        description="Look for what is wrong, and say what to do",
+        allow_abbrev=False,
+        formatter_class=Formatter,
+    )
+    parser.add_argument("--fix", action="store_true", help="repair what can be repaired")
+    add_common(parser, writes=False)
+    given, common = arguments_of(parser.parse_args(words[1:]))
+    rows: list[Checked] = []
+    for row in checked(composed, fix=given["fix"]):
+        rows.append(row)
+        if not common.get("--json"):
+            _show(row, composed.settings)
+    if common.get("--json"):
+        sys.stdout.write(msgspec.json.encode(rows).decode("utf-8") + "\n")
+    return 1 if any(row.status == "error" for row in rows) else 0
+
+
+def checked(composed: Composition, *, fix: bool) -> Iterator[Checked]:
+    """All checks, one after the other: settings, parts, assistants."""
+    warnings = composed.settings.warnings
+    for warning in warnings:
+        yield Checked("settings", "files", "warning", warning)
+    if not warnings:
+        yield Checked("settings", "files", "ok", "nothing refused")
+    registry = composed.registry()
+    for entry in registry.checks:
+        yield from _part_check(registry, entry.part, entry.name, entry.attribute, fix)
+    yield from _assistants(composed.settings)
+
+
+def _part_check(registry: Registry, part: str, name: str, attribute: str, fix: bool) -> Iterator[Checked]:
+    try:
+        owner = registry.part(part)
+        findings = _findings(owner, attribute)
+        repair: Callable[[], str] | None = getattr(owner, f"fix_{attribute}", None)
+        fixed = ""
+        if fix and repair is not None and any(finding.status != "ok" for finding in findings):
+            fixed = repair()
+            findings = _findings(owner, attribute)
+    except Failure as failure:
+        yield Checked(part, name, "error", failure.message, failure.advice)
+        return
+    except Exception as bug:  # noqa: BLE001 # one broken check must not hide what the others see
+        yield Checked(part, name, "error", f"the check itself failed: {type(bug).__name__}: {bug}"[:300])
+        return
+    for finding in findings:
+        yield Checked(part, name, finding.status, finding.seen, finding.fix, fixed)
+
+
+def _findings(owner: object, attribute: str) -> list[Finding]:
+    found: object = getattr(owner, attribute)()
+    return cast("list[Finding]", found) if isinstance(found, list) else [cast(Finding, found)]
+
+
+def _assistants(settings: Settings) -> Iterator[Checked]:
+    root = find_root(settings)
+    none = True
+    for client in CLIENTS.values():
+        path = path_of(client, settings.folders, root)
+        if not path:
+            continue
+        try:
+            found = ClientFile(client, path, settings.folders.state).entry()
+            if found is None:
+                continue
+            none = False
+            answered = try_command(command_of(client, found), root or ".")
+        except Failure as failure:
+            none = False
+            yield Checked("assistants", client.name, "error", failure.message, failure.advice)
+            continue
+        yield Checked("assistants", client.name, "ok", f"{client.title}: answered in {answered.milliseconds} ms")
+    if none:
+        yield Checked("assistants", "any", "warning", "no assistant is connected here", "Run `postil init`")
+
+
+def _show(row: Checked, settings: Settings) -> None:
+    paint = colored(sys.stdout, settings.terminal)
+    mark = {"ok": paint("ok     ", 32), "warning": paint("warning", 33)}.get(row.status, paint("error  ", 31))
+    sys.stdout.write(f"{mark} {row.part} {row.name}: {row.seen}\n")
+    if row.fixed:
+        sys.stdout.write(f"        fixed: {row.fixed}\n")
+    if row.fix and row.status != "ok":
+        sys.stdout.write(f"        {row.fix}\n")
+    sys.stdout.flush()
