@@ -23,7 +23,7 @@ setup: .venv/.stamp-package ## the virtual environment with Postil and every dev
 run: setup ## serve this checkout over HTTP (ARGS='…' for other flags)
 	$(BIN)/postil serve $(or $(ARGS),--http 127.0.0.1:3000)
 
-test: setup .tools/.stamp $(NODE)/node_modules/.stamp ## every test, as CI runs it
+test: check .tools/.stamp $(NODE)/node_modules/.stamp ## every check and every test, as CI runs them
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(ARGS)
 
 check: setup ## formatting, lint, layers and types
