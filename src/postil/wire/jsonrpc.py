@@ -149,7 +149,10 @@ def _response(envelope: _Envelope, known: Id | None) -> Incoming:
 def is_id(value: object) -> bool:
     """Whether this may be the id of a request: a short string or a 64-bit integer, and no boolean."""
     if isinstance(value, str):
-        return len(value) <= LONGEST_ID and len(value.encode("utf-8", "replace")) <= LONGEST_ID
+        try:
+            return len(value) <= LONGEST_ID and len(value.encode()) <= LONGEST_ID
+        except UnicodeEncodeError:  # a lone surrogate: it could not be sent back
+            return False
     return type(value) is int and -(2**63) <= value < 2**63
 
 
@@ -194,7 +197,7 @@ def _id_in_text(frame: bytes) -> object:
         if found:
             try:
                 return msgspec.json.decode(found[1])
-            except msgspec.DecodeError:
+            except (msgspec.DecodeError, UnicodeDecodeError):
                 return None
     return None
 

@@ -1,0 +1,38 @@
+"""The fixture as a server: `python -m tests.conformance.serve [--http] [--part echo]`. Test-only: it has no token."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from postil.core.registry import Registry
+from postil.wire.server import UNITED, Face, Server
+
+
+def main() -> int:
+    """Serve the suite's fixture, or the small part of the core's tests, over stdio or HTTP."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--http", action="store_true", help="HTTP on a free port, printed when it listens")
+    parser.add_argument("--part", choices=["fixture", "echo"], default="fixture")
+    options = parser.parse_args()
+    capabilities = {**UNITED, "prompts": {"listChanged": True}}  # the fixture's prompts do change
+    server = Server(registry(options.part), Face("postil-conformance", "1.0.0", capabilities))
+    if options.http:
+        sys.exit("not yet")
+    from postil.wire.stdio import serve
+
+    return serve(server)
+
+
+def registry(part: str) -> Registry:
+    if part == "echo":
+        from tests.core.echo import Echo
+
+        return Registry.of([("echo", Echo())])
+    from tests.conformance.fixture import fixture
+
+    return fixture()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
