@@ -1,0 +1,277 @@
+"""What the operations answer: structs for programs, with the texts of the contract for people and models."""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+from msgspec import UNSET, Struct, UnsetType
+
+from postil.comments.model import ALL_TAGS, AiMeta, Candidate, Commit, Placed, Reply, Revision, State, Status
+from postil.comments.words import without_tag
+from postil.core.content import Block, Document, Embedded
+
+Given: TypeAlias = dict[str, object]
+
+
+class CommentNow(Struct, frozen=True, omit_defaults=True):
+    """A comment and where it stands in the code now."""
+
+    id: str
+    filePath: str
+    line: int
+    text: str
+    author: str
+    created: str
+    updated: str
+    state: State
+    tag: str | None = None
+    endLine: int = 0
+    status: Status = "open"
+    confidence: float = 1.0
+    reason: str = ""
+    anchor: str = ""
+    """What it hangs on, in words: `validatePassword()`, `AuthService class`, `line 12`."""
+    movedTo: str = ""
+    """The file the code is in now, when it is another one."""
+    stale: bool = False
+    oldText: str = ""
+    newText: str = ""
+    candidates: tuple[Candidate, ...] = ()
+    replies: tuple[Reply, ...] = ()
+    resolvedBy: str = ""
+    resolvedAt: str = ""
+    aiMeta: AiMeta | None = None
+    markerId: str = ""
+    revisions: tuple[Revision, ...] = ()
+    commit: Commit | None = None
+    """The commit that moved, changed or deleted the code, where it was asked for."""
+
+
+def comment_now(placed: Placed, *, commit: Commit | None = None) -> CommentNow:
+    """The public shape of a comment in its place."""
+    comment, place = placed.comment, placed.place
+    return CommentNow(
+        id=comment.id,
+        filePath=placed.filePath,
+        line=place.line,
+        endLine=place.endLine,
+        text=comment.text,
+        author=comment.author,
+        created=comment.created,
+        updated=comment.updated,
+        tag=comment.tag,
+        status=comment.status,
+        state=place.state,
+        confidence=place.confidence,
+        reason=place.reason,
+        anchor=anchor_words(place.symbolPath, place.symbolKind, place.line),
+        movedTo=place.path if place.path != placed.filePath else "",
+        stale=place.stale,
+        oldText=place.oldText if place.state != "exact" else "",
+        newText=place.newText,
+        candidates=place.candidates,
+        replies=comment.replies,
+        resolvedBy=comment.resolvedBy,
+        resolvedAt=comment.resolvedAt,
+        aiMeta=comment.aiMeta,
+        markerId=comment.markerId,
+        revisions=comment.revisions,
+        commit=commit,
+    )
+
+
+def anchor_words(path: tuple[str, ...], kind: str, line: int, *, containers: bool = False) -> str:
+    """What a comment hangs on, in words."""
+    if not path:
+        return f"line {line}"
+    from postil.anchor.model import Span
+    from postil.anchor.symbols import Symbol
+
+    symbol = Symbol(path[-1], kind.lower() or "symbol", Span(line), path[:-1])
+    return symbol.label if containers else symbol.short
+
+
+class Added(Struct, frozen=True, omit_defaults=True):
+    """A new comment."""
+
+    commentId: str
+    ghostMarkerId: str
+    filePath: str
+    line: int
+    tag: str | None
+    anchoredTo: str
+    endLine: int = 0
+    warning: str = ""
+
+    def text(self) -> str:
+        tag = f"\nTag: {self.tag}" if self.tag else ""
+        warning = f"\n\n⚠️ {self.warning}" if self.warning else ""
+        lines = f"{self.line}-{self.endLine}" if self.endLine else str(self.line)
+        return (
+            f"✅ Comment added successfully\n\nComment ID: {self.commentId}\nGhost Marker ID: {self.ghostMarkerId}\n"
+            f"File: {self.filePath}:{lines}{tag}\n\n"
+            f"The comment has been anchored to {self.anchoredTo} and will track code changes.{warning}"
+        )
+
+
+class Edited(Struct, frozen=True):
+    """A comment with another text."""
+
+    commentId: str
+    filePath: str
+    updated: str
+    tag: str | None = None
+
+    def text(self) -> str:
+        return (
+            f"✅ Comment edited successfully\n\nComment ID: {self.commentId}\nFile: {self.filePath}\n"
+            f"Updated: {self.updated}"
+        )
+
+
+class Deleted(Struct, frozen=True):
+    """A comment that is gone."""
+
+    commentId: str
+    filePath: str
+
+    def text(self) -> str:
+        return f"✅ Comment deleted\n\nComment ID: {self.commentId}\nFile: {self.filePath}"
+
+
+class Moved(Struct, frozen=True):
+    """A comment in another place."""
+
+    commentId: str
+    sourceFile: str
+    sourceLine: int
+    targetFile: str
+    targetLine: int
+    newAnchor: str
+
+    def text(self) -> str:
+        return (
+            f"✅ Comment moved successfully\n\nFrom: {self.sourceFile}:{self.sourceLine}\n"
+            f"To: {self.targetFile}:{self.targetLine}\n\nComment ID: {self.commentId}\nNew anchor: {self.newAnchor}"
+        )
+
+
+class FileComments(Struct, frozen=True):
+    """The comments of one file, in the order they were made."""
+
+    filePath: str
+    comments: tuple[CommentNow, ...]
+    commentCount: int
+    orphanedCount: int
+
+    def metadata(self) -> Given:
+        return {
+            "filePath": self.filePath,
+            "commentCount": self.commentCount,
+            "orphanedCount": self.orphanedCount,
+        }
+
+    def text(self) -> str:
+        count = {tag: sum(each.tag == tag for each in self.comments) for tag in ALL_TAGS}
+        lines = [
+            f"Comments for {self.filePath}\n\n📊 Summary:",
+            f"- Total comments: {self.commentCount}",
+            *(f"- {tag}: {number}" for tag, number in count.items() if number),
+            f"- Orphaned: {self.orphanedCount}",
+        ]
+        entries = [_entry(number, each) for number, each in enumerate(self.comments, 1)]
+        return "\n".join(lines) + ("\n\n---\n\n" + "\n\n".join(entries) if entries else "")
+
+
+def _entry(number: int, comment: CommentNow) -> str:
+    where = f"Line {comment.line}" if not comment.endLine else f"Lines {comment.line}-{comment.endLine}"
+    if comment.movedTo:
+        where += f" of {comment.movedTo}"
+    said = indented(without_tag(comment.text, comment.tag))
+    status = f" | {comment.status.capitalize()}" if comment.status != "open" else ""
+    replies = "".join(f"\n   ↳ {reply.author}: {indented(reply.text)}" for reply in comment.replies)
+    return (
+        f'{number}. {comment.tag or "COMMENT"} ({where}) - {comment.id}\n   "{said}"\n'
+        f"   Author: {comment.author} | {_hold(comment)}{status}{replies}"
+    )
+
+
+def _hold(comment: CommentNow) -> str:
+    if comment.state == "orphaned":
+        return f"Orphaned: {comment.reason}"
+    review = f" | Needs review: {comment.reason}" if comment.state == "review" else ""
+    stale = " | The code has changed since" if comment.stale else ""
+    return f"Anchored to: {comment.anchor}{review}{stale}"
+
+
+def indented(text: str) -> str:
+    """A text of several lines that stays in its column."""
+    return text.replace("\n", "\n   ")
+
+
+class Found(Struct, frozen=True):
+    """What a search found, newest first."""
+
+    comments: tuple[CommentNow, ...]
+    totalResults: int
+    query: str
+    filters: Given
+
+    def metadata(self) -> Given:
+        return {"totalResults": self.totalResults, "query": self.query, "filters": self.filters}
+
+    def text(self) -> str:
+        if not self.totalResults:
+            return f'No comments found matching query: "{self.query}"'
+        one = "1 matching comment" if self.totalResults == 1 else f"{self.totalResults} matching comments"
+        shown = len(self.comments)
+        more = f" (showing the newest {shown})" if shown < self.totalResults else ""
+        return "\n\n".join([f"Found {one}{more}:", *(_hit(n, each) for n, each in enumerate(self.comments, 1))])
+
+
+def _hit(number: int, comment: CommentNow) -> str:
+    tag = f" ({comment.tag})" if comment.tag else ""
+    ai = comment.aiMeta
+    model = ""
+    if ai and ai.model:
+        sure = "" if ai.confidence is None else f" (confidence: {ai.confidence:g})"
+        model = f"\n   AI: {ai.model}{sure}"
+    return (
+        f"{number}. 📝 {comment.movedTo or comment.filePath}:{comment.line}{tag}\n"
+        f'   "{indented(comment.text)}"\n   Author: {comment.author} | Created: {comment.created}{model}'
+    )
+
+
+class Exported(Struct, frozen=True, omit_defaults=True):
+    """A document with the comments in it."""
+
+    format: str
+    totalComments: int
+    sizeBytes: int
+    uri: str
+    mimeType: str
+    document: str | UnsetType = UNSET
+    blob: str | UnsetType = UNSET
+    written: str = ""
+    """The file it was written to, when one was named."""
+
+    def metadata(self) -> Given:
+        return {"format": self.format, "totalComments": self.totalComments, "sizeBytes": self.sizeBytes}
+
+    def content(self) -> list[Block]:
+        return [
+            Embedded(
+                Document(
+                    self.uri,
+                    self.mimeType,
+                    text=self.document if isinstance(self.document, str) else None,
+                    blob=self.blob if isinstance(self.blob, str) else None,
+                )
+            )
+        ]
+
+    def text(self) -> str:
+        if isinstance(self.document, str):
+            return self.document
+        where = f" to {self.written}" if self.written else ""
+        return f"✅ Exported {self.totalComments} comments as {self.format}{where} ({self.sizeBytes} bytes)"

@@ -1,0 +1,145 @@
+"""What can go wrong with comments, with the codes of their contract.
+
+Failure
+├── SourceNotFound      -32001  exit 5   "File not found"
+├── CommentNotFound     -32002  exit 5
+├── InvalidFilePath     -32003  exit 2   absolute, leading outside, NUL, empty
+├── FileAccessDenied    -32004  exit 3   a symlink out, .git, .env, permissions
+├── InvalidLine         -32005  exit 2
+├── SourceNotParsed     -32006  exit 2   binary, or a syntax error where the comment should stand
+├── SidecarDamaged      -32007  exit 7   never overwritten
+└── CommentChanged      -32000  exit 6   someone edited it in between
+"""
+
+from __future__ import annotations
+
+from postil.core.failure import Conflict, Failure, InvalidArguments, NotAllowed, NotFound, StorageFailed
+
+
+class SourceNotFound(NotFound):
+    """The source file is not there."""
+
+    code = -32001
+
+    def __init__(self, path: str, root: str = "") -> None:
+        facts: dict[str, object] = {"workspaceRoot": root} if root else {}
+        super().__init__("File not found", filePath=path)
+        self.advice = "Check that the file exists in the workspace"
+        self.data = {"filePath": path, "suggestion": self.advice, **facts}
+
+
+class CommentNotFound(NotFound):
+    """No comment of that id in that file."""
+
+    code = -32002
+
+    def __init__(self, path: str, comment: str) -> None:
+        super().__init__(
+            "Comment not found",
+            advice="Use get_file_comments to list valid comment IDs",
+            filePath=path,
+            commentId=comment,
+        )
+
+
+class InvalidFilePath(InvalidArguments):
+    """A path that cannot name a file of the workspace."""
+
+    code = -32003
+
+    def __init__(self, path: str, why: str) -> None:
+        super().__init__(
+            "Invalid file path",
+            advice="Give a path relative to the workspace root, such as src/app.ts",
+            filePath=path,
+            reason=why,
+        )
+
+
+class FileAccessDenied(NotAllowed):
+    """A file that may not be read or written from here."""
+
+    code = -32004
+
+    def __init__(self, path: str, why: str) -> None:
+        super().__init__(
+            "File access denied",
+            advice="Choose a file inside the workspace that you may read and write",
+            filePath=path,
+            reason=why,
+        )
+
+
+class InvalidLine(InvalidArguments):
+    """A line that the file does not have."""
+
+    code = -32005
+
+    def __init__(self, path: str, line: int, count: int) -> None:
+        super().__init__(
+            "Invalid line number",
+            advice=f"Line must be between 1 and {count}" if count else "The file is empty: it has no line to comment",
+            filePath=path,
+            line=line,
+            fileLineCount=count,
+        )
+
+
+class SourceNotParsed(InvalidArguments):
+    """No code can be made out where the comment should stand."""
+
+    code = -32006
+
+    def __init__(self, path: str, fault: str, advice: str) -> None:
+        super().__init__("Failed to parse source code", advice=advice, filePath=path, parseError=fault)
+
+
+class SidecarDamaged(StorageFailed):
+    """A sidecar that cannot be understood. It is left exactly as it is."""
+
+    code = -32007
+
+    def __init__(self, path: str, problem: str) -> None:
+        super().__init__(
+            "Comment file corrupted",
+            advice=f"{path}.comments was left untouched; run `postil comments check --fix` to restore or set it aside",
+            filePath=path,
+            commentFile=f"{path}.comments",
+            problem=problem,
+        )
+        self.problem = problem
+
+
+class CommentChanged(Conflict):
+    """The comment is not what the caller last saw."""
+
+    def __init__(self, path: str, comment: str, updated: str) -> None:
+        super().__init__(
+            "The comment was changed in the meantime",
+            advice="Read it again with get_file_comments, then repeat the edit",
+            filePath=path,
+            commentId=comment,
+            updated=updated,
+        )
+
+
+class PatternRefused(InvalidArguments):
+    """A regular expression that RE2 does not take."""
+
+    def __init__(self, pattern: str, why: str) -> None:
+        super().__init__(
+            f"Invalid search pattern: {why}",
+            advice="Use RE2 syntax (no look-around, no back-references), or search for plain text",
+            path="query",
+            query=pattern[:200],
+        )
+
+
+class ExtraMissing(Failure):
+    """A format whose library is an optional extra that is not installed."""
+
+    exit_status = 2
+    code = -32603
+
+    def __init__(self, what: str, extra: str) -> None:
+        super().__init__(f"{what} needs an optional library", advice=f"Install it with: pip install 'postil[{extra}]'")

@@ -1,0 +1,237 @@
+"""A JSON document as text: one array of objects changed, every other byte kept.
+
+Sidecars are written by other programs too and live in git; so what did not change keeps its formatting, its numbers and
+its unknown keys, and a diff shows what happened. Not here: what the objects mean.
+"""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+import msgspec
+from msgspec import Raw
+
+JsonObject: TypeAlias = dict[str, object]
+
+MOST_NESTING = 64
+_INDENT = b"  "
+
+
+class NotAnObject(ValueError):
+    """The text is not one JSON object; the sentence says why."""
+
+
+class Items:
+    """One array of objects inside a document: what is there, and what it is to become."""
+
+    def __init__(self, data: bytes, start: int, raw: bytes) -> None:
+        self._opening = b"["
+        self.texts: list[bytes] = []
+        self._gaps: list[bytes] = []
+        self._tail = b"]"
+        self.changed = False
+        at = start + 1
+        for item in _decoded_list(raw):
+            text = bytes(item)
+            found = data.find(text, at)
+            self._gaps.append(data[at:found])
+            self.texts.append(text)
+            at = found + len(text)
+        self._tail = data[at : start + len(raw)]
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+    def replace(self, index: int, item: JsonObject) -> None:
+        """Write another object in the place of one."""
+        self.texts[index] = _formatted(item, 2)
+        self.changed = True
+
+    def insert(self, index: int, item: JsonObject) -> None:
+        """Write an object before the one at `index`."""
+        if self.texts:
+            gap = self._gaps[0] if index == 0 else b",\n" + _INDENT * 2
+            if index == 0:
+                self._gaps[0] = b",\n" + _INDENT * 2
+        else:
+            gap, self._tail = b"\n" + _INDENT * 2, b"\n" + _INDENT + b"]"
+        self._gaps.insert(index, gap)
+        self.texts.insert(index, _formatted(item, 2))
+        self.changed = True
+
+    def remove(self, index: int) -> None:
+        """Take one object out."""
+        del self.texts[index]
+        if index == 0 and len(self._gaps) > 1:
+            del self._gaps[1]
+        else:
+            del self._gaps[index]
+        if not self.texts:
+            self._tail = b"]"
+        self.changed = True
+
+    def text(self) -> bytes:
+        """The array as it is to be written."""
+        parts = [self._opening]
+        for gap, item in zip(self._gaps, self.texts, strict=True):
+            parts += (gap, item)
+        return b"".join((*parts, self._tail))
+
+
+class Document:
+    """A JSON object, its top-level values as text."""
+
+    def __init__(self, data: bytes) -> None:
+        try:
+            values = msgspec.json.decode(data, type=dict[str, Raw])
+        except msgspec.ValidationError:
+            raise NotAnObject("the file is not a JSON object") from None
+        except (msgspec.DecodeError, UnicodeDecodeError) as fault:
+            raise NotAnObject(f"the file is not JSON: {fault}") from None
+        except RecursionError:
+            raise NotAnObject("the file is nested too deeply") from None
+        self._data = data
+        self._values = {key: bytes(value) for key, value in values.items()}
+        self._new: dict[str, bytes] = {}
+        self._items: dict[str, Items] = {}
+
+    def __contains__(self, key: str) -> bool:
+        return key in self._values or key in self._new or key in self._items
+
+    def value(self, key: str) -> object:
+        """A top-level value, or None."""
+        text = self._new.get(key) or self._values.get(key)
+        return None if text is None else decoded(text)
+
+    def set(self, key: str, value: object) -> None:
+        """Write a top-level value; a new key goes first, where readers look for `file` and `version`."""
+        self._new[key] = _formatted(value, 1)
+
+    def items(self, key: str) -> Items:
+        """The array of objects under a key; an empty one when there is none."""
+        if key not in self._items:
+            raw = self._values.get(key, b"[]")
+            if raw == b"null":
+                raw = b"[]"
+            if key in self._values and self._values[key] == raw:
+                self._items[key] = Items(self._data, self._start(key), raw)
+            else:
+                self._items[key] = Items(raw, 0, raw)
+        return self._items[key]
+
+    def text(self) -> bytes:
+        """The document as it is to be written."""
+        lists = {key: items.text() for key, items in self._items.items() if items.changed}
+        changes = self._new | lists
+        if not changes:
+            return self._data
+        spans = sorted((self._start(key), key) for key in changes if key in self._values)
+        parts: list[bytes] = []
+        at = 0
+        for start, key in spans:
+            parts += (self._data[at:start], changes.pop(key))
+            at = start + len(self._values[key])
+        parts.append(self._data[at:])
+        first = {key: value for key, value in changes.items() if key in self._new}
+        last = {key: value for key, value in changes.items() if key in lists}
+        return _with_keys(b"".join(parts), first, last, empty=not self._values)
+
+    def _start(self, key: str) -> int:
+        """Where the value of a top-level key begins. Of a key written twice the last one counts, as in the decoder."""
+        at = self._data.index(b"{") + 1
+        found = -1
+        while True:
+            name_at = self._data.find(b'"', at)
+            end = self._data.rfind(b"}")
+            if name_at < 0 or name_at > end:
+                break
+            name_end = _string_end(self._data, name_at)
+            name = decoded(self._data[name_at:name_end])
+            value_at = self._data.index(b":", name_end) + 1
+            while self._data[value_at : value_at + 1] in b" \t\r\n":
+                value_at += 1
+            if name == key and self._data.startswith(self._values[key], value_at):
+                found = value_at
+                at = value_at + len(self._values[key])
+            elif isinstance(name, str) and self._data.startswith(self._values[name], value_at):
+                at = value_at + len(self._values[name])
+            else:  # an earlier value of a key that comes again
+                at = value_at + len(_first_value(self._data[value_at:]))
+        if found < 0:
+            raise NotAnObject(f"the key {key} could not be found again")
+        return found
+
+
+def decoded(text: bytes) -> object:
+    """A JSON value; NotAnObject when it cannot be decoded."""
+    try:
+        return msgspec.json.decode(text)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as fault:
+        raise NotAnObject(f"the file holds a value that is not JSON: {fault}") from None
+
+
+def new_document(values: JsonObject) -> bytes:
+    """A whole document, formatted as `JSON.stringify(value, null, 2)` does."""
+    return _formatted(values, 0)
+
+
+def _decoded_list(raw: bytes) -> list[Raw]:
+    try:
+        return msgspec.json.decode(raw, type=list[Raw])
+    except msgspec.ValidationError:
+        raise NotAnObject("a list was expected and something else is there") from None
+    except (msgspec.DecodeError, RecursionError) as fault:
+        raise NotAnObject(f"the file is not JSON: {fault}") from None
+
+
+def _formatted(value: object, depth: int) -> bytes:
+    text = msgspec.json.format(msgspec.json.encode(value), indent=2)
+    return text.replace(b"\n", b"\n" + _INDENT * depth) if depth else text
+
+
+def _with_keys(text: bytes, first: dict[str, bytes], last: dict[str, bytes], *, empty: bool) -> bytes:
+    """Keys that are new: some before the others, some behind them."""
+    if last:
+        closing = text.rindex(b"}")
+        head = text[:closing].rstrip()
+        text = head + (b"" if empty else b",") + _lines(last) + b"\n" + text[closing:]
+        empty = False
+    if first:
+        opening = text.index(b"{") + 1
+        text = text[:opening] + _lines(first) + (b"\n" if empty else b",") + text[opening:]
+    return text
+
+
+def _lines(values: dict[str, bytes]) -> bytes:
+    return b",".join(b"\n" + _INDENT + msgspec.json.encode(key) + b": " + value for key, value in values.items())
+
+
+def _string_end(data: bytes, at: int) -> int:
+    end = at + 1
+    while True:
+        end = data.index(b'"', end)
+        escapes = 0
+        while data[end - 1 - escapes : end - escapes] == b"\\":
+            escapes += 1
+        end += 1
+        if escapes % 2 == 0:
+            return end
+
+
+def _first_value(rest: bytes) -> bytes:
+    """The text of the value that `rest` begins with: the shortest that decodes. Only for keys written twice."""
+    if rest.startswith(b'"'):
+        return rest[: _string_end(rest, 0)]
+    if rest[:1] in b"[{":
+        depth, at = 0, 0
+        while True:
+            symbol = rest[at : at + 1]
+            if symbol == b'"':
+                at = _string_end(rest, at)
+                continue
+            depth += (symbol in b"[{") - (symbol in b"]}")
+            at += 1
+            if depth == 0:
+                return rest[:at]
+    end = min((found for found in (rest.find(b","), rest.find(b"}")) if found >= 0), default=len(rest))
+    return rest[:end].rstrip()

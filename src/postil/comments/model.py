@@ -1,0 +1,170 @@
+"""What comments are made of: the comment, its marker, its anchor, and how both stand in the code now. No behaviour."""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+from msgspec import Struct, field
+
+State: TypeAlias = Literal["exact", "moved", "modified", "review", "orphaned"]
+Status: TypeAlias = Literal["open", "resolved", "wontfix"]
+
+TAGS = ("TODO", "FIXME", "NOTE", "STAR", "QUESTION")
+"""The tags of the contract, in its order."""
+ALL_TAGS = (*TAGS, "HACK", "WARNING")
+"""The extension knows two more."""
+
+LONGEST_TEXT = 10_000
+LONGEST_PATH = 500
+LONGEST_AUTHOR = 100
+
+
+class AiMeta(Struct, frozen=True, omit_defaults=True):
+    """What an assistant says about its own comment."""
+
+    model: str | None = None
+    confidence: float | None = None
+    reasoning: str | None = None
+    enrichedAt: str | None = None
+
+
+class Reply(Struct, frozen=True, omit_defaults=True):
+    """One answer in a thread."""
+
+    id: str
+    text: str
+    author: str
+    created: str
+
+
+class Revision(Struct, frozen=True, omit_defaults=True):
+    """What a comment said before, or says on another branch."""
+
+    text: str
+    author: str = ""
+    at: str = ""
+
+
+class Comment(Struct, frozen=True):
+    """A comment as a sidecar holds it, whatever the dialect."""
+
+    id: str
+    text: str
+    author: str
+    created: str
+    updated: str
+    tag: str | None = None
+    line: int = 0
+    """Where it was made; the marker says where it is."""
+    endLine: int = 0
+    status: Status = "open"
+    resolvedBy: str = ""
+    resolvedAt: str = ""
+    replies: tuple[Reply, ...] = ()
+    aiMeta: AiMeta | None = None
+    markerId: str = ""
+    revisions: tuple[Revision, ...] = ()
+
+
+class Event(Struct, frozen=True, omit_defaults=True):
+    """One step in the life of an anchor: where it was, what happened, and when."""
+
+    at: str
+    state: State
+    path: str = ""
+    line: int = 0
+    end: int = 0
+    blob: str = ""
+    confidence: float = 1.0
+    reason: str = ""
+
+
+class Anchor(Struct, frozen=True, omit_defaults=True):
+    """Our own data on a marker (`x-anchor`): the exact version of the source it was made on."""
+
+    v: int = 1
+    blob: str = ""
+    """The git blob id of the source when the marker was last settled: the whole old file can be had from git."""
+    line: int = 0
+    end: int = 0
+    pre: tuple[str, ...] = ()
+    post: tuple[str, ...] = ()
+    """The lines around, nearest first, for when the old file cannot be had."""
+    body: tuple[str, ...] = ()
+    """The lines of the range after the first."""
+    state: State = "exact"
+    confidence: float = 1.0
+    pinned: bool = False
+    """Put there by a person: the place is right whatever the code looks like."""
+    history: tuple[Event, ...] = ()
+
+
+class Marker(Struct, frozen=True):
+    """Where comments are tied to the code, as a sidecar holds it."""
+
+    id: str
+    line: int
+    commentIds: tuple[str, ...]
+    endLine: int = 0
+    symbolPath: tuple[str, ...] = ()
+    symbolKind: str = ""
+    lineText: str = ""
+    prevLineText: str = ""
+    nextLineText: str = ""
+    lastVerified: str = ""
+    anchor: Anchor | None = None
+
+
+class Candidate(Struct, frozen=True, omit_defaults=True):
+    """A place the code may be at now."""
+
+    path: str
+    line: int
+    confidence: float
+    text: str
+    endLine: int = 0
+
+
+class Commit(Struct, frozen=True):
+    """A commit that moved, changed or deleted the code."""
+
+    id: str
+    author: str
+    date: str
+    subject: str
+
+
+class Place(Struct, frozen=True, omit_defaults=True):
+    """Where a marker is now, how sure that is, and why."""
+
+    state: State
+    path: str
+    line: int
+    endLine: int = 0
+    confidence: float = 1.0
+    reason: str = ""
+    oldText: str = ""
+    newText: str = ""
+    symbolPath: tuple[str, ...] = ()
+    symbolKind: str = ""
+    candidates: tuple[Candidate, ...] = ()
+    stale: bool = False
+    """The code under it changed in substance since the comment was written."""
+
+
+class Placed(Struct, frozen=True):
+    """A comment together with where it is."""
+
+    comment: Comment
+    marker: Marker | None
+    place: Place
+    filePath: str
+    """The source whose sidecar holds the comment."""
+
+
+class Damage(Struct, frozen=True, omit_defaults=True):
+    """A sidecar that could not be read, and what was seen."""
+
+    filePath: str
+    problem: str
+    fixed: str = field(default="")

@@ -1,0 +1,89 @@
+"""Versions of sources that markers were made on: from git, or from our own copies of what git has not seen.
+
+A copy is made when a comment is added, since the file may not be committed yet. Losing the copies loses precision, not
+comments: a marker also keeps the lines around it.
+"""
+
+from __future__ import annotations
+
+import os
+import zlib
+from collections.abc import Iterable
+
+from postil.comments.ground import Ground, Source, decode
+from postil.core.failure import Failure
+from postil.workspace.files import atomic_write, make_folder, read_file
+from postil.workspace.paths import RelativePath
+
+LARGEST_TEXT = 16 * 1024 * 1024
+
+
+class OldTexts:
+    """Old versions by blob id."""
+
+    def __init__(self, ground: Ground) -> None:
+        self._ground = ground
+
+    def keep(self, source: Source) -> None:
+        """Copy a source's present version, once."""
+        if os.path.exists(os.path.join(self._ground.folder, _place(source.blob))):
+            return
+        try:
+            os.makedirs(self._ground.folder, mode=0o700, exist_ok=True)
+            make_folder(self._ground.folder, os.path.dirname(_place(source.blob)), 0o700)
+            packed = zlib.compress(source.text.encode("utf-8", "replace"), 1)
+            atomic_write(self._ground.folder, _place(source.blob), packed)
+        except (Failure, OSError):
+            return  # a full disk must not stop a comment: the marker has the lines, too
+
+    def texts(self, blobs: Iterable[str]) -> dict[str, str]:
+        """The texts that can be had, by blob id."""
+        found: dict[str, str] = {}
+        asked: list[str] = []
+        for blob in dict.fromkeys(blobs):
+            if not _is_id(blob):
+                continue
+            text = self._copy(blob)
+            if text is None:
+                asked.append(blob)
+            else:
+                found[blob] = text
+        if asked and self._ground.git:
+            found |= _from_git(self._ground.root, asked)
+        return found
+
+    def _copy(self, blob: str) -> str | None:
+        try:
+            packed = read_file(self._ground.folder, _place(blob), LARGEST_TEXT)
+            return zlib.decompress(packed).decode("utf-8")
+        except (Failure, OSError, zlib.error, UnicodeDecodeError):
+            return None
+
+
+def _from_git(root: str, blobs: list[str]) -> dict[str, str]:
+    from postil.workspace.git import run_git  # only where an old version is not among our copies
+
+    asked = "".join(f"{blob}\n" for blob in blobs).encode()
+    answer = run_git(root, "cat-file", "--batch", input=asked)
+    found: dict[str, str] = {}
+    at = 0
+    for blob in blobs:
+        end = answer.find(b"\n", at)
+        words = answer[at:end].split()
+        at = end + 1
+        if len(words) != 3:  # missing, or ambiguous
+            continue
+        size = int(words[2])
+        if words[1] == b"blob" and size <= LARGEST_TEXT:
+            found[blob] = decode(answer[at : at + size])
+        at += size + 1
+    return found
+
+
+def _is_id(blob: str) -> bool:
+    return len(blob) in (40, 64) and all(digit in "0123456789abcdef" for digit in blob)
+
+
+def _place(blob: str) -> RelativePath:
+    return RelativePath(f"comments/texts/{blob[:2]}/{blob[2:]}")
+

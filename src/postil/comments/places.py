@@ -1,0 +1,212 @@
+"""Where markers are now: texts and markers in, places out. Pure: the same input gives the same answer.
+
+A marker of ours names the version of the file it was made on; with that text at hand the engine compares two whole
+files. Without it, and for markers of the extension, the lines kept on the marker are looked for. A marker that keeps no
+text at all (the reference server, version 1.0) is believed as long as its line and its symbol exist.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from postil.anchor.fingerprint import Fingerprint, relocate_fingerprints
+from postil.anchor.languages import language_of
+from postil.anchor.model import Relocation, Span
+from postil.anchor.model import Source as Version
+from postil.anchor.relocate import relocate_all
+from postil.anchor.symbols import Symbol, innermost, symbols
+from postil.comments.ground import Source, lines_of
+from postil.comments.model import Anchor, Candidate, Marker, Place
+
+# Below this share of unchanged words the code under a comment is another one than the comment speaks of.
+STALE_BELOW = 0.6
+
+
+class Now:
+    """A source as it is now, with what is made of it once however many markers ask."""
+
+    def __init__(self, path: str, source: Source | None) -> None:
+        self.path = path
+        self.source = source
+        self.text = source.text if source else ""
+        self.blob = source.blob if source else ""
+        self.lines = lines_of(self.text) if source else []
+        self._symbols: list[Symbol] | None = None
+
+    def symbols(self) -> list[Symbol]:
+        """The named things of the source."""
+        if self._symbols is None:
+            self._symbols = symbols(self.text, language_of(self.path)) if self.source else []
+        return self._symbols
+
+
+def place_all(
+    now: Now, markers: Sequence[Marker], old_texts: Mapping[str, str], elsewhere: Sequence[Version] = ()
+) -> list[Place]:
+    """The place of each marker, in the order asked. `elsewhere` are other files the code may have gone to."""
+    found: dict[int, Place] = {}
+    by_version: dict[str, list[int]] = {}
+    prints: list[int] = []
+    for index, marker in enumerate(markers):
+        anchor = current_anchor(marker)
+        if anchor and anchor.blob == now.blob:
+            found[index] = _unchanged(marker, now)
+        elif anchor and anchor.blob in old_texts:
+            by_version.setdefault(anchor.blob, []).append(index)
+        elif marker.lineText or (anchor and (anchor.pre or anchor.post)):
+            prints.append(index)
+        else:
+            found[index] = _believed(marker, now)
+    for blob, indexes in by_version.items():
+        old = Version(old_texts[blob], now.path)
+        spans = [Span(markers[index].line, markers[index].endLine) for index in indexes]
+        for index, each in zip(indexes, relocate_all(old, Version(now.text, now.path), spans, elsewhere), strict=True):
+            found[index] = _gone_with_its_file(each, now) or _placed(markers[index], each, now)
+    for index, each in zip(prints, _by_print([markers[i] for i in prints], now, elsewhere), strict=True):
+        found[index] = _placed(markers[index], each, now)
+    return [found[index] for index in range(len(markers))]
+
+
+def current_anchor(marker: Marker) -> Anchor | None:
+    """Our data on a marker, unless another program moved the marker since: then its own texts count."""
+    anchor = marker.anchor
+    return anchor if anchor and anchor.blob and anchor.line == marker.line else None
+
+
+def _unchanged(marker: Marker, now: Now) -> Place:
+    text = "\n".join(now.lines[marker.line - 1 : max(marker.endLine, marker.line)])
+    reason = "the file is unchanged"
+    if marker.anchor and marker.anchor.pinned:
+        reason = "put here by hand"
+    return Place(
+        "exact",
+        now.path,
+        marker.line,
+        marker.endLine,
+        reason=reason,
+        oldText=text,
+        newText=text,
+        symbolPath=marker.symbolPath,
+        symbolKind=marker.symbolKind,
+    )
+
+
+def _believed(marker: Marker, now: Now) -> Place:
+    """A marker that keeps no text: its line number, and perhaps the name of a symbol."""
+    name = marker.symbolPath[-1] if marker.symbolPath else ""
+    named = [each for each in now.symbols() if each.name == name] if name else []
+    line = marker.line
+    if not now.source:
+        return Place("orphaned", now.path, line, confidence=1.0, reason="The source file no longer exists")
+    if name and language_of(now.path) and not named and not any(name in text for text in now.lines):
+        return Place("orphaned", now.path, line, confidence=0.9, reason=f"Anchor '{name}' no longer exists")
+    inside = [each for each in named if each.span.start <= line <= each.span.last]
+    if named and not inside:
+        options = tuple(
+            Candidate(now.path, each.span.start, 0.5, now.lines[each.span.start - 1].strip()) for each in named[:5]
+        )
+        return _with_symbol(
+            Place(
+                "review",
+                now.path,
+                named[0].span.start,
+                confidence=0.5,
+                reason=f"'{name}' is now at another line",
+                candidates=options,
+            ),
+            now,
+        )
+    if not 1 <= line <= len(now.lines):
+        return Place("orphaned", now.path, line, confidence=0.9, reason="Line number out of bounds")
+    text = now.lines[line - 1].strip()
+    reason = f"inside '{name}'" if inside else "only a line number was kept"
+    place = Place(
+        "exact", now.path, line, marker.endLine, 0.9 if inside else 0.5, reason, oldText=text, newText=text
+    )
+    return _with_symbol(place, now)
+
+
+def _by_print(markers: Sequence[Marker], now: Now, elsewhere: Sequence[Version]) -> list[Relocation]:
+    prints = [fingerprint_of(marker) for marker in markers]
+    found = relocate_fingerprints(prints, Version(now.text, now.path)) if now.source else [_lost(p) for p in prints]
+    for other in elsewhere:
+        unsettled = [index for index, each in enumerate(found) if each.state == "orphaned"]
+        if not unsettled:
+            break
+        again = relocate_fingerprints([prints[index] for index in unsettled], other)
+        for index, each in zip(unsettled, again, strict=True):
+            if each.state in ("exact", "moved", "modified") and each.span:
+                found[index] = Relocation(
+                    "moved" if each.state == "exact" else each.state,
+                    each.span,
+                    each.confidence,
+                    f"found in {other.path}",
+                    each.old_text,
+                    each.new_text,
+                    path=other.path,
+                )
+    return found
+
+
+def fingerprint_of(marker: Marker) -> Fingerprint:
+    """What a marker keeps of its code, as the engine wants it."""
+    anchor = current_anchor(marker)
+    before = anchor.pre if anchor and anchor.pre else (marker.prevLineText,) if marker.prevLineText else ()
+    after = anchor.post if anchor and anchor.post else (marker.nextLineText,) if marker.nextLineText else ()
+    body = anchor.body if anchor else ()
+    text = "\n".join((marker.lineText, *body))
+    return Fingerprint(marker.line, text, tuple(before), tuple(after), marker.symbolPath)
+
+
+def _lost(print_: Fingerprint) -> Relocation:
+    return Relocation("orphaned", None, 1.0, "The source file no longer exists", print_.text, "")
+
+
+def _gone_with_its_file(found: Relocation, now: Now) -> Place | None:
+    """Against a missing file the engine compares with nothing; only what it finds elsewhere counts."""
+    if now.source or (found.span and found.path):
+        return None
+    return Place(
+        "orphaned", now.path, 0, confidence=1.0, reason="The source file no longer exists", oldText=found.old_text
+    )
+
+
+def _placed(marker: Marker, found: Relocation, now: Now) -> Place:
+    options = tuple(
+        Candidate(each.path or now.path, each.span.start, each.confidence, each.text, each.span.end)
+        for each in found.candidates
+    )
+    span = found.span
+    place = Place(
+        found.state,
+        found.path or now.path,
+        span.start if span else marker.line,
+        span.last if span and marker.endLine else 0,
+        found.confidence,
+        found.reason,
+        found.old_text,
+        found.new_text,
+        marker.symbolPath,
+        marker.symbolKind,
+        options,
+        stale=found.state == "modified" and _changed_in_substance(found.old_text, found.new_text),
+    )
+    return _with_symbol(place, now) if span and place.path == now.path else place
+
+
+def _with_symbol(place: Place, now: Now) -> Place:
+    from msgspec.structs import replace
+
+    symbol = innermost(now.symbols(), place.line)
+    if symbol is None:
+        return replace(place, symbolPath=(), symbolKind="")
+    return replace(place, symbolPath=symbol.path, symbolKind=symbol.kind)
+
+
+def _changed_in_substance(old: str, new: str) -> bool:
+    """Whether little of the code is left, whitespace aside."""
+    import re
+    from difflib import SequenceMatcher  # only for code that was edited at all
+
+    words = re.compile(r"\w+|[^\w\s]")
+    return SequenceMatcher(None, words.findall(old), words.findall(new), autojunk=False).ratio() < STALE_BELOW

@@ -1,0 +1,164 @@
+"""The seven tools of the contract. What else comments can do is in the classes beside this one."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from msgspec import Meta, to_builtins
+
+from postil.anchor.languages import language_of
+from postil.anchor.symbols import innermost, symbols, syntax_problem_at
+from postil.comments.answers import Added, Deleted, Edited, Exported, FileComments, Found, Moved, comment_now
+from postil.comments.arguments import (
+    Author,
+    DeletedId,
+    EditedId,
+    ExportOptions,
+    FilePath,
+    Filters,
+    Format,
+    GivenAiMeta,
+    Line,
+    MovedId,
+    Tag,
+    Text,
+)
+from postil.comments.desk import Desk, check_author, check_tag, check_text, wanted
+from postil.comments.failures import SourceNotFound, SourceNotParsed
+from postil.comments.ground import Source
+from postil.comments.jsontext import JsonObject
+from postil.comments.sidecar import Sidecar
+from postil.comments.words import detect_tag, new_id, now
+from postil.core.operation import destroys, reads, writes
+
+
+class Comments(Desk):
+    """Comments paired with source files, anchored to code."""
+
+    @writes("add_comment")
+    def add(
+        self,
+        filePath: FilePath,
+        line: Line,
+        text: Text,
+        tag: Tag,
+        author: Author = "ai",
+        aiMeta: Annotated[GivenAiMeta, Meta(description="Optional AI metadata")] | None = None,
+    ) -> Added:
+        """Add a new paired comment to a source file at a specific line"""
+        check_tag(tag)
+        return self.add_at(filePath, line, text, tag, author, aiMeta)
+
+    def add_at(
+        self,
+        path: str,
+        line: int,
+        text: str,
+        tag: str | None,
+        author: str,
+        ai: GivenAiMeta | None = None,
+        end: int = 0,
+        *,
+        by_text: bool = False,
+    ) -> Added:
+        """Add a comment on a line or a range."""
+        check_author(author)
+        check_text(text)
+        source = self.source_with_line(path, line, end)
+        language = language_of(source.path)
+        problem = syntax_problem_at(source.text, language, line)
+        if problem and not by_text:
+            raise SourceNotParsed(
+                source.path,
+                f"{problem.message} at line {problem.span.start}",
+                'Fix syntax errors before adding comments, or use comments_add with anchor: "text" to comment all the '
+                "same",
+            )
+        raw = _new_comment(line, end, text, tag, author, ai)
+
+        def change(sidecar: Sidecar) -> str:
+            self.settle(sidecar, source)
+            marker = self.marker_at(sidecar, source, line, end)
+            raw["ghostMarkerId"] = marker["id"]
+            sidecar.add(raw, {**marker, "commentIds": [raw["id"]]})
+            return str(marker["id"])
+
+        marker = self.store.change(source.path, change)
+        self.texts.keep(source)
+        symbol = innermost(symbols(source.text, language), line)
+        held = f"the {symbol.phrase}" if symbol else f"line {line}"
+        return Added(str(raw["id"]), marker, source.path, line, tag, held, end)
+
+    @writes("edit_comment")
+    def edit(
+        self,
+        filePath: Annotated[str, Meta(description="Path to source file containing the comment")],
+        commentId: EditedId,
+        text: Annotated[str, Meta(min_length=1, max_length=10000, description="New comment text")],
+    ) -> Edited:
+        """Edit the text content of an existing comment"""
+        path = self.ground.path(filePath)
+
+        def change(sidecar: Sidecar) -> Edited:
+            comment = wanted(sidecar, commentId)
+            tag = detect_tag(text) or comment.tag
+            updated = now()
+            values: JsonObject = {"text": text, "updated": updated}
+            if tag != comment.tag:
+                values["tag"] = tag
+            sidecar.change(comment.id, values)
+            return Edited(comment.id, path, updated, tag)
+
+        return self.store.change(path, change)
+
+    @destroys("delete_comment")
+    def delete(
+        self, filePath: Annotated[str, Meta(description="Path to source file")], commentId: DeletedId
+    ) -> Deleted:
+        """Delete a comment and its associated ghost marker"""
+        path = self.ground.path(filePath)
+
+        def change(sidecar: Sidecar) -> Deleted:
+            comment = wanted(sidecar, commentId)
+            sidecar.remove(comment.id)
+            return Deleted(comment.id, path)
+
+        return self.store.change(path, change)
+
+    @reads("get_file_comments")
+    def file_comments(
+        self,
+        filePath: Annotated[str, Meta(description="Path to source file")],
+        includeOrphaned: Annotated[
+            bool, Meta(description="Include orphaned comments (anchors no longer exist)")
+        ] = True,
+    ) -> FileComments:
+        """Retrieve all comments and ghost markers for a file"""
+        path = self.ground.path(filePath)
+        if not self.store.has(path) and not self.ground.stat(path):
+            raise SourceNotFound(path, self.ground.shown_root())
+        placed = sorted(self.reading.file(path), key=lambda each: (each.comment.created, each.comment.id))
+        orphaned = sum(each.place.state == "orphaned" for each in placed)
+        listed = [each for each in placed if includeOrphaned or each.place.state != "orphaned"]
+        return FileComments(path, tuple(comment_now(each) for each in listed), len(listed), orphaned)
+
+
+def _new_comment(
+    line: int, end: int, text: str, tag: str | None, author: str, ai: GivenAiMeta | None
+) -> JsonObject:
+    made = now()
+    raw: JsonObject = {
+        "id": new_id("c_"),
+        "line": line,
+        "text": text,
+        "author": author,
+        "created": made,
+        "updated": made,
+        "startLine": line,
+    }
+    if end:
+        raw["endLine"] = end
+    raw |= {"ghostMarkerId": "", "tag": tag, "status": "open"}
+    if ai is not None:
+        raw["aiMeta"] = {**to_builtins(ai), "enrichedAt": made}
+    return raw

@@ -1,0 +1,266 @@
+"""One sidecar: what it says, and its text after a change. Pure: bytes in, bytes out.
+
+Written in the extension's dialect. A file of another dialect, or one the reference server damaged, is completed on its
+first change: every key it has stays, the keys the extension demands are added. Not here: files, locks, source code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import cast
+
+import msgspec
+
+from postil.comments import dialects
+from postil.comments.jsontext import Document, Items, JsonObject, NotAnObject, decoded, new_document
+from postil.comments.model import Anchor, Comment, Marker
+from postil.comments.words import line_hash, new_id, now
+
+VERSION = "2.1.0"
+OWN_KEY = "x-anchor"
+
+
+class Sidecar:
+    """The comments of one source file. `path` is the source's."""
+
+    def __init__(self, path: str, data: bytes | None) -> None:
+        """Read a sidecar, or begin one when there is none; Unreadable when its shape cannot be understood."""
+        self.path = path
+        self.original = data
+        begun = new_document({"file": path, "version": VERSION, "ghostMarkers": [], "comments": []})
+        text = begun if data is None else data.removeprefix(b"\xef\xbb\xbf")
+        self.found = dialects.read_any(text)
+        try:
+            self._document = Document(text)
+        except NotAnObject as fault:
+            raise dialects.Unreadable(str(fault)) from None
+        self._complete = dialects.extension_accepts(text)
+        self._read: tuple[list[Comment], list[Marker]] | None = None
+        self._stale = False
+
+    @property
+    def comments(self) -> list[Comment]:
+        """The comments, in the file's order."""
+        return self._model()[0]
+
+    @property
+    def markers(self) -> list[Marker]:
+        """The markers, in the file's order."""
+        return self._model()[1]
+
+    def _model(self) -> tuple[list[Comment], list[Marker]]:
+        # Made when asked for: adding one comment to a file of thousands needs the places, not the models.
+        self._settle()
+        if self._read is None:
+            markers = dialects.markers_of(self.found)
+            self._read = dialects.comments_of(self.found, markers), markers
+        return self._read
+
+    @property
+    def writable(self) -> bool:
+        """Whether its version is one we know."""
+        return dialects.known_version(self.found)
+
+    @property
+    def complete(self) -> bool:
+        """Whether the extension takes it as it is."""
+        comments = self.found.comments or ()
+        return self._complete and len({each.id for each in comments}) == len(comments)
+
+    def comment(self, comment: str) -> Comment | None:
+        """The comment of that id."""
+        return next((each for each in self.comments if each.id == comment), None)
+
+    def marker_of(self, comment: Comment) -> Marker | None:
+        """The marker that holds a comment."""
+        return next((each for each in self.markers if each.id == comment.markerId), None)
+
+    def raw_comment(self, comment: str) -> JsonObject:
+        """A comment with every key it has."""
+        return _object(self._comments.texts[self._index(self.comments, comment)])
+
+    def raw_marker(self, marker: str) -> JsonObject:
+        """A marker with every key it has."""
+        return _object(self._markers.texts[self._index(self.markers, marker)])
+
+    def add(self, raw: JsonObject, marker: JsonObject) -> None:
+        """Add a comment under a marker; a marker that is already here takes it in, another is added."""
+        self._settle()
+        markers, comments = self.found.ghostMarkers or [], self.found.comments or []
+        held = next((index for index, each in enumerate(markers) if each.id == marker["id"]), -1)
+        if held >= 0:
+            here = _object(self._markers.texts[held])
+            self._markers.replace(held, {**here, "commentIds": [*(markers[held].commentIds or ()), str(raw["id"])]})
+        else:
+            at = _position([each.line for each in markers], _integer(marker["line"]))
+            self._markers.insert(at, marker)
+        at = _position([each.line or 0 for each in comments], _integer(raw["line"]))
+        self._comments.insert(at, {**raw, "ghostMarkerId": marker["id"]})
+        self._stale = True
+
+    def change(self, comment: str, values: JsonObject, drop: tuple[str, ...] = ()) -> None:
+        """Set some keys of a comment and take some away; the others stay as they are."""
+        raw = self.raw_comment(comment)
+        kept = {key: value for key, value in raw.items() if key not in drop}
+        self._comments.replace(self._index(self.comments, comment), {**kept, **values})
+        self._stale = True
+
+    def change_marker(self, marker: str, values: JsonObject) -> None:
+        """Set some keys of a marker; a key set to None that was never there stays away."""
+        raw = self.raw_marker(marker)
+        new = {key: value for key, value in values.items() if value is not None or key in raw}
+        if "endLine" in new and new["endLine"] is None:
+            del new["endLine"]
+            raw.pop("endLine", None)
+        self._markers.replace(self._index(self.markers, marker), {**raw, **new})
+        self._stale = True
+
+    def remove(self, comment: str) -> None:
+        """Take a comment out, and its marker when nothing else hangs on it."""
+        self._comments.remove(self._index(self.comments, comment))
+        markers = self.markers
+        # From the end, so that the places of those still to be looked at stay what they are.
+        for index in range(len(self._markers) - 1, -1, -1):
+            held = markers[index].commentIds
+            if comment not in held:
+                continue
+            left = [each for each in held if each != comment]
+            if left:
+                self._markers.replace(index, {**_object(self._markers.texts[index]), "commentIds": left})
+            else:
+                self._markers.remove(index)
+        self._stale = True
+
+    def finish(self, fingerprint: Callable[[int], JsonObject]) -> None:
+        """Add what the extension demands and the file lacks; `fingerprint` gives a line's texts and hash."""
+        if self.complete:
+            return
+        if not isinstance(self._document.value("file"), str):
+            self._document.set("file", self.path)
+        if not isinstance(self._document.value("version"), str):
+            self._document.set("version", VERSION)
+        self._stale = True
+        self._rename_twins()
+        self._settle()
+        self._finish_markers(fingerprint)
+        self._finish_comments(fingerprint)
+        self._stale = True
+
+    def text(self) -> bytes:
+        """The file as it is to be written."""
+        return self._document.text()
+
+    @property
+    def _comments(self) -> Items:
+        return self._document.items("comments")
+
+    @property
+    def _markers(self) -> Items:
+        return self._document.items("ghostMarkers")
+
+    def _index(self, among: list[Comment] | list[Marker], wanted: str) -> int:
+        return next(index for index, each in enumerate(among) if each.id == wanted)
+
+    def _settle(self) -> None:
+        """Read what the text says now, so that the next change sees the last one."""
+        if self._stale:
+            text = self._document.text()
+            self._document = Document(text)
+            self.found = dialects.read_any(text)
+            self._complete = dialects.extension_accepts(text)
+            self._read, self._stale = None, False
+
+    def _rename_twins(self) -> None:
+        """Two comments made in the same millisecond by the reference server have one id: the later gets its own."""
+        seen: dict[str, int] = {}
+        markers = self.markers
+        for index, comment in enumerate(self.comments):
+            count = seen[comment.id] = seen.get(comment.id, 0) + 1
+            if count == 1:
+                continue
+            new = new_id("c_")
+            self._comments.replace(index, {**_object(self._comments.texts[index]), "id": new})
+            held = [at for at, marker in enumerate(markers) if comment.id in marker.commentIds]
+            if len(held) >= count:
+                raw = _object(self._markers.texts[held[count - 1]])
+                raw["commentIds"] = [new]
+                if "commentId" in raw:
+                    raw["commentId"] = new
+                self._markers.replace(held[count - 1], raw)
+            elif held:
+                raw = _object(self._markers.texts[held[0]])
+                self._markers.replace(held[0], {**raw, "commentIds": [*markers[held[0]].commentIds, new]})
+        self._stale = True
+
+    def _finish_markers(self, fingerprint: Callable[[int], JsonObject]) -> None:
+        for index, marker in enumerate(self.markers):
+            raw = _object(self._markers.texts[index])
+            wanted: JsonObject = {"commentIds": list(marker.commentIds), **fingerprint(marker.line)}
+            wanted["lastVerified"] = marker.lastVerified or now()
+            missing = {key: value for key, value in wanted.items() if not isinstance(raw.get(key), type(value))}
+            if missing:
+                self._markers.replace(index, {**raw, **missing})
+
+    def _finish_comments(self, fingerprint: Callable[[int], JsonObject]) -> None:
+        made: dict[int, JsonObject] = {}
+        for index, comment in enumerate(self.comments):
+            raw = _object(self._comments.texts[index])
+            marker = self.marker_of(comment)
+            line = marker.line if marker else max(comment.line, 1)
+            if not marker:
+                new = made.setdefault(line, _plain_marker(line, fingerprint(line)))
+                cast("list[object]", new["commentIds"]).append(str(raw["id"]))
+            wanted: JsonObject = {
+                "line": line,
+                "author": comment.author,
+                "created": comment.created or now(),
+                "updated": comment.updated or comment.created or now(),
+                "ghostMarkerId": marker.id if marker else made[line]["id"],
+            }
+            missing = {key: value for key, value in wanted.items() if not isinstance(raw.get(key), type(value))}
+            if missing:
+                self._comments.replace(index, {**raw, **missing})
+        for marker_raw in made.values():
+            self._markers.insert(len(self._markers), marker_raw)
+
+
+def anchor_object(anchor: Anchor) -> JsonObject:
+    """Our data on a marker, as JSON."""
+    return cast(JsonObject, msgspec.to_builtins(anchor))
+
+
+def fingerprint_of(lines: list[str], line: int) -> JsonObject:
+    """What the extension keeps of a line: hash and texts, trimmed."""
+
+    def at(number: int) -> str:
+        return lines[number - 1].strip() if 1 <= number <= len(lines) else ""
+
+    return {
+        "lineHash": line_hash(at(line)),
+        "lineText": at(line),
+        "prevLineText": at(line - 1),
+        "nextLineText": at(line + 1),
+    }
+
+
+def _plain_marker(line: int, fingerprint: JsonObject) -> JsonObject:
+    return {"id": new_id("gm_"), "line": line, "commentIds": [], **fingerprint, "lastVerified": now()}
+
+
+def _position(lines: list[int], line: int) -> int:
+    """Where a line belongs in a list that the extension keeps sorted: after the last that is not greater."""
+    for index in range(len(lines), 0, -1):
+        if lines[index - 1] <= line:
+            return index
+    return 0
+
+
+def _integer(value: object) -> int:
+    assert isinstance(value, int)
+    return value
+
+
+def _object(text: bytes) -> JsonObject:
+    value = decoded(text)
+    assert isinstance(value, dict)
+    return cast(JsonObject, value)

@@ -1,0 +1,134 @@
+"""Sidecars on disk: finding, reading, and changing them under a lock.
+
+Every change reads the file as it is now, under a lock that all processes of this workspace share, and replaces it
+durably. A file that cannot be understood is never written: SidecarDamaged names it and it stays as it is.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TypeVar
+
+from postil.comments.dialects import Unreadable
+from postil.comments.failures import FileAccessDenied, SidecarDamaged
+from postil.comments.ground import Ground
+from postil.comments.sidecar import Sidecar, fingerprint_of
+from postil.workspace.failures import FileMissing, FileTooLarge, FileUnreadable, UnsafePath
+from postil.workspace.files import FileLock, atomic_write, read_file, remove_file
+from postil.workspace.paths import RelativePath
+
+SUFFIX = ".comments"
+LARGEST_SIDECAR = 512 * 1024 * 1024
+LOCK_PATIENCE = 120.0
+_BACKUP = re.compile(r"\.backup-\d{4}-\d\d-\d\dT[\d-]+Z\.comments$")
+_SKIPPED_FOLDERS = frozenset({".git", "node_modules", ".venv", ".tox", "__pycache__"})
+
+T = TypeVar("T")
+
+
+def sidecar_path(path: str) -> RelativePath:
+    """The sidecar of a source file."""
+    return RelativePath(path + SUFFIX)
+
+
+class Store:
+    """The sidecars of one workspace."""
+
+    def __init__(self, ground: Ground) -> None:
+        self.ground = ground
+
+    def read(self, path: RelativePath) -> Sidecar:
+        """The sidecar of a source file; an empty one when there is none."""
+        data = self.bytes_of(path)
+        try:
+            return Sidecar(path, data)
+        except Unreadable as fault:
+            raise SidecarDamaged(path, str(fault)) from None
+
+    def bytes_of(self, path: RelativePath) -> bytes | None:
+        """The sidecar's content, or None."""
+        try:
+            return read_file(self.ground.root, sidecar_path(path), LARGEST_SIDECAR)
+        except FileMissing:
+            return None
+        except UnsafePath as refused:
+            raise FileAccessDenied(path + SUFFIX, refused.message) from None
+        except (FileUnreadable, FileTooLarge) as refused:
+            raise FileAccessDenied(path + SUFFIX, refused.message) from None
+
+    def has(self, path: RelativePath) -> bool:
+        """Whether a source file has a sidecar."""
+        return self.ground.stat(path + SUFFIX) != ""
+
+    def change(self, path: RelativePath, change: Callable[[Sidecar], T]) -> T:
+        """Change one sidecar under the lock; what `change` answers is answered when the file is safe on disk."""
+        with self.locked():
+            sidecar = self.read(path)
+            result = change(sidecar)
+            self.write(sidecar)
+        return result
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Nobody else writes a sidecar of this workspace meanwhile. Not to be taken twice."""
+        with FileLock(os.path.join(self.ground.folder, f"comments-{self.ground.key}.lock"), LOCK_PATIENCE):
+            yield
+
+    def write(self, sidecar: Sidecar) -> None:
+        """Put a changed sidecar in its place; the caller holds the lock. An unchanged one is left alone."""
+        self.refuse_unknown(sidecar)
+        text = sidecar.text()
+        if text != sidecar.original:
+            path = RelativePath(sidecar.path)
+            sidecar.finish(self.fingerprints(path))
+            atomic_write(self.ground.root, sidecar_path(path), sidecar.text())
+
+    def refuse_unknown(self, sidecar: Sidecar) -> None:
+        """A version we do not know is read and never written."""
+        if not sidecar.writable:
+            raise SidecarDamaged(sidecar.path, f"its version {sidecar.found.version!r} is not known here")
+
+    def fingerprints(self, path: RelativePath) -> Callable[[int], dict[str, object]]:
+        """What is kept of a line of this source; of a source that cannot be read, nothing."""
+        from postil.core.failure import Failure
+
+        try:
+            lines = self.ground.source(path).lines
+        except Failure:
+            lines = []
+        return lambda line: fingerprint_of(lines, line)
+
+    def remove(self, path: RelativePath) -> None:
+        """Delete a sidecar."""
+        remove_file(self.ground.root, sidecar_path(path))
+
+    def paths(self) -> Iterator[RelativePath]:
+        """Every source path that has a sidecar, in order of name. Backups of the extension are none."""
+        yield from (RelativePath(path) for path in sorted(self._walk("")))
+
+    def _walk(self, folder: str) -> Iterator[str]:
+        stack = [folder]
+        while stack:
+            inside = stack.pop()
+            try:
+                entries = os.scandir(os.path.join(self.ground.root, inside))
+            except OSError:
+                continue
+            with entries:
+                for entry in entries:
+                    path = f"{inside}/{entry.name}" if inside else entry.name
+                    if entry.is_dir(follow_symlinks=False):
+                        if entry.name not in _SKIPPED_FOLDERS:
+                            stack.append(path)
+                    elif is_sidecar(entry.name) and entry.is_file(follow_symlinks=False):
+                        yield path.removesuffix(SUFFIX)
+
+
+def is_sidecar(name: str) -> bool:
+    """Whether a file name is that of a sidecar: not a backup, and not the sidecar of a sidecar."""
+    if not name.endswith(SUFFIX) or name == SUFFIX or name.endswith(SUFFIX * 2):
+        return False
+    return _BACKUP.search(name) is None
