@@ -215,7 +215,7 @@ class Found(Struct, frozen=True):
     comments: tuple[CommentNow, ...]
     totalResults: int
     query: str
-    filters: Given
+    filters: dict[str, str | bool | dict[str, str]]
 
     def metadata(self) -> Given:
         return {"totalResults": self.totalResults, "query": self.query, "filters": self.filters}

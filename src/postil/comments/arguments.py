@@ -1,7 +1,7 @@
 """The arguments of the contract's tools: types that publish exactly its schemas.
 
 msgspec sorts the values of a Literal, and the contract's order is part of it; so an enum here is a string with the
-values in its published schema, and the operation refuses the others itself.
+values in its published schema, and the operation refuses the others itself. A struct's docstring is published too.
 """
 
 from __future__ import annotations
@@ -14,13 +14,9 @@ from postil.comments.model import LONGEST_TEXT, TAGS
 
 FilePath: TypeAlias = Annotated[
     str,
-    Meta(
-        description="Relative path to source file from workspace root", extra_json_schema={"example": "src/app.ts"}
-    ),
+    Meta(description="Relative path to source file from workspace root", extra_json_schema={"example": "src/app.ts"}),
 ]
-Line: TypeAlias = Annotated[
-    int, Meta(ge=1, description="Line number where comment should be added (1-indexed)")
-]
+Line: TypeAlias = Annotated[int, Meta(ge=1, description="Line number where comment should be added (1-indexed)")]
 Text: TypeAlias = Annotated[str, Meta(min_length=1, max_length=LONGEST_TEXT, description="Comment text content")]
 Tag: TypeAlias = Annotated[str, Meta(description="Comment tag category", extra_json_schema={"enum": list(TAGS)})]
 Author: TypeAlias = Annotated[str, Meta(description="Author name (e.g., 'claude', 'gpt-4', 'user')")]
@@ -38,6 +34,8 @@ Moment: TypeAlias = Annotated[str, Meta(extra_json_schema={"format": "date-time"
 
 
 class GivenAiMeta(Struct, frozen=True, omit_defaults=True):
+    """Optional AI metadata"""
+
     model: str | None = None
     confidence: Annotated[float, Meta(ge=0, le=1)] | None = None
     reasoning: str | None = None
@@ -49,6 +47,8 @@ class DateRange(Struct, frozen=True, omit_defaults=True):
 
 
 class Filters(Struct, frozen=True, omit_defaults=True):
+    """Optional filters to narrow results"""
+
     tag: Annotated[str, Meta(extra_json_schema={"enum": list(TAGS)})] | None = None
     author: str | None = None
     filePath: Annotated[str, Meta(description="Filter by specific file or glob pattern")] | None = None

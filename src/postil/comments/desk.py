@@ -6,6 +6,8 @@ The part's operations are spread over several classes, one a file; this is what 
 from __future__ import annotations
 
 import os
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 from postil.anchor.languages import language_of
 from postil.anchor.symbols import Symbol, symbols
@@ -21,6 +23,9 @@ from postil.comments.store import Store
 from postil.comments.words import is_comment_id
 from postil.core.failure import InvalidArguments
 
+if TYPE_CHECKING:
+    from postil.comments.overview import Overview
+
 
 class Desk:
     """One workspace's comments. `start` is any folder in it; `author` signs what people write in the shell."""
@@ -31,6 +36,13 @@ class Desk:
         self.texts = OldTexts(self.ground)
         self.reading = Reading(self.ground, self.store, self.texts)
         self.author = author
+
+    @cached_property
+    def overview(self) -> Overview:
+        """All comments of the workspace, through the cache."""
+        from postil.comments.overview import Overview  # brings in SQLite, which one comment of one file does not need
+
+        return Overview(self.reading)
 
     def source_with_line(self, path: str, line: int, end: int = 0) -> Source:
         """A source that has these lines."""

@@ -114,8 +114,12 @@ class Ground:
 
     def stat(self, path: str) -> str:
         """What changes whenever the file does; empty when it is not there."""
+        return self.stat_of(os.path.join(self.root, path))
+
+    def stat_of(self, path: str) -> str:
+        """The same for any path."""
         try:
-            seen = os.stat(os.path.join(self.root, path), follow_symlinks=False)
+            seen = os.stat(path, follow_symlinks=False)
         except OSError:
             return ""
         return f"{seen.st_mtime_ns}-{seen.st_size}-{seen.st_ino}-{seen.st_ctime_ns}"
@@ -135,6 +139,6 @@ def _id_width(common_dir: str) -> int:
         return 40
     try:
         with open(os.path.join(common_dir, "config"), encoding="utf-8", errors="replace") as config:
-            return 64 if re.search(r"^\s*objectformat\s*=\s*sha256", config.read(), re.I | re.M) else 40
+            return 64 if re.search(r"(?im)^\s*objectformat\s*=\s*sha256", config.read()) else 40
     except OSError:
         return 40

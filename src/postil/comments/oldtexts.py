@@ -86,4 +86,3 @@ def _is_id(blob: str) -> bool:
 
 def _place(blob: str) -> RelativePath:
     return RelativePath(f"comments/texts/{blob[:2]}/{blob[2:]}")
-

@@ -120,9 +120,7 @@ def _believed(marker: Marker, now: Now) -> Place:
         return Place("orphaned", now.path, line, confidence=0.9, reason="Line number out of bounds")
     text = now.lines[line - 1].strip()
     reason = f"inside '{name}'" if inside else "only a line number was kept"
-    place = Place(
-        "exact", now.path, line, marker.endLine, 0.9 if inside else 0.5, reason, oldText=text, newText=text
-    )
+    place = Place("exact", now.path, line, marker.endLine, 0.9 if inside else 0.5, reason, oldText=text, newText=text)
     return _with_symbol(place, now)
 
 

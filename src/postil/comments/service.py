@@ -24,9 +24,11 @@ from postil.comments.arguments import (
     Text,
 )
 from postil.comments.desk import Desk, check_author, check_tag, check_text, wanted
+from postil.comments.export import exported
 from postil.comments.failures import SourceNotFound, SourceNotParsed
-from postil.comments.ground import Source
 from postil.comments.jsontext import JsonObject
+from postil.comments.moves import move
+from postil.comments.search import Wanted, found
 from postil.comments.sidecar import Sidecar
 from postil.comments.words import detect_tag, new_id, now
 from postil.core.operation import destroys, reads, writes
@@ -43,7 +45,7 @@ class Comments(Desk):
         text: Text,
         tag: Tag,
         author: Author = "ai",
-        aiMeta: Annotated[GivenAiMeta, Meta(description="Optional AI metadata")] | None = None,
+        aiMeta: GivenAiMeta | None = None,
     ) -> Added:
         """Add a new paired comment to a source file at a specific line"""
         check_tag(tag)
@@ -125,6 +127,19 @@ class Comments(Desk):
 
         return self.store.change(path, change)
 
+    @reads("search_comments")
+    def search(
+        self,
+        query: Annotated[str, Meta(min_length=1, description="Search query (supports regex)")],
+        filters: Filters | None = None,
+        limit: Annotated[int, Meta(le=1000, description="Max results to return")] = 100,
+    ) -> Found:
+        """Search comments by text query with optional filters"""
+        given = filters or Filters()
+        check_tag(given.tag)
+        wanted = Wanted.of(given)
+        return found(self.overview, query, wanted, limit, to_builtins(given))
+
     @reads("get_file_comments")
     def file_comments(
         self,
@@ -142,10 +157,53 @@ class Comments(Desk):
         listed = [each for each in placed if includeOrphaned or each.place.state != "orphaned"]
         return FileComments(path, tuple(comment_now(each) for each in listed), len(listed), orphaned)
 
+    @writes("move_comment")
+    def move(
+        self,
+        sourceFile: Annotated[str, Meta(description="Current file containing the comment")],
+        targetFile: Annotated[str, Meta(description="Destination file (can be same as source)")],
+        commentId: MovedId,
+        targetLine: Annotated[int, Meta(ge=1, description="New line number in target file")],
+    ) -> Moved:
+        """Move a comment to a different file or line (e.g., after refactoring)"""
+        return self.move_to(sourceFile, targetFile, commentId, targetLine)
 
-def _new_comment(
-    line: int, end: int, text: str, tag: str | None, author: str, ai: GivenAiMeta | None
-) -> JsonObject:
+    def move_to(self, sourceFile: str, targetFile: str, comment_id: str, line: int, end: int = 0) -> Moved:
+        """Put a comment on other lines, here or in another file."""
+        origin = self.ground.path(sourceFile)
+        source = self.source_with_line(targetFile, line, end)
+        with self.store.locked():
+            here = self.store.read(origin)
+            comment = wanted(here, comment_id)
+            before = next(
+                each.place
+                for each in self.reading.placed(here, self.reading.source_or_none(origin))
+                if each.comment.id == comment.id
+            )
+            there = here if source.path == origin else self.store.read(source.path)
+            move(self.store, here, there, comment.id, lambda s: self.marker_at(s, source, line, end), before)
+        self.texts.keep(source)
+        symbol = innermost(symbols(source.text, language_of(source.path)), line)
+        return Moved(comment.id, origin, before.line, source.path, line, symbol.label if symbol else f"line {line}")
+
+    @reads("export_comments")
+    def export(
+        self,
+        format: Format,
+        filePath: Annotated[str, Meta(description="Optional: Export only specific file (omit for all files)")]
+        | None = None,
+        options: ExportOptions | None = None,
+    ) -> Exported:
+        """Export comments as JSON, Markdown, or AI training data"""
+        path = None
+        if filePath is not None:
+            path = self.ground.path(filePath)
+            if not self.store.has(path) and not self.ground.stat(path):
+                raise SourceNotFound(path, self.ground.shown_root())
+        return exported(self.ground, self.overview, format, path, options or ExportOptions())
+
+
+def _new_comment(line: int, end: int, text: str, tag: str | None, author: str, ai: GivenAiMeta | None) -> JsonObject:
     made = now()
     raw: JsonObject = {
         "id": new_id("c_"),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from typing import TypeVar
 
@@ -72,9 +72,13 @@ class Store:
         return result
 
     @contextmanager
-    def locked(self) -> Iterator[None]:
+    def locked(self) -> Generator[None]:
         """Nobody else writes a sidecar of this workspace meanwhile. Not to be taken twice."""
         with FileLock(os.path.join(self.ground.folder, f"comments-{self.ground.key}.lock"), LOCK_PATIENCE):
+            if os.path.exists(os.path.join(self.ground.folder, f"comments-{self.ground.key}.move")):
+                from postil.comments.moves import finish_interrupted  # a process died while it moved a comment
+
+                finish_interrupted(self)
             yield
 
     def write(self, sidecar: Sidecar) -> None:

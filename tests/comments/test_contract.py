@@ -1,0 +1,220 @@
+"""The contract, example by example: schemas, answers, metadata, errors."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from postil.comments.service import Comments
+from postil.core.content import Embedded
+from postil.core.failure import Failure, InvalidArguments
+from postil.core.operation import Operation
+from postil.core.registry import Registry
+from tests.comments.workspaces import CONTRACT, contract_workspace, sidecar
+
+
+@pytest.fixture
+def comments(tmp_path: Path) -> Comments:
+    return contract_workspace(tmp_path)
+
+
+def called(comments: Comments, name: str, arguments: dict[str, Any]) -> Any:
+    """Call a tool as a client does: arguments decoded, then run."""
+    operation: Operation = Registry.of([("comments", comments)]).operation(name)
+    return operation.run(**operation.decode(arguments))
+
+
+def example(name: str) -> tuple[dict[str, Any], str, dict[str, Any]]:
+    """An example request's arguments, the text of its answer, and the metadata."""
+    for exchange in CONTRACT["exchanges"]:
+        if exchange["request"]["params"].get("name") == name:
+            result = exchange["response"]["result"]
+            return (
+                exchange["request"]["params"]["arguments"],
+                result["content"][0].get("text", ""),
+                result.get("metadata"),
+            )
+    raise AssertionError(name)
+
+
+def without_ids(text: str) -> str:
+    text = re.sub(r"\b(c|gm)_\d+", r"\1_ID", text)
+    return re.sub(r"\d{4}-\d\d-\d\dT[\d:.]+Z", "TIME", text)
+
+
+@pytest.mark.parametrize("tool", CONTRACT["tools"], ids=lambda tool: tool["name"])
+def test_the_published_schema_is_the_contracts(comments: Comments, tool: dict[str, Any]) -> None:
+    entry = Registry.of([("comments", comments)]).operations[tool["name"]]
+    assert msgspec.json.decode(entry.input_schema) == tool["inputSchema"]
+    assert entry.description == tool["description"]
+
+
+def test_the_tools_are_listed_in_the_contracts_order(comments: Comments) -> None:
+    names = [entry.name for entry in Registry.of([("comments", comments)]).tools]
+    assert names[:7] == [tool["name"] for tool in CONTRACT["tools"]]
+
+
+def test_adding_a_comment_answers_the_contracts_text(comments: Comments) -> None:
+    arguments, text, _ = example("add_comment")
+    added = called(comments, "add_comment", arguments)
+    assert without_ids(added.text()) == without_ids(text)
+    assert re.fullmatch(r"c_\d{19}", added.commentId)
+    assert re.fullmatch(r"gm_\d{19}", added.ghostMarkerId)
+
+
+def test_editing_a_comment_answers_the_contracts_text(comments: Comments) -> None:
+    added = called(comments, "add_comment", example("add_comment")[0])
+    arguments, text, _ = example("edit_comment")
+    edited = called(comments, "edit_comment", {**arguments, "commentId": added.commentId})
+    assert without_ids(edited.text()) == without_ids(text)
+    assert arguments["text"].encode() in sidecar(Path(comments.ground.root), "src/services/auth.ts")
+
+
+def test_deleting_a_comment_answers_the_contracts_text(comments: Comments) -> None:
+    added = called(comments, "add_comment", example("add_comment")[0])
+    arguments, text, _ = example("delete_comment")
+    deleted = called(comments, "delete_comment", {**arguments, "commentId": added.commentId})
+    assert without_ids(deleted.text()) == without_ids(text)
+    assert called(comments, "get_file_comments", {"filePath": arguments["filePath"]}).comments == ()
+
+
+def test_searching_answers_the_contracts_text_and_metadata(comments: Comments) -> None:
+    # The example asks for AI-enriched comments and shows one model: the others have metadata without one.
+    third = {"filePath": "src/middleware/security.ts", "line": 5, "text": "TODO: Configure rate limiter for production"}
+    called(comments, "add_comment", {**third, "tag": "TODO", "author": "claude", "aiMeta": {"confidence": 0.5}})
+    second = {"filePath": "src/api/login.ts", "line": 18, "text": "TODO: Add rate limiting middleware"}
+    called(comments, "add_comment", {**second, "tag": "TODO", "author": "gpt-4", "aiMeta": {"confidence": 0.5}})
+    added = called(comments, "add_comment", example("add_comment")[0])
+    edit = example("edit_comment")[0]
+    called(comments, "edit_comment", {**edit, "commentId": added.commentId})
+    called(comments, "add_comment", {**second, "tag": "TODO"})  # no AI metadata: left out
+    arguments, text, metadata = example("search_comments")
+    found = called(comments, "search_comments", arguments)
+    assert without_ids(found.text()) == without_ids(text)
+    assert found.metadata() == metadata
+
+
+def test_the_comments_of_a_file_are_answered_as_the_contract_shows(comments: Comments) -> None:
+    path = "src/services/auth.ts"
+    for line, tag, author, text in [
+        (42, "TODO", "claude", "TODO: Implement rate limiting using Redis (max 5 attempts per minute)"),
+        (78, "FIXME", "claude", "FIXME: Hash comparison is vulnerable to timing attacks"),
+        (15, "NOTE", "user", "This service handles all authentication logic"),
+        (30, "TODO", "user", "Check the new name"),
+        (10, "NOTE", "user", "One hour"),
+    ]:
+        called(comments, "add_comment", {"filePath": path, "line": line, "tag": tag, "author": author, "text": text})
+    arguments, text, metadata = example("get_file_comments")
+    answer = called(comments, "get_file_comments", arguments)
+    assert without_ids(answer.text()).startswith(without_ids(text.removesuffix("\n\n...")))
+    assert answer.metadata() == metadata
+
+
+def test_moving_a_comment_answers_the_contracts_text(comments: Comments) -> None:
+    added = called(comments, "add_comment", example("add_comment")[0])
+    arguments, text, _ = example("move_comment")
+    moved = called(comments, "move_comment", {**arguments, "commentId": added.commentId})
+    assert without_ids(moved.text()) == without_ids(text)
+    there = called(comments, "get_file_comments", {"filePath": arguments["targetFile"]}).comments
+    assert [(each.id, each.line) for each in there] == [(added.commentId, 25)]
+    assert called(comments, "get_file_comments", {"filePath": arguments["sourceFile"]}).comments == ()
+
+
+def test_training_data_is_exported_as_the_contract_shows(comments: Comments) -> None:
+    called(comments, "add_comment", {**example("add_comment")[0], "text": "TODO: Add rate limiting"})
+    arguments, _, metadata = example("export_comments")
+    answer = called(comments, "export_comments", arguments)
+    (block,) = answer.content()
+    assert isinstance(block, Embedded)
+    assert (block.resource.uri, block.resource.mime_type) == ("export://training-data.jsonl", "application/x-ndjson")
+    (record,) = [msgspec.json.decode(line) for line in (block.resource.text or "").splitlines()]
+    assert record["prompt"].startswith("Analyze this code:\n")
+    assert len(record["prompt"].splitlines()) == 1 + 11  # five lines before, the line, five after
+    assert record["completion"] == "TODO: Add rate limiting"
+    assert (record["metadata"]["tag"], record["metadata"]["author"]) == ("TODO", "claude")
+    assert answer.metadata().keys() == metadata.keys()
+    assert answer.metadata()["sizeBytes"] == len((block.resource.text or "").encode())
+
+
+def failing(comments: Comments, name: str, arguments: dict[str, Any]) -> Failure:
+    with pytest.raises(Failure) as caught:
+        called(comments, name, arguments)
+    return caught.value
+
+
+def error_named(message: str) -> dict[str, Any]:
+    return next(error for error in CONTRACT["errors"] if error["message"] == message)
+
+
+def test_a_missing_file_is_the_contracts_error(comments: Comments) -> None:
+    wanted = error_named("File not found")
+    failure = failing(comments, "get_file_comments", {"filePath": wanted["data"]["filePath"]})
+    assert (failure.code, failure.message) == (wanted["code"], wanted["message"])
+    assert failure.details() == {**wanted["data"], "workspaceRoot": comments.ground.root}
+
+
+def test_an_unknown_comment_is_the_contracts_error(comments: Comments) -> None:
+    wanted = error_named("Comment not found")
+    arguments = {key: wanted["data"][key] for key in ("filePath", "commentId")}
+    failure = failing(comments, "delete_comment", arguments)
+    assert {"code": failure.code, "message": failure.message, "data": failure.details()} == wanted
+
+
+def test_a_line_past_the_end_is_the_contracts_error(comments: Comments) -> None:
+    wanted = error_named("Invalid line number")
+    arguments = {"filePath": "src/app.ts", "line": 999, "text": "x", "tag": "NOTE"}
+    failure = failing(comments, "add_comment", arguments)
+    assert {"code": failure.code, "message": failure.message, "data": failure.details()} == wanted
+
+
+def test_a_syntax_error_at_the_line_is_the_contracts_error(comments: Comments) -> None:
+    wanted = error_named("Failed to parse source code")
+    broken = "".join(f"const a{n} = {n};\n" for n in range(40)) + "function f() {\n  return (1 +;\n}\n"
+    (Path(comments.ground.root) / "src/broken.ts").write_text(broken)
+    failure = failing(comments, "add_comment", {"filePath": "src/broken.ts", "line": 42, "text": "x", "tag": "NOTE"})
+    assert (failure.code, failure.message) == (wanted["code"], wanted["message"])
+    assert failure.details()["filePath"] == "src/broken.ts"
+    assert "line 42" in str(failure.details()["parseError"])
+    assert str(failure.details()["suggestion"]).startswith(wanted["data"]["suggestion"])
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("add_comment", {"filePath": "src/app.ts", "line": 0, "text": "x", "tag": "NOTE"}),
+        ("add_comment", {"filePath": "src/app.ts", "line": 1, "text": "", "tag": "NOTE"}),
+        ("add_comment", {"filePath": "src/app.ts", "line": 1, "text": "x" * 10_001, "tag": "NOTE"}),
+        ("add_comment", {"filePath": "src/app.ts", "line": 1, "text": "x", "tag": "HACK"}),
+        ("add_comment", {"filePath": "src/app.ts", "line": 1, "text": "x"}),
+        ("add_comment", {"filePath": "src/app.ts", "line": 1, "text": "x", "tag": "NOTE", "aiMeta": {"confidence": 2}}),
+        ("add_comment", {"filePath": "src/app.ts", "line": 1, "text": "x", "tag": "NOTE", "author": ""}),
+        ("edit_comment", {"filePath": "src/app.ts", "commentId": "no id", "text": "x"}),
+        ("search_comments", {"query": ""}),
+        ("search_comments", {"query": "x", "limit": 1001}),
+        ("search_comments", {"query": "x", "limit": 0}),
+        ("search_comments", {"query": "x", "filters": {"tag": "HACK"}}),
+        ("search_comments", {"query": "x", "filters": {"dateRange": {"start": "yesterday"}}}),
+        ("search_comments", {"query": "(unclosed"}),
+        ("search_comments", {"query": r"(a)\1"}),
+        ("search_comments", {"query": "(?=look)"}),
+        ("export_comments", {"format": "xml"}),
+        ("export_comments", {"format": "json", "options": {"contextLines": 21}}),
+        ("move_comment", {"sourceFile": "a", "targetFile": "b", "commentId": "c_1", "targetLine": 0}),
+    ],
+)
+def test_arguments_outside_the_contract_are_invalid_params(
+    comments: Comments, name: str, arguments: dict[str, Any]
+) -> None:
+    failure = failing(comments, name, arguments)
+    assert isinstance(failure, InvalidArguments)
+    assert failure.code == -32602
+
+
+def test_text_and_limits_at_their_edges_are_taken(comments: Comments) -> None:
+    add = {"filePath": "src/app.ts", "line": 150, "text": "x" * 10_000, "tag": "STAR"}
+    assert called(comments, "add_comment", add).line == 150
+    assert called(comments, "search_comments", {"query": "x{100}", "limit": 1000}).totalResults == 1

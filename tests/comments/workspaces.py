@@ -1,0 +1,146 @@
+"""Workspaces for tests of comments: the files of the contract's examples, in real git."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+
+from postil.comments.service import Comments
+from tests.workspace.repositories import git
+
+CONTRACT = msgspec.json.decode((Path(__file__).parent / "contract.json").read_bytes())
+
+AUTH = """import { hash } from './hash';
+
+const ATTEMPTS = 5;
+
+interface User {
+  name: string;
+  password: string;
+}
+
+// Sessions live for an hour.
+const HOUR = 3600;
+
+
+
+class AuthService {
+  private users = new Map<string, User>();
+
+  constructor(private readonly salt: string) {}
+
+  register(name: string, password: string): void {
+    const stored = hash(password, this.salt);
+    this.users.set(name, { name, password: stored });
+  }
+
+  find(name: string): User | undefined {
+    return this.users.get(name);
+  }
+
+  rename(from: string, to: string): boolean {
+    const user = this.find(from);
+    if (!user) {
+      return false;
+    }
+    this.users.delete(from);
+    this.users.set(to, { ...user, name: to });
+    return true;
+  }
+
+  // The password is compared with what was stored.
+  validatePassword(name: string, password: string): boolean {
+    const user = this.find(name);
+    if (!user) {
+      return false;
+    }
+    return this.comparePasswords(user.password, hash(password, this.salt));
+  }
+"""
+
+
+def auth_source() -> str:
+    """150 lines: validatePassword covers line 42, comparePasswords line 78, the class line 15."""
+    lines = AUTH.split("\n")[:-1]
+    while len(lines) < 74:
+        lines.append(f"  field{len(lines)} = {len(lines)};")
+    lines += ["  comparePasswords(a: string, b: string): boolean {", "    if (a.length !== b.length) {"]
+    lines += ["      return false;", "    }", "    return a === b;", "  }", "}"]
+    while len(lines) < 150:
+        lines.append(f"export const value{len(lines)} = {len(lines)};")
+    return "\n".join(lines) + "\n"
+
+
+SECURITY_AUTH = """import { hash } from '../hash';
+
+export class AuthService {
+  private readonly salt = 'x';
+
+  register(name: string): void {
+    console.log(name);
+  }
+
+  find(name: string): string {
+    return name;
+  }
+
+  rename(from: string, to: string): string {
+    return from + to;
+  }
+
+  drop(name: string): string {
+    return name;
+  }
+
+  validatePassword(name: string, password: string): boolean {
+    const user = this.find(name);
+    return user === hash(password, this.salt);
+  }
+}
+"""
+
+
+def workspace(folder: Path, **files: str) -> Comments:
+    """A repository with some files, committed, and its comments."""
+    folder.mkdir(parents=True, exist_ok=True)
+    git(folder, "init", "-q")
+    for name, text in files.items():
+        write(folder, name, text)
+    if files:
+        commit(folder, "first")
+    return Comments(str(folder))
+
+
+def contract_workspace(folder: Path) -> Comments:
+    """The workspace the contract's examples speak of."""
+    return workspace(
+        folder,
+        **{
+            "src/services/auth.ts": auth_source(),
+            "src/services/security/auth.ts": SECURITY_AUTH,
+            "src/api/login.ts": "".join(f"export const step{n} = {n};\n" for n in range(30)),
+            "src/middleware/security.ts": "".join(f"export const guard{n} = {n};\n" for n in range(10)),
+            "src/app.ts": "".join(f"export const app{n} = {n};\n" for n in range(150)),
+        },
+    )
+
+
+def write(folder: Path, name: str, text: str | bytes) -> Path:
+    """Write a file of a workspace, with the folders above it."""
+    path = folder / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(text.encode() if isinstance(text, str) else text)
+    return path
+
+
+def commit(folder: Path, message: str) -> str:
+    """Commit everything; the commit's id."""
+    git(folder, "add", "-A")
+    git(folder, "commit", "-q", "-m", message)
+    return git(folder, "rev-parse", "HEAD")
+
+
+def sidecar(folder: Path, name: str) -> bytes:
+    """The bytes of a source's sidecar."""
+    return (folder / f"{name}.comments").read_bytes()
