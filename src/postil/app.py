@@ -113,9 +113,16 @@ def _workspace(app: App) -> object:
     return Overview(lambda: app.repository, app.parts_offered, app.glances)
 
 
+def _comments(app: App) -> object:
+    from postil.comments.service import Comments
+
+    return Comments(app.settings.cwd, cache_home=app.settings.folders.cache)
+
+
 # A part adds its line here: where its class is, and how it is made from the App.
 PARTS: dict[str, Part] = {
     "workspace": Part("postil.workspace.service", "Overview", _workspace),
+    "comments": Part("postil.comments.service", "Comments", _comments),
 }
 
 
