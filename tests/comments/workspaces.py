@@ -62,7 +62,7 @@ class AuthService {
 
 def auth_source() -> str:
     """150 lines: validatePassword covers line 42, comparePasswords line 78, the class line 15."""
-    lines: list[str] = AUTH.split("\n")[:-1]
+    lines = list[str](AUTH.splitlines())
     while len(lines) < 74:
         lines.append(f"  field{len(lines)} = {len(lines)};")
     lines += ["  comparePasswords(a: string, b: string): boolean {", "    if (a.length !== b.length) {"]
