@@ -1,4 +1,4 @@
-"""Generates what is derived from the operations: the catalogue inside the package, and docs/reference.md.
+"""Generates what is derived from the code: the catalogue inside the package, docs/reference.md and docs/errors.md.
 
 `make docs` writes them; `--check` only says which have fallen behind (tests do the same).
 """
@@ -13,6 +13,7 @@ from postil.app import PARTS, describe_part
 from postil.core.catalogue import Catalogue, OperationEntry
 from postil.surfaces.commands import kebab
 from postil.surfaces.words import HIDDEN
+from scripts import errors
 
 ROOT = Path(__file__).resolve().parents[1]
 FOLDER = ROOT / "src" / "postil" / "catalogue"
@@ -32,6 +33,7 @@ def generated() -> dict[Path, str]:
     catalogues = {name: describe_part(name) for name in PARTS}
     files = {FOLDER / f"{name}.json": catalogue_file(catalogue) for name, catalogue in catalogues.items()}
     files[REFERENCE] = "\n".join([HEAD, *(section(name, catalogue) for name, catalogue in catalogues.items())])
+    files[ROOT / "docs" / "errors.md"] = errors.page()
     return files
 
 
@@ -122,15 +124,16 @@ def kind(field: dict[str, Any]) -> str:
 
 def main() -> int:
     """Write what has changed, or with --check only name it."""
-    behind = [path for path, text in generated().items() if not path.exists() or path.read_text("utf-8") != text]
+    wanted = generated()
+    behind = [path for path, text in wanted.items() if not path.exists() or path.read_text("utf-8") != text]
     for path in behind:
         print(path.relative_to(ROOT))
     if "--check" in sys.argv:
         return 1 if behind else 0
     FOLDER.mkdir(exist_ok=True)
-    for path, text in generated().items():
+    for path, text in wanted.items():
         path.write_text(text, "utf-8")
-    for stale in set(FOLDER.glob("*.json")) - set(generated()):
+    for stale in set(FOLDER.glob("*.json")) - set(wanted):
         stale.unlink()
     return 0
 

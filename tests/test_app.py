@@ -2,16 +2,14 @@
 
 from pathlib import Path
 
-import pytest
-
 from postil.app import PARTS, App, describe_part, read_catalogue
 from postil.settings import load
 from scripts.reference import generated
 
 
-@pytest.mark.parametrize("path", generated(), ids=lambda path: path.name)
-def test_what_is_generated_has_not_fallen_behind(path: Path) -> None:
-    assert path.read_text("utf-8") == generated()[path], "run `make docs`"
+def test_what_is_generated_has_not_fallen_behind() -> None:
+    behind = [path.name for path, text in generated().items() if path.read_text("utf-8") != text]
+    assert behind == [], "run `make docs`"
 
 
 def test_the_catalogue_read_is_the_catalogue_described() -> None:
