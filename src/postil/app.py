@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 
 from postil.core.catalogue import Catalogue, describe
+from postil.core.failure import Failure
 from postil.core.registry import Offer, Registry
 from postil.settings import Settings
 
@@ -101,9 +102,12 @@ class App:
         """One line from every part that has something to say at a glance (`glance() -> str`)."""
         lines: list[tuple[str, str]] = []
         for name in self.parts_offered():
-            glance: Callable[[], str] | None = getattr(self.part(name), "glance", None)
-            if glance is not None:
-                lines.append((name, glance()))
+            try:
+                glance: Callable[[], str] | None = getattr(self.part(name), "glance", None)
+                if glance is not None:
+                    lines.append((name, glance()))
+            except Failure as failure:  # one part that cannot work here must not hide the others
+                lines.append((name, failure.message))
         return lines
 
 

@@ -11,7 +11,7 @@ from postil.surfaces.clients import CLIENTS
 from postil.surfaces.commands import Schema, Usage, kebab, near
 from postil.surfaces.composition import Composition
 from postil.surfaces.help import BUILTINS
-from postil.surfaces.words import HIDDEN, find
+from postil.surfaces.words import HIDDEN, Globals, find
 
 SCRIPTS = {
     "bash": """\
@@ -44,7 +44,7 @@ complete -c postil -f -a '(__postil_complete)'
 COMMON = ("--json", "--no-input", "--help")
 
 
-def run_completion(composed: Composition, words: list[str], program: str) -> int:
+def run_completion(composed: Composition, words: list[str], program: str, options: Globals) -> int:
     """Print the script of one shell."""
     shell = words[1] if len(words) > 1 else ""
     if shell in ("", "-h", "--help"):
@@ -56,7 +56,7 @@ def run_completion(composed: Composition, words: list[str], program: str) -> int
     return 0
 
 
-def run_complete_words(composed: Composition, words: list[str], program: str) -> int:
+def run_complete_words(composed: Composition, words: list[str], program: str, options: Globals) -> int:
     """Print what may stand in place of the last word, one a line."""
     *before, last = words[1:] or [""]
     entries = list(composed.registry().operations.values())

@@ -24,6 +24,7 @@ from postil.surfaces.composition import Composition
 from postil.surfaces.handshake import try_command
 from postil.surfaces.output import colored
 from postil.surfaces.setup import find_root
+from postil.surfaces.words import Globals
 
 
 class Checked(Struct, frozen=True, omit_defaults=True):
@@ -37,7 +38,7 @@ class Checked(Struct, frozen=True, omit_defaults=True):
     fixed: str = ""
 
 
-def run_doctor(composed: Composition, words: list[str], program: str) -> int:
+def run_doctor(composed: Composition, words: list[str], program: str, options: Globals) -> int:
     """Run every check; status 1 when one of them found an error."""
     parser = Parser(
         prog=f"{program} doctor",

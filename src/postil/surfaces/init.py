@@ -15,9 +15,10 @@ from postil.surfaces.handshake import try_command
 from postil.surfaces.operations import perform
 from postil.surfaces.output import readable, say
 from postil.surfaces.setup import find_root, open_file
+from postil.surfaces.words import Globals
 
 
-def run_init(composed: Composition, words: list[str], program: str) -> int:
+def run_init(composed: Composition, words: list[str], program: str, options: Globals) -> int:
     """Write `.mcp.json`, and on request the entries of other assistants and the bindings of the parts."""
     parser = Parser(
         prog=f"{program} init",
@@ -43,7 +44,7 @@ def run_init(composed: Composition, words: list[str], program: str) -> int:
     if given["dry_run"]:
         say("Nothing was written (--dry-run)")
         return 0
-    if not common.get("--no-input") and not _agreed():
+    if not options.no_input and not common.get("--no-input") and not _agreed():
         say("Nothing was written")
         return 0
     for client, file in files:

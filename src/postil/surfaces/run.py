@@ -10,7 +10,7 @@ from postil.core.failure import Failure, InternalError
 from postil.surfaces.composition import Compose, Composition
 from postil.surfaces.words import Globals, find, split_globals
 
-Builtin: TypeAlias = Callable[["Composition", list[str], str], int]
+Builtin: TypeAlias = Callable[["Composition", list[str], str, Globals], int]
 
 
 _BUILTINS = {
@@ -76,11 +76,11 @@ def _command(composed: Composition, words: list[str], program: str, prefixes: tu
     if program == "postil":
         builtin = _builtin(words[0] if words else "--help")
         if builtin is not None and words[0] not in _SHARED:
-            return builtin(composed, words, program)
+            return builtin(composed, words, program, options)
     registry = composed.registry()
     found = find(registry.operations.values(), words, prefixes)
     if found is None and program == "postil" and words[:1] and words[0] in _SHARED:
-        return _builtin(words[0])(composed, words, program)  # type: ignore[misc] # the words of _SHARED have one
+        return _builtin(words[0])(composed, words, program, options)  # type: ignore[misc] # the words of _SHARED have one
     if found is None:
         from postil.surfaces.help import explain
 

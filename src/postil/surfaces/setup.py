@@ -16,9 +16,10 @@ from postil.surfaces.commands import Formatter, Parser, Usage, add_common, argum
 from postil.surfaces.composition import Composition
 from postil.surfaces.handshake import try_command
 from postil.surfaces.output import say, table
+from postil.surfaces.words import Globals
 
 
-def run_setup(composed: Composition, words: list[str], program: str) -> int:
+def run_setup(composed: Composition, words: list[str], program: str, options: Globals) -> int:
     """Connect one assistant, or list them all."""
     parser = Parser(
         prog=f"{program} setup",

@@ -10,9 +10,10 @@ from postil.surfaces.commands import Parser, add_common, arguments_of, read_json
 from postil.surfaces.composition import Composition
 from postil.surfaces.operations import perform
 from postil.surfaces.output import show, table
+from postil.surfaces.words import Globals
 
 
-def run_tools(composed: Composition, words: list[str], program: str) -> int:
+def run_tools(composed: Composition, words: list[str], program: str, options: Globals) -> int:
     """List the tools of the united server."""
     parser = Parser(prog=f"{program} tools", description="List what assistants see", allow_abbrev=False)
     add_common(parser, writes=False)
@@ -32,11 +33,12 @@ def run_tools(composed: Composition, words: list[str], program: str) -> int:
         ]
         sys.stdout.write(msgspec.json.encode(listed).decode("utf-8") + "\n")
         return 0
-    sys.stdout.write(table([(entry.name, entry.effect, entry.description) for entry in tools]) + "\n")
-    return 0
+    return show(
+        table([(entry.name, entry.effect, entry.description) for entry in tools]), composed.settings, as_json=False
+    )
 
 
-def run_call(composed: Composition, words: list[str], program: str) -> int:
+def run_call(composed: Composition, words: list[str], program: str, options: Globals) -> int:
     """Call an operation by its name."""
     parser = Parser(
         prog=f"{program} call",
@@ -53,6 +55,6 @@ def run_call(composed: Composition, words: list[str], program: str) -> int:
         parsed["NAME"],
         read_json(parsed["ARGUMENTS"], "ARGUMENTS"),
         key=common.get("--idempotency-key") or "",
-        no_input=bool(common.get("--no-input")),
+        no_input=options.no_input or bool(common.get("--no-input")),
     )
     return show(result, composed.settings, as_json=bool(common.get("--json")))

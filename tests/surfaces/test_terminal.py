@@ -1,0 +1,96 @@
+"""What only a terminal gets: progress, the pager, questions."""
+
+import fcntl
+import os
+import pty
+import struct
+import subprocess
+import termios
+from pathlib import Path
+
+import pytest
+
+from tests.surfaces.programs import BIN
+
+
+class Terminal:
+    """A pseudo-terminal of a few rows, and what was shown on it."""
+
+    def __init__(self, rows: int = 24) -> None:
+        self.master, self.slave = pty.openpty()
+        fcntl.ioctl(self.slave, termios.TIOCSWINSZ, struct.pack("HHHH", rows, 80, 0, 0))
+
+    def shown(self) -> str:
+        """Everything written so far; call it when the program has ended."""
+        os.close(self.slave)
+        parts: list[bytes] = []
+        while True:
+            try:
+                part = os.read(self.master, 65536)
+            except OSError:  # how Linux says that the other side is closed
+                part = b""
+            if not part:
+                os.close(self.master)
+                return b"".join(parts).decode()
+            parts.append(part)
+
+
+def postil(*words: str, cwd: Path, **streams: int) -> subprocess.CompletedProcess[bytes]:
+    environ = {**os.environ, "TERM": "xterm", "PAGER": "sed s/^/PAGED:/"}
+    return subprocess.run([BIN / "postil", *words], cwd=cwd, env=environ, timeout=60, check=False, **streams)  # type: ignore[call-overload]
+
+
+def test_progress_is_drawn_on_a_terminal_and_taken_away(repository: Path) -> None:
+    terminal = Terminal()
+    done = postil(
+        "workspace", "check", cwd=repository, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=terminal.slave
+    )
+    assert done.stdout == b"1 tracked files, all in order\n"
+    shown = terminal.shown()
+    assert "100%" in shown
+    assert shown.endswith("\r\x1b[K")
+
+
+def test_long_answers_are_paged_on_a_terminal_only(repository: Path) -> None:
+    terminal = Terminal(rows=2)
+    postil("tools", cwd=repository, stdin=subprocess.DEVNULL, stdout=terminal.slave)
+    piped = postil("tools", cwd=repository, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
+    assert "PAGED:workspace_info" in terminal.shown()
+    assert piped.stdout.startswith(b"workspace_info")
+
+
+@pytest.mark.parametrize(("answer", "written"), [(b"n\n", False), (b"\n", True)])
+def test_init_asks_a_person_before_it_writes(repository: Path, tmp_path: Path, answer: bytes, written: bool) -> None:
+    terminal = Terminal()
+    os.write(terminal.master, answer)
+    environ = {**os.environ, "HOME": str(tmp_path), "XDG_STATE_HOME": str(tmp_path / "state")}
+    subprocess.run(
+        [BIN / "postil", "init"],
+        cwd=repository,
+        env=environ,
+        stdin=terminal.slave,
+        stderr=terminal.slave,
+        stdout=subprocess.DEVNULL,
+        timeout=60,
+        check=True,
+    )
+    assert "Write this? [Y/n]" in terminal.shown()
+    assert (repository / ".mcp.json").exists() is written
+
+
+def test_no_input_asks_nothing(repository: Path, tmp_path: Path) -> None:
+    terminal = Terminal()
+    environ = {**os.environ, "HOME": str(tmp_path), "XDG_STATE_HOME": str(tmp_path / "state")}
+    command = [BIN / "postil", "--no-input", "init"]
+    subprocess.run(
+        command,
+        cwd=repository,
+        env=environ,
+        stdin=terminal.slave,
+        stderr=terminal.slave,
+        stdout=subprocess.DEVNULL,
+        timeout=60,
+        check=True,
+    )
+    assert "Write this?" not in terminal.shown()
+    assert (repository / ".mcp.json").exists()
