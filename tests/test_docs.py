@@ -1,10 +1,19 @@
 """Pages that people read: what they say is true of the code."""
 
+import json
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 
+import pytest
+
+from postil import __version__
 from postil.settings import _ENVIRONMENT  # pyright: ignore[reportPrivateUsage] # the page has to name every one
 from postil.settings_files import HARMLESS, settable_keys
+from postil.surfaces.clients import CLIENTS
+from postil.surfaces.setup import snippet
 
 ROOT = Path(__file__).resolve().parents[1]
 SETTINGS = (ROOT / "docs" / "settings.md").read_text("utf-8")
@@ -30,3 +39,50 @@ def test_the_settings_page_marks_what_a_repository_may_say() -> None:
 def test_the_settings_page_names_every_variable() -> None:
     for name in _ENVIRONMENT:
         assert f"`{name}`" in SETTINGS
+
+
+README = (ROOT / "README.md").read_text("utf-8")
+BLOCKS = re.findall(r"<!-- run -->\n```sh\n(.*?)```", README, re.DOTALL)
+
+
+@pytest.mark.parametrize("block", BLOCKS, ids=lambda block: block.split()[1])
+def test_the_readmes_commands_work_as_they_stand(block: str, tmp_path: Path) -> None:
+    repository = tmp_path / "repo"
+    repository.mkdir()
+    (repository / "a.py").write_text("x = 1\n")
+    script = f"set -e\ngit init -q\ngit add .\ngit commit -qm first\n{block}"
+    environ = {
+        **os.environ,
+        "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+        "HOME": str(tmp_path),
+        "XDG_CONFIG_HOME": str(tmp_path / "config"),
+        "XDG_STATE_HOME": str(tmp_path / "state"),
+    }
+    done = subprocess.run(
+        ["bash", "-c", script], cwd=repository, env=environ, capture_output=True, text=True, timeout=110, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_the_readmes_json_is_what_setup_prints() -> None:
+    blocks = re.findall(r"```json\n(.*?)\n```", README, re.DOTALL)
+    assert blocks == [snippet(CLIENTS["claude"], "/path/to/postil", "")]
+
+
+def test_the_readme_lists_every_client_with_its_file() -> None:
+    for client in CLIENTS.values():
+        row = next(line for line in README.splitlines() if f"`postil setup {client.name}` |" in line)
+        assert client.title in row
+        assert Path(client.file).name in row
+
+
+def test_the_links_of_the_front_pages_lead_somewhere() -> None:
+    for page in ("README.md", "llms.txt"):
+        for target in re.findall(r"\]\(([\w./-]+)\)", (ROOT / page).read_text("utf-8")):
+            assert (ROOT / target).exists(), f"{page}: {target}"
+
+
+def test_the_registry_entry_has_our_version() -> None:
+    entry = json.loads((ROOT / "server.json").read_text("utf-8"))
+    assert {entry["version"], *(package["version"] for package in entry["packages"])} == {__version__}
+    assert len(entry["description"]) <= 100
