@@ -83,9 +83,19 @@ class Session:
 
     def receive(self, frame: bytes, out: Out, *, caller: Caller | None = None, key: str = "") -> bool:
         """Take one frame. True when exactly one answer has come or will come through `out`."""
+        return self.take(jsonrpc.parse(frame), out, caller=caller, key=key)
+
+    def take(
+        self,
+        incoming: jsonrpc.Incoming | list[jsonrpc.Incoming],
+        out: Out,
+        *,
+        caller: Caller | None = None,
+        key: str = "",
+    ) -> bool:
+        """Take what a transport has already parsed. True when one answer has come or will come through `out`."""
         if self.unsettled:
             self._confirm_settled()
-        incoming = jsonrpc.parse(frame)
         if isinstance(incoming, list):
             return self._batch(incoming, out, caller or self.caller, key)
         return self._take(incoming, out, caller or self.caller, key)
@@ -100,7 +110,7 @@ class Session:
         if isinstance(incoming, jsonrpc.Response):
             self._response(incoming)
             return False
-        out(jsonrpc.refusal(incoming.id, incoming.code, incoming.message), True, incoming.code)
+        out(jsonrpc.refusal(incoming.id, incoming.code, incoming.message, incoming.data), True, incoming.code)
         return True
 
     def _batch(self, items: list[jsonrpc.Incoming], out: Out, caller: Caller, key: str) -> bool:

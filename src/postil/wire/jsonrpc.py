@@ -55,6 +55,7 @@ class Invalid(Struct, frozen=True):
     id: Id | None
     code: int
     message: str
+    data: object = None
 
 
 Incoming: TypeAlias = Request | Notification | Response | Invalid

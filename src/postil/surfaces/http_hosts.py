@@ -1,0 +1,51 @@
+"""Which names this server answers to: the Host and Origin of every request, against DNS rebinding and other sites."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+
+_HOST = re.compile(r"(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::(\d{1,5}))?")
+LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
+MOST_REMEMBERED = 64
+
+
+class Hosts:
+    """The names that may stand in Host. An Origin must be that same place, or be named."""
+
+    def __init__(self, names: Iterable[str], origins: Iterable[str] = ()) -> None:
+        self._names = frozenset(name.lower() for name in names)
+        self._origins = frozenset(origin.lower().rstrip("/") for origin in origins)
+        self._known: set[bytes] = set()
+
+    def admit(self, headers: Mapping[bytes, bytes], scheme: str) -> bool:
+        """Whether a request with these headers is for this server and from a place that may speak to it."""
+        host = headers.get(b"host", b"").strip(b" \t")
+        if host not in self._known:
+            if not self._is_ours(host.decode("latin-1").lower()):
+                return False
+            if len(self._known) < MOST_REMEMBERED:
+                self._known.add(host)
+        origin = headers.get(b"origin")
+        if origin is None:
+            return True
+        stated = origin.strip(b" \t").decode("latin-1").lower()
+        return stated == f"{scheme}://{host.decode('latin-1').lower()}" or stated in self._origins
+
+    def _is_ours(self, host: str) -> bool:
+        found = _HOST.fullmatch(host)
+        # A name without a port stands for any port: a tunnel may lead here from another one.
+        return found is not None and (host in self._names or found[1] in self._names)
+
+
+def is_loopback(host: str) -> bool:
+    """Whether an address can only be reached from this machine."""
+    return host in ("localhost", "::1", "[::1]") or re.fullmatch(r"127\.\d{1,3}\.\d{1,3}\.\d{1,3}", host) is not None
+
+
+def split_address(address: str, default_port: int = 3000) -> tuple[str, int]:
+    """Host and port of `HOST:PORT`, `HOST`, `:PORT` or `[v6]:PORT`; ValueError says what is wrong."""
+    found = re.fullmatch(r"(\[[0-9A-Fa-f:.]+\]|[^:\[\]]*)(?::(\d{1,5}))?", address.strip())
+    if found is None or (found[2] and int(found[2]) > 65535):
+        raise ValueError(f"not an address of the form HOST:PORT: {address!r}")
+    return found[1].strip("[]") or "127.0.0.1", int(found[2]) if found[2] else default_port

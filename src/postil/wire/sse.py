@@ -1,0 +1,79 @@
+"""Server-sent events: one reply that begins as plain JSON and becomes a stream only when it has to.
+
+Holds what waits to be sent to one client. Does no I/O: `http.py` sends what it finds here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+
+HEADERS = [
+    (b"content-type", b"text/event-stream"),
+    (b"cache-control", b"no-cache, no-transform"),
+    (b"x-accel-buffering", b"no"),  # nginx would hold the stream back
+]
+PING = b": ping\n\n"
+PING_EVERY = 15.0
+MOST_WAITING = 1024
+"""Messages that may wait for a client that reads slowly; what it does not read in time is not worth more memory."""
+
+
+def event(frame: bytes) -> bytes:
+    """One message as an event. Frames hold no line breaks: JSON escapes them."""
+    return b"event: message\ndata: " + frame + b"\n\n"
+
+
+class Reply:
+    """What one request, or one open stream, has to tell its client."""
+
+    __slots__ = ("_wake", "answer", "code", "gone", "messages", "over", "streams", "waiting")
+
+    def __init__(self, *, streams: bool) -> None:
+        self.streams = streams
+        """Whether the client takes a stream; one that does not hears the answer alone."""
+        self.answer: bytes | None = None
+        self.code = 0
+        self.messages: list[bytes] = []
+        self.waiting: set[bytes] = set()
+        self.over = False
+        """No answer will come: the call was given up, or the stream ended."""
+        self.gone = False
+        """The client left."""
+        self._wake: asyncio.Future[None] | None = None
+
+    def out(self, frame: bytes, is_answer: bool, code: int) -> None:
+        """Take a frame from the engine."""
+        if is_answer:
+            self.answer, self.code = frame, code
+        # The same message twice in a row of unread ones says nothing new: updates are cues.
+        elif self.streams and frame not in self.waiting and len(self.messages) < MOST_WAITING:
+            self.messages.append(frame)
+            self.waiting.add(frame)
+        self.wake()
+
+    def take(self) -> bytes:
+        """The waiting messages as events; none wait any more."""
+        events = b"".join(map(event, self.messages))
+        self.messages.clear()
+        self.waiting.clear()
+        return events
+
+    def end(self) -> None:
+        """No answer will come."""
+        self.over = True
+        self.wake()
+
+    def leave(self) -> None:
+        """The client left."""
+        self.gone = True
+        self.wake()
+
+    def wake(self) -> None:
+        """Something happened, or it is time for a sign of life."""
+        if self._wake is not None and not self._wake.done():
+            self._wake.set_result(None)
+
+    async def happening(self) -> None:
+        """Wait until something happens."""
+        self._wake = asyncio.get_running_loop().create_future()
+        await self._wake
