@@ -6,7 +6,7 @@ import asyncio
 import json
 import socket
 import threading
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -20,7 +20,7 @@ from postil.wire.server import UNITED, Face, Server
 from tests.core.echo import Echo
 
 STATELESS = "2026-07-28"
-META = {
+META: dict[str, Any] = {
     "io.modelcontextprotocol/protocolVersion": STATELESS,
     "io.modelcontextprotocol/clientCapabilities": {},
 }
@@ -196,7 +196,7 @@ def request(method: str, params: dict[str, Any] | None = None, request_id: Any =
 
 
 @contextmanager
-def running(door: Door | None = None, **endpoint: Any) -> Iterator[Running]:
+def running(door: Door | None = None, **endpoint: Any) -> Generator[Running]:
     """A server that is ended when the test is over."""
     server = Running(door, **endpoint)
     server.start()

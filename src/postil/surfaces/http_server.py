@@ -43,12 +43,15 @@ class PatientProtocol(HttpToolsProtocol):
     waiting_since: float | None = None
     head_received: bool = False
     _head_size: int = 0
+    """Bytes in which the head came: never less than its size."""
+    _chunk: int = 0
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         self.waiting_since = self.loop.time()
         super().connection_made(transport)
 
     def data_received(self, data: bytes) -> None:
+        self._chunk = len(data)
         if not self.head_received:
             self._head_size += len(data)
         super().data_received(data)
@@ -58,7 +61,7 @@ class PatientProtocol(HttpToolsProtocol):
     def on_message_begin(self) -> None:
         self.waiting_since = self.loop.time()
         self.head_received = False
-        self._head_size = 0
+        self._head_size = self._chunk
         super().on_message_begin()
 
     def on_headers_complete(self) -> None:
