@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-
 from postil.core.registry import Registry
 from postil.surfaces.http import hosts_for, listen, serve
 from postil.wire.server import UNITED, Face, Server
@@ -13,4 +11,4 @@ if __name__ == "__main__":
     listener = listen("127.0.0.1", 0)
     print(listener.getsockname()[1], flush=True)
     registry = Registry.of([("echo", Echo())])
-    sys.exit(serve(Server(registry, Face("echo", "1.0.0", UNITED)), None, hosts_for("127.0.0.1", (), ()), listener))
+    serve(Server(registry, Face("echo", "1.0.0", UNITED)), None, hosts_for("127.0.0.1", (), ()), listener)

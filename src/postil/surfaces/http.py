@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import hmac
+import os
 import secrets
 import socket
 import sys
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NoReturn, Protocol
 
 from postil import __version__
 from postil.core.call import Caller
@@ -222,8 +223,8 @@ def hosts_for(host: str, names: Iterable[str], origins: Iterable[str]) -> Hosts:
     return Hosts([*LOOPBACK, own, *names], origins)
 
 
-def run(server: Server, settings: Settings) -> int:
-    """Serve over HTTP until a signal ends it; the exit status."""
+def run(server: Server, settings: Settings) -> NoReturn:
+    """Serve over HTTP until a signal ends it; then the process ends, with 128 and the signal's number."""
     http = settings.http
     try:
         host, port = split_address(http.address)
@@ -240,11 +241,11 @@ def run(server: Server, settings: Settings) -> int:
     where = f"http://{shown}:{listener.getsockname()[1]}/mcp"
     sys.stderr.write(f"postil: serving {where}\npostil: token {token}\n")
     sys.stderr.flush()
-    return serve(server, TokenDoor(token), hosts_for(host, http.allowed_hosts, http.allowed_origins), listener)
+    serve(server, TokenDoor(token), hosts_for(host, http.allowed_hosts, http.allowed_origins), listener)
 
 
-def serve(server: Server, door: Door | None, hosts: Hosts, listener: socket.socket) -> int:
-    """Serve on a bound socket until a signal ends it; the exit status."""
+def serve(server: Server, door: Door | None, hosts: Hosts, listener: socket.socket) -> NoReturn:
+    """Serve on a bound socket until a signal ends it; then the process ends."""
     import uvloop  # with the server, only where HTTP is served
 
     from postil.surfaces.http_server import HttpServer, raise_file_limit
@@ -257,7 +258,5 @@ def serve(server: Server, door: Door | None, hosts: Hosts, listener: socket.sock
         return 128 + running.ended_by if running.ended_by else 0
 
     status = uvloop.run(main())
-    pool = server.pool_in_use
-    if pool is not None:
-        pool.shutdown(wait=False, cancel_futures=True)
-    return status
+    sys.stderr.flush()
+    os._exit(status)  # a thread that never ends must not keep the process alive

@@ -275,9 +275,9 @@ class Endpoint:
         ids = [item.id for item in (incoming if isinstance(incoming, list) else [incoming])
                if isinstance(item, jsonrpc.Request)]  # fmt: skip
         for request_id in ids:
-            task = session.in_flight.get(request_id)
-            if task is not None:
-                task.add_done_callback(lambda done: reply.end() if done.cancelled() else None)
+            running = session.in_flight.get(request_id)
+            if running is not None:
+                running.task.add_done_callback(lambda done: reply.end() if done.cancelled() else None)
         try:
             await self._stream(asked, reply, statuses=statuses)
         finally:
