@@ -117,6 +117,14 @@ def _workspace(app: App) -> object:
     return Overview(lambda: app.repository, app.parts_offered, app.glances)
 
 
+def _inbox(app: App) -> object:
+    from postil.inbox.service import Inbox
+
+    folders, terminal = app.settings.folders, app.settings.terminal
+    config = os.path.dirname(folders.config)
+    return Inbox(lambda: app.state, lambda: app.repository, app.settings.cwd, config, terminal.in_tmux)
+
+
 def _comments(app: App) -> object:
     from postil.comments.service import Comments
 
@@ -126,6 +134,7 @@ def _comments(app: App) -> object:
 # A part adds its line here: where its class is, and how it is made from the App.
 PARTS: dict[str, Part] = {
     "workspace": Part("postil.workspace.service", "Overview", _workspace),
+    "inbox": Part("postil.inbox.service", "Inbox", _inbox),
     "comments": Part("postil.comments.service", "Comments", _comments),
 }
 

@@ -90,6 +90,8 @@ def test_what_expired_is_not_seen(state: State) -> None:
     with state.reading() as records:
         assert records.get("s", "old") is None
         assert records.range("s") == [("young", b"y")]
+        assert records.count("s") == 1
+        assert records.count("nothing") == 0
 
 
 def test_the_version_grows_with_every_write(state: State) -> None:

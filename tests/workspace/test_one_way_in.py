@@ -22,8 +22,8 @@ def test_only_the_workspace_runs_git() -> None:
         f"{file}:{node.lineno}"
         for file, node, owner, name in calls()
         if owner in {"subprocess", "asyncio", "os"}
-        and name in RUNNING | {"system", "popen", "execvp", "posix_spawn"}
-        and file.as_posix() not in {"workspace/git.py", "workspace/hardening.py"}
+        and name in RUNNING | {"system", "popen", "execvp", "posix_spawn", "posix_spawnp"}
+        and file.as_posix() not in {"workspace/git.py", "workspace/hardening.py", "workspace/spawn.py"}
         and any(isinstance(part, ast.Constant) and part.value == "git" for part in ast.walk(node))
     ]
     assert offenders == []

@@ -54,6 +54,22 @@ def test_a_folder_added_later_is_watched_too(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("way")
+def test_a_folder_made_later_is_watched_from_then_on(tmp_path: Path) -> None:
+    folder = tmp_path / "a" / "b"
+    with Watch([str(tmp_path), str(tmp_path / "a"), str(folder)]) as watch:
+        folder.mkdir(parents=True)
+        (folder / "file").write_text("x")
+        seen: set[str] = set()
+        deadline = time.monotonic() + 10
+        while not seen & {str(folder), str(folder / "file")} and time.monotonic() < deadline:
+            seen |= watch.wait(1)
+        assert seen & {str(folder), str(folder / "file")}
+        watch.wait(0.1)
+        (folder / "file").write_text("y")
+        assert str(folder / "file") in watch.wait(10)
+
+
+@pytest.mark.usefixtures("way")
 def test_a_callback_is_called_until_it_is_stopped(tmp_path: Path) -> None:
     called = threading.Event()
     stop = call_on_change([str(tmp_path)], lambda _: called.set())

@@ -37,6 +37,10 @@ class Records(Protocol):
         """Keys and values in the order of keys, beginning behind `after`."""
         ...
 
+    def count(self, space: str) -> int:
+        """How many records a space holds."""
+        ...
+
 
 class Changes(Records, Protocol):
     """A write in progress: it sees its own changes; all of them happen, durably, or none."""

@@ -8,13 +8,13 @@ gone, or, where that cannot be seen (another host), after CLAIM_SECONDS.
 
 from __future__ import annotations
 
-import os
 import time
 
 import msgspec
 
 from postil.core.ports import State
 from postil.storage.failures import KeyInFlight, KeyInterrupted, KeyReused
+from postil.storage.holder import is_alive, this_process
 
 KEPT_SECONDS = 24 * 3600.0
 CLAIM_SECONDS = 900.0
@@ -49,7 +49,7 @@ class IdempotencyKeys:
                 raise KeyReused
             if held.outcome is not None:
                 return held.outcome
-            if not _lives(held):
+            if not is_alive(held.holder, held.claimed, CLAIM_SECONDS):
                 raise KeyInterrupted
             left = deadline - time.monotonic()
             # Woken by any write, and at least once a second to see whether the holder still lives.
@@ -64,7 +64,7 @@ class IdempotencyKeys:
             with self._state.writing() as changes:
                 stored = changes.get(_SPACE, name)
                 if stored is None:
-                    claim = _Held(fingerprint, _me(), time.time())
+                    claim = _Held(fingerprint, this_process(), time.time())
                     changes.put(_SPACE, name, msgspec.json.encode(claim), time.time() + KEPT_SECONDS)
                     return None
         return msgspec.json.decode(stored, type=_Held)
@@ -90,31 +90,3 @@ def _name(scope: str, key: str) -> str:
     import hashlib  # only calls with a key pay for it
 
     return hashlib.sha256(f"{len(scope)}:{scope}{key}".encode("utf-8", "surrogatepass")).hexdigest()
-
-
-def _me() -> str:
-    return f"{_host()} {os.getpid()} {_started(os.getpid())}"
-
-
-def _lives(held: _Held) -> bool:
-    host, pid, started = held.holder.rsplit(" ", 2)
-    if host != _host() or not started.isdigit() or started == "0":
-        return time.time() - held.claimed < CLAIM_SECONDS
-    return _started(int(pid)) == int(started)
-
-
-def _host() -> str:
-    try:
-        with open("/proc/sys/kernel/random/boot_id") as file:
-            return f"{os.uname().nodename} {file.read().strip()}"
-    except OSError:
-        return os.uname().nodename
-
-
-def _started(pid: int) -> int:
-    """When the process began, in ticks since boot: a pid alone may belong to a later process. 0: not to be seen."""
-    try:
-        with open(f"/proc/{pid}/stat", "rb") as file:
-            return int(file.read().rpartition(b")")[2].split()[19])
-    except (OSError, IndexError, ValueError):
-        return 0

@@ -84,6 +84,9 @@ class _Look:
         found = [(key, value) for key in keys if (value := self.get(space, key)) is not None]
         return found if limit is None else found[:limit]
 
+    def count(self, space: str) -> int:
+        return len(self.range(space))
+
     def put(self, space: str, key: str, value: bytes, expires: float | None = None) -> None:
         self._spaces.setdefault(space, {})[key] = (value, expires)
 

@@ -245,6 +245,11 @@ class _Records:
             (space, after, self._now, -1 if limit is None else limit),
         ).fetchall()
 
+    def count(self, space: str) -> int:
+        return self._connection.execute(
+            "SELECT count(*) FROM records WHERE space = ? AND (expires IS NULL OR expires > ?)", (space, self._now)
+        ).fetchone()[0]
+
 
 class _Changes(_Records):
     def put(self, space: str, key: str, value: bytes, expires: float | None = None) -> None:

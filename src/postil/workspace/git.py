@@ -5,7 +5,6 @@ Every call is hardened against the repository it runs in (hardening.py says how)
 
 from __future__ import annotations
 
-import os
 from collections.abc import Generator, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import IO
@@ -14,6 +13,7 @@ import msgspec
 
 from postil.workspace.failures import GitFailed, GitMissing, GitTimedOut
 from postil.workspace.hardening import GitMode, command, environment
+from postil.workspace.spawn import run
 
 TIMEOUT = 60.0
 LOCAL = GitMode()
@@ -53,23 +53,12 @@ def try_git(
     mode: GitMode = LOCAL,
 ) -> GitResult:
     """Run git and hand back how it ended, whatever that is."""
-    import subprocess  # 4 ms, and most shell commands never run git
-
     try:
-        done = subprocess.run(
-            command(root, arguments),
-            input=input,
-            capture_output=True,
-            cwd=root,
-            env=environment(root, env, mode),
-            timeout=timeout,
-            check=False,
-        )
-    except (FileNotFoundError, NotADirectoryError) as error:
-        raise _not_started(root) from error
-    except subprocess.TimeoutExpired as error:
+        return GitResult(*run(command(root, arguments), environment(root, env, mode), input, timeout))
+    except FileNotFoundError as error:
+        raise GitMissing from error
+    except TimeoutError as error:
         raise GitTimedOut(_verb(arguments), timeout) from error
-    return GitResult(done.returncode, done.stdout, done.stderr)
 
 
 @contextmanager
@@ -77,7 +66,7 @@ def git_output(
     root: str, *arguments: str, env: Mapping[str, str] | None = None, mode: GitMode = LOCAL
 ) -> Generator[IO[bytes]]:
     """The output as a stream, for answers too large to hold. Leaving early ends git; a refusal raises on leaving."""
-    import subprocess  # see try_git
+    import subprocess  # 8 ms, and most commands need no stream
     import tempfile  # only here: stderr goes to a file, so that a talkative git cannot fill a pipe nobody reads
 
     with tempfile.TemporaryFile() as said:
@@ -87,11 +76,10 @@ def git_output(
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=said,
-                cwd=root,
                 env=environment(root, env, mode),
             )
-        except (FileNotFoundError, NotADirectoryError) as error:
-            raise _not_started(root) from error
+        except FileNotFoundError as error:
+            raise GitMissing from error
         assert process.stdout is not None
         try:
             yield process.stdout
@@ -121,7 +109,7 @@ def git_lines(root: str, *arguments: str, separator: bytes = b"\n", mode: GitMod
 @contextmanager
 def git_dialogue(root: str, *arguments: str, mode: GitMode = LOCAL) -> Generator[tuple[IO[bytes], IO[bytes]]]:
     """A git that is asked and answers many times (`cat-file --batch`): its stdin, to be flushed, and its stdout."""
-    import subprocess  # see try_git
+    import subprocess  # see git_output
 
     try:
         process = subprocess.Popen(
@@ -129,11 +117,10 @@ def git_dialogue(root: str, *arguments: str, mode: GitMode = LOCAL) -> Generator
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            cwd=root,
             env=environment(root, None, mode),
         )
-    except (FileNotFoundError, NotADirectoryError) as error:
-        raise _not_started(root) from error
+    except FileNotFoundError as error:
+        raise GitMissing from error
     assert process.stdin is not None
     assert process.stdout is not None
     try:
@@ -148,10 +135,3 @@ def git_dialogue(root: str, *arguments: str, mode: GitMode = LOCAL) -> Generator
 
 def _verb(arguments: tuple[str, ...]) -> str:
     return arguments[0] if arguments else ""
-
-
-def _not_started(root: str) -> Exception:
-    # subprocess reports a missing working directory the same way as a missing program.
-    if not os.path.isdir(root):
-        return GitFailed("", 128, f"{root} is not a folder")
-    return GitMissing()

@@ -19,6 +19,7 @@ import msgspec
 
 from postil.workspace.failures import GitFailed, GitMissing
 from postil.workspace.gitdir import GitDir, locate
+from postil.workspace.spawn import run
 
 
 class GitMode(msgspec.Struct, frozen=True):
@@ -75,7 +76,7 @@ _SWITCHES: dict[str, tuple[str, ...]] = {
 
 def command(root: str, arguments: tuple[str, ...]) -> list[str]:
     """The command line. `safe.bareRepository=explicit` is honoured by naming a bare repository's folder."""
-    start = ["git", "--no-pager", "--literal-pathspecs"]
+    start = ["git", "-C", root, "--no-pager", "--literal-pathspecs"]
     where = locate(root)
     if where is not None and where.bare:
         start.append(f"--git-dir={where.git_dir}")
@@ -138,19 +139,20 @@ def _clean(network: bool) -> dict[str, str]:
 
 # A config without any of these words holds none of the named drivers and need not be parsed, which costs a process.
 _SUSPECT = re.compile(rb"filter|textconv|command|driver|helper|program|trailer|vcs|proxy|include", re.IGNORECASE)
+# Patterns of the names, each with the value that runs nothing. Compiled only for a config that is suspect.
 _NAMED = (
-    (re.compile(r"filter\..+\.(clean|smudge|process)", re.DOTALL), ""),
-    (re.compile(r"filter\..+\.required", re.DOTALL), "false"),
-    (re.compile(r"diff\..+\.textconv", re.DOTALL), "cat"),
-    (re.compile(r"diff\..+\.command", re.DOTALL), "true"),
-    (re.compile(r"merge\..+\.driver", re.DOTALL), "false"),
-    (re.compile(r"gpg\.(.+\.)?program|gpg\.ssh\.defaultkeycommand", re.DOTALL), "false"),
-    (re.compile(r"trailer\..+\.(cmd|command)", re.DOTALL), "true"),
-    (re.compile(r"tar\..+\.command", re.DOTALL), "false"),
-    (re.compile(r"remote\..+\.(vcs|proxy)|core\.gitproxy|http\.(.+\.)?proxy", re.DOTALL), ""),
-    (re.compile(r"core\.sshcommand"), "ssh"),
+    (r"filter\..+\.(clean|smudge|process)", ""),
+    (r"filter\..+\.required", "false"),
+    (r"diff\..+\.textconv", "cat"),
+    (r"diff\..+\.command", "true"),
+    (r"merge\..+\.driver", "false"),
+    (r"gpg\.(.+\.)?program|gpg\.ssh\.defaultkeycommand", "false"),
+    (r"trailer\..+\.(cmd|command)", "true"),
+    (r"tar\..+\.command", "false"),
+    (r"remote\..+\.(vcs|proxy)|core\.gitproxy|http\.(.+\.)?proxy", ""),
+    (r"core\.sshcommand", "ssh"),
 )
-_HELPER = re.compile(r"credential\.(.+\.)?helper", re.DOTALL)
+_HELPER = r"credential\.(.+\.)?helper"
 _CONFIGS = ("config", "config.worktree")
 
 Stamp = tuple[str, int, int, int]
@@ -180,16 +182,20 @@ def _overrides(where: GitDir, network: bool, stamps: tuple[Stamp, ...]) -> Pairs
     for scope, key, value in _settings(where, network):
         if scope in ("local", "worktree"):
             own.append(key)
-        elif _HELPER.fullmatch(key):
+        elif _is(_HELPER, key):
             helpers.append((key, value))
         else:
             theirs[key] = value
-    made = {key: theirs.get(key, harmless) for key in own for pattern, harmless in _NAMED if pattern.fullmatch(key)}
-    forget = {key: "" for key in own if _HELPER.fullmatch(key)}
+    made = {key: theirs.get(key, harmless) for key in own for pattern, harmless in _NAMED if _is(pattern, key)}
+    forget = {key: "" for key in own if _is(_HELPER, key)}
     if forget:
         # An empty helper forgets all before it, the user's too, so those are named again.
         return (*made.items(), *forget.items(), *helpers)
     return tuple(made.items())
+
+
+def _is(pattern: str, key: str) -> bool:
+    return re.fullmatch(pattern, key, re.DOTALL) is not None  # a name may hold any character
 
 
 def _suspect(file: str) -> bool:
@@ -202,18 +208,14 @@ def _suspect(file: str) -> bool:
 
 def _settings(where: GitDir, network: bool) -> list[tuple[str, str, str]]:
     """Every setting with the scope it comes from. `git config` itself runs nothing."""
-    import subprocess  # 4 ms, and most shell commands never run git
-
     asked = ["git", f"--git-dir={where.git_dir}", "config", "--list", "--includes", "--show-scope", "-z"]
     try:
-        done = subprocess.run(
-            asked, stdin=subprocess.DEVNULL, capture_output=True, cwd=where.root, env=_clean(network), check=False
-        )
+        status, out, err = run(asked, _clean(network), b"", timeout=60)
     except FileNotFoundError as error:
         raise GitMissing from error
-    if done.returncode != 0:
-        raise GitFailed("config", done.returncode, done.stderr.decode("utf-8", "replace"))
-    fields = done.stdout.decode("utf-8", "surrogateescape").split("\0")
+    if status != 0:
+        raise GitFailed("config", status, err.decode("utf-8", "replace"))
+    fields = out.decode("utf-8", "surrogateescape").split("\0")
     settings: list[tuple[str, str, str]] = []
     for scope, setting in zip(fields[::2], fields[1::2], strict=False):
         key, _, value = setting.partition("\n")

@@ -5,11 +5,11 @@ Finding one reads files only; git itself is asked where a file cannot tell (the 
 
 from __future__ import annotations
 
-import hashlib
 import os
 
 import msgspec
 
+from postil.workspace.digest import sha256
 from postil.workspace.failures import NoRepository
 from postil.workspace.git import try_git
 from postil.workspace.gitdir import GitDir, locate
@@ -27,7 +27,7 @@ class Repository(msgspec.Struct, frozen=True):
     def key(self) -> str:
         """The same for every way to reach this work tree (symlinks, subfolders), and for no other work tree."""
         named = os.fsencode(self.common_dir) + b"\0" + os.fsencode(self.root)
-        return hashlib.sha256(named).hexdigest()[:32]
+        return sha256(named)[:32]
 
     def postil_folder(self) -> str:
         """Where our locks and caches of this repository live; shared by its work trees, never committed."""

@@ -23,7 +23,11 @@ EVERYTHING = "*"
 
 
 class Watch:
-    """Watches folders (each with its direct entries). Use as a context manager, or close() it."""
+    """Watches folders (each with its direct entries). Use as a context manager, or close() it.
+
+    A folder that does not exist yet is watched from when it appears, if the one above it is watched too; it is then
+    itself reported as changed.
+    """
 
     def __init__(self, folders: Iterable[str]) -> None:
         self.folders = list(dict.fromkeys(folders))
@@ -46,7 +50,7 @@ class Watch:
         return self._source.changed()
 
     def add(self, folder: str) -> None:
-        """Watch one more folder; one that does not exist is ignored."""
+        """Watch one more folder."""
         if folder not in self.folders and len(self.folders) < MOST_FOLDERS:
             self.folders.append(folder)
             self._source.add(folder)
@@ -105,7 +109,7 @@ def _source(folders: list[str]) -> _Inotify | _Polling:
 # linux/inotify.h
 _IN_MODIFY, _IN_ATTRIB, _IN_CLOSE_WRITE = 0x2, 0x4, 0x8
 _IN_MOVED_FROM, _IN_MOVED_TO, _IN_CREATE, _IN_DELETE = 0x40, 0x80, 0x100, 0x200
-_IN_Q_OVERFLOW, _IN_ONLYDIR = 0x4000, 0x1000000
+_IN_Q_OVERFLOW, _IN_IGNORED, _IN_ONLYDIR = 0x4000, 0x8000, 0x1000000
 _INTERESTING = _IN_MODIFY | _IN_CLOSE_WRITE | _IN_MOVED_FROM | _IN_MOVED_TO | _IN_CREATE | _IN_DELETE
 _HEADER = 16
 
@@ -120,6 +124,7 @@ class _Inotify:
         if self._file < 0:
             raise OSError(self._errno(), "inotify_init1")
         self._names: dict[int, str] = {}
+        self._missing: set[str] = set()
         try:
             for folder in folders:
                 self.add(folder)
@@ -131,8 +136,16 @@ class _Inotify:
         number = self._libc.inotify_add_watch(self._file, os.fsencode(folder), _INTERESTING | _IN_ONLYDIR)
         if number >= 0:
             self._names[number] = folder
-        elif self._errno() not in (2, 20):  # missing, or not a folder: nothing to watch there
+        elif self._errno() in (2, 20):  # missing, or not a folder: it may become one
+            self._missing.add(folder)
+        else:
             raise OSError(self._errno(), "inotify_add_watch")
+
+    def _look_for_missing(self) -> set[str]:
+        missing, self._missing = self._missing, set()
+        for folder in sorted(missing):
+            self.add(folder)
+        return missing - self._missing
 
     def fileno(self) -> int:
         return self._file
@@ -143,7 +156,7 @@ class _Inotify:
             try:
                 events = os.read(self._file, 65536)
             except BlockingIOError:
-                return frozenset(seen)
+                return frozenset(seen | self._look_for_missing()) if seen else frozenset()
             except OSError:
                 return frozenset()  # closed under us
             at = 0
@@ -155,6 +168,9 @@ class _Inotify:
                 at += _HEADER + length
                 if kind & _IN_Q_OVERFLOW:
                     seen.add(EVERYTHING)
+                elif kind & _IN_IGNORED and number in self._names:  # the folder itself is gone
+                    self._missing.add(self._names[number])
+                    seen.add(self._names.pop(number))
                 elif number in self._names and name:
                     seen.add(os.path.join(self._names[number], os.fsdecode(name)))
 

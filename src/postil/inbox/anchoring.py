@@ -1,0 +1,60 @@
+"""Where the code of a message is now, in the words of the inbox: exact, moved, drifted, gone."""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+from msgspec import Struct
+
+from postil.core.failure import Failure
+from postil.inbox.model import Message, line_text, span_of
+from postil.workspace.files import read_file
+from postil.workspace.paths import RelativePath
+from postil.workspace.repository import Repository
+
+Whereabouts: TypeAlias = Literal["exact", "moved", "drifted", "gone", "unknown"]
+LARGEST_READ = 16 * 1024 * 1024
+
+
+class Anchor(Struct, frozen=True, omit_defaults=True):
+    """Where the lines are now. `line` is empty when they are gone or the message is about a whole file."""
+
+    state: Whereabouts
+    line: str = ""
+
+    def text(self) -> str:
+        """For people: `moved to 57`."""
+        if self.state == "moved":
+            return f"moved to {self.line}"
+        if self.state == "drifted" and self.line:
+            return f"drifted, now about {self.line}"
+        return {"gone": "gone", "unknown": "not anchored"}.get(self.state, self.state)
+
+
+def anchor(repository: Repository, message: Message, kept: bytes | None) -> Anchor:
+    """Find the message's lines in the file as it is now."""
+    place = message.place
+    if not place.file:
+        return Anchor("exact")
+    try:
+        now = read_file(repository.root, RelativePath(place.file), LARGEST_READ)
+    except Failure:
+        return Anchor("gone")
+    span = span_of(place.line)
+    if span is None:
+        return Anchor("exact")
+    if kept is None:
+        return Anchor("unknown", place.line)
+    if place.start == 0 and kept == now:
+        return Anchor("exact", place.line)
+    from postil.anchor.model import Span  # the anchor's engine: only when the file has changed
+    from postil.anchor.relocate import relocate
+
+    old, new = kept.decode("utf-8", "replace"), now.decode("utf-8", "replace")
+    found = relocate(old, new, Span(span[0] - place.start, span[1] - place.start), place.file)
+    if found.span is None:
+        return Anchor("gone")
+    line = line_text((found.span.start, found.span.last))
+    if found.state in ("exact", "moved"):
+        return Anchor("exact" if line == place.line else "moved", line)
+    return Anchor("drifted", line)

@@ -1,0 +1,31 @@
+"""The texts of the lazygit bridge's contract, to the letter. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from postil.inbox.model import Message
+
+NOTHING = "No new messages from lazygit"
+MOST_SHOWN = 10
+SEPARATOR = "\n\n" + "-" * 50 + "\n\n"
+
+
+def view(messages: Sequence[Message]) -> str:
+    """The messages as the contract shows them, or its sentence for none."""
+    if not messages:
+        return NOTHING
+    return SEPARATOR.join(_one(number, message) for number, message in enumerate(messages, 1))
+
+
+def _one(number: int, message: Message) -> str:
+    rows = [f"Message {number}:", f"File: {file_row(message)}"]
+    if message.place.line:
+        rows.append(f"Line: {message.place.line}")
+    rows += [f"Comment: {message.comment}", f"Time: {message.time}", "", "Please improve this code."]
+    return "\n".join(rows)
+
+
+def file_row(message: Message) -> str:
+    """The file, or the commit where a message is about a whole commit."""
+    return message.place.file or f"commit {message.place.commit}"

@@ -1,0 +1,106 @@
+"""What can go wrong with messages, each with what to do next."""
+
+from __future__ import annotations
+
+from postil.core.failure import Conflict, InvalidArguments, NotFound
+
+
+class EmptyComment(InvalidArguments):
+    """Nothing was said."""
+
+    def __init__(self) -> None:
+        super().__init__("The comment is empty", advice="Say what should change, for example --comment 'Handle errors'")
+
+
+class CommentTooLong(InvalidArguments):
+    """More than a remark."""
+
+    def __init__(self, size: int, limit: int) -> None:
+        super().__init__(
+            f"The comment has {size} bytes; at most {limit} are taken",
+            advice="Shorten it, or put the long text into a file and refer to it",
+            size=size,
+            limit=limit,
+        )
+
+
+class BadLine(InvalidArguments):
+    """A line that is neither a number nor a range."""
+
+    def __init__(self, given: str) -> None:
+        super().__init__(f"{given[:40]!r} is not a line", advice="Give a number such as 42, or a range such as 42-45")
+
+
+class LineOutOfRange(InvalidArguments):
+    """A line that the file does not have."""
+
+    def __init__(self, line: int, count: int) -> None:
+        if count:
+            said = f"Line {line} does not exist: it must be between 1 and {count}"
+        else:
+            said = "The file is empty: it has no lines"
+        super().__init__(said, advice="Leave the line out to speak of the whole file", line=line, count=count)
+
+
+class NothingToCommentOn(InvalidArguments):
+    """Neither a file nor a commit was named."""
+
+    def __init__(self) -> None:
+        super().__init__("Neither a file nor a commit is given", advice="Give --file, or --commit for a whole commit")
+
+
+class NoSuchCommit(NotFound):
+    """git does not know it."""
+
+    def __init__(self, commit: str) -> None:
+        super().__init__(f"There is no commit {commit[:80]!r} in this repository", advice="Check it with `git log`")
+
+
+class NoSuchMessage(NotFound):
+    """No message of that number in this repository."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(
+            f"There is no message #{number} in this repository",
+            advice="`postil inbox list` shows those that are open",
+            id=number,
+        )
+
+
+class StaleLease(Conflict):
+    """The message was given to someone else in the meantime, or called back."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(
+            f"Message #{number} is not yours any more: it was queued again or given to another assistant",
+            advice="Check for messages again; the current holder may acknowledge it",
+            id=number,
+        )
+
+
+class AlreadyRead(Conflict):
+    """Too late to change it."""
+
+    def __init__(self, number: int, state: str) -> None:
+        super().__init__(
+            f"Message #{number} is already {state}: it cannot be changed any more",
+            advice="Send a new message, or `postil inbox reopen` this one",
+            id=number,
+            state=state,
+        )
+
+
+class StillOpen(Conflict):
+    """Nothing to reopen."""
+
+    def __init__(self, number: int, state: str) -> None:
+        super().__init__(f"Message #{number} is {state}: it is still open", advice="Wait for the assistant", id=number)
+
+
+class AlreadyClosed(Conflict):
+    """It was resolved before, in another way."""
+
+    def __init__(self, number: int, state: str) -> None:
+        super().__init__(
+            f"Message #{number} is already {state}", advice="Use `postil inbox reopen` to open it again", id=number
+        )

@@ -1,0 +1,71 @@
+"""Hooks: programs that some assistants run when a session starts, a prompt is sent or a turn ends.
+
+What a hook prints becomes part of the conversation. It says nothing when there is nothing to say; and it never makes a
+turn go on that is going on because of a hook already, so it cannot loop.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import select
+import sys
+import time
+from collections.abc import Sequence
+
+import msgspec
+from msgspec import Struct
+
+from postil.inbox.answers import Shown
+
+LARGEST = 1024 * 1024
+PATIENCE = 2.0
+
+
+class Payload(Struct, frozen=True):
+    """What the client tells its hook on standard input. Other keys are ignored."""
+
+    session_id: str = ""
+    stop_hook_active: bool = False
+
+    def client(self) -> str:
+        """A name for the session that runs the hook."""
+        return "hook-" + (re.sub(r"[^\w.-]", "", self.session_id)[:80] or "session")
+
+
+def read_payload() -> Payload:
+    """What came on standard input; nothing at all where a person tries the command by hand."""
+    try:
+        content = _bounded(sys.stdin.fileno()) if not sys.stdin.isatty() else b""
+        return msgspec.json.decode(content, type=Payload) if content.strip() else Payload()
+    except (OSError, ValueError, RecursionError):
+        return Payload()
+
+
+def _bounded(source: int) -> bytes:
+    """Read to the end, but never longer than a moment: a hook must not hold up a conversation."""
+    deadline = time.monotonic() + PATIENCE
+    chunks: list[bytes] = []
+    while sum(map(len, chunks)) < LARGEST:
+        ready, _, _ = select.select([source], [], [], max(0, deadline - time.monotonic()))
+        chunk = os.read(source, 65536) if ready else b""
+        if not chunk:
+            break
+        chunks.append(chunk)
+    return b"".join(chunks)
+
+
+def output(event: str, messages: Sequence[Shown]) -> str:
+    """What the client wants to read: plain text, or, to go on instead of stopping, a decision as JSON."""
+    if not messages:
+        return ""
+    remarks = "\n\n".join(message.text() for message in messages)
+    said = f"The person reviewing this repository left {_count(len(messages))} about this code:\n\n{remarks}"
+    said += "\n\nWhen one is done, call inbox_resolve with its number (or run `postil inbox resolve NUMBER`)."
+    if event == "stop":
+        return msgspec.json.encode({"decision": "block", "reason": said}).decode()
+    return said
+
+
+def _count(number: int) -> str:
+    return "a remark" if number == 1 else f"{number} remarks"

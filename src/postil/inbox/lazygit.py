@@ -1,0 +1,151 @@
+"""The key in lazygit: a safe binding for each context, in a file of its own that is never anybody else's.
+
+A person's YAML is not edited. The binding goes to the repository's `.git/lazygit.yml`, or, for all repositories, to a
+file that lazygit merges by `LG_CONFIG_FILE`. Every template is quoted: a remark or a file name must not reach a shell
+as code.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+
+from msgspec import Struct
+
+from postil.core.failure import Conflict, InvalidArguments
+from postil.workspace.files import atomic_write, make_folder, remove_file
+from postil.workspace.paths import RelativePath
+from postil.workspace.repository import Repository
+
+MARK = "# Written by `postil setup lazygit`; `postil setup lazygit --remove` takes it away again."
+FILE = RelativePath("lazygit.yml")
+
+
+class Binding(Struct, frozen=True):
+    """One context of lazygit: which path and commit are the right ones there, and whether lines can be picked."""
+
+    context: str
+    path: str = ""
+    commit: str = ""
+    lines: bool = True
+
+
+BINDINGS = (
+    Binding("files", ".SelectedPath"),
+    Binding("staging", ".SelectedPath"),
+    Binding("stagingSecondary", ".SelectedPath"),
+    Binding("commitFiles", ".SelectedCommitFilePath", ".SelectedCommit.Hash"),
+    # .SelectedPath is another panel's file there
+    Binding("patchBuilding", ".SelectedCommitFilePath", ".SelectedCommit.Hash"),
+    Binding("commits", "", ".SelectedCommit.Hash", lines=False),
+)
+
+
+class NotOurs(Conflict):
+    """The file belongs to the user."""
+
+    def __init__(self, path: str, mine: str) -> None:
+        super().__init__(
+            f"{path} exists and was not written by Postil: it was left as it is",
+            advice=f"Run `postil setup lazygit --user`, which writes {mine} instead, or add what --print shows by hand",
+        )
+
+
+class BadKey(InvalidArguments):
+    """Not the name of a key."""
+
+    def __init__(self, key: str) -> None:
+        super().__init__(f"{key[:40]!r} is not a key of lazygit", advice="Use one such as <c-y> or Y")
+
+
+def binding(key: str = "<c-y>") -> str:
+    """The whole file."""
+    if not re.fullmatch(r"<[\w-]{1,20}>|[\w!-/:-@\[-`{-~]", key) or key in ('"', "\\"):
+        raise BadKey(key)
+    return "\n".join([MARK, "customCommands:", *(_entry(one, key) for one in BINDINGS)]) + "\n"
+
+
+def _entry(one: Binding, key: str) -> str:
+    quoted = "{{%s | quote}}"
+    place = f" --commit {quoted % one.commit}" if one.commit else ""
+    file = f" --file {quoted % one.path}" if one.path else ""
+    about = "{{%s}}" % (one.path or one.commit)
+    rows = [
+        f'  - key: "{key}"',
+        f'    context: "{one.context}"',
+        '    description: "Comment to the assistant"',
+        "    prompts:",
+    ]
+    line = ""
+    if one.lines:
+        rows += [
+            '      - type: "menuFromCommand"',
+            '        title: "Where?"',
+            '        key: "Where"',
+            f"        command: 'postil inbox hunks --context {one.context}{place} {quoted % one.path}'",
+            "        filter: '(?P<line>[^|]+)\\|(?P<text>.+)'",
+            "        valueFormat: '{{ .line }}'",
+            "        labelFormat: '{{ .line }}  {{ .text }}'",
+        ]
+        line = " --line {{.Form.Where | quote}}"
+        about += ":{{.Form.Where}}"
+    send = f"postil inbox send --context {one.context}{place}{file}{line} --comment {quoted % '.Form.Comment'}"
+    rows += [
+        '      - type: "input"',
+        f"        title: 'Comment on {about}'",
+        '        key: "Comment"',
+        f"    command: '{send}'",
+        "    output: popup",
+        "    showOutput: true",
+    ]
+    return "\n".join(rows)
+
+
+def install(repository: Repository | None, config: str, key: str) -> str:
+    """Write the binding and say what to do; a file of somebody else is refused."""
+    folder = _folder(repository, config)
+    path = os.path.join(folder, FILE)
+    text = binding(key)
+    if _is_foreign(path):
+        raise NotOurs(path, os.path.join(_folder(None, config), FILE))
+    os.makedirs(os.path.dirname(folder), exist_ok=True)
+    if not os.path.isdir(folder):
+        make_folder(os.path.dirname(folder), os.path.basename(folder))
+    atomic_write(folder, FILE, text.encode())
+    contexts = ", ".join(one.context for one in BINDINGS)
+    said = [
+        f"Wrote {path}: {key} in {contexts}",
+        "Undo: postil setup lazygit --remove" + (" --user" * (not repository)),
+    ]
+    if repository is None:
+        own = os.path.join(config, "lazygit", "config.yml")
+        said.insert(1, f'Tell lazygit of it: export LG_CONFIG_FILE="{own},{path}"')
+    else:
+        said.insert(1, "Start lazygit anew in this repository, go to a diff and press the key")
+    return "\n".join(said)
+
+
+def uninstall(repository: Repository | None, config: str) -> str:
+    """Delete the file, if it is ours."""
+    folder = _folder(repository, config)
+    path = os.path.join(folder, FILE)
+    if not os.path.lexists(path):
+        return f"There is no {path}: nothing to remove"
+    if _is_foreign(path):
+        raise NotOurs(path, os.path.join(_folder(None, config), FILE))
+    remove_file(folder, FILE)
+    return f"Removed {path}"
+
+
+def _folder(repository: Repository | None, config: str) -> str:
+    return repository.common_dir if repository is not None else os.path.join(config, "postil")
+
+
+def _is_foreign(path: str) -> bool:
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            return not file.readline().startswith(MARK[:40])
+    except FileNotFoundError:
+        return False
+    except OSError:
+        return True

@@ -1,0 +1,122 @@
+"""What the inbox speaks of: a message and its life. Frozen structs and pure functions; nothing is kept or read here.
+
+queued → leased → seen → addressed | declined | dismissed. Reading a message leases it; only when the answer has surely
+reached the assistant is it seen. A lost answer queues it again, with the same id and a higher attempt.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+from msgspec import Struct
+
+from postil.inbox.failures import BadLine, CommentTooLong, EmptyComment
+
+State: TypeAlias = Literal["queued", "leased", "seen", "addressed", "declined", "dismissed"]
+Outcome: TypeAlias = Literal["addressed", "declined", "dismissed"]
+Kind: TypeAlias = Literal["fix", "question", "note"]
+Side: TypeAlias = Literal["new", "old"]
+Context: TypeAlias = Literal[
+    "", "files", "staging", "stagingSecondary", "commitFiles", "patchBuilding", "commits", "subCommits", "stash"
+]
+CLOSED: tuple[Outcome, ...] = ("addressed", "declined", "dismissed")
+LONGEST_COMMENT = 64 * 1024
+
+
+class Lease(Struct, frozen=True):
+    """Who has the message for now: `holder` a process, empty when only time tells; `client` a connection of it."""
+
+    id: str
+    client: str
+    holder: str
+    since: float
+    until: float
+
+
+class Reply(Struct, frozen=True):
+    """What somebody said to a message."""
+
+    author: str
+    text: str
+    time: str
+
+
+class Place(Struct, frozen=True, omit_defaults=True):
+    """The code a message is about, as it was when the message was sent."""
+
+    file: str
+    """Relative to the repository."""
+    line: str = ""
+    """`42`, `42-45`, or empty for the whole file."""
+    side: Side = "new"
+    context: Context = ""
+    commit: str = ""
+    branch: str = ""
+    blob: str = ""
+    """git's name of the version of the file that was commented on."""
+    code: str = ""
+    hunk: str = ""
+    start: int = 0
+    """The first line of the kept text in the file, less one: not 0 only for files too large to keep whole."""
+
+
+class Message(Struct, frozen=True, omit_defaults=True):
+    """One remark of a person."""
+
+    id: int
+    place: Place
+    comment: str
+    time: str
+    kind: Kind = "fix"
+    state: State = "queued"
+    sequence: int = 0
+    """Grows each time a message is queued, first or again: what `wait` counts by."""
+    attempt: int = 0
+    """How many times it was handed to an assistant."""
+    lease: Lease | None = None
+    broadcast: bool = False
+    readers: tuple[str, ...] = ()
+    """Of a broadcast message: the clients that have it."""
+    replies: tuple[Reply, ...] = ()
+    edited: bool = False
+
+
+def checked_comment(comment: str) -> str:
+    """The comment, unchanged; raises when it says nothing or too much."""
+    if not comment.strip():
+        raise EmptyComment
+    size = len(comment.encode("utf-8", "surrogatepass"))
+    if size > LONGEST_COMMENT:
+        raise CommentTooLong(size, LONGEST_COMMENT)
+    return comment
+
+
+def span_of(line: str) -> tuple[int, int] | None:
+    """First and last line of `42` or `42-45`; None for the whole file (empty, or the word `file`)."""
+    text = line.strip()
+    if text in ("", "file"):
+        return None
+    first, dash, last = text.partition("-")
+    try:
+        start = _number(first)
+        end = _number(last) if dash else start
+    except ValueError:
+        raise BadLine(line) from None
+    if start < 1 or end < start:
+        raise BadLine(line)
+    return start, end
+
+
+def _number(text: str) -> int:
+    text = text.strip()
+    if not text.isascii() or not text.isdigit() or len(text) > 9:
+        raise ValueError(text)
+    return int(text)
+
+
+def line_text(span: tuple[int, int] | None) -> str:
+    """The canonical spelling of a span of lines."""
+    if span is None:
+        return ""
+    start, end = span
+    return str(start) if start == end else f"{start}-{end}"

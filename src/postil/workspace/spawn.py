@@ -1,0 +1,90 @@
+"""Running a program to its end, without the `subprocess` module: importing that costs as much as starting Python.
+
+Only what git needs: arguments, environment, input, both outputs, a time limit. Streams and dialogues use subprocess.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+
+_SIGPIPE = 13  # Python ignores it; a child must not
+_SIGKILL = 9
+_CHUNK = 65536
+
+
+def run(arguments: list[str], environment: Mapping[str, str], input: bytes, timeout: float) -> tuple[int, bytes, bytes]:
+    """Exit status, output and errors. Raises FileNotFoundError without such a program, TimeoutError when it stays."""
+    in_read, in_write = os.pipe()
+    out_read, out_write = os.pipe()
+    err_read, err_write = os.pipe()
+    ours, theirs = [in_write, out_read, err_read], [in_read, out_write, err_write]
+    try:
+        try:
+            process = os.posix_spawnp(
+                arguments[0],
+                arguments,
+                environment,
+                file_actions=[(os.POSIX_SPAWN_DUP2, descriptor, place) for place, descriptor in enumerate(theirs)],
+                setsigdef=[_SIGPIPE],
+            )
+        finally:
+            for descriptor in theirs:
+                os.close(descriptor)
+        try:
+            out, err = _exchange(ours, input, time.monotonic() + timeout)
+        except BaseException:
+            os.kill(process, _SIGKILL)
+            os.waitpid(process, 0)
+            raise
+    finally:
+        for descriptor in ours:
+            with suppress(OSError):
+                os.close(descriptor)
+    return os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]), out, err
+
+
+def _exchange(ours: list[int], input: bytes, deadline: float) -> tuple[bytes, bytes]:
+    """Write and read until both outputs end, whichever the program wants first."""
+    sink, out, err = ours
+    left = memoryview(input)
+    read: dict[int, list[bytes]] = {out: [], err: []}
+    waiting = set(read)
+    poll = select.poll()
+    for source in waiting:
+        poll.register(source, select.POLLIN)
+    if left:
+        os.set_blocking(sink, False)
+        poll.register(sink, select.POLLOUT)
+    else:
+        os.close(sink)
+        ours.remove(sink)
+    while waiting:
+        ready = poll.poll(max(0.0, deadline - time.monotonic()) * 1000)
+        if not ready:
+            raise TimeoutError
+        for descriptor, _ in ready:
+            if descriptor == sink:
+                left = left[_written(sink, left) :]
+                if not left:
+                    poll.unregister(sink)
+                    os.close(sink)
+                    ours.remove(sink)
+            elif chunk := os.read(descriptor, _CHUNK):
+                read[descriptor].append(chunk)
+            else:
+                poll.unregister(descriptor)
+                waiting.discard(descriptor)
+    return b"".join(read[out]), b"".join(read[err])
+
+
+def _written(sink: int, left: memoryview) -> int:
+    try:
+        return os.write(sink, left[:_CHUNK])
+    except BlockingIOError:
+        return 0
+    except BrokenPipeError:  # it does not want the rest
+        return len(left)
