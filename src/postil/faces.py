@@ -74,7 +74,7 @@ CONTRACTS = {
         resources=frozenset(
             {
                 "comment://workspace/all",
-                "comment://workspace/{+path}.comments",
+                "comment://workspace/{filePath}.comments",
                 "comment://workspace/tags/{tag}",
                 "comment://workspace/orphaned",
                 "comment://workspace/ai-enriched",

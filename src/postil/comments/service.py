@@ -23,18 +23,20 @@ from postil.comments.arguments import (
     Tag,
     Text,
 )
-from postil.comments.desk import Desk, check_author, check_tag, check_text, wanted
+from postil.comments.desk import check_author, check_tag, check_text, wanted
 from postil.comments.export import exported
 from postil.comments.failures import SourceNotFound, SourceNotParsed
 from postil.comments.jsontext import JsonObject
 from postil.comments.moves import move
+from postil.comments.prompts import Prompts
+from postil.comments.resources import Resources
 from postil.comments.search import Wanted, found
 from postil.comments.sidecar import Sidecar
 from postil.comments.words import detect_tag, new_id, now
 from postil.core.operation import destroys, reads, writes
 
 
-class Comments(Desk):
+class Comments(Resources, Prompts):
     """Comments paired with source files, anchored to code."""
 
     @writes("add_comment")

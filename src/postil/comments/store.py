@@ -136,3 +136,8 @@ def is_sidecar(name: str) -> bool:
     if not name.endswith(SUFFIX) or name == SUFFIX or name.endswith(SUFFIX * 2):
         return False
     return _BACKUP.search(name) is None
+
+
+def skipped_folder(name: str) -> bool:
+    """Whether a folder holds no sources of this workspace."""
+    return name in _SKIPPED_FOLDERS

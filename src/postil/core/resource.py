@@ -46,7 +46,10 @@ def is_template(uri: str) -> bool:
 
 
 def match(template: str, uri: str) -> dict[str, str] | None:
-    """The variables of a template in an address: `{name}` stays within a segment, `{+name}` spans several."""
+    """The variables of a template in an address: `{name}` stays within a segment, `{+name}` spans several.
+
+    So does a name that ends in `Path`, with or without the plus: a contract publishes `{filePath}`.
+    """
     if len(uri) > LONGEST_URI:
         return None
     found = _pattern(template).fullmatch(uri)
@@ -62,8 +65,8 @@ def _pattern(template: str) -> re.Pattern[str]:
     if template not in _patterns:
         parts: list[str] = []
         for piece in re.split(r"(\{\+?\w+\})", template):
-            if piece.startswith("{+"):
-                parts.append(f"(?P<{piece[2:-1]}>.+)")
+            if piece.startswith("{+") or piece.endswith("Path}"):
+                parts.append(f"(?P<{piece.strip('{+}')}>.+)")
             elif piece.startswith("{"):
                 parts.append(f"(?P<{piece[1:-1]}>[^/]+)")
             else:

@@ -1,0 +1,144 @@
+"""Resources: what stands at each address, and who is told when it changes."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from postil.comments.service import Comments
+from postil.core.failure import Failure
+from postil.core.registry import Registry
+from tests.comments.workspaces import commit, contract_workspace, write
+from tests.workspace.repositories import git
+
+
+@pytest.fixture
+def comments(tmp_path: Path) -> Comments:
+    return contract_workspace(tmp_path)
+
+
+def read(comments: Comments, uri: str) -> Any:
+    registry = Registry.of([("comments", comments)])
+    entry, variables = registry.resource(uri)
+    return msgspec.json.decode(msgspec.json.encode(registry.reader(entry)(**variables)))
+
+
+def test_all_comments_stand_at_one_address_by_file(comments: Comments) -> None:
+    comments.add("src/app.ts", 1, "one", "NOTE")
+    comments.add("src/app.ts", 2, "two", "TODO")
+    comments.add("src/api/login.ts", 3, "three", "TODO")
+    body = read(comments, "comment://workspace/all")
+    assert body["totalComments"] == 3
+    assert [(file["filePath"], len(file["comments"])) for file in body["files"]] == [
+        ("src/api/login.ts", 1),
+        ("src/app.ts", 2),
+    ]
+
+
+def test_a_file_a_tag_and_the_enriched_have_addresses(comments: Comments) -> None:
+    comments.add("src/app.ts", 1, "one", "NOTE")
+    comments.add("src/services/auth.ts", 2, "two", "TODO")
+    file = read(comments, "comment://workspace/src/services/auth.ts.comments")
+    assert [each["text"] for each in file["comments"]] == ["two"]
+    assert read(comments, "comment://workspace/src%2Fapp.ts.comments")["totalComments"] == 1
+    tagged = read(comments, "comment://workspace/tags/TODO")
+    assert [item["comment"]["text"] for item in tagged["comments"]] == ["two"]
+    assert read(comments, "comment://workspace/ai-enriched") == {"comments": [], "totalCount": 0, "models": []}
+
+
+def test_a_source_in_a_folder_called_tags_is_a_file_and_not_a_tag(comments: Comments) -> None:
+    write(Path(comments.ground.root), "tags/TODO", "a\n")
+    comments.add("tags/TODO", 1, "here", "NOTE")
+    assert read(comments, "comment://workspace/tags/TODO.comments")["filePath"] == "tags/TODO"
+    assert read(comments, "comment://workspace/tags/TODO")["totalCount"] == 0
+
+
+def test_an_orphan_is_listed_with_its_reason(comments: Comments) -> None:
+    comments.add("src/services/auth.ts", 42, "gone soon", "TODO")
+    write(Path(comments.ground.root), "src/services/auth.ts", "export {};\n")
+    body = read(comments, "comment://workspace/orphaned")
+    assert body["totalCount"] == 1
+    assert body["orphanedComments"][0]["reason"]
+    assert body["orphanedComments"][0]["ghostMarker"]["isOrphaned"] is True
+
+
+@pytest.mark.parametrize("uri", ["comment://workspace/no/such.ts.comments", "comment://workspace/tags/NONE"])
+def test_an_address_of_nothing_is_not_found(comments: Comments, uri: str) -> None:
+    with pytest.raises(Failure) as caught:
+        read(comments, uri)
+    assert caught.value.exit_status == 5
+
+
+class Bell:
+    """Counts what a subscriber hears."""
+
+    def __init__(self) -> None:
+        self.rings = 0
+        self._rang = threading.Condition()
+
+    def __call__(self) -> None:
+        with self._rang:
+            self.rings += 1
+            self._rang.notify_all()
+
+    def waits_for(self, count: int, seconds: float = 5.0) -> bool:
+        with self._rang:
+            return self._rang.wait_for(lambda: self.rings >= count, seconds)
+
+
+def subscribed(comments: Comments, uri: str) -> tuple[Bell, Callable[[], None]]:
+    bell = Bell()
+    return bell, Registry.of([("comments", comments)]).watch(uri, bell)
+
+
+def test_only_those_whose_comments_changed_are_told(comments: Comments) -> None:
+    file, stop_file = subscribed(comments, "comment://workspace/src/app.ts.comments")
+    other, stop_other = subscribed(comments, "comment://workspace/src/api/login.ts.comments")
+    todo, stop_todo = subscribed(comments, "comment://workspace/tags/TODO")
+    everything, stop_all = subscribed(comments, "comment://workspace/all")
+    comments.add("src/app.ts", 1, "one", "NOTE")
+    assert file.waits_for(1)
+    assert everything.waits_for(1)
+    comments.add("src/app.ts", 2, "two", "TODO")
+    assert todo.waits_for(1)
+    assert everything.waits_for(2)
+    for stop in (stop_file, stop_other, stop_todo, stop_all):
+        stop()
+    assert other.rings == 0
+    assert todo.rings == 1
+
+
+def test_another_process_an_editor_and_git_are_heard(comments: Comments) -> None:
+    root = Path(comments.ground.root)
+    file, stop = subscribed(comments, "comment://workspace/src/app.ts.comments")
+    script = "import sys; from postil.comments.service import Comments\n"
+    script += "Comments(sys.argv[1]).add('src/app.ts', 5, 'from outside', 'NOTE')"
+    subprocess.run([sys.executable, "-c", script, str(root)], check=True, timeout=60)
+    assert file.waits_for(1)
+    commit(root, "commented")
+    text = (root / "src/app.ts").read_text()
+    write(root, "src/app.ts", "// a new first line\n" + text)  # an editor moves the code
+    assert file.waits_for(2)
+    git(root, "checkout", "-q", "--", "src/app.ts")  # git moves it back
+    assert file.waits_for(3)
+    stop()
+
+
+def test_a_source_edited_away_from_its_comments_tells_nobody(comments: Comments) -> None:
+    root = Path(comments.ground.root)
+    comments.add("src/app.ts", 1, "at the top", "NOTE")
+    note, stop_note = subscribed(comments, "comment://workspace/tags/NOTE")
+    login, stop_login = subscribed(comments, "comment://workspace/src/api/login.ts.comments")
+    write(root, "src/api/login.ts", "export const nothing = 1;\n")
+    comments.add("src/api/login.ts", 1, "new", "TODO")
+    assert login.waits_for(1)
+    stop_note()
+    stop_login()
+    assert note.rings == 0
