@@ -14,6 +14,7 @@ from bench.load import http
 from bench.measure import calls, cold_start, middle
 from bench.report import Result, Whole, goal_table, goals, page, result_table
 from bench.server import INITIALIZE, INITIALIZED, LOWLEVEL, OURS, ROOT, SERVERS, TYPESCRIPT, Server, ended_cpu, started
+from bench.startup import startup
 
 POSTIL = str(ROOT / ".venv" / "bin" / "postil")
 NOTHING = [str(ROOT / ".venv" / "bin" / "python"), "-c", "pass"]
@@ -42,7 +43,7 @@ def main() -> int:
     say("whole processes")
     whole = whole_processes(options.rounds)
     ours, sdk, typescript = (results[server.name] for server in (OURS, LOWLEVEL, TYPESCRIPT))
-    listed = list(goals(ours, sdk, typescript, whole, options.calls))
+    listed = [*goals(ours, sdk, typescript, whole, options.calls), *startup(options.rounds)]
     print("\n".join([*result_table(list(results.values())), "", *goal_table(listed)]))
     if not options.no_page:
         text = page(list(results.values()), listed, whole, options.calls)
