@@ -1,4 +1,4 @@
-"""`postil serve`: the server over stdio. Which parts, which tools, and how it introduces itself."""
+"""`postil serve`: over stdio, or over HTTP. Which parts, which tools, and how it introduces itself."""
 
 from __future__ import annotations
 
@@ -17,38 +17,58 @@ PARTS = ("workspace", "inbox", "comments", "tracker", "gitlab")
 
 
 def serve(words: list[str], program: str, compose: Compose, options: Globals) -> int:
-    """Serve one client on stdin and stdout until it ends."""
+    """Serve one client on stdin and stdout until it ends, or many over HTTP until a signal does."""
     from postil.settings import load
 
     given = _given(words, program) if words else {}
-    flags = {**options.flags, **{name: value for name, value in given.items() if name != "config"}}
-    settings = load(flags=flags, file=given.get("config", options.config))
+    settings = load(flags={**options.flags, **_layer(given)}, file=given.get("config", options.config))
     for warning in settings.warnings:
         from postil.surfaces.output import say
 
         say(f"warning: {warning}")
     alone = given["parts"][0] if len(given.get("parts", ())) == 1 else ""
+    server = compose(settings).server(alone if alone in FACES else "")
+    if "address" in given:
+        from postil.surfaces.http import run as serve_http  # uvicorn and uvloop, for this alone
+
+        serve_http(server, settings)
     from postil.wire.stdio import serve as serve_stdio
 
-    return serve_stdio(compose(settings).server(alone if alone in FACES else ""))
+    return serve_stdio(server)
+
+
+def _layer(given: dict[str, Any]) -> dict[str, Any]:
+    """The flags as settings. `--http` alone leaves the address to the settings."""
+    layer = {name: given[name] for name in ("parts", "read_only", "allow_tools", "deny_tools") if name in given}
+    http = {name: given[name] for name in ("address", "auth", "tls_cert", "tls_key") if given.get(name)}
+    return {**layer, "http": http} if http else layer
 
 
 def _given(words: list[str], program: str) -> dict[str, Any]:
     """The flags, as a layer of settings."""
     import argparse  # a server started without flags does not pay for it
 
-    from postil.surfaces.commands import Parser, Usage, near
+    from postil.surfaces.commands import Formatter, Parser, Usage, near
 
     parser = Parser(
         prog=program if program != "postil" else "postil serve",
-        description="Serve assistants over stdio",
+        description="Serve assistants over stdio, or with --http over HTTP",
         argument_default=argparse.SUPPRESS,
         allow_abbrev=False,
+        formatter_class=Formatter,
     )
     parser.add_argument("--parts", type=_split, help=f"only these, by comma: {', '.join(PARTS)}")
     parser.add_argument("--read-only", action="store_true", dest="read_only", help="hide everything that changes")
     parser.add_argument("--allow-tool", action="append", dest="allow_tools", metavar="NAME", help="only these; * fits")
     parser.add_argument("--deny-tool", action="append", dest="deny_tools", metavar="NAME", help="never these; * fits")
+    parser.add_argument(
+        "--http", nargs="?", const="", dest="address", metavar="HOST:PORT", help="default 127.0.0.1:3000; endpoint /mcp"
+    )
+    parser.add_argument(
+        "--auth", choices=("local", "pat", "key", "oauth"), help="how callers over HTTP prove who they are"
+    )
+    parser.add_argument("--tls-cert", dest="tls_cert", metavar="FILE", help="serve HTTPS with this certificate")
+    parser.add_argument("--tls-key", dest="tls_key", metavar="FILE", help="the certificate's key")
     parser.add_argument("--config", metavar="FILE", help="use this settings file")
     given = vars(parser.parse_args(words))
     for part in given.get("parts", ()):
