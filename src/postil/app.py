@@ -131,11 +131,19 @@ def _comments(app: App) -> object:
     return Comments(app.settings.cwd, cache_home=app.settings.folders.cache)
 
 
+def _tracker(app: App) -> object:
+    from postil.tracker.service import Tracker
+
+    folders, terminal = app.settings.folders, app.settings.terminal
+    return Tracker(lambda: app.repository, cache_home=folders.cache, editor=terminal.editor)
+
+
 # A part adds its line here: where its class is, and how it is made from the App.
 PARTS: dict[str, Part] = {
     "workspace": Part("postil.workspace.service", "Overview", _workspace),
     "inbox": Part("postil.inbox.service", "Inbox", _inbox),
     "comments": Part("postil.comments.service", "Comments", _comments),
+    "tracker": Part("postil.tracker.service", "Tracker", _tracker),
 }
 
 

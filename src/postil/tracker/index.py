@@ -146,7 +146,7 @@ class Index:
     def _folders(self) -> list[str]:
         own = [self.repository.postil_folder()]
         if self._cache_home:
-            own.append(os.path.join(self._cache_home, "postil", self.repository.key))
+            own.append(os.path.join(self._cache_home, self.repository.key))
         return own
 
     def _built(self, path: str | None, folder: str | None) -> sqlite3.Connection:

@@ -70,16 +70,19 @@ def page(
         return _page(index, keys, wanted, limit, at, bound)
 
 
-def count_by_status(index: Index, milestone: str) -> dict[str, int]:
-    """How many issues of a milestone have which status."""
-    with index.lock:
-        return dict(
-            index.db.execute(
-                "SELECT status, count(*) FROM ent WHERE milestone = ? AND milestone <> '' AND kind = 'issue'"
-                " GROUP BY status",
-                (milestone,),
-            ).fetchall()
+def milestone_counts(index: Index, milestones: Sequence[str]) -> dict[str, dict[str, int]]:
+    """How many issues of each milestone have which status."""
+    counted: dict[str, dict[str, int]] = {}
+    if milestones:
+        rows = index.db.execute(
+            f"SELECT milestone, status, count(*) FROM ent WHERE milestone IN ({', '.join('?' * len(milestones))})"
+            " AND milestone <> '' AND kind = 'issue' GROUP BY milestone, status",
+            list(milestones),
         )
+        with index.lock:
+            for milestone, status, count in rows.fetchall():
+                counted.setdefault(milestone, {})[status] = count
+    return counted
 
 
 def candidates(index: Index, prefix: str, kind: str | None, most: int = 10) -> list[Row]:

@@ -1,0 +1,101 @@
+"""What can go wrong in the tracker, in the contract's codes.
+
+TrackerFailure
+├── InvalidRequest   -32600  exit 2   arguments that cannot be decoded
+├── InvalidParams    -32602  exit 2   a filter, sort, cursor, status or value that is not valid
+│   ├── NoSuchEntity         exit 5   no entity has this id
+│   ├── AmbiguousId          exit 2   several ids begin so
+│   ├── DependencyCycle      exit 2   the link would close a circle
+│   └── ClaimLost            exit 6   someone else holds it
+└── ServerError      -32001  exit 1   an internal failure, in one line
+
+Where a failure is sent as a JSON-RPC error, its data also holds the tool content of the contract.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from postil.core.failure import Failure
+
+_NAMES = {-32600: "InvalidRequest", -32602: "InvalidParams", -32001: "ServerError"}
+
+
+class TrackerFailure(Failure):
+    """A failure that also speaks as the contract's tools do."""
+
+    def text(self) -> str:
+        """The JSON that the contract puts into the content of a failed call."""
+        message = f"{self.message} ({self.advice})" if self.advice else self.message
+        return msgspec.json.encode({"error": {"code": _NAMES[self.code], "message": message}}).decode()
+
+    def details(self) -> dict[str, object]:
+        """The facts, and the content the contract asks for."""
+        return {**super().details(), "isError": True, "content": [{"type": "text", "text": self.text()}]}
+
+
+class InvalidRequest(TrackerFailure):
+    """Arguments that cannot be decoded."""
+
+    code = -32600
+    exit_status = 2
+
+
+class InvalidParams(TrackerFailure):
+    """A decoded value that is not valid."""
+
+    code = -32602
+    exit_status = 2
+
+
+class ServerError(TrackerFailure):
+    """An internal failure."""
+
+    code = -32001
+
+
+class NoSuchEntity(InvalidParams):
+    """No issue or milestone has this id."""
+
+    exit_status = 5
+
+    def __init__(self, what: str, id_: str, advice: str = "") -> None:
+        super().__init__(f"{what} not found: {id_[:64]}", advice=advice or "List them to see the ids", id=id_[:64])
+
+
+class AmbiguousId(InvalidParams):
+    """Several ids begin with what was given."""
+
+    def __init__(self, prefix: str, candidates: Sequence[str]) -> None:
+        super().__init__(
+            f"{len(candidates)} entities begin with `{prefix}`: {', '.join(candidates)}",
+            advice="Give more of the id",
+            candidates=list(candidates),
+        )
+
+
+class DependencyCycle(InvalidParams):
+    """A link that would make something wait for itself."""
+
+    def __init__(self, path: Sequence[str]) -> None:
+        super().__init__(
+            f"The link would close a circle: {' → '.join(path)}",
+            advice="Remove one of the links of that path first",
+            path=list(path),
+        )
+
+
+class ClaimLost(InvalidParams):
+    """Someone else works on it."""
+
+    exit_status = 6
+
+    def __init__(self, id_: str, who: str, until: str) -> None:
+        super().__init__(
+            f"{id_[:8]} is claimed by {who} until {until}",
+            advice="Take another issue (ready lists them), or wait until the claim ends",
+            who=who,
+            until=until,
+        )

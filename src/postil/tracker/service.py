@@ -1,0 +1,18 @@
+"""The tracker as one part: the contract's tools, the assistants' tools and the resources."""
+
+from __future__ import annotations
+
+from postil.tracker.assistant import AssistantTools
+from postil.tracker.contract import ContractTools
+
+
+class Tracker(ContractTools, AssistantTools):
+    """Issues and milestones kept inside git."""
+
+    def glance(self) -> str:
+        """What `postil status` says of the tracker."""
+        with self.fresh().index.lock:
+            counted = dict(
+                self.store.index.db.execute("SELECT kind, count(*) FROM ent WHERE status <> 'closed' GROUP BY kind")
+            )
+        return f"{counted.get('issue', 0)} open issues, {counted.get('milestone', 0)} open milestones"
