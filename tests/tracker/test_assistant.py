@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from postil.tracker.answers import MilestoneCounts
 from postil.tracker.failures import AmbiguousId, ClaimLost, DependencyCycle, InvalidParams, NoSuchEntity
 from postil.tracker.graph import cut, path
 from postil.tracker.service import Tracker
@@ -60,7 +61,8 @@ def test_a_closed_issue_leaves_the_list_and_counts_in_its_milestone(tracker: Tra
     assert {item.id for item in tracker.list_entities("issue").items} == set(ids[1:])
     assert len(tracker.list_entities("issue", includeClosed=True).items) == 3
     stats = tracker.list_entities("milestone").items[0].stats
-    assert (stats.open_issues, stats.closed_issues) == (2, 1)  # pyright: ignore[reportAttributeAccessIssue]
+    assert isinstance(stats, MilestoneCounts)
+    assert (stats.open_issues, stats.closed_issues) == (2, 1)
     tracker.close_entity(ids[0], reopen=True)
     assert len(tracker.list_entities("issue").items) == 3
 
