@@ -1,9 +1,18 @@
 """The composition root, and that what is generated from the operations is true."""
 
+import re
 from pathlib import Path
 
-from postil.app import PARTS, App, describe_part, read_catalogue
-from postil.settings import load
+import msgspec
+import pytest
+
+from postil.app import PARTS, App, Part, describe_part, read_catalogue
+from postil.core.failure import StorageFailed
+from postil.core.registry import Offer, Registry
+from postil.faces import CONTRACTS, united
+from postil.settings import BadSettings, load
+from postil.wire.eras.handshake import NEWEST
+from postil.wire.shapes import tool
 from scripts.reference import generated
 
 
@@ -28,3 +37,52 @@ def test_no_two_operations_share_a_name_or_a_command() -> None:
 def test_a_part_is_made_once(tmp_path: Path) -> None:
     app = App(load({"HOME": str(tmp_path)}, str(tmp_path)))
     assert app.registry().part("workspace") is app.registry().part("workspace")
+
+
+def test_the_instructions_are_short_whatever_is_on() -> None:
+    assert len(united(("workspace", "inbox", "comments", "tracker", "gitlab")).instructions) <= 600
+
+
+def test_the_tools_of_all_parts_fit_into_forty_kilobytes() -> None:
+    listed = [tool(entry, NEWEST) for entry in Registry(read_catalogue(), {}).tools]
+    assert len(msgspec.json.encode({"tools": listed})) <= 40_000
+
+
+def test_read_only_leaves_nothing_that_changes() -> None:
+    offered = Registry(read_catalogue(), {}, Offer(read_only=True)).operations.values()
+    assert offered
+    assert {entry.effect for entry in offered} == {"reads"}
+
+
+def test_tool_names_are_portable() -> None:
+    for entry in read_catalogue().operations:
+        assert re.fullmatch(r"[A-Za-z0-9_.-]{1,64}", entry.name), entry.name
+
+
+@pytest.mark.parametrize("part", [part for part in CONTRACTS if part in PARTS])
+def test_a_contract_face_offers_exactly_what_its_document_names(part: str) -> None:
+    contract = CONTRACTS[part]
+    only = contract.only(part, read_catalogue([part]))
+    assert {entry.name for entry in only.operations} == contract.tools
+    assert {entry.uri for entry in only.resources} == contract.resources
+    assert {entry.name for entry in only.prompts} == contract.prompts
+
+
+def test_one_part_that_fails_hides_no_other_from_the_status(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Broken:
+        def glance(self) -> str:
+            raise StorageFailed("the disk is gone")
+
+    def make(app: App) -> object:
+        return Broken()
+
+    monkeypatch.setitem(PARTS, "inbox", Part("", "", make))
+    app = App(load({"HOME": str(tmp_path)}, str(tmp_path)))
+    assert ("inbox", "the disk is gone") in app.glances()
+
+
+def test_a_state_that_cannot_be_kept_there_is_refused(tmp_path: Path) -> None:
+    app = App(load({"HOME": str(tmp_path), "POSTIL_STATE": "mysql://user:hush@host"}, str(tmp_path)))
+    with pytest.raises(BadSettings) as refused:
+        _ = app.state
+    assert "hush" not in refused.value.text()

@@ -17,7 +17,7 @@ import msgspec
 from postil.core.catalogue import Catalogue, describe
 from postil.core.failure import Failure
 from postil.core.registry import Offer, Registry
-from postil.settings import Settings
+from postil.settings import BadSettings, Settings
 
 if TYPE_CHECKING:
     from postil.core.ports import Keys, State
@@ -55,13 +55,28 @@ class App:
         """The state database, opened on first use."""
         from postil.storage.sqlite import SqliteState
 
-        return SqliteState(self.settings.state_address)
+        address = self.settings.state_address
+        if "://" in address:
+            raise BadSettings(
+                f"State cannot be kept at {address.partition('://')[0]}://… by this version",
+                advice="Name a file with POSTIL_STATE, or leave it out",
+            )
+        return SqliteState(address)
 
     def keys(self) -> Keys:
         """The idempotency keys in the state database."""
         from postil.storage.idempotency import IdempotencyKeys  # only calls with a key pay for it
 
         return IdempotencyKeys(self.state)
+
+    def state_damage(self) -> tuple[str, list[str]]:
+        """Where the state database is, and what is wrong with it; a file that does not exist yet is well."""
+        from postil.storage.sqlite import SqliteState
+
+        address = self.settings.state_address
+        if not os.path.exists(address) or not isinstance(self.state, SqliteState):
+            return address, []
+        return address, self.state.damage()
 
     def part(self, name: str) -> object:
         """The living part, made once for all registries of this App."""
@@ -114,7 +129,7 @@ class App:
 def _workspace(app: App) -> object:
     from postil.workspace.service import Overview
 
-    return Overview(lambda: app.repository, app.parts_offered, app.glances)
+    return Overview(lambda: app.repository, app.parts_offered, app.glances, app.state_damage)
 
 
 def _inbox(app: App) -> object:

@@ -1,9 +1,14 @@
 """Commands made from operations: words in, data out, talk beside it."""
 
+import asyncio
+import io
 import json
 
 import pytest
 
+from postil.core.call import Question
+from postil.core.failure import Failure
+from postil.surfaces.output import ShellCall
 from tests.surfaces.shell_of_echo import EchoApp, postil
 
 Capture = pytest.CaptureFixture[str]
@@ -43,7 +48,7 @@ def test_a_value_may_begin_with_a_hyphen(capsys: Capture) -> None:
         (["echo", "say", "a", "--times", "x"], 2, "'x' is not a whole number"),
         (["echo", "say", "a", "--times", "9"], 2, "<= 5"),
         (["echo", "say", "a", "--mood", "luod"], 2, "Did you mean 'loud'?"),
-        (["echo", "say", "a", "--nope"], 2, "--nope"),
+        (["echo", "say", "a", "--tmies", "2"], 2, "There is no flag --tmies. Did you mean '--times'?"),
         (["call", "fail"], 5, "hint: Look elsewhere"),
         (["call", "nothing"], 2, "Unknown operation: nothing"),
         (["call", "echo", "{"], 2, "not JSON"),
@@ -107,3 +112,40 @@ def test_the_same_idempotency_key_has_one_effect_and_one_answer(capsys: Capture)
     assert app.echo.count == 5
     assert postil("echo", "count", "--by", "6", "--idempotency-key", "k1", app=app) == 6
     assert postil("echo", "say", "x", "--idempotency-key", "k1", app=app) == 2  # a read has no use for one
+
+
+ELICITATION = "elicitation/create"
+FORM = {
+    "type": "object",
+    "properties": {
+        "size": {"type": "integer"},
+        "mood": {"type": "string", "enum": ["loud", "soft"]},
+        "sure": {"type": "boolean"},
+        "note": {"type": "string"},
+    },
+    "required": ["size", "mood", "sure"],
+}
+
+
+@pytest.mark.parametrize(
+    ("typed", "answer"),
+    [
+        ("three\n3\nloud\ny\n\n", {"action": "accept", "content": {"size": 3, "mood": "loud", "sure": True}}),
+        ("3\nx\ny\nz\n", {"action": "decline"}),
+        ("", {"action": "decline"}),
+    ],
+)
+def test_a_question_of_an_operation_is_asked_at_the_terminal(
+    typed: str, answer: object, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO(typed))
+    question = Question(ELICITATION, {"message": "How?", "requestedSchema": FORM})
+    assert asyncio.run(ShellCall(interactive=True).ask({"q": question})) == {"q": answer}
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.startswith("How?\n")
+
+
+def test_without_a_person_nothing_is_asked() -> None:
+    with pytest.raises(Failure, match="cannot be asked"):
+        asyncio.run(ShellCall(interactive=False).ask({"q": Question(ELICITATION)}))

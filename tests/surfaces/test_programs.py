@@ -58,6 +58,14 @@ def test_a_reader_that_closes_the_pipe_is_no_crash(repository: Path) -> None:
     assert done.stderr == b""
 
 
+def test_output_is_utf8_whatever_the_locale_says(repository: Path) -> None:
+    environ = {**os.environ, "LC_ALL": "en_US.ISO-8859-1", "PYTHONIOENCODING": "latin-1"}
+    done = subprocess.run(
+        [BIN / "postil", "schöne✅"], cwd=repository, env=environ, capture_output=True, timeout=60, check=False
+    )
+    assert "schöne✅".encode() in done.stderr
+
+
 def test_colour_is_forced_and_refused_by_the_environment(repository: Path) -> None:
     assert "\x1b[31m" in run("postil", "nope", cwd=repository, FORCE_COLOR="1").stderr
     assert "\x1b" not in run("postil", "nope", cwd=repository, NO_COLOR="1").stderr

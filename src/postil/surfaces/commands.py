@@ -26,7 +26,11 @@ class Parser(argparse.ArgumentParser):
     """An argument parser whose faults are failures, so that one place prints them all."""
 
     def error(self, message: str) -> NoReturn:
-        """Raise instead of exiting."""
+        """Raise instead of exiting; a flag that is not known gets the nearest one."""
+        if message.startswith("unrecognized arguments: -"):
+            flag = message.split()[2].partition("=")[0]
+            flags = [name for action in self._actions for name in action.option_strings if name.startswith("--")]
+            message = f"There is no flag {flag}{near(flag, flags)}"
         raise Usage(message[:1].upper() + message[1:], advice=f"Run `{self.prog} --help`")
 
 

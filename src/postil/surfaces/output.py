@@ -9,7 +9,7 @@ from typing import Any, TextIO, cast
 
 import msgspec
 
-from postil.core.call import Call, Caller, Level
+from postil.core.call import Call, Caller, Level, Question
 from postil.core.failure import Failure
 from postil.settings import Settings, Terminal
 
@@ -39,6 +39,15 @@ class ShellCall(Call):
         if level not in ("debug", "info", "notice"):
             self.clear()
             say(f"{level}: {data if isinstance(data, str) else msgspec.json.encode(data).decode()}")
+
+    async def ask(self, questions: Mapping[str, Question]) -> Mapping[str, object]:
+        """Ask the person, if there is one."""
+        if not self.interactive:
+            return await super().ask(questions)
+        from postil.surfaces.asking import ask
+
+        self.clear()
+        return ask(questions)
 
     def clear(self) -> None:
         """Take the progress bar away."""

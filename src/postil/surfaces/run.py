@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import sys
 from collections.abc import Callable
 from typing import TypeAlias
@@ -30,6 +31,7 @@ def run(words: list[str], program: str, prefixes: tuple[str, ...], compose: Comp
     """Run one command line to its end. Whatever happens becomes a sentence and a status of docs/errors.md."""
     options = Globals()
     settings = None
+    _speak_utf8()
     try:
         words = readable_words(words)
         options, words = split_globals(words)
@@ -51,6 +53,13 @@ def run(words: list[str], program: str, prefixes: tuple[str, ...], compose: Comp
         return _reader_gone()
     except Exception:
         return _bug(settings is not None and settings.debug)
+
+
+def _speak_utf8() -> None:
+    """What we print is UTF-8 whatever the locale says: a program that reads our JSON has to rely on it."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper) and stream.encoding.lower() != "utf-8":
+            stream.reconfigure(encoding="utf-8", errors="backslashreplace")
 
 
 def readable_words(words: list[str]) -> list[str]:

@@ -31,17 +31,19 @@ LARGEST_READ = 1024 * 1024
 
 
 class Overview:
-    """The workspace as a whole. `find` raises NoRepository; the other two ask the composition root."""
+    """The workspace as a whole. `find` raises NoRepository; the other three ask the composition root."""
 
     def __init__(
         self,
         find: Callable[[], Repository],
         parts: Callable[[], Sequence[str]],
         glances: Callable[[], list[tuple[str, str]]],
+        state_damage: Callable[[], tuple[str, list[str]]],
     ) -> None:
         self._find = find
         self._parts = parts
         self._glances = glances
+        self._state_damage = state_damage
 
     @reads("workspace_info", title="Workspace", shell="workspace info")
     def info(self) -> WorkspaceInfo:
@@ -116,6 +118,18 @@ class Overview:
         except Failure as failure:
             return Finding("error", failure.message, failure.advice)
         return Finding("ok", printable(found.root))
+
+    @check("state")
+    def state_is_sound(self) -> Finding:
+        """Whether the state database is whole."""
+        try:
+            address, damage = self._state_damage()
+        except Failure as failure:
+            return Finding("error", failure.message, failure.advice)
+        if damage:
+            advice = f"Move {address} away (its messages are in it) and restore it from a backup"
+            return Finding("error", f"{address}: {'; '.join(damage[:3])}", advice)
+        return Finding("ok", address)
 
     def _place(self) -> tuple[str | None, str | None]:
         try:
