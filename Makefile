@@ -13,7 +13,7 @@ UV := $(shell command -v uv 2>/dev/null)
 export PATH := $(CURDIR)/.tools/bin:$(CURDIR)/$(BIN):$(PATH)
 unexport PYTHONPATH VIRTUAL_ENV
 
-.PHONY: help setup run test check conformance fuzz bench fix docs tools lock clean
+.PHONY: help setup run test check conformance fuzz bench fix docs tools assistants lock clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "%-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -23,7 +23,8 @@ setup: .venv/.stamp-package ## the virtual environment with Postil and every dev
 run: setup ## serve this checkout over HTTP (ARGS='…' for other flags)
 	$(BIN)/postil serve $(or $(ARGS),--http 127.0.0.1:3000)
 
-test: check .tools/.stamp $(NODE)/node_modules/.stamp ## every check and every test, as CI runs them
+# The assistants are 900 MB: CI has them, people ask for them.
+test: check .tools/.stamp $(NODE)/node_modules/.stamp $(if $(CI),assistants) ## every check and every test, as CI runs them
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(ARGS)
 
 check: setup ## formatting, lint, layers and types
@@ -52,11 +53,13 @@ docs: setup ## regenerate docs/reference.md from the operations
 tools: ## Redis, Chromium, tmux, lazygit, strace from Debian packages
 	$(PYTHON) scripts/tools
 
+assistants: $(NODE)/assistants/node_modules/.stamp ## Claude Code, Codex and Gemini CLI, for the tests that connect them (900 MB)
+
 lock: setup ## resolve the dependencies anew: requirements.lock and package-lock.json, without addresses
 	$(BIN)/python scripts/lock
 
 clean: ## remove everything that set-up made
-	rm -rf .venv .venv-bench .tools $(NODE)/node_modules
+	rm -rf .venv .venv-bench .tools $(NODE)/node_modules $(NODE)/assistants/node_modules
 
 .venv/bin/python:
 	$(if $(UV),$(UV) venv --quiet --allow-existing --seed --python $(PYTHON) .venv,$(PYTHON) -m venv .venv)
@@ -93,8 +96,8 @@ else
 endif
 	touch $@
 
-$(NODE)/node_modules/.stamp: $(NODE)/package-lock.json .venv/.stamp-lock
-	cd $(NODE) && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
+%/node_modules/.stamp: %/package-lock.json .venv/.stamp-lock
+	cd $* && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
 	touch $@
 
 .tools/.stamp: scripts/tools

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -58,11 +59,11 @@ def whole_processes(rounds: int) -> Whole:
     version: list[float] = []
     serve: list[float] = []
     with tempfile.TemporaryDirectory(prefix="postil-bench-") as folder:
-        (Path(folder) / ".git").mkdir()
+        subprocess.run(["git", "init", "--quiet", folder], check=True)
         for _ in range(rounds + 1):
-            nothing.append(ended_cpu(NOTHING))
-            version.append(ended_cpu([POSTIL, "--version"]))
-            serve.append(ended_cpu([POSTIL, "serve"], hello))
+            nothing.append(ended_cpu(NOTHING, cwd=Path(folder)))
+            version.append(ended_cpu([POSTIL, "--version"], cwd=Path(folder)))
+            serve.append(ended_cpu([POSTIL, "serve"], hello, cwd=Path(folder)))
         with started(Server("postil serve", (POSTIL, "serve"))) as process:
             process.handshake()
             process.send({"jsonrpc": "2.0", "id": 1, "method": "tools/list"})

@@ -24,7 +24,15 @@ def needs(program: str) -> str:
 
 def needs_package(name: str) -> Path:
     """The folder of an npm package of tests/node; skips the test where it is not installed."""
-    folder = NODE_MODULES / name
+    return _package(NODE_MODULES / name, "run `make test` once")
+
+
+def needs_assistant(name: str) -> Path:
+    """The folder of an assistant's npm package; they are large, so outside CI one asks for them."""
+    return _package(ROOT / "tests" / "node" / "assistants" / "node_modules" / name, "run `make assistants`")
+
+
+def _package(folder: Path, how: str) -> Path:
     if not folder.is_dir():
-        pytest.skip(f"needs the npm package {name}: run `make test` once")
+        pytest.skip(f"needs the npm package {folder.name}: {how}")
     return folder

@@ -13,10 +13,12 @@ STDIO = (sys.executable, "-m", "tests.conformance.serve")
 
 
 @contextmanager
-def http_server(*arguments: str) -> Generator[str]:
+def http_server(*arguments: str, log: int | None = None) -> Generator[str]:
     """Serve over HTTP on a free port; gives the URL of the endpoint. The server prints its port when it listens."""
     command = [*STDIO, "--http", *arguments]
-    with subprocess.Popen(command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(
+        command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log, text=True
+    ) as process:
         assert process.stdout is not None
         try:
             port = process.stdout.readline().strip()

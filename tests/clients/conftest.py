@@ -7,7 +7,7 @@ import pytest
 from tests.serving import STDIO, http_server
 
 
-@pytest.fixture(params=["stdio"])
+@pytest.fixture(params=["stdio", "http"])
 def server(request: pytest.FixtureRequest) -> Iterator[tuple[str, ...]]:
     """How to reach the server, once over each transport: ("stdio", command…) or ("http", url)."""
     if request.param == "stdio":

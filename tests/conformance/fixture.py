@@ -240,6 +240,15 @@ class Questions:
         answers = await ask(answer=sample("Say something"))
         return Said(answers["answer"]["content"]["text"])
 
+    @reads("test_input_required_result_capabilities")
+    async def ask_what_is_there(self) -> Said:
+        """Ask the person, or the model where the client has no way to ask the person"""
+        try:
+            answers = await ask(answer=form("What do you say?", text=STRING))
+        except Failure:
+            answers = await ask(answer=sample("Say something"))
+        return Said(json.dumps(answers["answer"]))
+
     @reads("test_input_required_result_list_roots")
     async def ask_roots(self) -> Said:
         """Ask for the client's roots"""

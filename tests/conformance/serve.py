@@ -18,10 +18,19 @@ def main() -> int:
     capabilities = {**UNITED, "prompts": {"listChanged": True}}  # the fixture's prompts do change
     server = Server(registry(options.part), Face("postil-conformance", "1.0.0", capabilities))
     if options.http:
-        sys.exit("not yet")
+        return over_http(server)
     from postil.wire.stdio import serve
 
     return serve(server)
+
+
+def over_http(server: Server) -> int:
+    from postil.surfaces.http import hosts_for, listen, serve
+
+    listener = listen("127.0.0.1", 0)
+    listener.listen()  # so that whoever reads the port can connect at once
+    print(listener.getsockname()[1], flush=True)
+    return serve(server, None, hosts_for("127.0.0.1", (), ()), listener)
 
 
 def registry(part: str) -> Registry:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import random
+import subprocess
 from collections.abc import AsyncIterator, Iterator
 from itertools import islice
 from typing import Any, cast
@@ -28,7 +29,7 @@ ODD_LINES = ["GET /mcp", "PUT /mcp", "DELETE /mcp", "POST /nowhere", "POST /mcp/
 
 def fuzz(seed: int, count: int) -> int:
     """Send `count` requests; gives how many of them had to be answered with their id, and were."""
-    with http_server("--part", "echo") as url:
+    with http_server("--part", "echo", log=subprocess.DEVNULL) as url:
         return asyncio.run(visit(urlsplit(url).port or 0, seed, count))
 
 
@@ -79,10 +80,12 @@ def fitting_headers(port: int, body: bytes) -> dict[str, str]:
             "Mcp-Method": value.get("method"),
             "Mcp-Name": params.get("name", params.get("uri")),
         }
-        headers |= {
-            name: v for name, v in wanted.items() if isinstance(v, str) and v.isascii() and v.isprintable() and v
-        }
+        headers |= {name: str(value) for name, value in wanted.items() if is_header(value)}
     return headers
+
+
+def is_header(value: object) -> bool:
+    return isinstance(value, str) and 0 < len(value) < 1000 and value.isascii() and value.isprintable()
 
 
 async def connection(port: int, plans: list[tuple[bytes, str | int | None]]) -> int:
@@ -137,7 +140,10 @@ def ids(body: bytes) -> Iterator[object]:
     for piece in pieces:
         if not piece.strip():
             continue
-        value: Any = json.loads(piece)
+        try:
+            value: Any = json.loads(piece)
+        except ValueError:
+            return  # not an answer at all: the caller finds no id in it
         for answer in cast("list[Any]", value) if isinstance(value, list) else [value]:
             if "method" not in answer:
                 yield answer.get("id")

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from postil.wire import jsonrpc
-from tests.fuzz import over_stdio
+from tests.fuzz import over_http, over_stdio
 from tests.fuzz.frames import frames, readable_id
 
 SEED = 20261115
@@ -17,6 +17,13 @@ FRAMES = 50_000
 def test_stdio_survives_fifty_thousand_odd_frames_and_answers_every_readable_id() -> None:
     print(f"seed {SEED}")
     assert over_stdio.fuzz(SEED, FRAMES) > FRAMES / 3
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_http_survives_fifty_thousand_odd_requests_and_answers_every_readable_id() -> None:
+    print(f"seed {SEED}")
+    assert over_http.fuzz(SEED, FRAMES) > FRAMES / 4
 
 
 def test_the_same_seed_gives_the_same_frames() -> None:

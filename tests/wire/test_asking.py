@@ -98,7 +98,7 @@ async def test_in_the_stateless_era_the_call_comes_back_with_its_answers_round_b
 async def test_a_missing_answer_is_asked_for_again() -> None:
     curious = talk()
     first = (await rounds(curious))["result"]
-    again = (await rounds(curious, requestState=first["requestState"], inputResponses={"other": 1}))["result"]
+    again = (await rounds(curious, requestState=first["requestState"], inputResponses={"other": {}}))["result"]
     assert list(again["inputRequests"]) == ["name"]
 
 
@@ -124,3 +124,10 @@ async def test_a_state_expires(monkeypatch: pytest.MonkeyPatch) -> None:
     curious = talk()
     state = (await rounds(curious))["result"]["requestState"]
     assert (await rounds(curious, requestState=state))["error"]["code"] == -32602
+
+
+async def test_an_answer_that_is_no_object_is_refused() -> None:
+    curious = talk()
+    refused = (await rounds(curious, inputResponses={"name": 12345}))["error"]
+    assert refused["code"] == -32602
+    assert refused["data"] == {"path": "inputResponses"}

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from postil.core.call import LEVELS, Call, Caller, Level, Question
-from postil.core.failure import Failure
+from postil.core.failure import Failure, InvalidArguments
 from postil.wire import jsonrpc, request_state
 from postil.wire.eras import stateless
 from postil.wire.eras.handshake import Era
@@ -107,9 +107,11 @@ class Exchange(Call):
         state = self.params.get("requestState")
         if state is not None:
             self.answers.update(request_state.unseal(state, self._binding(name), self.server.secret))
-        given = self.params.get("inputResponses")
-        if isinstance(given, dict):
-            self.answers.update(cast("dict[str, Any]", given))
+        given: object = self.params.get("inputResponses", {})
+        answers = cast("dict[str, Any]", given) if isinstance(given, dict) else None
+        if answers is None or not all(isinstance(answer, dict) for answer in answers.values()):
+            raise InvalidArguments("inputResponses must hold one object for each question", path="inputResponses")
+        self.answers.update(answers)
 
     def input_required(self, name: str, needed: InputRequired) -> dict[str, Any]:
         """The result that asks for input, with the answers so far sealed into it."""

@@ -88,8 +88,7 @@ class Endpoint:
             http_headers.check_version(headers)
             await self._post_other(asked, incoming)
         except ProtocolFailure as failure:
-            request_id = incoming.id if isinstance(incoming, jsonrpc.Request) else None
-            await self._refuse(asked, 400, failure.code, failure.message, failure.details(), request_id)
+            await self._refuse(asked, 400, failure.code, failure.message, failure.details(), _id_of(incoming))
 
     async def _post_stateless(self, asked: Asked, request: jsonrpc.Request) -> None:
         http_headers.check_stateless(asked.headers, request, self._mirrored_by)
@@ -118,12 +117,14 @@ class Endpoint:
     async def _post_in_session(self, asked: Asked, session_id: str, incoming: Incoming) -> None:
         session = self.sessions.find(session_id, asked.caller)
         if session is None:
-            await self._refuse(asked, 404, -32001, "Session not found: initialize again")
+            not_found = "Session not found: initialize again"
+            await self._refuse(asked, 404, -32001, not_found, request_id=_id_of(incoming))
             return
         if isinstance(incoming, jsonrpc.Request | list) and not (
             accepts(asked.headers, JSON) and accepts(asked.headers, EVENTS)
         ):
-            await self._refuse(asked, 406, -32600, "Accept must hold application/json and text/event-stream")
+            both = "Accept must hold application/json and text/event-stream"
+            await self._refuse(asked, 406, -32600, both, request_id=_id_of(incoming))
             return
         session.requests += 1
         try:
@@ -364,6 +365,11 @@ class Endpoint:
         alone = [session.close(patience=patience) for session in self._live]
         await asyncio.gather(self.sessions.close(patience), *alone)
         self.watches.close()
+
+
+def _id_of(incoming: Incoming) -> jsonrpc.Id | None:
+    """The id that a refusal echoes, so that the client's call fails instead of waiting."""
+    return incoming.id if isinstance(incoming, jsonrpc.Request | jsonrpc.Invalid) else None
 
 
 def _speaks_mcp(headers: Headers) -> bool:

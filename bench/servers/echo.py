@@ -1,0 +1,25 @@
+"""The echo tool as a part of Postil."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from postil.core.operation import reads
+
+
+class Echoed(Struct, frozen=True):
+    """What was said."""
+
+    said: str
+
+    def text(self) -> str:
+        return self.said
+
+
+class Echo:
+    """One operation."""
+
+    @reads("echo")
+    async def echo(self, text: str) -> Echoed:
+        """Say it again"""
+        return Echoed(text)
