@@ -132,9 +132,21 @@ HEAVY = {
 }
 
 
-@pytest.mark.parametrize("words", [["workspace", "info"], ["status"], ["tools"], ["workspace", "check"]])
-def test_a_plain_command_imports_nothing_of_the_server(repository: Path, words: list[str]) -> None:
-    assert imported_by(repository, words) & HEAVY == set()
+PLAIN = [
+    ["workspace", "info"],
+    ["workspace", "check"],
+    ["tools"],
+    ["inbox", "send", "--file", "a.py", "--line", "1", "--comment", "why?"],
+    ["inbox", "list"],
+]
+
+
+@pytest.mark.parametrize("words", PLAIN, ids=lambda words: " ".join(words[:2]))
+def test_a_plain_command_imports_nothing_of_the_server_and_no_other_part(repository: Path, words: list[str]) -> None:
+    modules = imported_by(repository, words)
+    assert modules & HEAVY == set()
+    packages = {module.split(".")[1] for module in modules if module.startswith("postil.")}
+    assert packages & {"wire", "flows", "inbox", "comments", "tracker", "gitlab"} <= {words[0]}
 
 
 def test_the_version_imports_nothing_at_all(repository: Path) -> None:

@@ -6,7 +6,6 @@ import sys
 from collections.abc import Iterable
 
 from postil.core.catalogue import OperationEntry
-from postil.core.registry import Registry
 from postil.surfaces.commands import Usage, near
 from postil.surfaces.output import table
 from postil.surfaces.words import HIDDEN
@@ -32,11 +31,11 @@ Every command has --help and --json. Exit codes: 0 ok, 1 unexpected, 2 usage, 3 
 4 unreachable, 5 not found, 6 conflict, 7 storage damaged, 130 interrupted (docs/errors.md)."""
 
 
-def explain(registry: Registry, words: list[str], program: str, prefixes: tuple[str, ...]) -> int:
+def explain(entries: list[OperationEntry], words: list[str], program: str, prefixes: tuple[str, ...]) -> int:
     """Answer words that are no command: help where it was asked for, else the nearest command as a hint."""
     wants_help = not words or any(word in ("-h", "--help", "help") for word in words)
     spoken = [word for word in words if word not in ("-h", "--help", "help")]
-    commands = _spoken(registry.operations.values(), prefixes)
+    commands = _spoken(entries, prefixes)
     below = {name: says for name, says in commands.items() if name.split()[: len(spoken)] == spoken}
     if spoken and below and (wants_help or len(spoken) == len(words)):
         listing = f"Commands of {program} {' '.join(spoken)}:\n\n{_listing(below)}\n\nEach has --help and --json."

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import sys
 from collections.abc import Callable
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from postil.core.failure import Failure, InternalError
 from postil.surfaces.composition import Compose, Composition
@@ -27,8 +27,19 @@ _SHARED = ("setup",)
 """Built-in words under which parts declare commands of their own, such as `setup lazygit`."""
 
 
-def run(words: list[str], program: str, prefixes: tuple[str, ...], compose: Compose) -> int:
-    """Run one command line to its end. Whatever happens becomes a sentence and a status of docs/errors.md."""
+class Program(NamedTuple):
+    """One of the executables: its name, the first words its users leave unsaid, and its part if it has only one."""
+
+    name: str
+    prefixes: tuple[str, ...]
+    part: str
+
+
+def run(words: list[str], program: str, prefixes: tuple[str, ...], compose: Compose, part: str = "") -> int:
+    """Run one command line to its end. Whatever happens becomes a sentence and a status of docs/errors.md.
+
+    A program of one part knows the commands of that part alone.
+    """
     options = Globals()
     settings = None
     _speak_utf8()
@@ -42,7 +53,7 @@ def run(words: list[str], program: str, prefixes: tuple[str, ...], compose: Comp
         from postil.settings import load
 
         settings = load(cwd=options.folder, flags=options.flags, file=options.config)
-        return _command(compose(settings), words, program, prefixes, options)
+        return _command(compose(settings), words, Program(program, prefixes, part), options)
     except Failure as failure:
         from postil.surfaces.output import tell_failure
 
@@ -77,28 +88,28 @@ def readable_words(words: list[str]) -> list[str]:
     return words
 
 
-def _command(composed: Composition, words: list[str], program: str, prefixes: tuple[str, ...], options: Globals) -> int:
+def _command(composed: Composition, words: list[str], program: Program, options: Globals) -> int:
     for warning in composed.settings.warnings:
         from postil.surfaces.output import say
 
         say(f"warning: {warning}")
-    if program == "postil":
-        builtin = _builtin(words[0] if words else "--help")
-        if builtin is not None and words[0] not in _SHARED:
-            return builtin(composed, words, program, options)
+    builtin = _builtin(words[0]) if words and program.name == "postil" else None
+    if builtin is not None and words[0] not in _SHARED:
+        return builtin(composed, words, program.name, options)
     registry = composed.registry()
-    found = find(registry.operations.values(), words, prefixes)
-    if found is None and program == "postil" and words[:1] and words[0] in _SHARED:
-        return _builtin(words[0])(composed, words, program, options)  # type: ignore[misc] # the words of _SHARED have one
+    entries = [entry for entry in registry.operations.values() if program.part in ("", entry.part)]
+    found = find(entries, words, program.prefixes)
+    if found is None and builtin is not None:
+        return builtin(composed, words, program.name, options)
     if found is None:
         from postil.surfaces.help import explain
 
-        return explain(registry, words, program, prefixes)
+        return explain(entries, words, program.name, program.prefixes)
     entry, rest = found
     from postil.surfaces.operations import run_operation
 
     used = " ".join(words[: len(words) - len(rest)])
-    return run_operation(composed, registry, entry, rest, f"{program} {used}", options)
+    return run_operation(composed, registry, entry, rest, f"{program.name} {used}", options)
 
 
 def _builtin(word: str) -> Builtin | None:

@@ -26,7 +26,7 @@ def lazygit_mcp_bridge() -> int:
         words = ["server"]
     if words[:1] == ["server"]:
         return _run(["serve", "--parts", "inbox", *words[1:]], "lazygit-mcp-bridge", ())
-    return 1 if _run(words, "lazygit-mcp-bridge", ("bridge", "inbox")) else 0
+    return 1 if _run(words, "lazygit-mcp-bridge", ("bridge", "inbox"), part="inbox") else 0
 
 
 def git_mile() -> int:
@@ -36,7 +36,7 @@ def git_mile() -> int:
         return _version("git-mile")
     if words[:1] == ["mcp-server"]:
         return _run(["serve", "--parts", "tracker", *words[1:]], "git mile", ())
-    return _run(words, "git mile", ("mile", "", "issue"))
+    return _run(words, "git mile", ("mile", "", "issue"), part="tracker")
 
 
 def paired_comments() -> int:
@@ -54,12 +54,12 @@ def _version(program: str) -> int:
     return 0
 
 
-def _run(words: list[str], program: str, prefixes: tuple[str, ...]) -> int:
+def _run(words: list[str], program: str, prefixes: tuple[str, ...], part: str = "") -> int:
     _light_msgspec()
     from postil.app import App  # the one place where a surface asks for the composition
     from postil.surfaces.run import run
 
-    return run(words, program, prefixes, App)
+    return run(words, program, prefixes, App, part)
 
 
 def _light_msgspec() -> None:
