@@ -49,7 +49,7 @@ def findings(config: str, repository: Repository | None) -> list[Finding]:
 def unsafe_lines(text: str) -> list[int]:
     """Lines of commands that send a remark through a shell with a template that is not quoted."""
     lines: list[int] = []
-    for match in re.finditer(r"^[ \t-]*command:(.*(?:\n[ \t]+(?![-\w]+:\s).*)*)", text, re.MULTILINE):
+    for match in re.finditer(r"^[ \t-]*command:(.*(?:\n[ \t]++(?!-\s|[-\w]+:\s).*)*)", text, re.MULTILINE):
         command = match[1]
         if _SENDS.search(command) and any(not _is_quoted(one) for one in _TEMPLATE.findall(command)):
             lines.append(text.count("\n", 0, match.start()) + 1)

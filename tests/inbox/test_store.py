@@ -1,0 +1,202 @@
+"""The life of messages, over every state: leases that lapse, acknowledgements that come late, clocks that jump."""
+
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
+
+from postil.core.ports import State
+from postil.inbox.failures import AlreadyClosed, AlreadyRead, NoSuchMessage, StaleLease, StillOpen
+from postil.inbox.model import Message, Place, Reply
+from postil.inbox.store import Shelf
+from postil.storage.holder import this_process
+from postil.storage.memory import MemoryState
+from postil.storage.sqlite import SqliteState
+
+ME = this_process()
+
+
+@pytest.fixture(params=["sqlite", "memory"])
+def state(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[State]:
+    made: State = SqliteState(str(tmp_path / "postil" / "state.db")) if request.param == "sqlite" else MemoryState()
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def shelf(state: State) -> Shelf:
+    return Shelf(state, "repository")
+
+
+def message(comment: str, **more: object) -> Callable[[int], Message]:
+    return lambda number: Message(number, Place("a.txt", "2", blob="b" * 40), comment, "2025-07-01T10:30:00Z", **more)  # type: ignore[arg-type]
+
+
+def leases(messages: list[Message]) -> list[tuple[int, str]]:
+    return [(one.id, one.lease.id) for one in messages if one.lease is not None]
+
+
+def test_another_repository_sees_nothing(state: State, shelf: Shelf) -> None:
+    shelf.add(message("x"))
+    other = Shelf(state, "other")
+    assert other.open_messages() == []
+    with pytest.raises(NoSuchMessage):
+        other.get(1)
+
+
+def test_a_lease_that_is_over_queues_the_message_again(state: State) -> None:
+    shelf = Shelf(state, "repository", lease_seconds=-1)
+    shelf.add(message("x"))
+    (first,) = shelf.take("one", ME, 10)
+    (second,) = shelf.take("two", ME, 10)
+    assert (first.attempt, second.attempt, second.id) == (1, 2, first.id)
+    with pytest.raises(StaleLease):
+        shelf.acknowledge(1, first.lease.id if first.lease else "", "one")
+    shelf.confirm(leases([first]))  # too late: it changes nothing
+    assert shelf.get(1).state in ("queued", "leased")
+    shelf.confirm(leases([second]))
+    assert shelf.get(1).state == "seen"
+
+
+def test_a_lease_ends_with_its_process(shelf: Shelf) -> None:
+    shelf.add(message("x"))
+    dead = " ".join([*ME.split(" ")[:-2], "999999", "1"])
+    shelf.take("one", dead, 10)
+    assert shelf.get(1).state == "queued"
+    assert [one.attempt for one in shelf.take("two", ME, 10)] == [2]
+
+
+def test_a_lease_made_before_the_clock_was_set_back_ends(shelf: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:
+    shelf.add(message("x"))
+    real = time.time()
+    monkeypatch.setattr(time, "time", lambda: real + 365 * 86400)
+    shelf.take("one", ME, 10)
+    monkeypatch.setattr(time, "time", lambda: real)
+    assert [one.id for one in shelf.take("two", ME, 10)] == [1]
+
+
+def test_numbers_and_order_do_not_follow_the_clock(shelf: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = time.time()
+    for jump in (0, -86400, 86400):
+        monkeypatch.setattr(time, "time", lambda jump=jump: real + jump)
+        shelf.add(message(str(jump)))
+    monkeypatch.setattr(time, "time", lambda: real)
+    assert [one.comment for one in shelf.take("one", ME, 10)] == ["0", "-86400", "86400"]
+
+
+def test_a_lost_answer_queues_and_a_wait_finds_it(shelf: Shelf) -> None:
+    shelf.add(message("x"))
+    taken = shelf.take("one", ME, 10, after=0)
+    assert shelf.take("one", ME, 10, after=taken[0].sequence) == []
+    shelf.lose(leases(taken))
+    (again,) = shelf.take("one", ME, 10, after=taken[0].sequence)
+    assert (again.id, again.attempt) == (1, 2)
+
+
+def test_a_lost_broadcast_comes_again_to_that_client_alone(shelf: Shelf) -> None:
+    shelf.add(message("x", broadcast=True))
+    mine, theirs = shelf.take("me", ME, 10), shelf.take("them", ME, 10)
+    assert len(mine) == len(theirs) == 1
+    shelf.lose(leases(mine))
+    assert len(shelf.take("me", ME, 10)) == 1
+    assert shelf.take("them", ME, 10) == []
+
+
+def test_asking_again_and_again_writes_nothing(state: State, shelf: Shelf) -> None:
+    shelf.take("one", ME, 10)
+    version = state.version()
+    for _ in range(5):
+        assert shelf.take("one", ME, 10) == []
+    assert state.version() == version
+
+
+def test_a_digest_is_taken_once(shelf: Shelf) -> None:
+    assert shelf.add(message("x"), digest="d") is not None
+    assert shelf.add(message("x"), digest="d") is None
+    assert shelf.knows("d")
+    assert len(shelf.open_messages()) == 1
+
+
+def test_the_text_is_kept_while_a_message_needs_it(shelf: Shelf) -> None:
+    for comment in ("one", "two"):
+        shelf.add(message(comment), b"the text\n" * 100)
+    first, second = shelf.open_messages()
+    shelf.close(first.id, "addressed", None, "", "")
+    assert shelf.text_of(second) == b"the text\n" * 100
+    shelf.close(second.id, "addressed", None, "", "")
+    assert shelf.text_of(shelf.reopen(first.id)) == b"the text\n" * 100
+
+
+def test_states_refuse_what_makes_no_sense(shelf: Shelf) -> None:
+    shelf.add(message("x"))
+    with pytest.raises(StillOpen):
+        shelf.reopen(1)
+    shelf.acknowledge(1, "", "me")
+    with pytest.raises(AlreadyRead):
+        shelf.edit(1, "late")
+    with pytest.raises(AlreadyRead):
+        shelf.withdraw(1)
+    shelf.close(1, "addressed", Reply("me", "done", "now"), "", "me")
+    shelf.close(1, "addressed", None, "", "me")
+    with pytest.raises(AlreadyClosed):
+        shelf.close(1, "declined", None, "", "me")
+    with pytest.raises(NoSuchMessage):
+        shelf.get(2)
+
+
+class Life(RuleBasedStateMachine):
+    """Whatever clients do, and whenever answers are lost, no message is lost and no two clients hold one."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.shelf = Shelf(MemoryState(), "repository")
+        self.sent = 0
+        self.closed: set[int] = set()
+        self.held: dict[str, list[Message]] = {"a": [], "b": []}
+        self.attempts: dict[int, int] = {}
+
+    @rule()
+    def send(self) -> None:
+        self.shelf.add(message(f"m{self.sent}"))
+        self.sent += 1
+
+    @rule(client=st.sampled_from("ab"), after=st.none() | st.integers(0, 10))
+    def take(self, client: str, after: int | None) -> None:
+        taken = self.shelf.take(client, ME, 3, after)
+        for one in taken:
+            assert one.attempt == self.attempts.get(one.id, 0) + 1
+            self.attempts[one.id] = one.attempt
+        self.held[client] += taken
+
+    @rule(client=st.sampled_from("ab"))
+    def lose(self, client: str) -> None:
+        self.shelf.lose(leases(self.held[client]))
+        self.held[client] = []
+
+    @rule(client=st.sampled_from("ab"))
+    def confirm(self, client: str) -> None:
+        self.shelf.confirm(leases(self.held[client]))
+        self.held[client] = []
+
+    @rule(client=st.sampled_from("ab"))
+    def resolve(self, client: str) -> None:
+        for one in self.held[client][:1]:
+            self.shelf.close(one.id, "addressed", None, one.lease.id if one.lease else "", client)
+            self.closed.add(one.id)
+            self.held[client].remove(one)
+
+    @invariant()
+    def nothing_is_lost(self) -> None:
+        assert {one.id for one in self.shelf.open_messages()} | self.closed == set(range(1, self.sent + 1))
+
+    @invariant()
+    def nobody_holds_what_another_holds(self) -> None:
+        assert not {one.id for one in self.held["a"]} & {one.id for one in self.held["b"]}
+
+
+Life.TestCase.settings = settings(max_examples=60, stateful_step_count=30, deadline=None)
+TestLife = Life.TestCase
