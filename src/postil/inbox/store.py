@@ -115,7 +115,7 @@ class Shelf:
             nothing = not self._deliverable(records, client, 1, after)
             noted = float(records.get(self._prefix + "about", "read") or b"0")
         now = time.time()
-        if nothing and 0 <= now - noted < NOTED_EVERY:
+        if nothing and abs(now - noted) < NOTED_EVERY:
             return []
         with self._state.writing() as changes:
             changes.put(self._prefix + "about", "read", b"%.3f" % now)
