@@ -1,4 +1,5 @@
-"""Generates what is derived from the code: the catalogue inside the package, docs/reference.md and docs/errors.md.
+"""Generates what is derived from the code: the catalogue inside the package, docs/reference.md,
+docs/errors.md and the picture of the README.
 
 `make docs` writes them; `--check` only says which have fallen behind (tests do the same).
 """
@@ -13,7 +14,7 @@ from postil.app import PARTS, describe_part
 from postil.core.catalogue import Catalogue, OperationEntry
 from postil.surfaces.commands import kebab
 from postil.surfaces.words import HIDDEN
-from scripts import errors
+from scripts import demo, errors
 
 ROOT = Path(__file__).resolve().parents[1]
 FOLDER = ROOT / "src" / "postil" / "catalogue"
@@ -124,7 +125,7 @@ def kind(field: dict[str, Any]) -> str:
 
 def main() -> int:
     """Write what has changed, or with --check only name it."""
-    wanted = generated()
+    wanted = {**generated(), demo.PICTURE: demo.svg()}
     behind = [path for path, text in wanted.items() if not path.exists() or path.read_text("utf-8") != text]
     for path in behind:
         print(path.relative_to(ROOT))

@@ -14,6 +14,7 @@ from postil.settings import _ENVIRONMENT  # pyright: ignore[reportPrivateUsage] 
 from postil.settings_files import HARMLESS, settable_keys
 from postil.surfaces.clients import CLIENTS
 from postil.surfaces.setup import snippet
+from scripts import demo
 
 ROOT = Path(__file__).resolve().parents[1]
 SETTINGS = (ROOT / "docs" / "settings.md").read_text("utf-8")
@@ -62,6 +63,10 @@ def test_the_readmes_commands_work_as_they_stand(block: str, tmp_path: Path) -> 
         ["bash", "-c", script], cwd=repository, env=environ, capture_output=True, text=True, timeout=110, check=False
     )
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_the_picture_shows_what_the_commands_answer() -> None:
+    assert demo.PICTURE.read_text("utf-8") == demo.svg(), "run `make docs`"
 
 
 def test_the_readmes_json_is_what_setup_prints() -> None:
