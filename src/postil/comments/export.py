@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, cast
 import msgspec
 
 from postil.anchor.languages import language_of
-from postil.comments.answers import CommentNow, Exported, comment_now, indented
+from postil.comments.answers import CommentNow, Exported, comment_now
 from postil.comments.arguments import ExportOptions
 from postil.comments.failures import ExtraMissing
 from postil.comments.ground import Ground, lines_of
@@ -145,11 +145,8 @@ def _markdown(rows: Rows) -> Iterator[tuple[bytes, int]]:
             path = comment.filePath
             yield f"\n## {path}\n".encode(), 0
         fence = "`" * max(3, 1 + max(map(len, re.findall("`+", context)), default=0))
-        code = (
-            f"\n\n  {fence}{language_of(comment.filePath) or ''}\n  {indented(context)}\n  {fence}"
-            if context.strip()
-            else ""
-        )
+        deeper = context.replace("\n", "\n  ")
+        code = f"\n\n  {fence}{language_of(comment.filePath) or ''}\n  {deeper}\n  {fence}" if context.strip() else ""
         state = "" if comment.state == "exact" else f", {comment.state}"
         said = without_tag(comment.text, comment.tag).replace("\n", "\n  ")
         replies = "".join(f"\n  - {reply.author}: {reply.text}" for reply in comment.replies)

@@ -52,6 +52,13 @@ class OldTexts:
             found |= _from_git(self._ground.root, asked)
         return found
 
+    def now(self, path: str) -> str | None:
+        """A source as it is in the work tree, or None."""
+        try:
+            return self._ground.source(RelativePath(path)).text
+        except Failure:
+            return None
+
     def _copy(self, blob: str) -> str | None:
         try:
             packed = read_file(self._ground.folder, _place(blob), LARGEST_TEXT)

@@ -83,7 +83,7 @@ class Prompts(Desk):
     """The four prompts of the contract."""
 
     @prompt("review_code", complete={"focus": FOCUSES, "filePath": "complete_file"})
-    def review(
+    def prompt_review(
         self,
         filePath: Annotated[str, Meta(description="File to review")],
         focus: Annotated[str, Meta(description="Review focus area", extra_json_schema={"enum": list(FOCUSES)})] = "all",
@@ -105,7 +105,7 @@ class Prompts(Desk):
         )
 
     @prompt("explain_complexity", complete={"filePath": "complete_file"})
-    def explain(
+    def prompt_explain(
         self,
         filePath: Annotated[str, Meta(description="File to analyze")],
         complexityThreshold: Annotated[int, Meta(description="Cyclomatic complexity threshold")] = 10,
@@ -134,7 +134,7 @@ class Prompts(Desk):
         )
 
     @prompt("training_export", complete={"includeContext": ("true", "false")})
-    def training(
+    def prompt_training(
         self, includeContext: Annotated[bool, Meta(description="Include code context around comments")] = True
     ) -> str:
         """Export workspace comments as AI training data (JSONL format)"""
@@ -157,7 +157,7 @@ class Prompts(Desk):
         )
 
     @prompt("fix_orphans", complete={"filePath": "complete_commented_file"})
-    def orphans(
+    def prompt_orphans(
         self,
         filePath: Annotated[str, Meta(description="File with orphaned comments (omit for all files)")] | None = None,
     ) -> str:

@@ -26,6 +26,8 @@ from postil.comments.arguments import (
 from postil.comments.desk import check_author, check_tag, check_text, wanted
 from postil.comments.export import exported
 from postil.comments.failures import SourceNotFound, SourceNotParsed
+from postil.comments.filing import Filing
+from postil.comments.ground import Source
 from postil.comments.jsontext import JsonObject
 from postil.comments.moves import move
 from postil.comments.prompts import Prompts
@@ -36,7 +38,7 @@ from postil.comments.words import detect_tag, new_id, now
 from postil.core.operation import destroys, reads, writes
 
 
-class Comments(Resources, Prompts):
+class Comments(Filing, Resources, Prompts):
     """Comments paired with source files, anchored to code."""
 
     @writes("add_comment")
@@ -66,7 +68,6 @@ class Comments(Resources, Prompts):
         by_text: bool = False,
     ) -> Added:
         """Add a comment on a line or a range."""
-        check_author(author)
         check_text(text)
         source = self.source_with_line(path, line, end)
         language = language_of(source.path)
@@ -78,6 +79,20 @@ class Comments(Resources, Prompts):
                 'Fix syntax errors before adding comments, or use comments_add with anchor: "text" to comment all the '
                 "same",
             )
+        return self.add_on(source, line, text, tag, author, end, ai)
+
+    def add_on(
+        self,
+        source: Source,
+        line: int,
+        text: str,
+        tag: str | None,
+        author: str,
+        end: int = 0,
+        ai: GivenAiMeta | None = None,
+    ) -> Added:
+        """Add a comment to a version of a source at hand."""
+        check_author(author)
         raw = _new_comment(line, end, text, tag, author, ai)
 
         def change(sidecar: Sidecar) -> str:
@@ -89,7 +104,7 @@ class Comments(Resources, Prompts):
 
         marker = self.store.change(source.path, change)
         self.texts.keep(source)
-        symbol = innermost(symbols(source.text, language), line)
+        symbol = innermost(symbols(source.text, language_of(source.path)), line)
         held = f"the {symbol.phrase}" if symbol else f"line {line}"
         return Added(str(raw["id"]), marker, source.path, line, tag, held, end)
 

@@ -98,6 +98,12 @@ class Sidecar:
         self._comments.insert(at, {**raw, "ghostMarkerId": marker["id"]})
         self._stale = True
 
+    def add_bare(self, raw: JsonObject) -> None:
+        """Add a comment that has no marker, at the end; `finish` gives it one."""
+        self._settle()
+        self._comments.insert(len(self._comments), raw)
+        self._stale = True
+
     def change(self, comment: str, values: JsonObject, drop: tuple[str, ...] = ()) -> None:
         """Set some keys of a comment and take some away; the others stay as they are."""
         raw = self.raw_comment(comment)
@@ -152,10 +158,12 @@ class Sidecar:
 
     @property
     def _comments(self) -> Items:
+        self._settle()
         return self._document.items("comments")
 
     @property
     def _markers(self) -> Items:
+        self._settle()
         return self._document.items("ghostMarkers")
 
     def _index(self, among: list[Comment] | list[Marker], wanted: str) -> int:

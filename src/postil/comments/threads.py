@@ -1,0 +1,313 @@
+"""Working with comments by their id: add on a range, list, search, show, edit, reply, resolve, delete, move."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from msgspec import Meta, Struct, to_builtins
+
+from postil.comments import history
+from postil.comments.answers import CommentNow, Deleted, Edited, Found, comment_now, indented
+from postil.comments.desk import Desk, check_author, check_tag, wanted
+from postil.comments.failures import CommentChanged, CommentNotFound
+from postil.comments.history import Touch
+from postil.comments.jsontext import JsonObject
+from postil.comments.model import ALL_TAGS, Commit, Event, Placed, Reply, State, Status
+from postil.comments.places import current_anchor
+from postil.comments.search import Wanted, found
+from postil.comments.sidecar import Sidecar
+from postil.comments.words import detect_tag, is_comment_id, new_id, now
+from postil.core.failure import InvalidArguments
+from postil.core.operation import destroys, reads, writes
+from postil.workspace.paths import RelativePath
+
+Id = Annotated[str, Meta(description="The comment's id", min_length=1, max_length=200)]
+AnyTag = Annotated[str, Meta(description="Only this tag", extra_json_schema={"enum": list(ALL_TAGS)})]
+Where = Annotated[str, Meta(description="Only this file or folder, or a glob", max_length=500)]
+StateArgument = Annotated[State, Meta(description="Only comments whose code is in this state")]
+StatusArgument = Annotated[Status, Meta(description="Only open, resolved or wontfix")]
+AtRevision = Annotated[str, Meta(min_length=1, max_length=300, description="A commit, a branch or a tag")]
+Limit = Annotated[int, Meta(ge=1, le=1000, description="At most so many")]
+
+
+class Listed(Struct, frozen=True):
+    """Comments, by file and line."""
+
+    comments: tuple[CommentNow, ...]
+    total: int
+
+    def text(self) -> str:
+        if not self.comments:
+            return "No comments."
+        lines = [one_line(each) for each in self.comments]
+        if self.total > len(lines):
+            lines.append(f"… and {self.total - len(lines)} more")
+        return "\n".join(lines)
+
+
+class Shown(Struct, frozen=True, omit_defaults=True):
+    """One comment with all that is known of it."""
+
+    comment: CommentNow
+    commit: Commit | None = None
+    history: tuple[Event, ...] = ()
+    code: str = ""
+
+    def text(self) -> str:
+        now_ = self.comment
+        lines = [
+            f"{now_.tag or 'COMMENT'} {now_.id} ({now_.status})",
+            f"{now_.movedTo or now_.filePath}:{now_.line}{f'-{now_.endLine}' if now_.endLine else ''}  {now_.anchor}",
+            f"{now_.author}, {now_.created}" + (f", edited {now_.updated}" if now_.updated != now_.created else ""),
+            "",
+            now_.text,
+            *(f"\n  ↳ {reply.author}, {reply.created}\n    {indented(reply.text)}" for reply in now_.replies),
+            "",
+            f"state: {now_.state} (confidence {now_.confidence:.2f}) — {now_.reason}"
+            + (", stale" if now_.stale else ""),
+        ]
+        if self.commit:
+            lines.append(f"by {self.commit.id[:12]} {self.commit.subject} ({self.commit.author}, {self.commit.date})")
+        if now_.oldText and now_.state != "exact":
+            lines += ["", "was:", *(f"  - {line}" for line in now_.oldText.split("\n")[:20])]
+        if self.code:
+            lines += ["", "now:", *(f"  + {line}" for line in self.code.split("\n")[:20])]
+        for rank, option in enumerate(now_.candidates, 1):
+            lines.append(f"  {rank}. {option.path}:{option.line} ({option.confidence:.2f}) {option.text.strip()[:100]}")
+        for event in self.history:
+            where = f"{event.path or now_.filePath}:{event.line}"
+            lines.append(f"  {event.at}  left {where} ({event.state}, {event.reason})")
+        return "\n".join(lines)
+
+
+class Replied(Struct, frozen=True):
+    """A reply that was added."""
+
+    commentId: str
+    replyId: str
+    filePath: str
+
+    def text(self) -> str:
+        return f"✅ Reply added\n\nComment ID: {self.commentId}\nReply ID: {self.replyId}\nFile: {self.filePath}"
+
+
+class Settled(Struct, frozen=True):
+    """A comment whose status changed."""
+
+    commentId: str
+    filePath: str
+    status: Status
+
+    def text(self) -> str:
+        return f"✅ Comment is {self.status}\n\nComment ID: {self.commentId}\nFile: {self.filePath}"
+
+
+class Blamed(Struct, frozen=True):
+    """The commits that made and changed the code of a comment, newest first."""
+
+    commentId: str
+    touches: tuple[Touch, ...]
+
+    def text(self) -> str:
+        if not self.touches:
+            return "No commit has touched this code yet."
+        return "\n".join(
+            f"{each.commit.id[:12]} {each.commit.date[:10]} {each.commit.author}: {each.commit.subject}"
+            f"  ({each.did}, {each.path}:{each.line})"
+            for each in self.touches
+        )
+
+
+class Threads(Desk):
+    """Comments by their id, wherever they are."""
+
+    @reads("comments_list", title="List comments", shell="comments list", positional=("file",))
+    def listed(
+        self,
+        file: Where = "",
+        tag: AnyTag | None = None,
+        author: Annotated[str, Meta(description="Only this author")] = "",
+        state: StateArgument | None = None,
+        status: StatusArgument | None = None,
+        stale: Annotated[bool, Meta(description="Only those whose code changed in substance")] = False,
+        limit: Limit = 200,
+    ) -> Listed:
+        """List comments in their places: by file, tag, author, state of the code, or status"""
+        check_tag(tag, every=True)
+        conditions = Wanted(
+            tag=tag or "", author=author, file=file, state=state or "", status=status or "", stale=stale
+        )
+        self.overview.refresh()
+        where, values = conditions.condition(self.overview)
+        placed = self.overview.index.rows(where or "1", values)
+        placed.sort(key=lambda each: (each.place.path, each.place.line, each.comment.created))
+        return Listed(tuple(comment_now(each) for each in placed[:limit]), len(placed))
+
+    @reads("comments_search", title="Search comments", shell="comments search", positional=("query",))
+    def search_more(
+        self,
+        query: Annotated[str, Meta(min_length=1, description="A regular expression (RE2), or plain text")],
+        plain: Annotated[bool, Meta(description="The query is plain text")] = False,
+        tag: AnyTag | None = None,
+        author: Annotated[str, Meta(description="Only this author")] = "",
+        file: Where = "",
+        ai: Annotated[bool, Meta(description="Only with AI metadata")] = False,
+        since: Annotated[str, Meta(description="Made at or after this date-time")] = "",
+        until: Annotated[str, Meta(description="Made at or before this date-time")] = "",
+        state: StateArgument | None = None,
+        status: StatusArgument | None = None,
+        limit: Limit = 100,
+    ) -> Found:
+        """Search comments by pattern or plain text, with filters on tag, author, file, dates, state and status"""
+        check_tag(tag, every=True)
+        conditions = Wanted(tag or "", author, file, ai, since, until, state or "", status or "")
+        shown = {key: value for key, value in to_builtins(conditions).items() if value}
+        return found(self.overview, query, conditions, limit, shown, plain=plain)
+
+    @reads("comments_show", title="Show a comment", shell="comments show", positional=("commentId",))
+    def show(self, commentId: Id) -> Shown:
+        """Show one comment with its thread, its code then and now, and the commit that changed it"""
+        each = self.one(commentId)
+        marker = each.marker
+        anchor = current_anchor(marker) if marker else None
+        commit = None
+        if marker and anchor and each.place.state != "exact":
+            commit = history.culprit(self.ground, self.texts, each.filePath, anchor.blob, marker.line, each.place)
+        events = marker.anchor.history if marker and marker.anchor else ()
+        return Shown(comment_now(each, commit=commit), commit, events, each.place.newText)
+
+    @reads("comments_blame", title="Commits behind a comment", shell="comments blame", positional=("commentId",))
+    def blame(self, commentId: Id) -> Blamed:
+        """List the commits that made and changed the code under a comment"""
+        each = self.one(commentId)
+        place = each.place
+        if place.state == "orphaned":
+            return Blamed(each.comment.id, ())
+        found_ = history.touching(self.ground, self.texts, place.path, place.line, place.endLine)
+        return Blamed(each.comment.id, tuple(found_))
+
+    @writes("comments_reply", title="Reply to a comment", shell="comments reply", positional=("commentId", "text"))
+    def reply(
+        self,
+        commentId: Id,
+        text: Annotated[str, Meta(min_length=1, max_length=10000, description="The reply")],
+        author: Annotated[str, Meta(description="Who replies")] = "",
+    ) -> Replied:
+        """Add a reply to a comment's thread"""
+        author = self.signed(author)
+        path = self.file_of(commentId)
+        made = Reply(new_id("r_"), text, author, now())
+
+        def change(sidecar: Sidecar) -> Replied:
+            comment = wanted(sidecar, commentId)
+            raw = sidecar.raw_comment(comment.id).get("replies")
+            replies: list[object] = [*raw] if isinstance(raw, list) else []  # type: ignore[has-type]
+            sidecar.change(comment.id, {"replies": [*replies, to_builtins(made)], "updated": made.created})
+            return Replied(comment.id, made.id, path)
+
+        return self.store.change(path, change)
+
+    @writes("comments_resolve", title="Resolve a comment", shell="comments resolve", positional=("commentId",))
+    def resolve(
+        self,
+        commentId: Id,
+        status: Annotated[Status, Meta(description="resolved, wontfix, or open to reopen")] = "resolved",
+        author: Annotated[str, Meta(description="Who decides")] = "",
+    ) -> Settled:
+        """Resolve a comment, close it as wontfix, or reopen it"""
+        author = self.signed(author)
+        path = self.file_of(commentId)
+
+        def change(sidecar: Sidecar) -> Settled:
+            comment = wanted(sidecar, commentId)
+            values: JsonObject = {"status": status, "updated": now()}
+            gone: tuple[str, ...] = ("resolvedBy", "resolvedAt")
+            if status != "open":
+                values |= {"resolvedBy": author, "resolvedAt": now()}
+                gone = ()
+            sidecar.change(comment.id, values, gone)
+            return Settled(comment.id, path, status)
+
+        return self.store.change(path, change)
+
+    @writes("comments_edit", title="Edit a comment", shell="comments edit", positional=("commentId", "text"))
+    def edit_by_id(
+        self,
+        commentId: Id,
+        text: Annotated[str, Meta(min_length=1, max_length=10000, description="The new text")] = "",
+        tag: Annotated[str, Meta(description="Another tag", extra_json_schema={"enum": list(ALL_TAGS)})] | None = None,
+        expectedUpdated: Annotated[str, Meta(description="Refuse when the comment was changed after this time")] = "",
+    ) -> Edited:
+        """Change a comment's text or tag, wherever it is; refuse when someone was faster"""
+        check_tag(tag, every=True)
+        if not text and not tag:
+            raise InvalidArguments("Nothing to change", advice="Give a text or a tag", path="text")
+        path = self.file_of(commentId)
+
+        def change(sidecar: Sidecar) -> Edited:
+            comment = wanted(sidecar, commentId)
+            if expectedUpdated and comment.updated != expectedUpdated:
+                raise CommentChanged(path, comment.id, comment.updated)
+            new_tag = tag or detect_tag(text) or comment.tag
+            updated = now()
+            values: JsonObject = {"text": text or comment.text, "updated": updated}
+            if new_tag != comment.tag:
+                values["tag"] = new_tag
+            sidecar.change(comment.id, values)
+            return Edited(comment.id, path, updated, new_tag)
+
+        return self.store.change(path, change)
+
+    @destroys("comments_delete", title="Delete a comment", shell="comments delete", positional=("commentId",))
+    def delete_by_id(self, commentId: Id) -> Deleted:
+        """Delete a comment, wherever it is"""
+        path = self.file_of(commentId)
+
+        def change(sidecar: Sidecar) -> Deleted:
+            comment = wanted(sidecar, commentId)
+            sidecar.remove(comment.id)
+            return Deleted(comment.id, path)
+
+        return self.store.change(path, change)
+
+    def one(self, comment: str) -> Placed:
+        """The comment of that id in its place, wherever it is."""
+        placed = self.overview.where("id = ?", comment)
+        if placed:
+            return placed[0]
+        if not is_comment_id(comment):
+            raise InvalidArguments(
+                "That is not the id of a comment", advice="See the ids with `postil comments list`", path="commentId"
+            )
+        raise CommentNotFound("", comment)
+
+    def file_of(self, comment: str) -> RelativePath:
+        """The source whose sidecar holds the comment."""
+        return RelativePath(self.one(comment).filePath)
+
+    def signed(self, author: str) -> str:
+        """Who writes: the name given, else the person at the shell, else an assistant."""
+        from postil.core import call
+
+        author = author or (self.person() if call.current().caller.surface == "shell" else "ai")
+        check_author(author)
+        return author
+
+    def person(self) -> str:
+        """The name git knows the user by."""
+        if not self.author:
+            from postil.workspace.git import try_git
+
+            named = try_git(self.ground.root, "config", "user.name").out if self.ground.git else b""
+            self.author = named.decode("utf-8", "replace").strip()[:100] or "user"
+        return self.author
+
+
+def one_line(each: CommentNow) -> str:
+    """A comment on one line, for lists."""
+    where = f"{each.movedTo or each.filePath}:{each.line}"
+    mark = "" if each.state in ("exact", "moved") else f" [{each.state}]"
+    status = "" if each.status == "open" else f" ({each.status})"
+    first, _, rest = each.text.partition("\n")
+    said = first[:100] + ("…" if rest or len(first) > 100 else "")
+    return f"{where}  {each.tag or 'COMMENT'}{mark}{status}  {said}  {each.id}"
