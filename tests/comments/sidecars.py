@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 SOURCE = """// Function 1
 function add(a, b) {
@@ -15,7 +16,7 @@ function multiply(a, b) {
 }
 """
 
-EXTENSION = {
+EXTENSION: dict[str, Any] = {
     "file": "simple.js",
     "version": "2.1.0",
     "futureKey": {"kept": [1, 2.50, "é"]},
@@ -50,7 +51,7 @@ EXTENSION = {
     ],
 }
 
-REFERENCE = {
+REFERENCE: dict[str, Any] = {
     "version": "2.1.0",
     "filePath": "simple.js",
     "comments": [
@@ -77,7 +78,7 @@ REFERENCE = {
     "metadata": {"lastSync": "2025-10-20T10:00:00.000Z", "totalComments": 1},
 }
 
-PLAYGROUND = {
+PLAYGROUND: dict[str, Any] = {
     "version": "2.1.0",
     "fileName": "simple.js",
     "comments": [
@@ -93,7 +94,7 @@ PLAYGROUND = {
     ],
 }
 
-FIRST = {
+FIRST: dict[str, Any] = {
     "file": "simple.js",
     "version": "1.0",
     "comments": [
@@ -109,10 +110,10 @@ FIRST = {
 }
 
 # The reference server appended its own shape to an extension's file: the extension refuses the whole.
-DAMAGED_BY_REFERENCE = {
+DAMAGED_BY_REFERENCE: dict[str, Any] = {
     **EXTENSION,
-    "ghostMarkers": [*EXTENSION["ghostMarkers"], *REFERENCE["ghostMarkers"]],  # type: ignore[misc]
-    "comments": [*EXTENSION["comments"], *REFERENCE["comments"]],  # type: ignore[misc]
+    "ghostMarkers": [*EXTENSION["ghostMarkers"], *REFERENCE["ghostMarkers"]],
+    "comments": [*EXTENSION["comments"], *REFERENCE["comments"]],
 }
 
 

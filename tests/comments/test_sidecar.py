@@ -25,7 +25,7 @@ from tests.comments.sidecars import (
     as_javascript,
 )
 
-LINES = SOURCE.splitlines()
+LINES = list[str](SOURCE.splitlines())
 
 
 def read(value: object) -> Sidecar:
@@ -84,13 +84,13 @@ def test_a_file_the_reference_server_damaged_is_repaired() -> None:
 
 
 def test_twins_of_one_millisecond_get_an_id_each_and_keep_their_lines() -> None:
-    twin: dict[str, Any] = {**REFERENCE["comments"][0], "text": "second"}  # type: ignore[index]
-    marker: dict[str, Any] = {**REFERENCE["ghostMarkers"][0], "id": "gm_2", "line": 2}  # type: ignore[index]
+    twin: dict[str, Any] = {**REFERENCE["comments"][0], "text": "second"}
+    marker: dict[str, Any] = {**REFERENCE["ghostMarkers"][0], "id": "gm_2", "line": 2}
     both = {
         **REFERENCE,
         "comments": [*REFERENCE["comments"], twin],
         "ghostMarkers": [*REFERENCE["ghostMarkers"], marker],
-    }  # type: ignore[misc]
+    }
     sidecar = read(both)
     sidecar.finish(lambda line: fingerprint_of(LINES, line))
     first, second = sidecar.comments
@@ -235,7 +235,7 @@ ITEMS = st.lists(st.dictionaries(st.text(max_size=6), JSON, max_size=4), max_siz
 def test_changing_one_item_of_any_document_changes_that_item_alone(
     before: dict[str, Any], items: list[dict[str, Any]], new: dict[str, Any], data: st.DataObject
 ) -> None:
-    whole = {**before, "items": items}
+    whole: dict[str, object] = {**before, "items": items}
     text = data.draw(st.sampled_from([as_javascript(whole), json.dumps(whole).encode(), new_document(whole)]))
     document = Document(text)
     listed = document.items("items")
