@@ -25,7 +25,8 @@ def places(
     under_cursor = (
         _under_cursor(hunks) if in_tmux and context in ("staging", "stagingSecondary", "patchBuilding") else []
     )
-    return (*under_cursor, *listed[:MOST_PLACES], WHOLE)
+    others = [place for place in listed[:MOST_PLACES] if place[0] not in {line for line, _ in under_cursor}]
+    return (*under_cursor, *others, WHOLE)
 
 
 def _under_cursor(hunks: list[Hunk]) -> list[tuple[str, str]]:
