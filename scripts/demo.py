@@ -81,7 +81,8 @@ def svg() -> str:
     return "\n".join(
         [
             (
-                f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{height}" viewBox="0 0 {WIDTH} {height}" '
+                f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{height}" '
+                f'viewBox="0 0 {WIDTH} {height}" '
                 'role="img" aria-label="A remark made in review reaches the assistant, which answers it">'
             ),
             f"<style>{style}</style>",
