@@ -94,8 +94,11 @@ def test_every_module_says_what_it_is() -> None:
 
 # The second one asks `git config`, which runs nothing, what the first one must switch off.
 GIT_RUNNERS = {ROOT / "src/postil/workspace/git.py", ROOT / "src/postil/workspace/hardening.py"}
-# The second one puts a new database under its name; it never replaces one.
-FILE_REPLACERS = {ROOT / "src/postil/workspace/files.py", ROOT / "src/postil/storage/sqlite.py"}
+FILE_REPLACERS = {
+    ROOT / "src/postil/workspace/files.py",
+    ROOT / "src/postil/storage/sqlite.py",  # puts a new database under its name; it never replaces one
+    ROOT / "src/postil/comments/filing.py",  # streams an export beside the file that a person named, wherever that is
+}
 
 
 def test_only_one_place_runs_git() -> None:
