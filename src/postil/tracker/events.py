@@ -32,6 +32,7 @@ class Envelope(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, ta
     l: int  # noqa: E741 - the name in every stored log
     ts: str = ""
     a: str = ""
+    m: str = ""
     dep: dict[str, int] | None = None
     v: int = VERSION
 

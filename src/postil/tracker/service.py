@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from postil.tracker.assistant import AssistantTools
 from postil.tracker.contract import ContractTools
+from postil.tracker.shell_mile import MileCommands
 
 
-class Tracker(ContractTools, AssistantTools):
+class Tracker(ContractTools, MileCommands):
     """Issues and milestones kept inside git."""
 
     def glance(self) -> str:

@@ -133,6 +133,7 @@ class Pen:
         self.store = store
         self.replica = replica
         self.author = author
+        self.message = ""
         self.events: list[Known] = []
         self._number = store.index.last_number(replica)
         self._clock = store.index.clock()
@@ -151,6 +152,7 @@ class Pen:
             "id": new_event_id(),
             "ts": self._ts,
             "a": str(self.author),
+            "m": self.message,
             **data,
             "ent": ent,
             "r": self.replica,
@@ -161,6 +163,12 @@ class Pen:
         event = msgspec.convert(stamped, kind)
         self.events.append(event)  # pyright: ignore[reportArgumentType]
         return event
+
+    def made(self, id_: str) -> Entity:
+        """What the events written so far make of a new entity."""
+        entity = fold([event for event in self.events if event.ent == id_])
+        assert entity is not None
+        return entity
 
     def copy(self, event: Known) -> None:
         """Take over an event of another log as it is."""

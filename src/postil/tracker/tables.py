@@ -1,0 +1,237 @@
+"""How the shell shows issues and milestones: tables, one entity in full, its history. Structs in, text or JSON out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from msgspec import UNSET, Struct, UnsetType
+
+from postil.tracker.answers import Item, MilestoneCounts, Shown, ShownComment, second
+from postil.tracker.events import Event, kind_of
+from postil.tracker.model import Entity
+from postil.tracker.schema import Row
+
+COLUMNS = ("id", "title", "status", "labels", "comments", "updated", "milestone", "due", "author", "claimed")
+DEFAULT_COLUMNS = ("id", "title", "status", "labels", "comments", "updated")
+
+
+class Details(Struct, frozen=True, kw_only=True):
+    """One item of `list --json`: the contract's item and, beside it, the keys the old program had."""
+
+    id: str
+    title: str
+    status: str
+    labels: tuple[str, ...]
+    stats: object
+    comment_count: int
+    created_at: str
+    updated_at: str
+    clock_snapshot: str
+    milestone: str | UnsetType = UNSET
+    due: str | UnsetType = UNSET
+    description: str | UnsetType = UNSET
+    description_preview: str | UnsetType = UNSET
+    last_commented_at: str | UnsetType = UNSET
+    latest_comment_excerpt: str | UnsetType = UNSET
+    comments: list[ShownComment] | UnsetType = UNSET
+
+
+class ListedDetails(Struct, frozen=True, kw_only=True):
+    """`list --json`."""
+
+    items: list[Details]
+    nextCursor: str | None
+    next_cursor: str | None
+    generation: int
+
+
+class Listing:
+    """A page of a list for the shell; details are looked up only when JSON is asked for."""
+
+    def __init__(
+        self,
+        rows: Sequence[Row],
+        columns: Sequence[str],
+        style: str,
+        next_cursor: str | None,
+        details: Callable[[], ListedDetails],
+        milestones: dict[str, str],
+    ) -> None:
+        self._rows, self._columns, self._style = rows, columns, style
+        self._next, self._details, self._milestones = next_cursor, details, milestones
+
+    def direct(self) -> ListedDetails:
+        """The JSON form."""
+        return self._details()
+
+    def shell(self) -> str:
+        """The table, or what --format asked for."""
+        cells = [[self._cell(row, column) for column in self._columns] for row in self._rows]
+        if self._style == "raw":
+            return "\n".join("\t".join(cell) for cell in cells)
+        if not cells:
+            return "No issues or milestones match"
+        text = aligned([[column.upper() for column in self._columns], *cells])
+        return f"{text}\nNext cursor: {self._next}" if self._next else text
+
+    def _cell(self, row: Row, column: str) -> str:
+        full = self._style == "raw"
+        match column:
+            case "id":
+                return row.id if full else row.id[:8]
+            case "title":
+                return row.title if full or len(row.title) <= 60 else row.title[:59] + "…"
+            case "labels":
+                return ",".join(row.label_names())
+            case "comments":
+                return str(row.comments)
+            case "updated":
+                return second(row.updated_ts)
+            case "milestone":
+                return self._milestones.get(row.milestone, row.milestone[:8])
+            case "author":
+                return row.author.partition(" <")[0]
+            case "claimed":
+                return row.claim_who
+            case _:
+                return str(getattr(row, column))
+
+
+def details_of(row: Row, item: Item, entity: Entity | None, comments: list[ShownComment]) -> Details:
+    """One item of `list --json`."""
+    description = entity.description if entity else ""
+    last = entity.comments[-1] if entity and entity.comments else None
+    return Details(
+        id=row.id,
+        title=row.title,
+        status=row.status,
+        labels=row.label_names(),
+        stats=item.stats,
+        comment_count=row.comments,
+        created_at=second(row.created_ts),
+        updated_at=second(row.updated_ts),
+        clock_snapshot=f"{row.updated_l}@{row.updated_r}",
+        milestone=row.milestone or UNSET,
+        due=row.due or UNSET,
+        description=description or UNSET,
+        description_preview=_excerpt(description) or UNSET,
+        last_commented_at=second(last.ts) if last else UNSET,
+        latest_comment_excerpt=_excerpt(last.body) if last else UNSET,
+        comments=comments or UNSET,
+    )
+
+
+class ShownInShell:
+    """`show` for people, and the contract's JSON."""
+
+    def __init__(self, shown: Shown, milestone: str, most: int) -> None:
+        self._shown, self._milestone, self._most = shown, milestone, most
+
+    def direct(self) -> Shown:
+        """The JSON form: the same as the tool's."""
+        return self._shown
+
+    def shell(self) -> str:
+        """Title, facts, description, comments."""
+        shown = self._shown
+        lines = [f"{shown.title} [{shown.status}]", f"ID: {shown.id} ({shown.kind})"]
+        if shown.labels:
+            lines.append(f"Labels: {', '.join(shown.labels)}")
+        if self._milestone:
+            lines.append(f"Milestone: {self._milestone}")
+        if shown.due:
+            lines.append(f"Due: {shown.due}")
+        if shown.assignees:
+            lines.append(f"Assignees: {', '.join(shown.assignees)}")
+        if isinstance(shown.stats, MilestoneCounts):
+            lines.append(progress_line(shown.stats.open_issues, shown.stats.closed_issues))
+        if shown.claim:
+            lines.append(f"Claimed by {shown.claim.who} until {shown.claim.until}{' (expired)' * shown.claim.expired}")
+        lines += [f"{link.type}: {link.id[:8]} {link.title} [{link.status}]" for link in shown.links or ()]
+        lines += [
+            f"Conflict: {one.field} was also set to {one.value!r} by {one.author} at {one.ts}; set it to decide"
+            for one in shown.conflicts or ()
+        ]
+        lines.append(f"By {shown.author} at {shown.created_at}, updated {shown.updated_at}")
+        if shown.description:
+            lines += ["", shown.description]
+        hidden = max(0, len(shown.comments) - self._most)
+        if hidden:
+            lines += ["", f"({hidden} earlier comments; --limit-comments shows more)"]
+        for comment in shown.comments[hidden:]:
+            changed = " (edited)" if comment.edited_at else ""
+            lines += ["", f"{comment.author} at {comment.ts}{changed}  {comment.id}", comment.body]
+        return "\n".join(lines)
+
+
+class HistoryLine(Struct, frozen=True, kw_only=True):
+    """One event of an entity."""
+
+    id: str
+    type: str
+    author: str
+    ts: str
+    clock: str
+    what: str
+
+
+class History(Struct, frozen=True, kw_only=True):
+    """All events of an entity, in their order."""
+
+    id: str
+    events: list[HistoryLine]
+
+    def shell(self) -> str:
+        """One line an event."""
+        return aligned([[second(e.ts), e.author.partition(" <")[0], e.type, e.what] for e in self.events])
+
+
+def history_of(id_: str, events: Sequence[Event]) -> History:
+    """The history of an entity."""
+    return History(
+        id=id_,
+        events=[
+            HistoryLine(
+                id=event.id,
+                type=kind_of(event),
+                author=event.a,
+                ts=event.ts,
+                clock=f"{event.l}@{event.r}",
+                what=_what(event),
+            )
+            for event in events
+        ],
+    )
+
+
+def progress_line(open_: int, closed: int, width: int = 24) -> str:
+    """A bar of how much is done."""
+    total = open_ + closed
+    filled = round(width * closed / total) if total else 0
+    share = f"{100 * closed // total}%" if total else "no issues"
+    return f"{'█' * filled}{'░' * (width - filled)} {share} ({closed} of {total} closed)"
+
+
+def aligned(rows: Sequence[Sequence[str]]) -> str:
+    """Columns of text."""
+    if not rows:
+        return ""
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    return "\n".join(
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
+    )
+
+
+def _what(event: Event) -> str:
+    skipped = {"ent", "id", "r", "n", "l", "ts", "a", "dep", "v", "t"}
+    told: list[str] = []
+    for field in event.__struct_fields__:
+        value: object = getattr(event, field)
+        if field not in skipped and value not in (None, "", ()):
+            told.append(f"{field}={_excerpt(value if isinstance(value, str) else repr(value))}")
+    return " ".join(told)
+
+
+def _excerpt(text: str) -> str:
+    flat = " ".join(text.split())
+    return flat if len(flat) <= 80 else flat[:80] + "..."
