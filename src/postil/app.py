@@ -71,12 +71,15 @@ class App:
 
     def state_damage(self) -> tuple[str, list[str]]:
         """Where the state database is, and what is wrong with it; a file that does not exist yet is well."""
+        import sqlite3
+
         from postil.storage.sqlite import SqliteState
 
         address = self.settings.state_address
-        if not os.path.exists(address) or not isinstance(self.state, SqliteState):
+        if not isinstance(self.state, SqliteState):
             return address, []
-        return address, self.state.damage()
+        damage = self.state.damage() if os.path.exists(address) else []
+        return f"{address}, SQLite {sqlite3.sqlite_version}", damage
 
     def part(self, name: str) -> object:
         """The living part, made once for all registries of this App."""

@@ -54,3 +54,14 @@ def test_git_mile_knows_the_trackers_commands_alone(repository: Path) -> None:
     assert "ready" in shown
     assert "inbox" not in shown
     assert run("git-mile", "ready", "--json", cwd=repository).returncode == 0
+
+
+def test_a_retry_with_the_same_key_sends_one_message(repository: Path) -> None:
+    words = ["inbox", "send", "-f", "a.py", "-c", "once", "--idempotency-key", f"k-{repository}", "--json"]
+    first, second = (run("postil", *words, cwd=repository) for _ in range(2))
+    assert first.returncode == second.returncode == 0, second.stderr
+    assert first.stdout == second.stdout
+    listed = json.loads(run("postil", "inbox", "list", "--json", cwd=repository).stdout)
+    assert [message["comment"] for message in listed["messages"]] == ["once"]
+    other = run("postil", *words[:4], "-c", "other", *words[6:], cwd=repository)
+    assert other.returncode == 6

@@ -158,6 +158,13 @@ def test_init_writes_checks_and_says_how_to_undo_in_a_few_lines(repository: Path
     assert "+++ .mcp.json" in done.stderr
 
 
+@pytest.mark.parametrize("words", [["init"], ["setup", "claude", "--write"], ["setup", "claude", "--remove"]])
+def test_read_only_writes_nothing(words: list[str], repository: Path, tmp_path: Path) -> None:
+    done = run("postil", "--read-only", *words, cwd=repository, **home(tmp_path))
+    assert done.returncode == 3
+    assert not (repository / ".mcp.json").exists()
+
+
 def test_init_with_dry_run_writes_nothing(repository: Path, tmp_path: Path) -> None:
     done = run("postil", "init", "--dry-run", cwd=repository, **home(tmp_path))
     assert done.returncode == 0

@@ -14,7 +14,7 @@ from postil.surfaces.composition import Composition
 from postil.surfaces.handshake import try_command
 from postil.surfaces.operations import perform
 from postil.surfaces.output import readable, say
-from postil.surfaces.setup import find_root, open_file
+from postil.surfaces.setup import find_root, may_write, open_file
 from postil.surfaces.words import Globals
 
 
@@ -47,6 +47,7 @@ def run_init(composed: Composition, words: list[str], program: str, options: Glo
     if not options.no_input and not common.get("--no-input") and not _agreed():
         say("Nothing was written")
         return 0
+    may_write(composed.settings)
     for client, file in files:
         file.write(entry(client, executable(), root))
         answered = try_command(command_of(client, file.entry() or {}), root)

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from postil.core.failure import Failure, NotFound
+from postil.core.failure import Failure, NotAllowed, NotFound
 from postil.settings import Settings
 from postil.surfaces import jsonc
 from postil.surfaces.client_files import ClientFile
@@ -51,10 +51,18 @@ def run_setup(composed: Composition, words: list[str], program: str, options: Gl
         if given["does"] is None:
             say(f"Put this into {client.file}, or run `{program} setup {client.name} --write`")
         return 0
+    if action != "check":
+        may_write(composed.settings)
     file = open_file(client, composed.settings, root)
     answer = {"write": _write, "check": _check, "remove": _remove}[action](client, file, root)
     sys.stdout.write(msgspec.json.encode(answer).decode() + "\n" if as_json else f"{answer['says']}\n")
     return 0
+
+
+def may_write(settings: Settings) -> None:
+    """Refuse under read-only, as every operation that changes something is."""
+    if settings.read_only:
+        raise NotAllowed("Nothing is written in read-only mode", advice="Leave --read-only and POSTIL_READ_ONLY out")
 
 
 def find_root(settings: Settings) -> str:

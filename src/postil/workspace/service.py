@@ -127,7 +127,7 @@ class Overview:
         except Failure as failure:
             return Finding("error", failure.message, failure.advice)
         if damage:
-            advice = f"Move {address} away (its messages are in it) and restore it from a backup"
+            advice = "Move the file away (messages are in it), and restore it from a backup if there is one"
             return Finding("error", f"{address}: {'; '.join(damage[:3])}", advice)
         return Finding("ok", address)
 
