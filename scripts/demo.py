@@ -23,7 +23,7 @@ def total(cart):
 SESSION = [
     ("you, reviewing in lazygit", "postil inbox send -f cart.py -l 3 -c 'And an empty cart?'"),
     ("your assistant, at its next turn", "postil call check_lazygit_messages"),
-    ("", """postil call add_comment '{"filePath": "cart.py", "line": 3, "text": "0 when empty", "tag": "NOTE"}'"""),
+    ("", "postil comments add cart.py 3 'An empty cart divides by zero' --tag FIXME"),
     ("", "postil inbox resolve 1 --reply 'An empty cart costs nothing now'"),
     ("you", "postil status"),
 ]

@@ -49,8 +49,8 @@ BLOCKS = re.findall(r"<!-- run -->\n```sh\n(.*?)```", README, re.DOTALL)
 @pytest.mark.parametrize("block", BLOCKS, ids=lambda block: block.split()[1])
 def test_the_readmes_commands_work_as_they_stand(block: str, tmp_path: Path) -> None:
     repository = tmp_path / "repo"
-    repository.mkdir()
-    (repository / "a.py").write_text("x = 1\n")
+    (repository / "src").mkdir(parents=True)
+    (repository / "src" / "app.py").write_text("PORT = 3000\n")
     script = f"set -e\ngit init -q\ngit add .\ngit commit -qm first\n{block}"
     environ = {
         **os.environ,
