@@ -87,11 +87,10 @@ class Checked(Struct, frozen=True):
     """What `check_lazygit_messages` gives: the contract's text, and everything else beside it."""
 
     messages: tuple[Shown, ...]
-    view: str
 
     def text(self) -> str:
         """The contract's text and nothing more."""
-        return self.view
+        return contract.view(self.messages)
 
     def meta(self) -> dict[str, Any]:
         """Id, attempt, lease, anchor and hunk, for clients of every era."""
@@ -116,11 +115,10 @@ class Waited(Struct, frozen=True):
 
     messages: tuple[Shown, ...]
     sequence: int
-    view: str
 
     def text(self) -> str:
         """The messages as the contract shows them, and how to go on."""
-        return f"{self.view}\n\nTo wait for the next one: after={self.sequence}"
+        return f"{contract.view(self.messages)}\n\nTo wait for the next one: after={self.sequence}"
 
 
 class Receipt(Struct, frozen=True, omit_defaults=True):

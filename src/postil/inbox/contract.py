@@ -3,29 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from postil.inbox.model import Message
+if TYPE_CHECKING:
+    from postil.inbox.answers import Shown
 
 NOTHING = "No new messages from lazygit"
 MOST_SHOWN = 10
 SEPARATOR = "\n\n" + "-" * 50 + "\n\n"
 
 
-def view(messages: Sequence[Message]) -> str:
+def view(messages: Sequence[Shown]) -> str:
     """The messages as the contract shows them, or its sentence for none."""
     if not messages:
         return NOTHING
     return SEPARATOR.join(_one(number, message) for number, message in enumerate(messages, 1))
 
 
-def _one(number: int, message: Message) -> str:
-    rows = [f"Message {number}:", f"File: {file_row(message)}"]
-    if message.place.line:
-        rows.append(f"Line: {message.place.line}")
+def _one(number: int, message: Shown) -> str:
+    rows = [f"Message {number}:", f"File: {file_row(message.file, message.commit)}"]
+    if message.line:
+        rows.append(f"Line: {message.line}")
     rows += [f"Comment: {message.comment}", f"Time: {message.time}", "", "Please improve this code."]
     return "\n".join(rows)
 
 
-def file_row(message: Message) -> str:
+def file_row(file: str, commit: str) -> str:
     """The file, or the commit where a message is about a whole commit."""
-    return message.place.file or f"commit {message.place.commit}"
+    return file or f"commit {commit}"

@@ -85,9 +85,8 @@ class Inbox:
         message = self._send(comment, file, str(line), kind, context, commit, side, broadcast)
         counts = self._shelf().counts()
         note = overflow(counts.waiting) if counts.waiting > contract.MOST_SHOWN else ""
-        return Receipt(
-            message.id, contract.file_row(message), message.place.line, counts.waiting, counts.last_read, note
-        )
+        about = contract.file_row(message.place.file, message.place.commit)
+        return Receipt(message.id, about, message.place.line, counts.waiting, counts.last_read, note)
 
     @writes(
         "bridge_send", shell="bridge send", tool=False, flags={"file": "f", "comment": "c", "line": "l"}, output_depth=0
@@ -163,13 +162,13 @@ class Inbox:
             from postil.inbox.legacy import delete_if_unchanged  # only where the old file exists
 
             delete_if_unchanged(self._legacy_file(), taken_in)
-        return Checked(tuple(self._shown(message, own=True) for message in messages), contract.view(messages))
+        return Checked(tuple(self._shown(message, own=True) for message in messages))
 
     @resource("lazygit://messages", name="Lazygit Messages", watch="watch")
     def messages(self) -> str:
         """Messages from lazygit for code improvement"""
         self._take_legacy()
-        return contract.view(self._shelf().waiting(_client(), contract.MOST_SHOWN))
+        return contract.view([shown(one, None) for one in self._shelf().waiting(_client(), contract.MOST_SHOWN)])
 
     @writes("inbox_acknowledge", shell="inbox ack", positional=("id",))
     def acknowledge(self, id: Number, lease: LeaseName = "") -> Changed:
@@ -222,7 +221,7 @@ class Inbox:
             await asyncio.to_thread(stop)
         sequence = max((message.sequence for message in messages), default=after)
         own = tuple([await asyncio.to_thread(self._shown, message, True) for message in messages])
-        return Waited(own, max(sequence, after), contract.view(messages))
+        return Waited(own, max(sequence, after))
 
     # -- for programs between them ----------------------------------------------------------------------------------
 
@@ -283,7 +282,7 @@ class Inbox:
             repository = None
         return findings(self._config, repository)
 
-    @check("inbox")
+    @check("messages")
     def check_inbox(self) -> Finding:
         """See whether messages can be kept."""
         try:
@@ -325,7 +324,8 @@ class Inbox:
             self._take_legacy()
             fresh = [message for message in shelf.waiting("", 1000) if message.sequence > last]
             for message in fresh:
-                tell(Announcement("info", "New message from lazygit", {"file": contract.file_row(message)}))
+                file = contract.file_row(message.place.file, message.place.commit)
+                tell(Announcement("info", "New message from lazygit", {"file": file}))
             last = max([last, *(message.sequence for message in fresh)])
 
         return self._on_news(look)

@@ -6,6 +6,7 @@ SHA-1 only names git objects; nothing is trusted because of it.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from importlib import import_module
 from typing import Any
 
@@ -20,6 +21,7 @@ def blob_name(content: bytes) -> str:
     return _function("sha1", "_sha1")(b"blob %d\0" % len(content) + content).hexdigest()
 
 
+@lru_cache
 def _function(name: str, *modules: str) -> Callable[[bytes], Any]:
     for module in (*modules, "hashlib"):  # the small modules are named differently from version to version
         try:
