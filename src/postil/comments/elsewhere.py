@@ -1,6 +1,7 @@
-"""Which other files code may have gone to: those that hold the lines which are missing.
+"""Which other files code may have gone to: those that hold the lines which are missing, and changed together with it.
 
-One `git grep` for all missing lines at once, over tracked and untracked files; then the files with the most of them.
+One `git grep` for all missing lines at once, over tracked and untracked files; then the files with the most of them. A
+file that was never touched together with the one the code left may hold a copy, but not the code that moved.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from postil.workspace.paths import RelativePath
 MOST_FILES = 5
 SHORTEST_LINE = 8
 MOST_LINES = 2000
+MOST_COMMITS = 50
 
 
 def other_files(ground: Ground, orphans: Iterable[Placed]) -> dict[str, list[Version]]:
@@ -38,14 +40,38 @@ def other_files(ground: Ground, orphans: Iterable[Placed]) -> dict[str, list[Ver
             if path != origin and not path.endswith(SUFFIX):
                 hits.setdefault(origin, Counter())[path] += 1
     texts: dict[str, Version | None] = {}
-    return {
-        origin: [
-            version
-            for path, _ in count.most_common(MOST_FILES)
-            if (version := texts.setdefault(path, _version(ground, path)))
-        ]
-        for origin, count in hits.items()
-    }
+    uncommitted = _uncommitted(ground)
+    found: dict[str, list[Version]] = {}
+    for origin, count in hits.items():
+        together = _changed_with(ground, origin)
+        if origin in uncommitted:
+            together |= uncommitted
+        likely = [path for path, _ in count.most_common() if path in together][:MOST_FILES]
+        found[origin] = [it for path in likely if (it := texts.setdefault(path, _version(ground, path)))]
+    return found
+
+
+def _uncommitted(ground: Ground) -> set[str]:
+    """The files that differ from the last commit, new ones included."""
+    done = try_git(ground.root, "status", "--porcelain", "-z", "--untracked-files=all", "--no-renames")
+    return {row[3:].decode("utf-8", "surrogateescape") for row in done.out.split(b"\0") if row}
+
+
+def _changed_with(ground: Ground, path: str) -> set[str]:
+    """The files that the latest commits on a file changed as well."""
+    done = try_git(
+        ground.root,
+        "log",
+        f"--max-count={MOST_COMMITS}",
+        "--full-diff",
+        "--no-renames",
+        "--name-only",
+        "-z",
+        "--format=",
+        "--",
+        path,
+    )
+    return {name.strip("\n") for name in done.out.decode("utf-8", "surrogateescape").split("\0") if name}
 
 
 def _lines(orphan: Placed) -> list[str]:

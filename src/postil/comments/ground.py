@@ -101,7 +101,7 @@ class Ground:
         except FileMissing:
             raise SourceNotFound(path, self.shown_root()) from None
         except UnsafePath as refused:
-            if refused.message.endswith("is a folder"):
+            if os.path.isdir(os.path.join(self.root, path)):
                 raise SourceNotFound(path, self.shown_root()) from None
             raise FileAccessDenied(path, refused.message) from None
         except FileUnreadable as refused:

@@ -7,7 +7,7 @@ text at all (the reference server, version 1.0) is believed as long as its line 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from postil.anchor.fingerprint import Fingerprint, relocate_fingerprints
 from postil.anchor.languages import language_of
@@ -58,13 +58,44 @@ def place_all(
         else:
             found[index] = _believed(marker, now)
     for blob, indexes in by_version.items():
-        old = Version(old_texts[blob], now.path)
         spans = [Span(markers[index].line, markers[index].endLine) for index in indexes]
-        for index, each in zip(indexes, relocate_all(old, Version(now.text, now.path), spans, elsewhere), strict=True):
+        there = _between_versions(now, Version(old_texts[blob], now.path), spans, elsewhere)
+        for index, each in zip(indexes, there, strict=True):
             found[index] = _gone_with_its_file(each, now) or _placed(markers[index], each, now)
-    for index, each in zip(prints, _by_print([markers[i] for i in prints], now, elsewhere), strict=True):
+    kept = [fingerprint_of(markers[index]) for index in prints]
+    here = relocate_fingerprints(kept, Version(now.text, now.path)) if now.source else [_lost(each) for each in kept]
+    there = _elsewhere(here, lambda some, other: relocate_fingerprints([kept[i] for i in some], other), elsewhere)
+    for index, each in zip(prints, there, strict=True):
         found[index] = _placed(markers[index], each, now)
     return [found[index] for index in range(len(markers))]
+
+
+def _between_versions(
+    now: Now, old: Version, spans: Sequence[Span], elsewhere: Sequence[Version]
+) -> Sequence[Relocation]:
+    here = relocate_all(old, Version(now.text, now.path), spans)
+    return _elsewhere(here, lambda some, other: relocate_all(old, other, [spans[i] for i in some]), elsewhere)
+
+
+def _elsewhere(
+    here: Sequence[Relocation],
+    ask: Callable[[Sequence[int], Version], Sequence[Relocation]],
+    elsewhere: Sequence[Version],
+) -> list[Relocation]:
+    """What the file itself has lost, looked for in other files, the likeliest first."""
+    found = list(here)
+    for other in elsewhere:
+        lost = [index for index, each in enumerate(found) if each.state == "orphaned"]
+        if not lost:
+            break
+        for index, each in zip(lost, ask(lost, other), strict=True):
+            if each.span and each.state in ("exact", "moved", "modified"):
+                state = "modified" if each.state == "modified" else "moved"
+                reason = f"moved to {other.path}" + (" and edited" if state == "modified" else "")
+                found[index] = Relocation(
+                    state, each.span, each.confidence, reason, each.old_text, each.new_text, path=other.path
+                )
+    return found
 
 
 def current_anchor(marker: Marker) -> Anchor | None:
@@ -122,28 +153,6 @@ def _believed(marker: Marker, now: Now) -> Place:
     reason = f"inside '{name}'" if inside else "only a line number was kept"
     place = Place("exact", now.path, line, marker.endLine, 0.9 if inside else 0.5, reason, oldText=text, newText=text)
     return _with_symbol(place, now)
-
-
-def _by_print(markers: Sequence[Marker], now: Now, elsewhere: Sequence[Version]) -> list[Relocation]:
-    prints = [fingerprint_of(marker) for marker in markers]
-    found = relocate_fingerprints(prints, Version(now.text, now.path)) if now.source else [_lost(p) for p in prints]
-    for other in elsewhere:
-        unsettled = [index for index, each in enumerate(found) if each.state == "orphaned"]
-        if not unsettled:
-            break
-        again = relocate_fingerprints([prints[index] for index in unsettled], other)
-        for index, each in zip(unsettled, again, strict=True):
-            if each.state in ("exact", "moved", "modified") and each.span:
-                found[index] = Relocation(
-                    "moved" if each.state == "exact" else each.state,
-                    each.span,
-                    each.confidence,
-                    f"found in {other.path}",
-                    each.old_text,
-                    each.new_text,
-                    path=other.path,
-                )
-    return found
 
 
 def fingerprint_of(marker: Marker) -> Fingerprint:
