@@ -15,7 +15,7 @@ from postil.comments.anchoring import marker_for, renewed
 from postil.comments.failures import CommentNotFound, InvalidLine
 from postil.comments.ground import Ground, Source
 from postil.comments.jsontext import JsonObject
-from postil.comments.model import ALL_TAGS, LONGEST_AUTHOR, LONGEST_TEXT, TAGS, Comment, Placed
+from postil.comments.model import ALL_TAGS, LONGEST_AUTHOR, LONGEST_TEXT, TAGS, Comment
 from postil.comments.oldtexts import OldTexts
 from postil.comments.reading import Reading
 from postil.comments.sidecar import Sidecar
@@ -55,24 +55,17 @@ class Desk:
             raise InvalidArguments("endLine is before line", path="endLine", line=line, endLine=end)
         return source
 
-    def settle(self, sidecar: Sidecar, source: Source | None) -> list[Placed]:
-        """Write the places that are sure into a sidecar that is being changed anyway; answers where all are now."""
-        placed = self.reading.placed(sidecar, source)
+    def settle(self, sidecar: Sidecar, source: Source | None) -> None:
+        """Write the places that are sure into a sidecar that is being changed anyway."""
         if source is None:
-            return placed
+            return
         named: list[Symbol] | None = None
-        done: set[str] = set()
-        for each in placed:
-            marker, place = each.marker, each.place
-            if not marker or marker.id in done or place.state not in ("moved", "modified"):
-                continue
-            done.add(marker.id)
-            if place.path == sidecar.path:
+        for marker, place in self.reading.places(sidecar, source):
+            if place.state in ("moved", "modified") and place.path == sidecar.path:
                 named = named if named is not None else symbols(source.text, language_of(source.path))
                 sidecar.change_marker(marker.id, renewed(marker, place, source, named))
-        if done:
+        if named is not None:
             self.texts.keep(source)
-        return placed
 
     def marker_at(self, sidecar: Sidecar, source: Source, line: int, end: int = 0) -> JsonObject:
         """The marker for these lines: one that is already there, or a new one."""

@@ -1,16 +1,16 @@
-"""Which other files code may have gone to: those that hold the lines which are missing, and changed together with it.
+"""Which other files code may have gone to: those that hold the lines which are missing and did not hold them before.
 
-One `git grep` for all missing lines at once, over tracked and untracked files; then the files with the most of them. A
-file that was never touched together with the one the code left may hold a copy, but not the code that moved.
+One `git grep` for all missing lines at once, over tracked and untracked files; then the files that got most of them
+since. A file that held them all along holds a copy, not the code that moved.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from postil.anchor.model import Source as Version
-from postil.comments.ground import Ground
+from postil.comments.ground import Ground, decode
+from postil.comments.history import text_at, versions
 from postil.comments.model import Placed
 from postil.comments.places import fingerprint_of
 from postil.comments.store import SUFFIX
@@ -21,11 +21,10 @@ from postil.workspace.paths import RelativePath
 MOST_FILES = 5
 SHORTEST_LINE = 8
 MOST_LINES = 2000
-MOST_COMMITS = 50
 
 
-def other_files(ground: Ground, orphans: Iterable[Placed]) -> dict[str, list[Version]]:
-    """For each file with orphans the other files that hold their lines, the likeliest first."""
+def other_files(ground: Ground, orphans: Sequence[Placed]) -> dict[str, list[Version]]:
+    """For each file with orphans the other files that have got their lines since, the likeliest first."""
     if not ground.git:
         return {}
     wanted: dict[str, set[str]] = {}
@@ -34,44 +33,33 @@ def other_files(ground: Ground, orphans: Iterable[Placed]) -> dict[str, list[Ver
             wanted.setdefault(line, set()).add(each.filePath)
     if not wanted:
         return {}
-    hits: dict[str, Counter[str]] = {}
-    for path, line in _grep(ground, list(wanted)[:MOST_LINES]):
-        for origin in wanted.get(line.strip(), ()):
+    hits: dict[str, dict[str, set[str]]] = {}
+    for path, text in _grep(ground, list(wanted)[:MOST_LINES]):
+        line = text.strip()
+        for origin in wanted.get(line, ()):
             if path != origin and not path.endswith(SUFFIX):
-                hits.setdefault(origin, Counter())[path] += 1
+                hits.setdefault(origin, {}).setdefault(path, set()).add(line)
     texts: dict[str, Version | None] = {}
-    uncommitted = _uncommitted(ground)
     found: dict[str, list[Version]] = {}
-    for origin, count in hits.items():
-        together = _changed_with(ground, origin)
-        if origin in uncommitted:
-            together |= uncommitted
-        likely = [path for path, _ in count.most_common() if path in together][:MOST_FILES]
+    for origin, by_path in hits.items():
+        then = _when(ground, origin, [each for each in orphans if each.filePath == origin])
+        ranked = sorted(by_path, key=lambda path: -len(by_path[path]))[: 2 * MOST_FILES]
+        new = {path: len(by_path[path] - _lines_at(ground, then, path)) for path in ranked}
+        likely = sorted((path for path in ranked if new[path]), key=lambda path: -new[path])[:MOST_FILES]
         found[origin] = [it for path in likely if (it := texts.setdefault(path, _version(ground, path)))]
     return found
 
 
-def _uncommitted(ground: Ground) -> set[str]:
-    """The files that differ from the last commit, new ones included."""
-    done = try_git(ground.root, "status", "--porcelain", "-z", "--untracked-files=all", "--no-renames")
-    return {row[3:].decode("utf-8", "surrogateescape") for row in done.out.split(b"\0") if row}
+def _when(ground: Ground, origin: str, orphans: Sequence[Placed]) -> str:
+    """The commit at which the file still was as its comments knew it; the last one when they knew it before that."""
+    blobs = {each.marker.anchor.blob for each in orphans if each.marker and each.marker.anchor}
+    return next((each.commit.id for each in versions(ground, origin) if each.blob in blobs), "HEAD")
 
 
-def _changed_with(ground: Ground, path: str) -> set[str]:
-    """The files that the latest commits on a file changed as well."""
-    done = try_git(
-        ground.root,
-        "log",
-        f"--max-count={MOST_COMMITS}",
-        "--full-diff",
-        "--no-renames",
-        "--name-only",
-        "-z",
-        "--format=",
-        "--",
-        path,
-    )
-    return {name.strip("\n") for name in done.out.decode("utf-8", "surrogateescape").split("\0") if name}
+def _lines_at(ground: Ground, commit: str, path: str) -> set[str]:
+    """The lines a file had at a commit."""
+    content = text_at(ground, commit, path)
+    return {line.strip() for line in decode(content).split("\n")} if content is not None else set()
 
 
 def _lines(orphan: Placed) -> list[str]:

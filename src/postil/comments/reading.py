@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from postil.anchor.model import Source as Version
 from postil.comments.failures import SourceNotFound, SourceNotParsed
 from postil.comments.ground import Ground, Source
-from postil.comments.model import Marker, Placed
+from postil.comments.model import Marker, Place, Placed
 from postil.comments.oldtexts import OldTexts
 from postil.comments.places import Now, current_anchor, place_all
 from postil.comments.sidecar import Sidecar
@@ -38,6 +38,13 @@ class Reading:
         now = Now(sidecar.path, source)
         wanted = {a.blob for each in sidecar.markers if (a := current_anchor(each)) and a.blob != now.blob}
         return self.placed_with(sidecar, now, self.texts.texts(wanted) if wanted else {})
+
+    def places(self, sidecar: Sidecar, source: Source | None) -> list[tuple[Marker, Place]]:
+        """A sidecar's markers in their places."""
+        now = Now(sidecar.path, source)
+        markers = sidecar.markers
+        wanted = {a.blob for each in markers if (a := current_anchor(each)) and a.blob != now.blob}
+        return list(zip(markers, place_all(now, markers, self.texts.texts(wanted) if wanted else {}), strict=True))
 
     def placed_with(
         self, sidecar: Sidecar, now: Now, texts: Mapping[str, str], elsewhere: Sequence[Version] = ()

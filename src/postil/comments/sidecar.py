@@ -35,26 +35,27 @@ class Sidecar:
         except NotAnObject as fault:
             raise dialects.Unreadable(str(fault)) from None
         self._complete = dialects.extension_accepts(text)
-        self._read: tuple[list[Comment], list[Marker]] | None = None
+        self._read_comments: list[Comment] | None = None
+        self._read_markers: list[Marker] | None = None
         self._stale = False
+        self.changed = False
 
     @property
     def comments(self) -> list[Comment]:
         """The comments, in the file's order."""
-        return self._model()[0]
+        self._settle()
+        if self._read_comments is None:
+            self._read_comments = dialects.comments_of(self.found, self.markers)
+        return self._read_comments
 
     @property
     def markers(self) -> list[Marker]:
         """The markers, in the file's order."""
-        return self._model()[1]
-
-    def _model(self) -> tuple[list[Comment], list[Marker]]:
-        # Made when asked for: adding one comment to a file of thousands needs the places, not the models.
         self._settle()
-        if self._read is None:
-            markers = dialects.markers_of(self.found)
-            self._read = dialects.comments_of(self.found, markers), markers
-        return self._read
+        # Both are made when asked for: adding one comment to a file of thousands needs no model of them.
+        if self._read_markers is None:
+            self._read_markers = dialects.markers_of(self.found)
+        return self._read_markers
 
     @property
     def writable(self) -> bool:
@@ -96,20 +97,20 @@ class Sidecar:
             self._markers.insert(at, marker)
         at = _position([each.line or 0 for each in comments], _integer(raw["line"]))
         self._comments.insert(at, {**raw, "ghostMarkerId": marker["id"]})
-        self._stale = True
+        self._touch()
 
     def add_bare(self, raw: JsonObject) -> None:
         """Add a comment that has no marker, at the end; `finish` gives it one."""
         self._settle()
         self._comments.insert(len(self._comments), raw)
-        self._stale = True
+        self._touch()
 
     def change(self, comment: str, values: JsonObject, drop: tuple[str, ...] = ()) -> None:
         """Set some keys of a comment and take some away; the others stay as they are."""
         raw = self.raw_comment(comment)
         kept = {key: value for key, value in raw.items() if key not in drop}
         self._comments.replace(self._index(self.comments, comment), {**kept, **values})
-        self._stale = True
+        self._touch()
 
     def change_marker(self, marker: str, values: JsonObject) -> None:
         """Set some keys of a marker; a key set to None that was never there stays away."""
@@ -119,7 +120,7 @@ class Sidecar:
             del new["endLine"]
             raw.pop("endLine", None)
         self._markers.replace(self._index(self.markers, marker), {**raw, **new})
-        self._stale = True
+        self._touch()
 
     def remove(self, comment: str) -> None:
         """Take a comment out, and its marker when nothing else hangs on it."""
@@ -135,7 +136,7 @@ class Sidecar:
                 self._markers.replace(index, {**_object(self._markers.texts[index]), "commentIds": left})
             else:
                 self._markers.remove(index)
-        self._stale = True
+        self._touch()
 
     def finish(self, fingerprint: Callable[[int], JsonObject]) -> None:
         """Add what the extension demands and the file lacks; `fingerprint` gives a line's texts and hash."""
@@ -145,12 +146,12 @@ class Sidecar:
             self._document.set("file", self.path)
         if not isinstance(self._document.value("version"), str):
             self._document.set("version", VERSION)
-        self._stale = True
+        self._touch()
         self._rename_twins()
         self._settle()
         self._finish_markers(fingerprint)
         self._finish_comments(fingerprint)
-        self._stale = True
+        self._touch()
 
     def text(self) -> bytes:
         """The file as it is to be written."""
@@ -169,6 +170,9 @@ class Sidecar:
     def _index(self, among: list[Comment] | list[Marker], wanted: str) -> int:
         return next(index for index, each in enumerate(among) if each.id == wanted)
 
+    def _touch(self) -> None:
+        self._stale = self.changed = True
+
     def _settle(self) -> None:
         """Read what the text says now, so that the next change sees the last one."""
         if self._stale:
@@ -176,7 +180,8 @@ class Sidecar:
             self._document = Document(text)
             self.found = dialects.read_any(text)
             self._complete = dialects.extension_accepts(text)
-            self._read, self._stale = None, False
+            self._read_comments = self._read_markers = None
+            self._stale = False
 
     def _rename_twins(self) -> None:
         """Two comments made in the same millisecond by the reference server have one id: the later gets its own."""
@@ -198,7 +203,7 @@ class Sidecar:
             elif held:
                 raw = _object(self._markers.texts[held[0]])
                 self._markers.replace(held[0], {**raw, "commentIds": [*markers[held[0]].commentIds, new]})
-        self._stale = True
+        self._touch()
 
     def _finish_markers(self, fingerprint: Callable[[int], JsonObject]) -> None:
         for index, marker in enumerate(self.markers):

@@ -16,6 +16,7 @@ from postil.comments.dialects import Unreadable
 from postil.comments.failures import FileAccessDenied, SidecarDamaged
 from postil.comments.ground import Ground
 from postil.comments.sidecar import Sidecar, fingerprint_of
+from postil.core.failure import Failure
 from postil.workspace.failures import FileMissing, FileTooLarge, FileUnreadable, UnsafePath
 from postil.workspace.files import FileLock, atomic_write, read_file, remove_file
 from postil.workspace.paths import RelativePath
@@ -84,8 +85,7 @@ class Store:
     def write(self, sidecar: Sidecar) -> None:
         """Put a changed sidecar in its place; the caller holds the lock. An unchanged one is left alone."""
         self.refuse_unknown(sidecar)
-        text = sidecar.text()
-        if text != sidecar.original:
+        if sidecar.changed:
             path = RelativePath(sidecar.path)
             sidecar.finish(self.fingerprints(path))
             atomic_write(self.ground.root, sidecar_path(path), sidecar.text())
@@ -97,13 +97,17 @@ class Store:
 
     def fingerprints(self, path: RelativePath) -> Callable[[int], dict[str, object]]:
         """What is kept of a line of this source; of a source that cannot be read, nothing."""
-        from postil.core.failure import Failure
+        read: list[list[str]] = []
 
-        try:
-            lines = self.ground.source(path).lines
-        except Failure:
-            lines = []
-        return lambda line: fingerprint_of(lines, line)
+        def fingerprint(line: int) -> dict[str, object]:
+            if not read:
+                try:
+                    read.append(self.ground.source(path).lines)
+                except Failure:
+                    read.append([])
+            return fingerprint_of(read[0], line)
+
+        return fingerprint
 
     def remove(self, path: RelativePath) -> None:
         """Delete a sidecar."""

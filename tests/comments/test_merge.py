@@ -1,0 +1,212 @@
+"""Merging sidecars: no conflict, nothing lost, and the same whichever side is ours."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+import sys
+from pathlib import Path
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from postil.comments.dialects import extension_accepts
+from postil.comments.merge import merged
+from postil.comments.service import Comments
+from tests.comments.sidecars import as_javascript
+from tests.comments.workspaces import commit, sidecar, workspace
+from tests.workspace.repositories import git
+
+SOURCE = "".join(f"value_{n} = {n}\n" for n in range(1, 31))
+
+
+def comment(identity: str, text: str, updated: str = "2026-01-01T00:00:00.000Z", **more: object) -> dict[str, Any]:
+    line = int(identity[2:]) % 30 + 1
+    made = {"id": identity, "line": line, "text": text, "author": "a", "created": "2026-01-01T00:00:00.000Z"}
+    return {**made, "updated": updated, "ghostMarkerId": f"gm_{line}", **more}
+
+
+def document(*comments: dict[str, Any]) -> bytes:
+    lines = sorted({each["line"] for each in comments})
+    markers = [
+        {
+            "id": f"gm_{line}",
+            "line": line,
+            "commentIds": [each["id"] for each in comments if each["line"] == line],
+            "lineHash": "",
+            "lineText": f"value_{line} = {line}",
+            "prevLineText": "",
+            "nextLineText": "",
+            "lastVerified": "2026-01-01T00:00:00.000Z",
+        }
+        for line in lines
+    ]
+    return as_javascript({"file": "a.py", "version": "2.1.0", "ghostMarkers": markers, "comments": list(comments)})
+
+
+def read(text: bytes) -> dict[str, dict[str, Any]]:
+    assert extension_accepts(text)
+    return {each["id"]: each for each in json.loads(text)["comments"]}
+
+
+def test_comments_added_on_both_sides_are_both_there() -> None:
+    base = document(comment("c_1", "base"))
+    ours = document(comment("c_1", "base"), comment("c_2", "ours"))
+    theirs = document(comment("c_1", "base"), comment("c_3", "theirs"))
+    result = read(merged("a.py", base, ours, theirs))
+    assert {key: each["text"] for key, each in result.items()} == {"c_1": "base", "c_2": "ours", "c_3": "theirs"}
+
+
+def test_both_may_begin_the_file() -> None:
+    result = read(merged("a.py", None, document(comment("c_2", "ours")), document(comment("c_3", "theirs"))))
+    assert result.keys() == {"c_2", "c_3"}
+
+
+def test_an_edit_of_one_side_is_taken() -> None:
+    base = document(comment("c_1", "base"))
+    theirs = document(comment("c_1", "better", "2026-02-01T00:00:00.000Z", tag="TODO"))
+    (result,) = read(merged("a.py", base, base, theirs)).values()
+    assert (result["text"], result["tag"]) == ("better", "TODO")
+    assert "x-revisions" not in result
+
+
+def test_a_text_edited_on_both_sides_keeps_the_newer_and_the_other_as_a_revision() -> None:
+    base = document(comment("c_1", "base"))
+    ours = document(comment("c_1", "ours", "2026-02-01T00:00:00.000Z"))
+    theirs = document(comment("c_1", "theirs", "2026-03-01T00:00:00.000Z"))
+    (result,) = read(merged("a.py", base, ours, theirs)).values()
+    assert result["text"] == "theirs"
+    assert [each["text"] for each in result["x-revisions"]] == ["ours"]
+
+
+def test_different_keys_edited_on_two_sides_are_both_taken() -> None:
+    base = document(comment("c_1", "base", replies=[], status="open"))
+    reply = {"id": "r_1", "text": "why", "author": "b", "created": "2026-02-01T00:00:00.000Z"}
+    other = {"id": "r_2", "text": "so", "author": "c", "created": "2026-02-02T00:00:00.000Z"}
+    ours = document(comment("c_1", "base", "2026-02-01T00:00:00.000Z", replies=[reply], status="open"))
+    theirs = document(comment("c_1", "base", "2026-02-02T00:00:00.000Z", replies=[other], status="resolved"))
+    (result,) = read(merged("a.py", base, ours, theirs)).values()
+    assert result["status"] == "resolved"
+    assert [each["id"] for each in result["replies"]] == ["r_1", "r_2"]
+
+
+def test_a_comment_deleted_here_and_untouched_there_is_gone() -> None:
+    base = document(comment("c_1", "base"), comment("c_2", "other"))
+    ours = document(comment("c_2", "other"))
+    assert read(merged("a.py", base, ours, base)).keys() == {"c_2"}
+    assert read(merged("a.py", base, base, ours)).keys() == {"c_2"}
+
+
+def test_a_comment_deleted_here_and_edited_there_stays() -> None:
+    base = document(comment("c_1", "base"))
+    edited = document(comment("c_1", "edited", "2026-02-01T00:00:00.000Z"))
+    for ours, theirs in ((document(), edited), (edited, document())):
+        (result,) = read(merged("a.py", base, ours, theirs)).values()
+        assert result["text"] == "edited"
+
+
+def test_a_marker_moved_on_one_side_is_where_that_side_put_it() -> None:
+    base = document(comment("c_1", "base"))
+    moved = json.loads(base)
+    moved["ghostMarkers"][0] |= {"line": 20, "lineText": "value_20 = 20", "lastVerified": "2026-02-01T00:00:00.000Z"}
+    for ours, theirs in ((base, as_javascript(moved)), (as_javascript(moved), base)):
+        (marker,) = json.loads(merged("a.py", base, ours, theirs))["ghostMarkers"]
+        assert marker["line"] == 20
+
+
+TEXTS = st.sampled_from(["x", "y", "z"])
+STAMPS = st.sampled_from(["2026-01-01T00:00:00.000Z", "2026-02-01T00:00:00.000Z", "2026-03-01T00:00:00.000Z"])
+IDS = st.sampled_from([f"c_{number}" for number in range(1, 7)])
+SIDES = st.dictionaries(IDS, st.tuples(TEXTS, STAMPS), max_size=5)
+
+
+def side(values: dict[str, tuple[str, str]]) -> bytes:
+    return document(*(comment(identity, *values[identity]) for identity in sorted(values)))
+
+
+@given(base=SIDES, ours=SIDES, theirs=SIDES)
+def test_it_does_not_matter_which_side_is_ours(
+    base: dict[str, tuple[str, str]], ours: dict[str, tuple[str, str]], theirs: dict[str, tuple[str, str]]
+) -> None:
+    one = read(merged("a.py", side(base), side(ours), side(theirs)))
+    other = read(merged("a.py", side(base), side(theirs), side(ours)))
+    assert one == other
+
+
+@given(base=SIDES, ours=SIDES, theirs=SIDES)
+def test_whatever_was_said_on_a_side_is_still_said(
+    base: dict[str, tuple[str, str]], ours: dict[str, tuple[str, str]], theirs: dict[str, tuple[str, str]]
+) -> None:
+    result = read(merged("a.py", side(base), side(ours), side(theirs)))
+    for mine, other in ((ours, theirs), (theirs, ours)):
+        for identity, value in mine.items():
+            if value == base.get(identity):
+                continue  # what only the other side changed or deleted may go
+            assert identity in result
+            said = [result[identity]["text"], *(each["text"] for each in result[identity].get("x-revisions", []))]
+            assert value[0] in said or value[0] == base.get(identity, ("",))[0], other
+
+
+def test_git_merges_branches_with_the_driver(tmp_path: Path) -> None:
+    comments = workspace(tmp_path / "work", **{"a.py": SOURCE})
+    root = tmp_path / "work"
+    comments.setup_git()
+    program = tmp_path / "bin" / "postil"
+    program.parent.mkdir()
+    run = "import sys; from postil.surfaces.shell import main; sys.exit(main())"
+    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -c "{run}" "$@"\n')
+    program.chmod(program.stat().st_mode | stat.S_IXUSR)
+    search = f"{program.parent}{os.pathsep}{os.environ['PATH']}"
+    comments.add("a.py", 1, "base", "NOTE")
+    commit(root, "base")
+    git(root, "checkout", "-q", "-b", "other")
+    comments.add("a.py", 1, "theirs", "NOTE")
+    commit(root, "theirs")
+    git(root, "checkout", "-q", "main")
+    comments.add("a.py", 1, "ours", "NOTE")
+    comments.add("a.py", 9, "ours too", "NOTE")
+    commit(root, "ours")
+    git(root, "merge", "-q", "--no-edit", "other", PATH=search)
+    assert {each.text for each in comments.file_comments("a.py").comments} == {"base", "ours", "theirs", "ours too"}
+    assert git(root, "status", "--porcelain") == ""
+
+
+def test_setting_up_git_can_be_undone(tmp_path: Path) -> None:
+    comments = workspace(tmp_path, **{"a.py": SOURCE, ".gitattributes": "*.png binary\n"})
+    assert not comments.setup_git(check=True).driver
+    comments.setup_git()
+    comments.setup_git()
+    assert (tmp_path / ".gitattributes").read_text() == "*.png binary\n*.comments merge=postil-comments\n"
+    assert comments.setup_git(check=True).driver
+    comments.setup_git(remove=True)
+    assert (tmp_path / ".gitattributes").read_text() == "*.png binary\n"
+    assert not comments.setup_git(check=True).driver
+
+
+def test_a_conflicted_sidecar_is_restored_from_both_sides(tmp_path: Path) -> None:
+    comments = workspace(tmp_path, **{"a.py": SOURCE})
+    comments.add("a.py", 1, "base", "NOTE")
+    commit(tmp_path, "base")
+    git(tmp_path, "checkout", "-q", "-b", "other")
+    comments.add("a.py", 1, "theirs", "NOTE")
+    commit(tmp_path, "theirs")
+    git(tmp_path, "checkout", "-q", "main")
+    comments.add("a.py", 1, "ours", "NOTE")
+    commit(tmp_path, "ours")
+    import subprocess
+
+    assert subprocess.run(["git", "merge", "-q", "other"], cwd=tmp_path, capture_output=True).returncode == 1
+    conflicted = sidecar(tmp_path, "a.py")
+    (fault,) = comments.check_files(fix=True).faults
+    assert "both sides" in fault.fixed
+    assert {each.text for each in comments.file_comments("a.py").comments} == {"base", "ours", "theirs"}
+    (aside,) = [path for path in tmp_path.iterdir() if ".damaged-" in path.name]
+    assert aside.read_bytes() == conflicted
+
+
+def test_the_merged_file_is_read_by_a_new_process(tmp_path: Path) -> None:
+    comments = workspace(tmp_path, **{"a.py": SOURCE})
+    comments.add("a.py", 1, "one", "NOTE")
+    assert Comments(str(tmp_path)).listed().total == 1

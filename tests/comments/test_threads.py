@@ -1,0 +1,287 @@
+"""Comments by their id: threads, resolution, lists, search, export, inline comments, repair."""
+
+from __future__ import annotations
+
+import base64
+import io
+import sys
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from postil.comments.export import redacted
+from postil.comments.inline import extracted, inline_comment, inserted
+from postil.comments.patterns import Corpus, Pattern
+from postil.comments.service import Comments
+from postil.core import call
+from postil.core.failure import Conflict, Failure, InvalidArguments, NotFound
+from tests.comments.sidecars import DAMAGED_BY_REFERENCE, EXTENSION, REFERENCE, SOURCE, as_javascript
+from tests.comments.workspaces import commit, sidecar, workspace, write
+
+CODE = "".join(f"value_{n} = {n}\n" for n in range(1, 31))
+
+
+@pytest.fixture
+def comments(tmp_path: Path) -> Comments:
+    return workspace(tmp_path, **{"a.py": CODE, "lib/b.py": CODE, "lib/deep/c.ts": "const a = 1;\n" * 20})
+
+
+def root_of(comments: Comments) -> Path:
+    return Path(comments.ground.root)
+
+
+def test_a_thread_has_replies_and_an_end(comments: Comments) -> None:
+    identity = comments.add("a.py", 1, "why?", "QUESTION").commentId
+    comments.reply(identity, "because", author="ann")
+    comments.reply(identity, "I see", author="bob")
+    comments.resolve(identity, author="ann")
+    shown = comments.show(identity).comment
+    assert [(each.author, each.text) for each in shown.replies] == [("ann", "because"), ("bob", "I see")]
+    assert (shown.status, shown.resolvedBy) == ("resolved", "ann")
+    comments.resolve(identity, "open")
+    shown = comments.show(identity).comment
+    assert (shown.status, shown.resolvedBy) == ("open", "")
+
+
+def test_an_edit_that_expects_another_state_is_refused(comments: Comments) -> None:
+    identity = comments.add("a.py", 1, "one", "NOTE").commentId
+    seen = comments.show(identity).comment.updated
+    comments.edit_by_id(identity, "two", expectedUpdated=seen)
+    with pytest.raises(Conflict):
+        comments.edit_by_id(identity, "three", expectedUpdated="2020-01-01T00:00:00.000Z")
+    assert comments.show(identity).comment.text == "two"
+
+
+def test_an_edit_that_begins_with_another_tag_changes_the_tag(comments: Comments) -> None:
+    identity = comments.add("a.py", 1, "one", "NOTE").commentId
+    assert comments.edit("a.py", identity, "FIXME: broken").tag == "FIXME"
+    assert comments.edit("a.py", identity, "still broken").tag == "FIXME"
+
+
+def test_comments_of_the_extension_can_be_changed_by_their_uuid(comments: Comments) -> None:
+    write(root_of(comments), "simple.js", SOURCE)
+    write(root_of(comments), "simple.js.comments", as_javascript(EXTENSION))
+    identity = EXTENSION["comments"][0]["id"]
+    comments.edit("simple.js", identity, "TODO: done soon")
+    comments.move("simple.js", "simple.js", identity, 3)
+    written = msgspec.json.decode(sidecar(root_of(comments), "simple.js"))
+    assert written["comments"][0]["params"] == EXTENSION["comments"][0]["params"]
+    assert written["comments"][0]["aiMetadata"] == EXTENSION["comments"][0]["aiMetadata"]
+    assert written["futureKey"] == EXTENSION["futureKey"]
+    comments.delete("simple.js", identity)
+    assert comments.file_comments("simple.js").comments == ()
+
+
+def test_moving_within_a_file_leaves_the_others_on_the_line_alone(comments: Comments) -> None:
+    first = comments.add("a.py", 3, "stays", "NOTE").commentId
+    second = comments.add("a.py", 3, "goes", "NOTE").commentId
+    comments.move("a.py", "a.py", second, 9)
+    comments.move("a.py", "a.py", second, 9)  # to where it is already
+    assert {each.id: each.line for each in comments.file_comments("a.py").comments} == {first: 3, second: 9}
+
+
+def test_lists_are_narrowed_by_what_is_known(comments: Comments) -> None:
+    comments.add("a.py", 1, "TODO: one", "TODO", "ann")
+    comments.add("lib/b.py", 2, "two", "NOTE", "bob")
+    done = comments.add("lib/deep/c.ts", 3, "three", "TODO", "ann").commentId
+    comments.resolve(done, author="bob")
+    assert [each.text for each in comments.listed("lib").comments] == ["two", "three"]
+    assert [each.text for each in comments.listed("*.ts").comments] == ["three"]
+    assert [each.text for each in comments.listed("lib/**/*.ts").comments] == ["three"]
+    assert [each.text for each in comments.listed("lib/*.py").comments] == ["two"]
+    assert [each.text for each in comments.listed(tag="TODO", status="open").comments] == ["TODO: one"]
+    assert [each.text for each in comments.listed(author="bob").comments] == ["two"]
+    assert [each.text for each in comments.listed(status="resolved").comments] == ["three"]
+    assert comments.listed(state="orphaned").total == 0
+    assert comments.listed(limit=1).total == 3
+
+
+def test_search_filters_by_file_author_date_and_counts_before_the_limit(comments: Comments) -> None:
+    for number in range(5):
+        comments.add("a.py", number + 1, f"Rate limit {number}", "TODO", "ann")
+    comments.add("lib/b.py", 1, "rate of change", "NOTE", "bob")
+    found = comments.search_more("rate", limit=2)
+    assert (found.totalResults, len(found.comments)) == (6, 2)
+    assert comments.search_more("rate", file="lib").totalResults == 1
+    assert comments.search_more("rate", author="ann").totalResults == 5
+    assert comments.search_more("rate", until="2020-01-01").totalResults == 0
+    assert comments.search_more("rate", since="2020-01-01T00:00:00+02:00").totalResults == 6
+    assert comments.search_more("^rate.*[34]$").totalResults == 2
+    assert comments.search_more("(?-i)Rate").totalResults == 5
+    assert comments.search_more("limit [0-9", plain=True).totalResults == 0
+    assert comments.search_more("LIMIT 3", plain=True).totalResults == 1
+
+
+@pytest.mark.parametrize(
+    ("pattern", "numbers"),
+    [
+        ("a", [1, 2, 4]),
+        ("^a", [1]),
+        ("z$", [3]),
+        (r"\Aa", [1]),
+        ("b\nc", [2]),
+        ("[^q]+", [1, 2, 3, 4]),
+        ("z\nd", []),
+        ("x*", [1, 2, 3, 4]),
+        (r"\bda\b", [4]),
+        ("a|z", [1, 2, 3, 4]),
+        ("(?s)b.c", [2]),
+    ],
+)
+def test_a_pattern_finds_in_many_texts_what_it_finds_in_each(pattern: str, numbers: list[int]) -> None:
+    texts = ["abc", "xab\ncd", "z", "da"]
+    corpus = Corpus()
+    for number, text in enumerate(texts, 1):
+        corpus.add(number, text)
+    compiled = Pattern(pattern)
+    assert corpus.search(compiled) == numbers
+    assert [number for number, text in enumerate(texts, 1) if compiled.matches(text)] == numbers
+
+
+def test_a_changed_comment_is_found_by_its_new_text_only(comments: Comments) -> None:
+    identity = comments.add("a.py", 1, "before", "NOTE").commentId
+    assert comments.search("before").totalResults == 1
+    comments.edit("a.py", identity, "after")
+    assert comments.search("before").totalResults == 0
+    assert comments.search("after").totalResults == 1
+    comments.delete("a.py", identity)
+    assert comments.search("after").totalResults == 0
+
+
+def test_every_format_is_exported(comments: Comments) -> None:
+    comments.add("a.py", 5, "TODO: five", "TODO")
+    body = msgspec.json.decode(str(comments.export("json").document))
+    assert body["totalComments"] == 1
+    assert body["files"][0]["comments"][0]["text"] == "TODO: five"
+    text = str(comments.export("markdown").document)
+    assert "## a.py" in text
+    assert "value_5 = 5" in text
+    assert comments.export("jsonl", "lib/b.py").totalComments == 0
+    with pytest.raises(NotFound):
+        comments.export("json", "missing.py")
+
+
+def test_parquet_can_be_read_again(comments: Comments, tmp_path: Path) -> None:
+    parquet = pytest.importorskip("pyarrow.parquet")
+    comments.add("a.py", 5, "TODO: five", "TODO")
+    exported = comments.export("parquet")
+    table = parquet.read_table(io.BytesIO(base64.b64decode(str(exported.blob))))
+    assert table.to_pylist()[0]["text"] == "TODO: five"
+    written = comments.export_to("parquet", output=str(tmp_path / "out.parquet"))
+    assert written.sizeBytes == (tmp_path / "out.parquet").stat().st_size
+
+
+def test_parquet_without_its_library_says_what_to_install(comments: Comments, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(Failure) as caught:
+        comments.export("parquet")
+    assert "postil[parquet]" in caught.value.advice
+
+
+def test_training_data_keeps_no_secret(comments: Comments) -> None:
+    key = "AKIA" + "A" * 16
+    write(root_of(comments), "secret.py", f'password = "hunter22"\nkey = "{key}"\n')
+    comments.add("secret.py", 1, f"the key {key} leaks", "NOTE")
+    text = str(comments.export("jsonl").document)
+    assert key not in text
+    assert "hunter22" not in text
+    assert redacted("nothing secret: x = 'abc'") == "nothing secret: x = 'abc'"
+
+
+def test_inline_comments_come_out_and_go_back(comments: Comments) -> None:
+    source = "// @paired: TODO: first\nconst a = 1;\nconst b = 2; // @paired-comment: about b\nconst c = 3;\n"
+    write(root_of(comments), "inline.ts", source)
+    assert len(comments.import_inline(("inline.ts",), remove=True).added) == 2
+    assert (root_of(comments) / "inline.ts").read_text() == "const a = 1;\nconst b = 2;\nconst c = 3;\n"
+    found = comments.file_comments("inline.ts").comments
+    assert [(each.line, each.tag, each.text, each.state) for each in found] == [
+        (1, "TODO", "TODO: first", "exact"),
+        (2, None, "about b", "exact"),
+    ]
+    assert comments.write_inline("inline.ts").written == 2
+    assert comments.write_inline("inline.ts").written == 0
+    again = comments.import_inline(("inline.ts",))
+    assert (len(again.added), again.skipped) == (0, 2)
+
+
+@pytest.mark.parametrize("path", ["a.py", "a.ts", "a.html", "a.css", "a.sql", "a.unknown", "a.rb"])
+def test_what_is_written_inline_is_read_back(path: str) -> None:
+    text = inserted(path, "one\n  two\nthree\n", [(2, "first line\nsecond */ --> line")])
+    taken = extracted(text, remove=True)
+    assert taken.without == "one\n  two\nthree\n"
+    assert [each.line for each in taken.found] == [2]
+    assert "first line\nsecond" in taken.found[0].text
+    assert "\n" not in inline_comment(path, "a\nb")
+
+
+@pytest.mark.parametrize("value", [REFERENCE, DAMAGED_BY_REFERENCE])
+def test_files_of_the_reference_server_are_repaired_on_request(comments: Comments, value: object) -> None:
+    write(root_of(comments), "simple.js", SOURCE)
+    write(root_of(comments), "simple.js.comments", as_javascript(value))
+    assert comments.check_files().exit_status == 7
+    assert comments.check_files(fix=True).exit_status == 0
+    assert comments.check_files().faults == ()
+
+
+def test_a_damaged_file_is_restored_from_the_newest_backup(comments: Comments) -> None:
+    root = root_of(comments)
+    write(root, "simple.js", SOURCE)
+    write(root, "simple.js.comments", b"{")
+    write(root, "simple.js.backup-2025-10-19T09-51-00-011Z.comments", b"{")
+    write(root, "simple.js.backup-2025-10-18T09-51-00-011Z.comments", as_javascript(EXTENSION))
+    (fault,) = comments.check_files(fix=True).faults
+    assert "2025-10-18" in fault.fixed
+    assert len(comments.file_comments("simple.js").comments) == 1
+
+
+def test_a_damaged_file_is_restored_from_the_last_commit_or_set_aside(comments: Comments) -> None:
+    root = root_of(comments)
+    comments.add("a.py", 1, "committed", "NOTE")
+    commit(root, "commented")
+    write(root, "a.py.comments", b"broken")
+    write(root, "lib/b.py.comments", b"broken too")
+    assert comments.doctor_files().status == "error"
+    first, second = comments.check_files(fix=True).faults
+    assert "last commit" in first.fixed
+    assert "set aside" in second.fixed
+    assert [each.text for each in comments.listed().comments] == ["committed"]
+    assert comments.doctor_files().status == "ok"
+    kept = {path.read_bytes() for path in root.rglob("*.damaged-*")}
+    assert kept == {b"broken", b"broken too"}
+
+
+def test_the_same_comment_in_two_files_is_named(comments: Comments) -> None:
+    comments.add("a.py", 1, "x", "NOTE")
+    write(root_of(comments), "lib/b.py.comments", sidecar(root_of(comments), "a.py"))
+    assert "also in a.py" in comments.check_files().faults[0].problem
+
+
+def test_a_person_reviews_uncertain_comments_at_a_terminal(comments: Comments, monkeypatch: pytest.MonkeyPatch) -> None:
+    root = root_of(comments)
+    for line in (3, 13, 23):
+        comments.add("a.py", line, f"about {line}", "NOTE")
+    write(root, "a.py", "alpha = 'a'\nbeta = 'b'\n")
+    assert len(comments.orphaned().comments) == 3
+    assert len(comments.review().waiting) == 3  # nobody to ask
+    person = call.Call()
+    person.interactive = True
+    call.enter(person)
+    monkeypatch.setattr(sys, "stdin", io.StringIO("nonsense\n2\nd\nq\n"))
+    try:
+        reviewed = comments.review()
+    finally:
+        call.enter(call.Call())
+    assert (reviewed.placed, reviewed.deleted, reviewed.skipped) == (1, 1, 1)
+    assert [(each.text, each.line) for each in comments.listed(state="exact").comments] == [("about 3", 2)]
+
+
+def test_an_unknown_id_is_not_found_and_nonsense_is_refused(comments: Comments) -> None:
+    with pytest.raises(NotFound):
+        comments.show("c_123")
+    with pytest.raises(InvalidArguments):
+        comments.show("nonsense")
+    with pytest.raises(NotFound):
+        comments.at("no-such-branch")
+    with pytest.raises(NotFound):
+        comments.at("--output=x")
