@@ -80,7 +80,8 @@ class Echo:
 
     @reads("sleep")
     async def sleep(self, seconds: float = 60) -> Counted:
-        """Wait long"""
+        """Say that it begins, then wait long"""
+        call.current().progress(0, seconds)
         await asyncio.sleep(seconds)
         return Counted(0)
 

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Generator, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from typing import Any
 
 import pytest
@@ -160,17 +160,15 @@ def test_a_signal_ends_it_and_open_streams_get_their_result(number: int, status:
 
 
 def test_a_signal_gives_calls_in_flight_a_moment() -> None:
-    with process() as (started, port):
-        short, long = Connection(port), Connection(port)
-        stateless(short, "tools/call", {"name": "sleep", "arguments": {"seconds": 0.5}})
-        stateless(long, "tools/call", {"name": "sleep", "arguments": {"seconds": 60}})
-        time.sleep(0.2)  # both requests are on their way; nothing tells from outside that they arrived
+    with process() as (started, port), closing(Connection(port)) as short, closing(Connection(port)) as long:
+        for connection, seconds in ((short, 0.5), (long, 60)):
+            meta = {**META, "progressToken": "t"}
+            stateless(connection, "tools/call", {"name": "sleep", "arguments": {"seconds": seconds}, "_meta": meta})
+            assert connection.head()[0] == 200  # its first progress opened the stream: the call has begun
         begun = time.monotonic()
         os.kill(started.pid, signal.SIGTERM)
-        assert short.answer().status == 200
+        assert "result" in next(event for event in short.events() if "id" in event)
         assert started.wait(6) == 143
         assert time.monotonic() - begun < 5
         assert started.stderr
         assert started.stderr.read() == b""
-        short.close()
-        long.close()
