@@ -1,1 +1,1 @@
-"""GitLab: projects, issues, merge requests, pipelines, repository, search, webhooks."""
+"""GitLab's projects, issues, merge requests, pipelines, repository, search and webhooks."""

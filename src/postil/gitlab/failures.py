@@ -1,0 +1,160 @@
+"""What GitLab refuses, in the contract's error format: a code, a status and GitLab's own sentence, made flat.
+
+GitLabFailure          the code of the status: 400 -32602, 5xx -32603, every other refusal -32000
+├── UnknownOutcome     -32603  a write was sent and no readable verdict came back
+├── GitLabUnreachable  -32603  no connection, so nothing was sent
+└── NotOffered         -32000  refused here: read-only, or a project outside the allow-list
+
+Leaves retrying to `retries.py` and transport errors to `instance.py`.
+"""
+
+from __future__ import annotations
+
+import re
+from http import HTTPStatus
+from typing import cast
+
+import msgspec
+
+from postil.core.failure import Failure, InvalidArguments
+from postil.gitlab.redaction import redacted
+
+LONGEST_MESSAGE = 500
+MESSAGES = {-32602: "Invalid params", -32603: "Internal error", -32000: "GitLab API Error"}
+EXIT_STATUSES = {400: 2, 401: 3, 403: 3, 404: 5, 409: 6}
+_LEADING_STATUS = re.compile(r"^\d{3}\s+(?:-\s+)?")
+
+
+class GitLabFailure(Failure):
+    """GitLab answered with an error; `data` holds its status and its message."""
+
+    code = -32000
+
+    def __init__(self, status: int, said: str, /, *, advice: str = "", **data: object) -> None:
+        code = -32602 if status == 400 else -32603 if status >= 500 else -32000
+        super().__init__(MESSAGES[code], advice=advice, status=status, message=said, **data)
+        self.code = code
+        self.status = status
+        self.exit_status = EXIT_STATUSES.get(status, 4 if status >= 500 else 1)
+
+    def text(self) -> str:
+        """What a person or a model reads: GitLab's sentence, then what to do."""
+        first = f"{self.message}: {self.data['message']} (status {self.status})"
+        return f"{first}\n{self.advice}" if self.advice else first
+
+
+class UnknownOutcome(GitLabFailure):
+    """A write was sent, and whether GitLab did it is not known."""
+
+    def __init__(self, status: int, said: str, /) -> None:
+        sentence = f"{said}: unknown outcome"
+        super().__init__(
+            status, sentence, advice="The write may have happened. Look before you try again.", outcome="unknown"
+        )
+
+
+class GitLabUnreachable(GitLabFailure):
+    """No connection to GitLab could be made; nothing was sent."""
+
+    def __init__(self, said: str, /) -> None:
+        super().__init__(503, said, advice="Check GITLAB_URL and the network, then try again.")
+
+
+class NotOffered(Failure):
+    """Refused here, before GitLab was asked."""
+
+    code = -32000
+    exit_status = 3
+
+    def __init__(self, said: str, /, *, advice: str = "") -> None:
+        super().__init__(MESSAGES[-32000], advice=advice, status=403, message=said)
+
+    def text(self) -> str:
+        """What a person or a model reads."""
+        first = f"Not offered here: {self.data['message']}"
+        return f"{first}\n{self.advice}" if self.advice else first
+
+
+def invalid(path: str, said: str) -> InvalidArguments:
+    """An argument that must not become part of a URL or of a request."""
+    return InvalidArguments(f"Invalid params: {path} {said}", path=path, status=400, message=f"{path} {said}")
+
+
+def refused(status: int, body: bytes, headers: dict[str, str], retry_after: float | None, token: str) -> GitLabFailure:
+    """The failure for an error answer of GitLab."""
+    said = redacted(flattened(status, body), token)
+    data: dict[str, object] = {}
+    if headers.get("x-request-id"):
+        data["request_id"] = headers["x-request-id"][:100]
+    if retry_after is not None and status in (429, 503):
+        data["retry_after"] = max(0, round(retry_after))
+    scopes = _wanted_scopes(body)
+    if scopes:
+        data["required_scopes"] = scopes
+    return GitLabFailure(status, said, advice=_advice(status, retry_after, scopes), **data)
+
+
+def flattened(status: int, body: bytes) -> str:
+    """GitLab's message as one sentence, from any of the forms it takes: string, list, object, OAuth, text or HTML."""
+    try:
+        parsed: object = msgspec.json.decode(body)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        parsed = _plain_text(body)
+    sentence = _sentence(parsed) or _phrase(status)
+    bare = _LEADING_STATUS.sub("", sentence)
+    if bare != sentence:  # "404 Project Not Found" is a title, and reads better as a sentence
+        bare = bare.lower()
+    bare = " ".join(bare.split())
+    return (bare[:1].upper() + bare[1:])[:LONGEST_MESSAGE]
+
+
+def _sentence(said: object, name: str = "") -> str:
+    if isinstance(said, str):
+        return f"{name} {said}" if name else said
+    if isinstance(said, list):
+        return "; ".join(filter(None, (_sentence(item, name) for item in cast(list[object], said))))
+    if not isinstance(said, dict):
+        return "" if said is None else str(said)
+    record = cast(dict[str, object], said)
+    for key in ("error_description", "message", "error"):
+        if key in record and (sentence := _sentence(record[key])):
+            return sentence
+    parts = (_sentence(value, "" if key == "base" else key) for key, value in record.items())
+    return "; ".join(filter(None, parts))
+
+
+def _plain_text(body: bytes) -> str:
+    text = body[:LONGEST_MESSAGE].decode("utf-8", "replace").strip()
+    return "" if "<" in text else text
+
+
+def _phrase(status: int) -> str:
+    try:
+        return f"{status} {HTTPStatus(status).phrase}"
+    except ValueError:
+        return f"Status {status}"
+
+
+def _wanted_scopes(body: bytes) -> list[str]:
+    if b"insufficient_scope" not in body:
+        return []
+    try:
+        parsed: object = msgspec.json.decode(body)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return []
+    scope = cast(dict[str, object], parsed).get("scope") if isinstance(parsed, dict) else None
+    return scope.split() if isinstance(scope, str) else ["api"]
+
+
+def _advice(status: int, retry_after: float | None, scopes: list[str]) -> str:
+    if scopes:
+        return f"The token lacks a scope: give it one of {', '.join(scopes)}."
+    if status == 401:
+        return "GitLab did not accept the token: it is wrong, expired or revoked."
+    if status == 403:
+        return "The token's user may not do this in this project."
+    if status == 404:
+        return "Check the id or path; a private project also answers so to who may not see it."
+    if status == 429:
+        return f"Wait {round(retry_after)} s." if retry_after else "Wait a minute, then try again."
+    return ""

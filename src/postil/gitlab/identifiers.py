@@ -1,0 +1,104 @@
+"""Ids, paths and refs as callers give them, checked before any URL is built.
+
+A path of the API is made only by `route()`, which encodes every segment whole; so nothing a caller says can leave the
+segment it was meant for.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TypeAlias
+from urllib.parse import quote
+
+from postil.gitlab.failures import invalid
+
+ProjectId: TypeAlias = int | str
+
+LONGEST_PROJECT = 255
+LONGEST_PATH = 4096
+LONGEST_REF = 255
+HIGHEST_ID = 2**63 - 1
+_SEGMENT = re.compile(r"[A-Za-z0-9_.-]+", re.ASCII)
+_SHA = re.compile(r"[0-9a-fA-F]{1,64}", re.ASCII)
+
+
+def route(*segments: str | int) -> str:
+    """The path of a route below `/api/v4`, every segment encoded whole."""
+    encoded: list[str] = []
+    for segment in segments:
+        text = quote(str(segment), safe="")
+        if text in ("", ".", ".."):  # a dot segment would be resolved away by every HTTP client
+            raise invalid("path", "must not contain an empty or dot segment")
+        encoded.append(text)
+    return "/".join(encoded)
+
+
+def project(given: ProjectId) -> str | int:
+    """A project as one segment: its number, or its full path with namespace."""
+    if isinstance(given, int):
+        return number("project_id", given)
+    if given.isascii() and given.isdigit():
+        return number("project_id", int(given) if len(given) <= 19 else -1)
+    parts = given.split("/")
+    if not given or len(given) > LONGEST_PROJECT or len(parts) < 2:
+        raise invalid("project_id", "must be a number or a full path such as group/project")
+    for part in parts:
+        if not _SEGMENT.fullmatch(part) or part in (".", ".."):
+            raise invalid("project_id", "may have only letters, digits, '_', '.' and '-' between its slashes")
+    return given
+
+
+def number(name: str, given: int) -> int:
+    """An id or iid: a positive whole number that a database can hold."""
+    if isinstance(given, bool) or not 1 <= given <= HIGHEST_ID:
+        raise invalid(name, "must be a positive whole number")
+    return given
+
+
+def file_path(given: str, name: str = "file_path") -> str:
+    """The path of a file inside the repository: relative, without dot segments."""
+    path = _text(name, given, LONGEST_PATH)
+    if path.startswith("/") or "\\" in path or "%" in path:
+        raise invalid(name, "must be relative, with '/' between its parts and no '%' or '\\'")
+    if any(part in ("", ".", "..") for part in path.split("/")):
+        raise invalid(name, "must not contain empty, '.' or '..' parts")
+    return path
+
+
+def folder(given: str) -> str:
+    """A folder inside the repository; empty means the root, and a trailing slash is forgiven."""
+    trimmed = given.strip("/") if given != "/" else ""
+    return file_path(trimmed, "path") if trimmed not in ("", ".") else ""
+
+
+def ref(given: str, name: str = "ref") -> str:
+    """A branch, a tag or a commit."""
+    text = _text(name, given, LONGEST_REF)
+    if text.startswith("-") or ".." in text or any(sign in text for sign in " ~^:?*[\\"):
+        raise invalid(name, "must be the name of a branch or tag, or a commit")
+    return text
+
+
+def commit(given: object) -> str | None:
+    """A commit id out of GitLab's own answer, if it is one."""
+    return given if isinstance(given, str) and _SHA.fullmatch(given) else None
+
+
+def discussion(given: str) -> str:
+    """The id of a discussion: hexadecimal."""
+    if not _SHA.fullmatch(given):
+        raise invalid("discussion_id", "must be the hexadecimal id that list_discussions shows")
+    return given
+
+
+def line(name: str, given: str, longest: int = LONGEST_REF) -> str:
+    """One line of text that stands for itself: a label, a title, a search."""
+    return _text(name, given, longest)
+
+
+def _text(name: str, given: str, longest: int) -> str:
+    if not given or len(given) > longest:
+        raise invalid(name, f"must have 1 to {longest} characters")
+    if any(ord(sign) < 32 or 0x7F <= ord(sign) < 0xA0 or 0xD800 <= ord(sign) < 0xE000 for sign in given):
+        raise invalid(name, "must not contain control characters")
+    return given

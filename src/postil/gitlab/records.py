@@ -1,0 +1,64 @@
+"""Reading GitLab's JSON without trusting it: any field may be null, missing, unknown or of another type.
+
+A field that does not fit reads as None; reading never raises.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import cast
+
+import msgspec
+
+NOTHING: Mapping[str, object] = {}
+
+
+class Record:
+    """One JSON object, read field by field."""
+
+    __slots__ = ("fields",)
+
+    def __init__(self, value: object) -> None:
+        self.fields = cast(Mapping[str, object], value) if isinstance(value, dict) else NOTHING
+
+    def text(self, name: str) -> str | None:
+        value = self.fields.get(name)
+        return value if isinstance(value, str) else None
+
+    def number(self, name: str) -> int | None:
+        value = self.fields.get(name)
+        if isinstance(value, int) and not isinstance(value, bool):
+            return value
+        return int(value) if isinstance(value, str) and value.isascii() and value.isdigit() else None
+
+    def seconds(self, name: str) -> float | None:
+        value = self.fields.get(name)
+        return value if isinstance(value, (int, float)) and not isinstance(value, bool) else None
+
+    def flag(self, name: str) -> bool | None:
+        value = self.fields.get(name)
+        return value if isinstance(value, bool) else None
+
+    def record(self, name: str) -> Record | None:
+        value = self.fields.get(name)
+        return Record(cast(object, value)) if isinstance(value, dict) else None
+
+    def records(self, name: str) -> list[Record]:
+        return records(self.fields.get(name))
+
+    def texts(self, name: str) -> list[str]:
+        value = self.fields.get(name)
+        return [item for item in cast(list[object], value) if isinstance(item, str)] if isinstance(value, list) else []
+
+
+def records(value: object) -> list[Record]:
+    """The objects of a JSON array; whatever else is in it is passed over."""
+    return [Record(item) for item in cast(list[object], value) if isinstance(item, dict)] if isinstance(value, list) else []
+
+
+def parsed(body: bytes) -> object:
+    """The JSON of a body, or None when it is not JSON."""
+    try:
+        return msgspec.json.decode(body)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
