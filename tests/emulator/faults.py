@@ -77,14 +77,20 @@ def refusal(fault: Fault) -> Refusal | None:
     answers = {
         "429-seconds": lambda: Refusal(429, limited, {"Retry-After": "1"}),
         "429-date": lambda: Refusal(429, limited, {"Retry-After": formatdate(time.time() + 2, usegmt=True)}),
-        "429-reset": lambda: Refusal(429, limited, {"RateLimit-Reset": str(int(time.time()) + 1), "RateLimit-Remaining": "0"}),
+        "429-reset": lambda: Refusal(
+            429, limited, {"RateLimit-Reset": str(int(time.time()) + 1), "RateLimit-Remaining": "0"}
+        ),
         "429-text": lambda: Refusal(429, "Retry later\n"),
         "500": lambda: Refusal(500, {"message": "500 Internal Server Error"}),
         "502": lambda: Refusal(502, "<html><body>GitLab is not responding</body></html>"),
         "503": lambda: Refusal(503, "<html><body>Deploy in progress</body></html>"),
         "504": lambda: Refusal(504, "<html><body>Gateway time-out</body></html>"),
-        "400": lambda: Refusal(400, {"message": {"base": ["Something is wrong", "and more"], "title": ["can't be blank"]}}),
-        "409": lambda: Refusal(409, {"message": ["Another open merge request already exists for this source branch: !1"]}),
+        "400": lambda: Refusal(
+            400, {"message": {"base": ["Something is wrong", "and more"], "title": ["can't be blank"]}}
+        ),
+        "409": lambda: Refusal(
+            409, {"message": ["Another open merge request already exists for this source branch: !1"]}
+        ),
         "422": lambda: Refusal(422, {"error": "Invalid url given"}),
         "html": lambda: Refusal(200, "<!DOCTYPE html><html><body>Sign in</body></html>"),
         "odd": lambda: Refusal(201, "[]"),

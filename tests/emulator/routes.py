@@ -18,7 +18,9 @@ def own_user(asked: Asked) -> Answer:
     return Answer(shapes.own_user(asked.world, asked.token.user))
 
 
-@route("GET", "personal_access_tokens/self", scopes=("api", "read_api", "read_user", "read_repository", "write_repository"))
+@route(
+    "GET", "personal_access_tokens/self", scopes=("api", "read_api", "read_user", "read_repository", "write_repository")
+)
 def own_token(asked: Asked) -> Answer:
     return Answer(shapes.token(asked.token, 1))
 
@@ -98,7 +100,7 @@ def wanted(asked: Asked, row: Row) -> bool:
     if not set(asks.get("labels", [])) <= set(row["labels"]):
         return False
     chosen = asks.get("assignee_id")
-    if chosen == "None" and row["assignees"] or chosen == "Any" and not row["assignees"]:
+    if (chosen == "None" and row["assignees"]) or (chosen == "Any" and not row["assignees"]):
         return False
     if isinstance(chosen, int) and chosen not in row["assignees"]:
         return False
@@ -203,13 +205,16 @@ def create_issue(asked: Asked) -> Answer:
 @route(
     "PUT",
     "projects/:id/issues/:iid",
-    ISSUE_FIELDS | {"state_event": ("close", "reopen"), "add_labels": "csv", "remove_labels": "csv", "discussion_locked": "bool"},
+    ISSUE_FIELDS
+    | {"state_event": ("close", "reopen"), "add_labels": "csv", "remove_labels": "csv", "discussion_locked": "bool"},
 )
 def update_issue(asked: Asked) -> Answer:
     owner, row = the_issue(asked, REPORTER)
     asks = asked.params
     if not asks:
-        raise Refusal(400, {"error": "assignee_ids, title, description, … are missing, at least one parameter must be provided"})
+        raise Refusal(
+            400, {"error": "assignee_ids, title, description, … are missing, at least one parameter must be provided"}
+        )
     for name in ("title", "description", "labels", "confidential", "due_date"):
         if name in asks:
             row[name] = asks[name]
@@ -260,7 +265,7 @@ HOOK_FIELDS: Kinds = {
     "push_events_branch_filter": "str",
     "name": "str",
     "description": "str",
-} | {name: "bool" for name in HOOK_EVENTS}
+} | dict.fromkeys(HOOK_EVENTS, "bool")
 
 
 @route("GET", "projects/:id/hooks", PAGING)

@@ -238,7 +238,13 @@ def repository_file(asked: Asked) -> Answer:
     return Answer(shapes.file(owner, path, ref, head))
 
 
-TREE: Kinds = PAGING | {"path": "str", "ref": "str", "recursive": "bool", "pagination": ("keyset", "none"), "page_token": "str"}
+TREE: Kinds = PAGING | {
+    "path": "str",
+    "ref": "str",
+    "recursive": "bool",
+    "pagination": ("keyset", "none"),
+    "page_token": "str",
+}
 
 
 @route("GET", "projects/:id/repository/tree", TREE, scopes=FILES)
@@ -260,7 +266,9 @@ def tree(asked: Asked) -> Answer:
             entries.add(("blob" if size == len(parts) else "tree", "/".join(parts[:size])))
     if under and not entries:
         raise Refusal(404, {"message": "404 invalid revision or path Not Found"})
-    rows = [shapes.tree_entry(path, kind) for kind, path in sorted(entries, key=lambda pair: (pair[0] != "tree", pair[1]))]
+    rows = [
+        shapes.tree_entry(path, kind) for kind, path in sorted(entries, key=lambda pair: (pair[0] != "tree", pair[1]))
+    ]
     name = f"projects/{owner.id}/repository/tree"
     return keyset(asked, rows, name) if asks.get("pagination") == "keyset" else page(asked, rows, name)
 

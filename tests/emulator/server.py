@@ -57,14 +57,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="A stand-in for GitLab to try Postil without an account")
     parser.add_argument("--host", default="127.0.0.1")
     parser.add_argument("--port", type=int, default=8929)
-    parser.add_argument("--fault", action="append", default=[], help="a fault to start with; see tests/emulator/faults.py")
+    parser.add_argument(
+        "--fault", action="append", default=[], help="a fault to start with; see tests/emulator/faults.py"
+    )
     asked = parser.parse_args()
     emulator = Emulator()
     for kind in asked.fault:
         emulator.faults.add(kind)
     print(f"GitLab emulator on http://{asked.host}:{asked.port}\n", flush=True)
     print(f"  export GITLAB_URL=http://{asked.host}:{asked.port} GITLAB_TOKEN={DEVELOPER}", flush=True)
-    print("  curl -H \"Authorization: Bearer $GITLAB_TOKEN\" $GITLAB_URL/api/v4/projects/123\n", flush=True)
+    print('  curl -H "Authorization: Bearer $GITLAB_TOKEN" $GITLAB_URL/api/v4/projects/123\n', flush=True)
     uvicorn.run(emulator, host=asked.host, port=asked.port, log_level="warning", lifespan="off")
 
 

@@ -7,10 +7,7 @@ from typing import Any
 
 from tests.emulator.world import HOOK_EVENTS, LATER, START, Project, Row, World, encoded, sha
 
-ENABLED = (
-    "builds_access_level forking_access_level issues_access_level merge_requests_access_level pages_access_level "
-    "repository_access_level snippets_access_level wiki_access_level"
-).split()
+ENABLED = ["builds_access_level", "forking_access_level", "issues_access_level", "merge_requests_access_level", "pages_access_level", "repository_access_level", "snippets_access_level", "wiki_access_level"]
 
 
 def person(world: World, user: int | None) -> Row | None:
@@ -31,30 +28,34 @@ def person(world: World, user: int | None) -> Row | None:
 def own_user(world: World, user: int) -> Row:
     """The answer of `GET /user`."""
     row = person(world, user) or {}
-    texts = "bio bio_html job_title linkedin skype twitter website_url".split()
-    return row | {name: "" for name in texts} | {
-        "can_create_group": True,
-        "can_create_project": True,
-        "color_scheme_id": 1,
-        "confirmed_at": START,
-        "created_at": START,
-        "current_sign_in_at": LATER,
-        "email": f"{row['username']}@example.com",
-        "external": False,
-        "extra_shared_runners_minutes_limit": None,
-        "identities": [],
-        "last_activity_on": "2024-01-15",
-        "last_sign_in_at": LATER,
-        "location": None,
-        "organization": None,
-        "private_profile": False,
-        "projects_limit": 100000,
-        "public_email": None,
-        "shared_runners_minutes_limit": None,
-        "theme_id": 1,
-        "two_factor_enabled": True,
-        "work_information": None,
-    }
+    texts = ["bio", "bio_html", "job_title", "linkedin", "skype", "twitter", "website_url"]
+    return (
+        row
+        | dict.fromkeys(texts, "")
+        | {
+            "can_create_group": True,
+            "can_create_project": True,
+            "color_scheme_id": 1,
+            "confirmed_at": START,
+            "created_at": START,
+            "current_sign_in_at": LATER,
+            "email": f"{row['username']}@example.com",
+            "external": False,
+            "extra_shared_runners_minutes_limit": None,
+            "identities": [],
+            "last_activity_on": "2024-01-15",
+            "last_sign_in_at": LATER,
+            "location": None,
+            "organization": None,
+            "private_profile": False,
+            "projects_limit": 100000,
+            "public_email": None,
+            "shared_runners_minutes_limit": None,
+            "theme_id": 1,
+            "two_factor_enabled": True,
+            "work_information": None,
+        }
+    )
 
 
 def project(world: World, row: Project, base: str, statistics: bool = False) -> Row:
@@ -124,9 +125,18 @@ def project(world: World, row: Project, base: str, statistics: bool = False) -> 
     yes = "autoclose_referenced_issues can_create_merge_request_in container_registry_enabled issues_enabled jobs_enabled lfs_enabled"
     yes += " merge_requests_enabled packages_enabled printing_merge_request_link_enabled public_jobs remove_source_branch_after_merge"
     yes += " shared_runners_enabled snippets_enabled wiki_enabled"
-    answer |= {name: False for name in no.split()} | {name: True for name in yes.split()} | {name: "enabled" for name in ENABLED}
+    answer |= (
+        dict.fromkeys(no.split(), False)
+        | dict.fromkeys(yes.split(), True)
+        | dict.fromkeys(ENABLED, "enabled")
+    )
     if statistics:
-        answer["statistics"] = {"commit_count": 150, "storage_size": 1024000, "repository_size": 1024000, "wiki_size": 0}
+        answer["statistics"] = {
+            "commit_count": 150,
+            "storage_size": 1024000,
+            "repository_size": 1024000,
+            "wiki_size": 0,
+        }
     return answer
 
 
@@ -154,7 +164,12 @@ def _thread(world: World, owner: Project, row: Row, base: str, kind: str, mark: 
         "downvotes": 0,
         "discussion_locked": None,
         "web_url": f"{base}/{owner.full_path}/-/{kind}/{row['iid']}",
-        "time_stats": {"time_estimate": 0, "total_time_spent": 0, "human_time_estimate": None, "human_total_time_spent": None},
+        "time_stats": {
+            "time_estimate": 0,
+            "total_time_spent": 0,
+            "human_time_estimate": None,
+            "human_total_time_spent": None,
+        },
         "task_completion_status": {"count": 0, "completed_count": 0},
         "references": {
             "short": f"{mark}{row['iid']}",
@@ -331,7 +346,7 @@ def tree_entry(path: str, kind: str) -> Row:
 
 def commit(owner: Project, row: Row, base: str) -> Row:
     email = f"{row['author_name'].split()[0].lower()}@example.com"
-    times = {name: row["created_at"] for name in ("authored_date", "committed_date", "created_at")}
+    times = dict.fromkeys(("authored_date", "committed_date", "created_at"), row["created_at"])
     return times | {
         "id": row["id"],
         "short_id": row["id"][:8],

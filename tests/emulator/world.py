@@ -19,10 +19,7 @@ REVOKED = "glpat-emulator-revoked"
 START = "2024-01-01T00:00:00.000Z"
 LATER = "2024-01-15T12:00:00.000Z"
 
-HOOK_EVENTS = (
-    "push_events issues_events confidential_issues_events merge_requests_events tag_push_events note_events "
-    "confidential_note_events job_events pipeline_events wiki_page_events deployment_events releases_events"
-).split()
+HOOK_EVENTS = ["push_events", "issues_events", "confidential_issues_events", "merge_requests_events", "tag_push_events", "note_events", "confidential_note_events", "job_events", "pipeline_events", "wiki_page_events", "deployment_events", "releases_events"]
 
 
 def sha(text: str) -> str:
@@ -124,7 +121,9 @@ class World:
         project.issues.append(row)
         return row
 
-    def add_merge_request(self, project: Project, author: int, title: str, source: str, target: str, **more: Any) -> Row:
+    def add_merge_request(
+        self, project: Project, author: int, title: str, source: str, target: str, **more: Any
+    ) -> Row:
         row: Row = {
             "id": self.new_id("merge_request"),
             "iid": len(project.merge_requests) + 1,
@@ -205,7 +204,11 @@ def encoded(content: bytes) -> str:
 def seeded() -> World:
     """A world in which the examples of the contract come true, with a little more around them."""
     world = World()
-    for number, username, name in ((1, "username", "User Name"), (456, "johndoe", "John Doe"), (7, "stranger", "A Stranger")):
+    for number, username, name in (
+        (1, "username", "User Name"),
+        (456, "johndoe", "John Doe"),
+        (7, "stranger", "A Stranger"),
+    ):
         world.users[number] = {"id": number, "username": username, "name": name}
     world.tokens = {
         DEVELOPER: Token(456, ("api",)),
@@ -228,7 +231,9 @@ def _main_project(world: World) -> Project:
     project.moved_from = ("username/old-name",)
     project.starred_by = {456}
     readme = b"# My Project\n" + b"." * 1011
-    world.commit_files(project, "Start", "User Name", {"src/app.py": b"print('hello')\n", "src/lib/deep.py": b"x = 1\n"})
+    world.commit_files(
+        project, "Start", "User Name", {"src/app.py": b"print('hello')\n", "src/lib/deep.py": b"x = 1\n"}
+    )
     head = world.commit_files(project, "Update README", "John Doe", {"README.md": readme})
     project.branches = {"main": head, "feature-branch": sha("feature"), "other": sha("other")}
     for branch in ("feature-branch", "other"):
@@ -245,7 +250,9 @@ def _main_project(world: World) -> Project:
         {"old_path": "docs/new.md", "new_path": "docs/new.md", "diff": "@@ -0,0 +1 @@\n+New\n", "new_file": True},
     ]
     position = {"new_path": "src/app.py", "old_path": "src/app.py", "new_line": 1, "old_line": None}
-    world.add_discussion(merge, [world.note(1, "Why not `hello`?", resolvable=True, type="DiffNote", position=position)])
+    world.add_discussion(
+        merge, [world.note(1, "Why not `hello`?", resolvable=True, type="DiffNote", position=position)]
+    )
     passed = world.add_pipeline(project, "main", "success", "push", 456)
     world.add_job(project, passed, "test", "test", "success", "ok\n")
     failed = world.add_pipeline(project, "feature-branch", "failed", "push", 456)
@@ -263,5 +270,7 @@ def _public_project(world: World) -> Project:
     for number in range(1, 46):
         state = "closed" if number % 5 == 0 else "opened"
         labels = ["feature"] if number % 2 else ["bug", "priority-high"]
-        world.add_issue(project, 7, f"Public issue {number}", description=f"Found in run {number}.", labels=labels, state=state)
+        world.add_issue(
+            project, 7, f"Public issue {number}", description=f"Found in run {number}.", labels=labels, state=state
+        )
     return project

@@ -92,7 +92,9 @@ def _shapes(text: str, at: int, sign: str) -> bool:
 
 def _pictorial(sign: str) -> bool:
     code = ord(sign)
-    return 0x1F000 <= code <= 0x1FAFF or 0x2190 <= code <= 0x2BFF or code in (0xA9, 0xAE, 0x203C, 0x2049, 0x2122, 0x3030)
+    return (
+        0x1F000 <= code <= 0x1FAFF or 0x2190 <= code <= 0x2BFF or code in (0xA9, 0xAE, 0x203C, 0x2049, 0x2122, 0x3030)
+    )
 
 
 def _joining(sign: str) -> bool:

@@ -1,0 +1,119 @@
+"""Operations on pipelines: list, get with the jobs and the end of failed logs, trigger."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Literal, TypeAlias
+
+from postil.core.operation import reads, writes
+from postil.gitlab.answers import PipelineDetails, Pipelines, Triggered, for_models
+from postil.gitlab.arguments import Cache, CacheTtl, Iid, Page, PerPage, Project, caching, word
+from postil.gitlab.connection import Connection
+from postil.gitlab.failures import GitLabFailure, invalid
+from postil.gitlab.identifiers import number, ref
+from postil.gitlab.model import Job
+from postil.gitlab.reading import job, log_tail, pipeline_details, pipeline_item, triggered
+from postil.gitlab.records import Record
+
+Status: TypeAlias = Literal[
+    "created",
+    "waiting_for_resource",
+    "preparing",
+    "waiting_for_callback",
+    "pending",
+    "running",
+    "success",
+    "failed",
+    "canceling",
+    "canceled",
+    "skipped",
+    "manual",
+    "scheduled",
+]
+MOST_LOGS = 5
+MOST_JOBS = 100
+
+
+class PipelineOperations:
+    """What can be asked of and told to CI."""
+
+    gitlab: Connection
+
+    @reads("list_pipelines", shell="gitlab pipelines", positional=("project_id",), open_world=True)
+    async def list_pipelines(
+        self,
+        project_id: Project,
+        status: Status | None = None,
+        ref: str | None = None,
+        page: Page = 1,
+        per_page: PerPage = 20,
+        cache: Cache = False,
+        cache_ttl: CacheTtl = 300,
+    ) -> Pipelines:
+        """List CI/CD pipelines of a project"""
+        project = await self.gitlab.project(project_id)
+        rows, pagination = await self.gitlab.page(
+            f"projects/{project}/pipelines",
+            {"status": status, "ref": word("ref", ref)},
+            page,
+            per_page,
+            pipeline_item,
+            caching=caching(cache, cache_ttl),
+            project=project,
+        )
+        return for_models(Pipelines(rows, pagination))
+
+    @reads("get_pipeline", shell="gitlab pipeline", positional=("project_id", "pipeline_id"), open_world=True)
+    async def get_pipeline(
+        self, project_id: Project, pipeline_id: Iid, cache: Cache = False, cache_ttl: CacheTtl = 300
+    ) -> PipelineDetails:
+        """Get a pipeline with its jobs and the log ends of failed ones"""
+        project = await self.gitlab.project(project_id)
+        kept = caching(cache, cache_ttl)
+        path = f"projects/{project}/pipelines/{number('pipeline_id', pipeline_id)}"
+        asked = self.gitlab.page(f"{path}/jobs", {}, 1, MOST_JOBS, _itself, caching=kept, project=project)
+        raw, (jobs, _) = await asyncio.gather(self.gitlab.one(path, None, kept, project), asked)
+        failed = [one for one in jobs if one.text("status") == "failed"][:MOST_LOGS]
+        tails = await asyncio.gather(*(self._log_tail(project, one) for one in failed))
+        ends = {id(one): tail for one, tail in zip(failed, tails, strict=True)}
+        shown: list[Job] = [job(one, ends.get(id(one))) for one in jobs]
+        return for_models(pipeline_details(raw, shown))
+
+    @writes("trigger_pipeline", shell="gitlab trigger", positional=("project_id", "ref"), open_world=True)
+    async def trigger_pipeline(
+        self, project_id: Project, ref: str, variables: dict[str, str | int | float | bool] | None = None
+    ) -> Triggered:
+        """Start a pipeline on a branch or tag"""
+        project = await self.gitlab.project(project_id)
+        body: dict[str, object] = {"ref": _checked_ref(ref)}
+        if variables:
+            body["variables"] = [{"key": _key(key), "value": _value(value)} for key, value in variables.items()]
+        return triggered(await self.gitlab.send("POST", f"projects/{project}/pipeline", body, project))
+
+    async def _log_tail(self, project: str, raw: Record) -> str | None:
+        """The end of a job's log; a log that cannot be read must not hide the pipeline."""
+        number = raw.number("id")
+        if number is None:
+            return None
+        try:
+            reply = await self.gitlab.get(f"projects/{project}/jobs/{number}/trace")
+        except GitLabFailure:
+            return None
+        return log_tail(reply.body, self.gitlab.token())
+
+
+_checked_ref = ref  # the argument of the same name hides it inside the operation
+
+
+def _itself(raw: Record) -> Record:
+    return raw
+
+
+def _key(name: str) -> str:
+    if not (name.isascii() and name.replace("_", "a").isalnum() and len(name) <= 255):
+        raise invalid("variables", "must have names of letters, digits and '_'")
+    return name
+
+
+def _value(value: str | float | bool) -> str:
+    return ("true" if value else "false") if isinstance(value, bool) else str(value)

@@ -1,0 +1,88 @@
+"""Operations on the repository as GitLab holds it: a file, a folder."""
+
+from __future__ import annotations
+
+from msgspec.structs import force_setattr, replace
+
+from postil.core.operation import reads
+from postil.gitlab.answers import FileContent, Files, for_models
+from postil.gitlab.arguments import Cache, CacheTtl, Page, PerPage, Project, caching
+from postil.gitlab.connection import Caching, Connection
+from postil.gitlab.failures import GitLabFailure
+from postil.gitlab.identifiers import commit, file_path, folder, route
+from postil.gitlab.identifiers import ref as checked_ref
+from postil.gitlab.model import LastCommit
+from postil.gitlab.reading import decoded, file_content, file_item, last_commit
+
+
+class RepositoryOperations:
+    """What can be read of a repository."""
+
+    gitlab: Connection
+
+    @reads("get_file_content", shell="gitlab file", positional=("project_id", "file_path"), open_world=True)
+    async def get_file_content(
+        self,
+        project_id: Project,
+        file_path: str,
+        ref: str | None = None,
+        cache: Cache = False,
+        cache_ttl: CacheTtl = 300,
+    ) -> FileContent:
+        """Get a file of the repository with its last commit"""
+        project = await self.gitlab.project(project_id)
+        kept = caching(cache, cache_ttl)
+        path = f"projects/{project}/repository/files/{route(_checked_path(file_path))}"
+        raw = await self.gitlab.one(path, {"ref": "HEAD" if ref is None else checked_ref(ref)}, kept, project)
+        last = await self._last_commit(project, commit(raw.text("last_commit_id")), kept)
+        plain = file_content(raw, last)
+        text = decoded(plain.content, plain.encoding)
+        if text is None:
+            return for_models(plain)
+        # A model cannot read base64, and invisible characters could hide in it: it gets the text.
+        readable = for_models(replace(plain, content=text, encoding="text"))
+        force_setattr(readable, "plain", plain)
+        return readable
+
+    @reads("list_repository_files", shell="gitlab files", positional=("project_id", "path"), open_world=True)
+    async def list_repository_files(
+        self,
+        project_id: Project,
+        path: str = "",
+        ref: str | None = None,
+        recursive: bool | None = None,
+        page: Page = 1,
+        per_page: PerPage = 20,
+        cache: Cache = False,
+        cache_ttl: CacheTtl = 300,
+    ) -> Files:
+        """List a folder of the repository"""
+        project = await self.gitlab.project(project_id)
+        query = {
+            "path": folder(path) or None,
+            "ref": None if ref is None else checked_ref(ref),
+            "recursive": recursive or None,
+        }
+        rows, pagination = await self.gitlab.page(
+            f"projects/{project}/repository/tree",
+            query,
+            page,
+            per_page,
+            file_item,
+            caching=caching(cache, cache_ttl),
+            project=project,
+        )
+        return for_models(Files(rows, pagination))
+
+    async def _last_commit(self, project: str, sha: str | None, kept: Caching) -> LastCommit | None:
+        """The commit behind the id that GitLab gives; only the id when the commit cannot be read."""
+        if sha is None:
+            return None
+        try:
+            raw = await self.gitlab.one(f"projects/{project}/repository/commits/{sha}", None, kept, project)
+        except GitLabFailure:
+            return LastCommit(sha)
+        return last_commit(raw, sha)
+
+
+_checked_path = file_path  # the argument of the same name hides it inside the operation

@@ -1,0 +1,77 @@
+"""GitLab as a part: all of its operations on one object, and the one that is offered where no token is configured."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from msgspec import Struct
+
+from postil.core.check import Finding, check
+from postil.core.operation import reads
+from postil.gitlab.connection import HOW_TO_CONNECT, Connection
+from postil.gitlab.instance import Instance
+from postil.gitlab.issues import IssueOperations
+from postil.gitlab.merge_requests import MergeRequestOperations
+from postil.gitlab.pipelines import PipelineOperations
+from postil.gitlab.projects import ProjectOperations
+from postil.gitlab.repository import RepositoryOperations
+from postil.gitlab.webhooks import WebhookOperations
+
+
+class HowToConnect(Struct, frozen=True):
+    """Whether there is a token, and what to do when there is none."""
+
+    connected: bool
+    url: str
+    advice: str
+
+    def text(self) -> str:
+        """What a person or a model reads."""
+        return f"GitLab at {self.url} is connected" if self.connected else f"GitLab is not connected. {self.advice}"
+
+
+class GitLab(
+    ProjectOperations,
+    IssueOperations,
+    MergeRequestOperations,
+    PipelineOperations,
+    RepositoryOperations,
+    WebhookOperations,
+):
+    """Every operation of this part. Each base is one kind of thing; all share one connection."""
+
+    def __init__(
+        self,
+        url: str,
+        token: Callable[[], str],
+        *,
+        read_only: bool = False,
+        projects: tuple[str, ...] = (),
+        allow_quick_actions: bool = False,
+        instance: Instance | None = None,
+    ) -> None:
+        instance = instance or Instance(url, read_only=read_only)
+        self._token = token
+        self.gitlab = Connection(instance, token, projects=projects, allow_quick_actions=allow_quick_actions)
+
+    @reads("connect_gitlab", shell="gitlab connect")
+    async def connect_gitlab(self) -> HowToConnect:
+        """Say how to connect GitLab: no token is configured"""
+        connected = bool(self._token())
+        return HowToConnect(connected, self.gitlab.instance.url, "" if connected else HOW_TO_CONNECT)
+
+    @check("gitlab")
+    def check_token(self) -> Finding:
+        """Whether a token is configured and its address is well formed."""
+        url = self.gitlab.instance.url
+        if not url.startswith(("https://", "http://")):
+            return Finding("error", f"GITLAB_URL is {url}", "Set it to an address such as https://gitlab.example.com")
+        if not self._token():
+            return Finding("ok", "no GitLab token is configured, so GitLab is off", HOW_TO_CONNECT)
+        if url.startswith("http://"):
+            return Finding("warning", f"{url} is not encrypted, and the token is sent to it", "Use https where you can")
+        return Finding("ok", f"a token for {url} is configured")
+
+    async def close(self) -> None:
+        """Close the pool of connections."""
+        await self.gitlab.instance.close()

@@ -1,0 +1,52 @@
+"""Where a webhook may point: never into the network that GitLab, or this server, stands in."""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+import socket
+from urllib.parse import urlsplit
+
+from postil.gitlab.failures import invalid
+
+LONGEST = 2048
+# Python 3.11 calls these global; they lead to private addresses by translation or are reserved.
+_NOT_GLOBAL = tuple(
+    ipaddress.ip_network(net) for net in ("64:ff9b::/96", "64:ff9b:1::/48", "2002::/16", "2001::/32", "192.88.99.0/24")
+)
+
+
+async def checked(url: str) -> str:
+    """The address, if it is https and every address its host resolves to is public."""
+    if not url.isascii() or len(url) > LONGEST or any(ord(sign) <= 32 or sign == "\\" for sign in url):
+        raise invalid("url", "must be an https address of at most 2048 plain characters")
+    try:
+        parts = urlsplit(url)
+        host, port = parts.hostname or "", parts.port or 443
+    except ValueError:
+        raise invalid("url", "must be an https address") from None
+    if parts.scheme != "https" or not host or "@" in parts.netloc:
+        raise invalid("url", "must be an https address without credentials")
+    for address in await _resolved(host.rstrip("."), port):
+        if not is_public(address):
+            raise invalid("url", "must not lead to a private, local or reserved address")
+    return url
+
+
+def is_public(address: str) -> bool:
+    """Whether this address is on the open internet, whichever way it is written."""
+    ip = ipaddress.ip_address(address.partition("%")[0])
+    if isinstance(ip, ipaddress.IPv6Address) and ip.ipv4_mapped is not None:
+        ip = ip.ipv4_mapped
+    if any(ip in net for net in _NOT_GLOBAL if net.version == ip.version):
+        return False
+    return ip.is_global and not ip.is_multicast
+
+
+async def _resolved(host: str, port: int) -> list[str]:
+    """Every address of the host; none when it does not resolve, which is GitLab's to judge."""
+    try:
+        found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    except (OSError, UnicodeError):
+        return ["127.0.0.1"] if host == "localhost" or host.endswith(".localhost") else []
+    return [str(entry[4][0]) for entry in found]

@@ -1,0 +1,63 @@
+"""The operation that makes GitLab call us, or somebody else, when something happens."""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+from postil.core.operation import writes
+from postil.gitlab.answers import Webhook
+from postil.gitlab.arguments import Project
+from postil.gitlab.connection import Connection
+from postil.gitlab.failures import invalid
+from postil.gitlab.records import Record
+from postil.gitlab.webhook_address import checked
+
+Event: TypeAlias = Literal["push", "issues", "merge_requests", "pipelines", "wiki"]
+FIELDS = {
+    "push": "push_events",
+    "issues": "issues_events",
+    "merge_requests": "merge_requests_events",
+    "pipelines": "pipeline_events",
+    "wiki": "wiki_page_events",
+}
+MOST_PAGES = 10
+
+
+class WebhookOperations:
+    """What can be told to GitLab about its hooks."""
+
+    gitlab: Connection
+
+    @writes("configure_webhook", shell="gitlab webhook", positional=("project_id", "url"), open_world=True)
+    async def configure_webhook(
+        self, project_id: Project, url: str, events: list[Event], token: str | None = None
+    ) -> Webhook:
+        """Make a project's webhook send these events, or change the one with this url"""
+        if not events:
+            raise invalid("events", f"must name at least one of {', '.join(FIELDS)}")
+        project = await self.gitlab.project(project_id)
+        body: dict[str, object] = {field: name in events for name, field in FIELDS.items()}  # push is on by default
+        body |= {"url": await checked(url), "token": token}
+        path = f"projects/{project}/hooks"
+        known = await self._hook_id(path, url)
+        raw = (
+            await self.gitlab.send("POST", path, body, project)
+            if known is None
+            else await self.gitlab.send("PUT", f"{path}/{known}", body, project)
+        )
+        shown = [name for name, field in FIELDS.items() if raw.flag(field)]
+        return Webhook(raw.number("id") or known, raw.text("url") or url, shown or list(events))
+
+    async def _hook_id(self, path: str, url: str) -> int | None:
+        for page in range(1, MOST_PAGES + 1):
+            rows, pagination = await self.gitlab.page(path, {}, page, 100, _itself)
+            for raw in rows:
+                if raw.text("url") == url:
+                    return raw.number("id")
+            if not pagination.has_next:
+                break
+        return None
+
+
+def _itself(raw: Record) -> Record:
+    return raw
