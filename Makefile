@@ -13,10 +13,10 @@ UV := $(shell command -v uv 2>/dev/null)
 export PATH := $(CURDIR)/.tools/bin:$(CURDIR)/$(BIN):$(PATH)
 unexport PYTHONPATH VIRTUAL_ENV
 
-.PHONY: help setup run test check conformance fuzz bench fix docs tools assistants lock clean
+.PHONY: help setup run gitlab-emulator test check conformance fuzz bench fix docs tools assistants lock clean
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "%-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup: .venv/.stamp-package ## the virtual environment with Postil and every development tool
 
@@ -24,6 +24,9 @@ run: setup ## serve this checkout over HTTP (ARGS='…' for other flags)
 	$(BIN)/postil serve $(or $(ARGS),--http 127.0.0.1:3000)
 
 # The assistants are 900 MB: CI has them, people ask for them.
+gitlab-emulator: setup ## a stand-in for GitLab, to try that part without an account (ARGS='--port 8929')
+	$(BIN)/python -m tests.emulator.server $(ARGS)
+
 test: check .tools/.stamp $(NODE)/node_modules/.stamp $(if $(CI),assistants) ## every check and every test, as CI runs them
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(ARGS)
 

@@ -91,10 +91,18 @@ class App:
     def registry(self, offer: Offer | None = None, catalogue: Catalogue | None = None) -> Registry:
         """What is offered under these settings, parts made on first use."""
         factories = {name: (lambda name=name: self.part(name)) for name in PARTS}
-        return Registry(catalogue or read_catalogue(), factories, offer or self.settings.offer())
+        return Registry(catalogue or read_catalogue(), factories, offer or self._offer())
 
-    def server(self, contract: str = "") -> Server:
-        """The united server, or the face of one old contract."""
+    def _offer(self, *, brought: bool = False) -> Offer:
+        """The settings' offer; of GitLab only what is connected, or what callers who bring their own token may use."""
+        from postil.gitlab.toolsets import denied  # a table; the part itself stays unloaded
+
+        gitlab, offer = self.settings.gitlab, self.settings.offer()
+        connected = brought or bool(gitlab.token or gitlab.token_file)
+        return msgspec.structs.replace(offer, deny=(*offer.deny, *denied(gitlab.toolsets, connected)))
+
+    def server(self, contract: str = "", *, over_http: bool = False) -> Server:
+        """The united server, or the face of one old contract. Over HTTP callers bring a GitLab token of their own."""
         from postil.faces import CONTRACTS, united  # only a server pays for the wire
         from postil.wire.server import Server
 
@@ -103,7 +111,7 @@ class App:
             registry = self.registry(catalogue=CONTRACTS[contract].only(contract, whole))
             face = CONTRACTS[contract].face
         else:
-            registry, face = self.registry(), united(self.parts_offered())
+            registry, face = self.registry(self._offer(brought=over_http)), united(self.parts_offered())
         return Server(registry, face, keys=self.keys, secret=self._request_state_key)
 
     def _request_state_key(self) -> bytes:
@@ -156,12 +164,26 @@ def _tracker(app: App) -> object:
     return Tracker(lambda: app.repository, cache_home=folders.cache, editor=terminal.editor)
 
 
+def _gitlab(app: App) -> object:
+    from postil.gitlab.service import GitLab
+
+    gitlab = app.settings.gitlab
+    return GitLab(
+        gitlab.url,
+        gitlab.read_token,
+        read_only=app.settings.read_only,
+        projects=gitlab.projects,
+        allow_quick_actions=gitlab.allow_quick_actions,
+    )
+
+
 # A part adds its line here: where its class is, and how it is made from the App.
 PARTS: dict[str, Part] = {
     "workspace": Part("postil.workspace.service", "Overview", _workspace),
     "inbox": Part("postil.inbox.service", "Inbox", _inbox),
     "comments": Part("postil.comments.service", "Comments", _comments),
     "tracker": Part("postil.tracker.service", "Tracker", _tracker),
+    "gitlab": Part("postil.gitlab.service", "GitLab", _gitlab),
 }
 
 

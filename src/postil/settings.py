@@ -36,6 +36,8 @@ class GitLabSettings(Struct, frozen=True, omit_defaults=True):
     projects: tuple[str, ...] = ()
     """Only these projects (`group/name` or number) may be touched; empty means all that the token may."""
     toolsets: tuple[str, ...] = ()
+    allow_quick_actions: bool = False
+    """Whether lines such as `/close` in texts we send are left for GitLab to execute."""
     token: str = ""
 
     def __repr__(self) -> str:

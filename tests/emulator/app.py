@@ -159,7 +159,7 @@ class Emulator:
         return Answer({"data": {"issue": None}})
 
     def _control(self, path: str, body: bytes) -> Answer:
-        """`POST /_emulator/faults {"kind": …}`, `/_emulator/reset`, `/_emulator/revoke {"token": …}`, `GET /_emulator/seen`."""
+        """`POST /_emulator/faults`, `/reset`, `/revoke` and `GET /seen`: for tests in other languages."""
         asked: Row = json.loads(body) if body else {}
         if path == "/_emulator/faults":
             try:

@@ -122,7 +122,7 @@ def swollen(value: Any) -> Any:
     if isinstance(value, list):
         return [swollen(item) for item in value]  # pyright: ignore[reportUnknownVariableType]
     if isinstance(value, dict):
-        grown = {name: swollen(item) for name, item in value.items()}  # pyright: ignore[reportUnknownVariableType]
+        grown: dict[str, Any] = {str(name): swollen(item) for name, item in value.items()}  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
         return grown | {"from_the_future": {"deeply": [{"nested": True}]}, "runner_secret": "glrt-fromthefuture"}
     return value
 

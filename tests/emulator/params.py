@@ -11,7 +11,7 @@ from typing import Any
 from urllib.parse import parse_qsl
 
 Row = dict[str, Any]
-Kinds = Mapping[str, "str | tuple[str, ...]"]
+Kinds = dict[str, "str | tuple[str, ...]"]
 
 
 class Refusal(Exception):

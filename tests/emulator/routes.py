@@ -258,6 +258,7 @@ def issue_statistics(asked: Asked) -> Answer:
 
 
 HOOK_FIELDS: Kinds = {
+    **dict.fromkeys(HOOK_EVENTS, "bool"),
     "url": "str",
     "token": "str",
     "signing_token": "str",
@@ -265,7 +266,7 @@ HOOK_FIELDS: Kinds = {
     "push_events_branch_filter": "str",
     "name": "str",
     "description": "str",
-} | dict.fromkeys(HOOK_EVENTS, "bool")
+}
 
 
 @route("GET", "projects/:id/hooks", PAGING)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import socket
 import threading
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Any
 
@@ -42,7 +42,7 @@ def listening(app: Any, **more: Any) -> tuple[uvicorn.Server, threading.Thread, 
 
 
 @contextmanager
-def running(app: Any) -> Iterator[str]:
+def running(app: Any) -> Generator[str]:
     """The address of an application that serves while the block runs."""
     server, thread, address = listening(app)
     try:

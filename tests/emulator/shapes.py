@@ -7,7 +7,44 @@ from typing import Any
 
 from tests.emulator.world import HOOK_EVENTS, LATER, START, Project, Row, World, encoded, sha
 
-ENABLED = ["builds_access_level", "forking_access_level", "issues_access_level", "merge_requests_access_level", "pages_access_level", "repository_access_level", "snippets_access_level", "wiki_access_level"]
+ENABLED = [
+    "builds_access_level",
+    "forking_access_level",
+    "issues_access_level",
+    "merge_requests_access_level",
+    "pages_access_level",
+    "repository_access_level",
+    "snippets_access_level",
+    "wiki_access_level",
+]
+
+OFF = [
+    "allow_merge_on_skipped_pipeline",
+    "auto_devops_enabled",
+    "emails_disabled",
+    "mirror",
+    "only_allow_merge_if_pipeline_succeeds",
+    "only_allow_merge_if_all_discussions_are_resolved",
+    "request_access_enabled",
+    "resolve_outdated_diff_discussions",
+    "service_desk_enabled",
+]
+ON = [
+    "autoclose_referenced_issues",
+    "can_create_merge_request_in",
+    "container_registry_enabled",
+    "issues_enabled",
+    "jobs_enabled",
+    "lfs_enabled",
+    "merge_requests_enabled",
+    "packages_enabled",
+    "printing_merge_request_link_enabled",
+    "public_jobs",
+    "remove_source_branch_after_merge",
+    "shared_runners_enabled",
+    "snippets_enabled",
+    "wiki_enabled",
+]
 
 
 def person(world: World, user: int | None) -> Row | None:
@@ -120,16 +157,7 @@ def project(world: World, row: Project, base: str, statistics: bool = False) -> 
         "permissions": {"project_access": None, "group_access": None},
         "_links": {"self": api, "issues": f"{api}/issues", "merge_requests": f"{api}/merge_requests"},
     }
-    no = "allow_merge_on_skipped_pipeline auto_devops_enabled emails_disabled mirror only_allow_merge_if_pipeline_succeeds"
-    no += " only_allow_merge_if_all_discussions_are_resolved request_access_enabled resolve_outdated_diff_discussions service_desk_enabled"
-    yes = "autoclose_referenced_issues can_create_merge_request_in container_registry_enabled issues_enabled jobs_enabled lfs_enabled"
-    yes += " merge_requests_enabled packages_enabled printing_merge_request_link_enabled public_jobs remove_source_branch_after_merge"
-    yes += " shared_runners_enabled snippets_enabled wiki_enabled"
-    answer |= (
-        dict.fromkeys(no.split(), False)
-        | dict.fromkeys(yes.split(), True)
-        | dict.fromkeys(ENABLED, "enabled")
-    )
+    answer |= dict.fromkeys(OFF, False) | dict.fromkeys(ON, True) | dict.fromkeys(ENABLED, "enabled")
     if statistics:
         answer["statistics"] = {
             "commit_count": 150,

@@ -19,7 +19,20 @@ REVOKED = "glpat-emulator-revoked"
 START = "2024-01-01T00:00:00.000Z"
 LATER = "2024-01-15T12:00:00.000Z"
 
-HOOK_EVENTS = ["push_events", "issues_events", "confidential_issues_events", "merge_requests_events", "tag_push_events", "note_events", "confidential_note_events", "job_events", "pipeline_events", "wiki_page_events", "deployment_events", "releases_events"]
+HOOK_EVENTS = (
+    "push_events",
+    "issues_events",
+    "confidential_issues_events",
+    "merge_requests_events",
+    "tag_push_events",
+    "note_events",
+    "confidential_note_events",
+    "job_events",
+    "pipeline_events",
+    "wiki_page_events",
+    "deployment_events",
+    "releases_events",
+)
 
 
 def sha(text: str) -> str:
@@ -101,7 +114,8 @@ class World:
         return row | {"resolvable": False, "resolved": False, "system": False, "position": None} | more
 
     def add_issue(self, project: Project, author: int, title: str, **more: Any) -> Row:
-        row: Row = {
+        row: Row = {}
+        row |= {
             "id": self.new_id("issue"),
             "iid": len(project.issues) + 1,
             "title": title,
@@ -124,7 +138,8 @@ class World:
     def add_merge_request(
         self, project: Project, author: int, title: str, source: str, target: str, **more: Any
     ) -> Row:
-        row: Row = {
+        row: Row = {}
+        row |= {
             "id": self.new_id("merge_request"),
             "iid": len(project.merge_requests) + 1,
             "title": title,
@@ -217,12 +232,11 @@ def seeded() -> World:
         FILES_ONLY: Token(456, ("read_repository",)),
         REVOKED: Token(456, ("api",), revoked=True),
     }
-    world.projects.append(_main_project(world))
-    world.projects.append(_public_project(world))
+    public = _public_project(world)
     empty = Project(125, "Empty", "empty", "username", "internal", members={456: 40}, default_branch=None)
     secret = Project(126, "Secret", "secret", "admins", "private", "Nobody of this world may see it")
     world.add_issue(secret, 1, "A secret issue")
-    world.projects += [empty, secret]
+    world.projects += [_main_project(world), public, empty, secret]  # the main one last made: it sets the next id
     return world
 
 

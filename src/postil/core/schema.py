@@ -53,7 +53,8 @@ def _trim(node: object, definitions: dict[str, Schema], inside: tuple[str, ...])
             continue
         if key == "properties":
             fields = cast(Schema, value)
-            trimmed[key] = {name: _trim(item, definitions, inside) for name, item in fields.items()}
+            listed = ((name, item) for name, item in fields.items() if "unlisted" not in item)  # taken, not published
+            trimmed[key] = {name: _trim(item, definitions, inside) for name, item in listed}
         else:
             trimmed[key] = _trim(value, definitions, inside)
     return _plain(trimmed)

@@ -1,7 +1,7 @@
 """What operations answer: a struct for tools/call, `direct()` for direct JSON-RPC, `text()` for people and models.
 
-The struct is fit for a model: nothing invisible in it, long texts of lists shortened. `direct()` is the contract's shape
-with GitLab's text untouched; lists have both of the contract's forms there.
+The struct is fit for a model: nothing invisible in it, long texts of lists shortened. `direct()` is the contract's
+shape with GitLab's text untouched; lists have both of the contract's forms there.
 """
 
 from __future__ import annotations

@@ -19,6 +19,8 @@ from postil.gitlab.records import parsed
 from postil.gitlab.retries import pause, retry_after
 
 if TYPE_CHECKING:
+    from http.cookiejar import CookieJar
+
     import httpx2
 
 Query: TypeAlias = Mapping[str, str | int | bool | None]
@@ -236,9 +238,9 @@ def _word(value: str | int | bool | None) -> str:
     return ("true" if value else "false") if isinstance(value, bool) else str(value)
 
 
-def _forgetful() -> object:
+def _forgetful() -> CookieJar:
     """A cookie jar that keeps nothing: GitLab's session cookie of one caller must not speak for another."""
-    from http.cookiejar import CookieJar
+    from http.cookiejar import CookieJar  # comes with httpx2 anyway
 
     class Forgetful(CookieJar):
         def extract_cookies(self, response: object, request: object) -> None:

@@ -137,9 +137,8 @@ class MergeRequestOperations:
     ) -> Discussions:
         """List the discussions of a merge request with their notes"""
         project, path = await self._at(project_id, merge_request_iid)
-        query = {}
         rows, pagination = await self.gitlab.page(
-            f"{path}/discussions", query, page, per_page, discussion, project=project
+            f"{path}/discussions", {}, page, per_page, discussion, project=project
         )
         return for_models(Discussions(rows, pagination))
 

@@ -1,6 +1,7 @@
 """Quick actions: lines such as `/close` or `/assign @me` that GitLab executes when it finds them in a text.
 
-A text that an assistant writes must not act by accident or by somebody else's words, so they are escaped unless allowed.
+A text that an assistant writes must not act by accident or by somebody else's words, so they are escaped unless
+allowed.
 """
 
 from __future__ import annotations

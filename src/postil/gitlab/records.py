@@ -54,7 +54,7 @@ class Record:
 def records(value: object) -> list[Record]:
     """The objects of a JSON array; whatever else is in it is passed over."""
     return (
-        [Record(item) for item in cast(list[object], value) if isinstance(item, dict)]
+        [Record(cast(object, item)) for item in cast(list[object], value) if isinstance(item, dict)]
         if isinstance(value, list)
         else []
     )

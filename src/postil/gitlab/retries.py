@@ -38,4 +38,4 @@ def pause(attempt: int, status: int, asked: float | None) -> float | None:
     if asked is not None and asked > LONGEST_WAIT:
         return None
     backoff = 0.25 * 2 ** (attempt - 1)
-    return (asked if asked is not None else backoff) + random.uniform(0, backoff)
+    return (asked if asked is not None else backoff) + random.uniform(0, backoff)  # noqa: S311 - spreads retries, guards nothing

@@ -24,7 +24,7 @@ class Composition(Protocol):
         """The idempotency keys of the state database."""
         ...
 
-    def server(self, contract: str = "") -> Server:
+    def server(self, contract: str = "", *, over_http: bool = False) -> Server:
         """The united server, or the face of one old contract."""
         ...
 

@@ -1,0 +1,1 @@
+"""Tests of the GitLab part, against the emulator behind a real socket."""
