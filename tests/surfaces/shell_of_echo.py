@@ -27,7 +27,7 @@ class EchoApp:
     def registry(self) -> Registry:
         return Registry.of([("echo", self.echo)], self.settings.offer())
 
-    def server(self, contract: str = "") -> Server:
+    def server(self, contract: str = "", *, over_http: bool = False) -> Server:
         return Server(self.registry(), Face("echo", "1", UNITED), keys=self.keys)
 
     def keys(self) -> Keys:
