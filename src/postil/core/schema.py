@@ -81,8 +81,8 @@ def _shallow(node: Schema, depth: int) -> Schema:
         kept.pop("items", None)
         if "anyOf" in kept:
             kinds = [str(option.get("type")) for option in kept.pop("anyOf") if isinstance(option.get("type"), str)]
-            if kinds:
-                kept["type"] = kinds if len(kinds) > 1 else kinds[0]
+            if len(kinds) == 1:  # of several the key says enough: what may be null or of two types needs no list here
+                kept["type"] = kinds[0]
         return kept
     if "properties" in node:
         # Nothing is listed as required: strict clients check an error's structured content against this schema too.
