@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from postil.core.call import LEVELS, Call, Caller, Level, Question
 from postil.core.failure import Failure, InvalidArguments
-from postil.wire import jsonrpc, request_state
+from postil.wire import jsonrpc
 from postil.wire.eras import stateless
 from postil.wire.eras.handshake import Era
 
@@ -106,6 +106,8 @@ class Exchange(Call):
         """Read the answers that came with this request, and those its sealed state remembers."""
         state = self.params.get("requestState")
         if state is not None:
+            from postil.wire import request_state  # hashing costs every start 2 ms, and few calls ask anything
+
             self.answers.update(request_state.unseal(state, self._binding(name), self.server.secret))
         given: object = self.params.get("inputResponses", {})
         answers = cast("dict[str, Any]", given) if isinstance(given, dict) else None
@@ -115,6 +117,8 @@ class Exchange(Call):
 
     def input_required(self, name: str, needed: InputRequired) -> dict[str, Any]:
         """The result that asks for input, with the answers so far sealed into it."""
+        from postil.wire import request_state  # see remember
+
         return {
             "resultType": "input_required",
             "inputRequests": {
@@ -126,6 +130,8 @@ class Exchange(Call):
         }
 
     def _binding(self, name: str) -> str:
+        from postil.wire import request_state  # see remember
+
         return request_state.binding(self.caller.principal, self.request.method, name, self.params.get("arguments"))
 
     async def in_thread(self, function: Callable[..., Any], *arguments: Any) -> Any:
