@@ -3,6 +3,7 @@
 import importlib
 import pkgutil
 from collections.abc import Iterator
+from functools import cache
 
 import postil
 from postil.core.failure import Failure
@@ -61,9 +62,15 @@ def page() -> str:
     """The whole page."""
     rows = [
         f"| `{kind.__name__}` | {part_of(kind)} | {kind.code} | {kind.exit_status} | {when(kind)} |"
-        for kind in sorted(set(kinds(Failure)), key=lambda kind: (part_of(kind), kind.__name__))
+        for kind in every_kind()
     ]
     return HEAD + "\n".join(rows) + "\n"
+
+
+@cache
+def every_kind() -> list[type[Failure]]:
+    """Every kind of failure in the package, by part and name."""
+    return sorted(set(kinds(Failure)), key=lambda kind: (part_of(kind), kind.__name__))
 
 
 def kinds(of: type[Failure]) -> Iterator[type[Failure]]:

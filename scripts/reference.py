@@ -62,6 +62,11 @@ def section(part: str, catalogue: Catalogue) -> str:
             names = ", ".join(f"`{a.name}`" + ("" if a.required else " (optional)") for a in each.arguments)
             lines.append(f"| `{each.name}` | {names or '—'} | {each.description} |")
         lines.append("")
+    own = [kind for kind in errors.every_kind() if errors.part_of(kind) == part]
+    if own:
+        lines += ["### What can go wrong", "", "| failure | code | exit | when |", "|---|---|---|---|"]
+        lines += [f"| `{k.__name__}` | {k.code} | {k.exit_status} | {errors.when(k)} |" for k in own]
+        lines += ["", "And what can go wrong anywhere: [errors.md](errors.md).", ""]
     if catalogue.checks:
         lines += ["Checks of `postil doctor`: " + ", ".join(f"`{check.name}`" for check in catalogue.checks), ""]
     return "\n".join(lines)
@@ -72,10 +77,10 @@ def operation(entry: OperationEntry) -> list[str]:
     schema: dict[str, Any] = msgspec.json.decode(entry.input_schema)
     required = set(schema.get("required", ()))
     fields: dict[str, Any] = schema.get("properties", {})
-    lines = [f"### `{entry.name}`", "", entry.description + ".", ""]
+    lines = [f"### `{entry.name}`", "", entry.description.rstrip(".") + ".", ""]
     facts = [f"*{entry.effect}*"] + (["*reaches beyond this machine*"] if entry.open_world else [])
     lines += [" · ".join(facts + ([] if entry.tool else ["*shell only*"])), ""]
-    if entry.shell and entry.shell.split()[0] not in HIDDEN:
+    if entry.shell:
         lines += ["```sh", command(entry, fields, required), "```", ""]
     if fields:
         lines += ["| argument | type | | |", "|---|---|---|---|"]
@@ -91,7 +96,8 @@ def operation(entry: OperationEntry) -> list[str]:
 
 def command(entry: OperationEntry, fields: dict[str, Any], required: set[str]) -> str:
     """The shell form: required arguments, then how many others there are."""
-    words = [f"postil {entry.shell}"]
+    first, _, rest = entry.shell.partition(" ")
+    words = [f"{HIDDEN[first]} {rest}" if first in HIDDEN else f"postil {entry.shell}"]
     for name in entry.positional:
         word = kebab(name).upper() + ("…" if fields[name].get("type") == "array" else "")
         words.append(word if name in required else f"[{word}]")
@@ -106,7 +112,8 @@ def command(entry: OperationEntry, fields: dict[str, Any], required: set[str]) -
 def kind(field: dict[str, Any]) -> str:
     """A type in words, with its bounds."""
     if "enum" in field:
-        return " \\| ".join(f"`{value}`" for value in field["enum"])
+        default = f", default `{field['default']}`" if field.get("default") else ""
+        return " \\| ".join(f"`{value}`" for value in field["enum"] if value != "") + default
     if "anyOf" in field:
         return " or ".join(kind(option) for option in field["anyOf"])
     if field.get("type") == "array":

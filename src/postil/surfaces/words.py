@@ -10,8 +10,8 @@ from msgspec import Struct
 from postil.core.catalogue import OperationEntry
 from postil.core.failure import InvalidArguments
 
-HIDDEN = ("bridge", "mile")
-"""First words that only the old executables use: their commands are not listed by `postil --help`."""
+HIDDEN = {"bridge": "lazygit-mcp-bridge", "mile": "git mile"}
+"""First words that only an old executable uses (and leaves unsaid): `postil --help` does not list their commands."""
 
 
 class Globals(Struct, frozen=True):
