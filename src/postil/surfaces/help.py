@@ -56,7 +56,7 @@ def _spoken(entries: Iterable[OperationEntry], prefixes: tuple[str, ...]) -> dic
     commands: dict[str, str] = {}
     for prefix in prefixes or ("",):
         for entry in entries:
-            if not prefix and entry.shell and entry.shell.split()[0] not in HIDDEN:
+            if not prefix and entry.shell and entry.shell.split()[0] not in (*HIDDEN, *prefixes):
                 commands.setdefault(entry.shell, entry.description)
             elif prefix and entry.shell.startswith(f"{prefix} "):
                 commands.setdefault(entry.shell.removeprefix(f"{prefix} "), entry.description)
