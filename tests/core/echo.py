@@ -62,6 +62,11 @@ class Echo:
         self.count += by
         return Counted(self.count)
 
+    @reads("total")
+    def total(self) -> Counted:
+        """How often it was counted so far"""
+        return Counted(self.count)
+
     @destroys("forget")
     def forget(self, name: str = "") -> Counted:
         """Start from nothing"""

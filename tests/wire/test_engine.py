@@ -378,3 +378,23 @@ async def test_a_handshake_client_hears_that_a_list_changed_where_that_was_decla
     await talk.until(lambda frame: frame.get("method") == "notifications/tools/list_changed")
     await talk.ask("ping")
     assert "notifications/prompts/list_changed" not in [frame.get("method") for frame in talk.frames]
+
+
+async def test_calls_sent_at_once_are_done_as_if_the_client_had_waited() -> None:
+    talk = Talk()
+    for number in range(50):
+        talk.send({"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": {"name": "count"}})
+    talk.send({"jsonrpc": "2.0", "id": "read", "method": "tools/call", "params": {"name": "total"}})
+    read = await talk.until(lambda frame: frame.get("id") == "read")
+    assert read["result"]["metadata"] == {"count": 50}
+    counts = {frame["id"]: frame["result"]["metadata"]["count"] for frame in talk.frames if frame["id"] != "read"}
+    assert counts == {number: number + 1 for number in range(50)}
+
+
+async def test_a_write_that_fails_or_is_cancelled_lets_the_next_one_go() -> None:
+    talk = Talk()
+    talk.send({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "note", "arguments": {"text": 1}}})
+    talk.send({"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": "count"}})
+    talk.send({"jsonrpc": "2.0", "id": 3, "method": "tools/call", "params": {"name": "count"}})
+    talk.send({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 2}})
+    assert "result" in await talk.call("count")

@@ -22,6 +22,7 @@ from postil.wire.eras.handshake import Era
 from postil.wire.eras.stateless import ProtocolFailure
 from postil.wire.exchange import Exchange, InputRequired, Out
 from postil.wire.server import IN_FLIGHT, Server
+from postil.wire.turns import Turns
 from postil.wire.watches import MOST_WATCHES, Watches
 
 LIST_CHANGED: dict[Listed, str] = {
@@ -66,6 +67,7 @@ class Session:
         self.ended = False
         self.in_flight: dict[jsonrpc.Id, Running] = {}
         self.unsettled: list[tuple[Exchange, Callable[[], None], Callable[[], None]]] = []
+        self.turns = Turns()
         self._on_room = on_room
         self._subscribed: set[str] = set()
         self._questions: dict[jsonrpc.Id, asyncio.Future[Any]] = {}

@@ -134,7 +134,10 @@ async def run_operation(exchange: Exchange, operation: Operation, arguments: obj
     """Run an operation for this exchange: checked, once under its key, on the loop or in a thread."""
     decoded = operation.decode(arguments)
     key = exchange.meta.get(KEY) or exchange.key
+    turn = None if operation.is_async else exchange.session.turns.take(operation.mark)
     try:
+        if turn is not None:
+            await turn.come()
         if key and operation.mark.effect != "reads" and exchange.server.keys is not None:
             return await _run_once(exchange, operation, arguments, decoded, str(key))
         if operation.is_async:
@@ -145,6 +148,9 @@ async def run_operation(exchange: Exchange, operation: Operation, arguments: obj
     except Exception as bug:
         exchange.server.report(bug, operation.mark.name)
         raise operation.mark.crash("Internal error") from bug
+    finally:
+        if turn is not None:
+            turn.end()
 
 
 async def _run_once(

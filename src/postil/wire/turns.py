@@ -1,0 +1,46 @@
+"""Turns: a client that sends several calls at once finds them done as if it had waited.
+
+Writes of one connection run in the order they came, and a read sees every write sent before it; reads run side by side.
+Operations that wait (`async def`: long-polls, other hosts) take no turns, or one of them would hold up all others.
+"""
+
+from __future__ import annotations
+
+import asyncio
+
+from postil.core.operation import Mark
+
+
+class Turn:
+    """One call's place in the order."""
+
+    def __init__(self, before: asyncio.Event | None, done: asyncio.Event | None) -> None:
+        self._before = before
+        self._done = done
+
+    async def come(self) -> None:
+        """Wait for the write before this call."""
+        if self._before is not None:
+            await self._before.wait()
+
+    def end(self) -> None:
+        """Let the next one go."""
+        if self._done is not None:
+            self._done.set()
+
+
+class Turns:
+    """The order of one connection's calls."""
+
+    def __init__(self) -> None:
+        self._last_write: asyncio.Event | None = None
+
+    def take(self, mark: Mark) -> Turn | None:
+        """A place for this call; None when nothing is before or behind it that matters."""
+        before = self._last_write
+        if before is not None and before.is_set():
+            before = self._last_write = None
+        if mark.effect == "reads":
+            return None if before is None else Turn(before, None)
+        self._last_write = asyncio.Event()
+        return Turn(before, self._last_write)
