@@ -104,6 +104,11 @@ class Index:
         """What was found wrong while reading logs, since the index was built."""
         return [row[0] for row in self.db.execute("SELECT value FROM meta WHERE key GLOB 'damage:*' ORDER BY key")]
 
+    def build_in_memory(self) -> None:
+        """Read the logs into memory, whatever caches exist: to compare them with."""
+        with self.lock:
+            self._path, self._db = None, self._built(None, None)
+
     def need_words(self) -> None:
         """Make sure that the table of words is there."""
         if self._meta("words") is None:
@@ -114,6 +119,9 @@ class Index:
         """Drop the cache, so that the next read builds it from the logs alone."""
         with self.lock:
             self._discard(reopen=False)
+            for folder in self._folders():
+                with contextlib.suppress(OSError):
+                    _remove(os.path.join(folder, "cache.db"))
 
     def _meta(self, key: str) -> int | str | None:
         found = self.db.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()

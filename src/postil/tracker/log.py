@@ -182,7 +182,7 @@ def news(root: str, git: Objects, tip: LogCommit, known: tuple[str, int] | None)
         if at.parent is None:
             break
         at = git.commit(at.parent)
-    walked = at.oid == since or (not since and at.parent is None)
+    walked = at.oid == since or (not since and bool(tail) and tail[-1].parent is None)
     if since and not walked and not is_ancestor(root, since, tip.oid):
         return None
     # A bulk import's commits carry no lines: those are in its segments.

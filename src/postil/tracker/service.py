@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from postil.tracker.contract import ContractTools
+from postil.tracker.shell_exchange import ExchangeCommands
 from postil.tracker.shell_mile import MileCommands
+from postil.tracker.shell_sync import SyncCommands
 
 
-class Tracker(ContractTools, MileCommands):
+class Tracker(ContractTools, MileCommands, SyncCommands, ExchangeCommands):
     """Issues and milestones kept inside git."""
 
     def glance(self) -> str:

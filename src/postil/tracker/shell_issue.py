@@ -274,7 +274,7 @@ class IssueCommands(AssistantTools):
             )
             made = pen.made(id_)
             if dry_run:
-                pen.events.clear()
+                pen.discard()
         return MadeAnswer(
             id=id_,
             title=made.title,

@@ -65,16 +65,15 @@ class Store:
         """Hold the lock with the index up to date; what the pen writes becomes one commit when the block ends well."""
         author = author_of(self.repository.root, name, mail)
         with writing_lock(self.repository):
-            replica, ref, tip = self._own_log()
+            replica, ref, tip = self.own_log()
             self.refresh()
             pen = Pen(self, replica.id, author)
             yield pen
-            if pen.events:
+            if pen.lines:
                 self._commit(pen, ref, tip)
 
     def _commit(self, pen: Pen, ref: str, tip: str | None) -> None:
-        lines = [encode(event) for event in pen.events]
-        clock = pen.events[-1].l
+        lines, clock = pen.lines, pen.clock
         if len(lines) > _BULK:
             commit = append_bulk(self.repository, ref, tip, lines, clock, pen.author)
             self.refresh()
@@ -87,7 +86,7 @@ class Store:
     def _applied(self, ref: str, replica: str, commit: LogCommit) -> None:
         self.index.applied(Tip(ref, commit.oid, replica), commit)
 
-    def _own_log(self) -> tuple[Replica, str, str | None]:
+    def own_log(self) -> tuple[Replica, str, str | None]:
         """This clone's identity, its ref and the ref's commit; all new if another clone writes under the old ones."""
         replica = this_replica(self.repository)
         found = tips(self.repository.root)
@@ -135,8 +134,9 @@ class Pen:
         self.author = author
         self.message = ""
         self.events: list[Known] = []
+        self.lines: list[bytes] = []
+        self.clock = store.index.clock()
         self._number = store.index.last_number(replica)
-        self._clock = store.index.clock()
         self._ts = moment_text(store.now())
 
     @property
@@ -147,7 +147,7 @@ class Pen:
     def write(self, kind: type[E], ent: str, /, **data: object) -> E:
         """Write one event about an entity."""
         self._number += 1
-        self._clock = min(self._clock + 1, MAX_CLOCK - 1)
+        self.clock = min(self.clock + 1, MAX_CLOCK - 1)
         stamped: dict[str, object] = {
             "id": new_event_id(),
             "ts": self._ts,
@@ -157,12 +157,18 @@ class Pen:
             "ent": ent,
             "r": self.replica,
             "n": self._number,
-            "l": self._clock,
+            "l": self.clock,
             "dep": self._seen(ent),
         }
         event = msgspec.convert(stamped, kind)
         self.events.append(event)  # pyright: ignore[reportArgumentType]
+        self.lines.append(encode(event))  # pyright: ignore[reportArgumentType]
         return event
+
+    def discard(self) -> None:
+        """Forget what was written so far."""
+        self.events.clear()
+        self.lines.clear()
 
     def made(self, id_: str) -> Entity:
         """What the events written so far make of a new entity."""
@@ -170,10 +176,9 @@ class Pen:
         assert entity is not None
         return entity
 
-    def copy(self, event: Known) -> None:
-        """Take over an event of another log as it is."""
-        self._clock = max(self._clock, event.l)
-        self.events.append(event)
+    def copy(self, line: bytes) -> None:
+        """Take over an event of another log as it is, also one of a kind that is not known here."""
+        self.lines.append(line)
 
     def _seen(self, ent: str) -> dict[str, int] | None:
         seen: dict[str, int] = {}

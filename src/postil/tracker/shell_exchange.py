@@ -1,0 +1,149 @@
+"""The shell's `export` and `import`."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from typing import Annotated, Literal
+
+import msgspec
+from msgspec import Meta
+
+from postil.core.operation import reads, writes
+from postil.tracker.desk import Desk
+from postil.tracker.events import decode
+from postil.tracker.failures import InvalidParams
+from postil.tracker.interchange import Foreign, ForeignComment, Taken, entity_id, take_in
+from postil.tracker.model import Entity
+from postil.tracker.pages import LARGEST_LIMIT
+from postil.tracker.typing_in import read_text
+
+Source = Literal["auto", "jsonl", "events", "markdown", "beads", "git-mile", "git-bug"]
+
+
+class ExchangeCommands(Desk):
+    """`git mile export` and `git mile import`."""
+
+    @reads("issue.export", tool=False, shell="issue export", output_depth=0)
+    def export(
+        self,
+        format: Annotated[
+            Literal["jsonl", "markdown", "events"],
+            Meta(description="jsonl: one entity a line; events: everything, losslessly"),
+        ] = "jsonl",
+        filter: str | None = None,
+        folder: Annotated[str, Meta(description="markdown: one file an entity, in this folder")] | None = None,
+    ) -> Iterator[str] | str:
+        """Print all issues and milestones as JSON lines, Markdown or events"""
+        found = self._chosen(filter)
+        if format == "events":
+            return (self.store.lines(id_).decode("utf-8") for id_ in found)
+        entities = (entity for entity in map(self.store.entity, found) if entity is not None)
+        if format == "jsonl":
+            return (msgspec.json.encode(foreign_of(entity)).decode() for entity in entities)
+        from postil.tracker.import_files import to_markdown
+
+        if folder is None:
+            return (to_markdown(foreign_of(entity)) for entity in entities)
+        os.makedirs(folder, exist_ok=True)
+        count = 0
+        for entity in entities:
+            with open(os.path.join(folder, f"{entity.kind}-{entity.id[:8]}.md"), "w", encoding="utf-8") as file:
+                file.write(to_markdown(foreign_of(entity)))
+            count += 1
+        return f"Wrote {count} files into {folder}"
+
+    @writes("issue.import", tool=False, shell="issue import", positional=("file",))
+    def import_(
+        self,
+        file: Annotated[tuple[str, ...], Meta(description="files to read; - is standard input")] = (),
+        source: Annotated[Source, Meta(description="git-mile and git-bug read this repository's own refs")] = "auto",
+        dry_run: bool = False,
+    ) -> Taken:
+        """Import issues from files, or from the refs of git-mile or git-bug; a second time adds nothing"""
+        if source in ("git-mile", "git-bug"):
+            from postil.tracker.import_refs import read_refs  # other commands do not pay for the foreign formats
+
+            return self._take(read_refs(self.store.repository.root, source), dry_run)
+        if not file:
+            raise InvalidParams("No file was named", advice="Name files, or --source git-mile or git-bug")
+        texts = [sys.stdin.read() if name == "-" else read_text(name) for name in file]
+        if source == "events" or (source == "auto" and texts[0].startswith('{"t":"')):
+            return self._copy(texts, dry_run)
+        return self._take([one for text in texts for one in _parsed(text, source)], dry_run)
+
+    def _chosen(self, filter_: str | None) -> list[str]:
+        found: list[str] = []
+        cursor: str | None = None
+        while True:
+            page = self.page_of(None, filter_, ("created",), LARGEST_LIMIT, cursor, include_closed=True)
+            found += [row.id for row in page.rows]
+            cursor = page.next_cursor
+            if cursor is None:
+                return found
+
+    def _take(self, foreign: list[Foreign], dry_run: bool) -> Taken:
+        with self.store.writing() as pen:
+            known = {one.id: one for one in map(self.store.entity, [entity_id(f.origin) for f in foreign]) if one}
+            taken = take_in(pen, foreign, known)
+            if dry_run:
+                pen.discard()
+        return taken
+
+    def _copy(self, texts: list[str], dry_run: bool) -> Taken:
+        created: set[str] = set()
+        changed: set[str] = set()
+        same: set[str] = set()
+        with self.store.writing() as pen:
+            for line in (line.encode() for text in texts for line in text.split("\n") if line):
+                event = decode(line)
+                if event is None:
+                    raise InvalidParams("A line is no event of this tracker", advice="Use --source jsonl or beads")
+                present = {one.id for one in self.store.events(event.ent)}
+                if event.id in present:
+                    same.add(event.ent)
+                else:
+                    pen.copy(line)
+                    (changed if present else created).add(event.ent)
+            if dry_run:
+                pen.discard()
+        return Taken(created=len(created), updated=len(changed), unchanged=len(same - created - changed))
+
+
+def foreign_of(entity: Entity) -> Foreign:
+    """An entity in the neutral form."""
+    return Foreign(
+        origin=entity.id,
+        kind=entity.kind,
+        title=entity.title,
+        description=entity.description,
+        status=entity.status,
+        labels=entity.labels,
+        assignees=entity.assignees,
+        milestone=entity.milestone,
+        due=entity.due,
+        author=entity.author,
+        ts=entity.created_ts,
+        updated_ts=entity.updated_ts,
+        closed_ts=entity.closed_ts or "",
+        comments=tuple(ForeignComment(c.id, c.author, c.ts, c.body) for c in entity.comments),
+        links=tuple((link.type, link.target) for link in entity.links),
+    )
+
+
+def _parsed(text: str, source: Source) -> list[Foreign]:
+    from postil.tracker.import_files import (
+        blocking_beads,
+        from_beads,
+        from_jsonl,
+        from_markdown,
+        looks_like_beads,
+        with_blockers,
+    )
+
+    if source == "markdown" or (source == "auto" and text.startswith("---\n")):
+        return from_markdown(text)
+    if source == "beads" or (source == "auto" and looks_like_beads(text)):
+        return with_blockers(from_beads(text), blocking_beads(text))
+    return from_jsonl(text)

@@ -1,0 +1,163 @@
+"""Exchanging logs with remotes, through the user's own git: fetch what others wrote.
+
+Push one's own log and nothing else.
+
+A fetch is already the merge. A push of one's own log is always a fast-forward, unless a copy of this clone writes
+under the same identity; then this clone takes a new one and pushes that.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from postil.core.failure import Unreachable
+from postil.tracker.failures import InvalidParams
+from postil.tracker.query.tree import nearest
+from postil.tracker.refs import BRANCH_LOG, FETCH, PATTERNS, own_ref, tips
+from postil.tracker.replica import Replica, keep_replica, known_replica, this_replica, writing_lock
+from postil.tracker.store import Store
+from postil.workspace.git import DURABLE, NETWORK, run_git, try_git
+
+
+class Fetched(msgspec.Struct, frozen=True):
+    """What a fetch brought."""
+
+    remote: str
+    changed: bool
+
+
+class Pushed(msgspec.Struct, frozen=True):
+    """What a push sent."""
+
+    remote: str
+    ref: str
+    renamed: bool = False
+    """Whether this clone had to take a new identity."""
+
+
+class RemoteRefused(Unreachable):
+    """A remote that could not be reached, or did not accept what was sent."""
+
+    def __init__(self, verb: str, remote: str, said: str) -> None:
+        lines = [line for line in said.splitlines() if line.strip()]
+        told = next((line for line in lines if "error" in line or "fatal" in line or "rejected" in line), "")
+        refused = any(word in said for word in ("hook declined", "prohibited", "deny updating", "refusing to"))
+        super().__init__(
+            f"git {verb} with {remote} failed: {told or (lines[0] if lines else 'no reason given')}",
+            advice="This host refuses custom refs: `git mile init --branches` keeps the log on a branch instead"
+            if refused
+            else "Try the same with plain git to see all that it says",
+        )
+
+
+def check_remote(root: str, remote: str) -> str:
+    """The remote, if the repository has it."""
+    known = run_git(root, "remote").decode("utf-8", "replace").split()
+    if remote not in known or remote.startswith("-"):
+        raise InvalidParams(
+            f"There is no remote `{remote[:64]}`",
+            advice=nearest(remote, known) if known else "Add one with `git remote add`",
+        )
+    return remote
+
+
+def fetch(store: Store, remote: str) -> Fetched:
+    """Bring in what others pushed."""
+    root = store.repository.root
+    check_remote(root, remote)
+    specs = (FETCH.format(remote=remote), f"+{BRANCH_LOG}*:refs/remotes/{remote}/postil/log/*")
+    done = try_git(
+        root,
+        "fetch",
+        "--quiet",
+        "--no-tags",
+        "--no-write-fetch-head",
+        "--no-recurse-submodules",
+        remote,
+        *specs,
+        mode=NETWORK,
+        timeout=600,
+    )
+    if done.status != 0:
+        raise RemoteRefused("fetch", remote, done.err.decode("utf-8", "replace"))
+    return Fetched(remote, store.refresh())
+
+
+def push(store: Store, remote: str) -> Pushed | None:
+    """Send this clone's own log; None when it has none."""
+    root = store.repository.root
+    check_remote(root, remote)
+    replica = known_replica(store.repository)
+    if replica is None:
+        return None
+    ref = own_ref(replica.id, replica.branches)
+    if not any(tip.ref == ref for tip in tips(root)):
+        return None
+    said = _push(root, remote, ref)
+    if said is None:
+        return Pushed(remote, ref)
+    if "non-fast-forward" not in said and "fetch first" not in said:
+        raise RemoteRefused("push", remote, said)
+    # Another clone writes under our identity. See what it wrote, move out, and send what is ours under the new name.
+    fetch(store, remote)
+    with writing_lock(store.repository):
+        replica, ref, tip = store.own_log()
+    if tip is not None:
+        said = _push(root, remote, ref)
+        if said is not None:
+            raise RemoteRefused("push", remote, said)
+    return Pushed(remote, ref, renamed=True)
+
+
+def init(store: Store, remotes: list[str], branches: bool | None) -> bool:
+    """Add the fetch refspec to the remotes and choose where the log lives; whether anything changed."""
+    root = store.repository.root
+    changed = False
+    for remote in remotes:
+        key, spec = f"remote.{remote}.fetch", FETCH.format(remote=remote)
+        present = try_git(root, "config", "--get-all", key).out.decode("utf-8", "replace").splitlines()
+        if spec not in present:
+            run_git(root, "config", "--add", key, spec)
+            changed = True
+    if branches is not None:
+        with writing_lock(store.repository):
+            replica = this_replica(store.repository)
+            if replica.branches != branches:
+                _move(store, replica, branches)
+                changed = True
+    return changed
+
+
+def remove_all(store: Store) -> list[str]:
+    """Take every trace of the tracker out of this clone; what was removed."""
+    root = store.repository.root
+    removed: list[str] = []
+    store.index.forget()
+    for line in run_git(root, "for-each-ref", "--format=%(refname)", "refs/postil/", *PATTERNS).decode().splitlines():
+        if line not in removed:
+            run_git(root, "update-ref", "-d", "--end-of-options", line, mode=DURABLE)
+            removed.append(line)
+    for remote in run_git(root, "remote").decode("utf-8", "replace").split():
+        key, spec = f"remote.{remote}.fetch", FETCH.format(remote=remote)
+        present = try_git(root, "config", "--get-all", key).out.decode("utf-8", "replace").splitlines()
+        if spec in present:
+            run_git(root, "config", "--fixed-value", "--unset-all", key, spec)
+            removed.append(key)
+    return removed
+
+
+def _push(root: str, remote: str, ref: str) -> str | None:
+    """What git complained of, or None."""
+    done = try_git(root, "push", "--quiet", "--no-verify", remote, f"{ref}:{ref}", mode=NETWORK, timeout=600)
+    return None if done.status == 0 else done.err.decode("utf-8", "replace") or "no reason given"
+
+
+def _move(store: Store, replica: Replica, branches: bool) -> None:
+    root = store.repository.root
+    old, new = own_ref(replica.id, replica.branches), own_ref(replica.id, branches)
+    at = {tip.ref: tip.oid for tip in tips(root)}.get(old)
+    if at is not None:
+        run_git(root, "update-ref", "--end-of-options", new, at, mode=DURABLE)
+    keep_replica(store.repository, Replica(replica.id, replica.home, branches))
+    if at is not None:
+        run_git(root, "update-ref", "-d", "--end-of-options", old, at, mode=DURABLE)

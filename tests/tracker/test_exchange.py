@@ -1,0 +1,281 @@
+"""Import and export: nothing is lost, nothing comes twice, other trackers' refs are understood."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from postil.tracker.answers import Shown
+from postil.tracker.checkup import state_hash
+from postil.tracker.failures import InvalidParams
+from postil.tracker.service import Tracker
+from postil.workspace.repository import find_repository
+from tests.tracker.conftest import git
+from tests.tracker.shell import answered, said
+
+
+def tracker(where: Path) -> Tracker:
+    return Tracker(lambda: find_repository(str(where)))
+
+
+@pytest.fixture
+def filled(repository: Path) -> Path:
+    mine = tracker(repository)
+    mile = mine.create_entity("1.0", "milestone", due="2027-01-01").id
+    one = mine.create_entity(
+        "Crash, often", labels=("bug", "ui"), milestone=mile, description="# Head\n\ntext", assignees=("ann",)
+    )
+    two = mine.create_entity("Second", draft=True).id
+    mine.add_comment(one.id, "first\n\n## with a heading")
+    mine.add_comment(one.id, "second")
+    mine.link_entities(one.id, "blocks", two)
+    mine.close_entity(one.id)
+    return repository
+
+
+def essence(shown: Shown) -> tuple[object, ...]:
+    links = sorted((link.type, link.id) for link in shown.links or ())
+    words = [(c.author, c.body, c.ts) for c in shown.comments]
+    return (
+        shown.id,
+        shown.title,
+        shown.status,
+        shown.description,
+        shown.labels,
+        shown.milestone,
+        shown.due,
+        links,
+        words,
+    )
+
+
+def everything(where: Path) -> list[tuple[object, ...]]:
+    mine = tracker(where)
+    kinds = ("issue", "milestone")
+    return sorted(
+        (
+            essence(mine.show_entity(kind, item.id))
+            for kind in kinds
+            for item in mine.list_entities(kind, includeClosed=True).items
+        ),
+        key=str,
+    )
+
+
+@pytest.mark.parametrize("format_", ["jsonl", "markdown", "events"])
+def test_what_was_exported_can_be_imported_elsewhere_and_twice(
+    filled: Path, make_repository: Callable[[str], Path], tmp_path: Path, format_: str
+):
+    dump = tmp_path / "dump"
+    dump.write_text(said(filled, "export", "--format", format_))
+    other = make_repository("other")
+    assert answered(other, "import", str(dump))["created"] == 3
+    assert everything(other) == everything(filled)
+    clock = tracker(other).fresh().index.clock()
+    again = answered(other, "import", str(dump))
+    assert (again["created"], again["updated"]) == (0, 0)
+    assert tracker(other).fresh().index.clock() == clock
+    # And back where it came from: nothing new either.
+    assert answered(filled, "import", str(dump))["created"] == 0
+    assert everything(other) == everything(filled)
+
+
+def test_events_carry_the_state_to_the_last_bit(filled: Path, make_repository: Callable[[str], Path], tmp_path: Path):
+    dump = tmp_path / "dump"
+    dump.write_text(said(filled, "export", "--format", "events"))
+    other = make_repository("other")
+    said(other, "import", str(dump))
+    assert state_hash(tracker(other).fresh().index) == state_hash(tracker(filled).fresh().index)
+
+
+def test_markdown_goes_into_one_file_an_entity(filled: Path, tmp_path: Path):
+    said(filled, "export", "--format", "markdown", "--folder", str(tmp_path / "out"))
+    files = sorted(path.name.partition("-")[0] for path in (tmp_path / "out").iterdir())
+    assert files == ["issue", "issue", "milestone"]
+
+
+def test_beads_come_with_their_dependencies(repository: Path, tmp_path: Path):
+    beads = [
+        {
+            "id": "bd-1",
+            "title": "First",
+            "status": "open",
+            "issue_type": "bug",
+            "created_at": "2025-01-01T00:00:00.123456789Z",
+        },
+        {
+            "id": "bd-2",
+            "title": "Second",
+            "status": "closed",
+            "issue_type": "task",
+            "assignee": "ann",
+            "labels": ["x"],
+            "created_at": "2025-01-02T00:00:00Z",
+            "closed_at": "2025-01-03T00:00:00Z",
+            "comments": [{"id": 1, "author": "bob", "text": "done", "created_at": "2025-01-03T00:00:00Z"}],
+            "dependencies": [{"issue_id": "bd-2", "depends_on_id": "bd-1", "type": "blocks"}],
+        },
+    ]  # fmt: skip
+    file = tmp_path / "issues.jsonl"
+    file.write_text("".join(json.dumps(bead) + "\n" for bead in beads))
+    assert answered(repository, "import", str(file), "--dry-run")["created"] == 2
+    assert everything(repository) == []
+    assert answered(repository, "import", str(file))["created"] == 2
+    assert answered(repository, "import", str(file))["unchanged"] == 2
+    mine = tracker(repository)
+    second = next(i for i in mine.list_entities("issue", includeClosed=True).items if i.title == "Second")
+    shown = mine.show_entity("issue", second.id)
+    assert (shown.status, shown.labels, shown.comments[0].author) == ("closed", ("type:task", "x"), "bob")
+    assert [(link.type, link.title) for link in shown.links or ()] == [("blocked-by", "First")]
+
+
+@pytest.mark.parametrize("text", ["{not json", '{"title": 3}', "---\nno facts\n---\n", '{"id":"x"}'])
+def test_a_file_that_cannot_be_read_is_refused_and_nothing_is_written(repository: Path, tmp_path: Path, text: str):
+    file = tmp_path / "bad"
+    file.write_text(text)
+    with pytest.raises(InvalidParams):
+        tracker(repository).import_((str(file),))
+    assert git(repository, "for-each-ref") == ""
+
+
+def blob(where: Path, content: bytes) -> str:
+    done = subprocess.run(
+        ["git", "hash-object", "-w", "--stdin"], input=content, cwd=where, capture_output=True, timeout=30
+    )
+    return done.stdout.decode().strip()
+
+
+def tree(where: Path, entries: dict[str, tuple[str, str]]) -> str:
+    text = "".join(
+        f"{'040000 tree' if kind == 'tree' else '100644 blob'} {oid}\t{name}\n" for name, (kind, oid) in entries.items()
+    )
+    done = subprocess.run(["git", "mktree"], input=text.encode(), cwd=where, capture_output=True, timeout=30)
+    return done.stdout.decode().strip()
+
+
+def commit(where: Path, tree_oid: str, message: str, *parents: str) -> str:
+    words = [word for parent in parents for word in ("-p", parent)]
+    done = subprocess.run(
+        ["git", "commit-tree", tree_oid, *words], input=message.encode(), cwd=where, capture_output=True, timeout=30
+    )
+    return done.stdout.decode().strip()
+
+
+ALPHA = {"title": "Alpha", "description": "d", "status": "open", "labels": ["a"]}
+
+
+def test_entities_of_the_old_git_mile_are_imported_under_their_ids(repository: Path):
+    id_ = "3f2b8c1e-0000-4000-8000-00000000abcd"
+    events = [
+        {"version": 3, "type": "created", "data": {**ALPHA, "initial_comment": {"comment_id": "c-1", "body": "hello"}}},
+        {"version": 3, "type": "label_attached", "data": {"label": "b"}},
+        {"version": 3, "type": "label_detached", "data": {"label": "a"}},
+        {"version": 3, "type": "status_changed", "data": {"status": "closed"}},
+        {"version": 9, "type": "from_the_future", "data": {"x": 1}},
+        {"version": 3, "type": "comment_appended", "data": {"comment_id": "c-2", "body": "again"}},
+    ]  # fmt: skip
+    blobs: dict[str, tuple[str, str]] = {}
+    packs: dict[str, tuple[str, str]] = {}
+    for counter, event in enumerate(events, 1):
+        raw = json.dumps(event).encode()
+        digest = hashlib.sha256(raw).hexdigest()
+        blobs[f"{digest}.blob"] = ("blob", blob(repository, raw))
+        files = {
+            "id": f"{counter}@host1",
+            "meta.json": json.dumps({"author": "Ann <ann@x>"}),
+            "parents": "",
+            "payload": digest,
+        }
+        packs[f"{counter:020d}-host1-0000"] = (
+            "tree",
+            tree(repository, {name: ("blob", blob(repository, text.encode())) for name, text in files.items()}),
+        )
+    top = tree(repository, {"blobs": ("tree", tree(repository, blobs)), "pack": ("tree", tree(repository, packs))})
+    git(repository, "update-ref", f"refs/git-mile/entities/{id_}", commit(repository, top, "persist operation pack: x"))
+    assert answered(repository, "import", "--source", "git-mile") == {"created": 1, "updated": 0, "unchanged": 0}
+    shown = tracker(repository).show_entity("issue", id_)
+    assert (shown.title, shown.status, shown.labels, shown.author) == ("Alpha", "closed", ("b",), "Ann")
+    assert [c.body for c in shown.comments] == ["hello", "again"]
+    assert answered(repository, "import", "--source", "git-mile")["unchanged"] == 1
+
+
+def test_tasks_of_the_new_git_mile_are_imported_under_their_ids(repository: Path):
+    id_, parent = "0199f000-0000-7000-8000-000000000001", "0199f000-0000-7000-8000-0000000000ff"
+    kinds = [
+        {"type": "taskCreated", "title": "Task", "labels": ["a"], "assignees": ["ann"], "state": "state/todo"},
+        {"type": "taskTitleSet", "title": "Better"},
+        {"type": "labelsAdded", "labels": ["b"]},
+        {"type": "commentAdded", "comment_id": "e9", "body_md": "hi"},
+        {"type": "commentUpdated", "comment_id": "e9", "body_md": "hi!"},
+        {"type": "childLinked", "parent": parent, "child": id_},
+        {"type": "taskStateSet", "state": "state/done", "state_kind": "done"},
+    ]  # fmt: skip
+    empty = git(repository, "write-tree").strip()
+    tip: list[str] = []
+    for i, kind in enumerate(kinds):
+        event = {
+            "schema": "git-mile-event@1",
+            "id": f"e{i}",
+            "lamport": 0,
+            "ts": f"2025-11-0{i + 1}T00:00:00.123456789Z",
+            "actor": {"name": "Ann", "email": "ann@x"},
+            "task": id_,
+            "kind": kind,
+        }
+        tip = [commit(repository, empty, f"git-mile-event: e{i}\n\n{json.dumps(event, indent=2)}", *tip)]
+    git(repository, "update-ref", f"refs/git-mile/tasks/{id_}", tip[0])
+    said(repository, "import", "--source", "git-mile")
+    shown = tracker(repository).show_entity("issue", id_)
+    assert (shown.title, shown.status, shown.labels, shown.assignees) == ("Better", "closed", ("a", "b"), ("ann",))
+    assert [c.body for c in shown.comments] == ["hi!"]
+    assert shown.created_at == "2025-11-01T00:00:00Z"
+
+
+def test_bugs_of_git_bug_are_imported_with_their_people(repository: Path):
+    person = "a" * 64
+    version = json.dumps({"name": "Ann", "email": "ann@x"}).encode()
+    git(
+        repository,
+        "update-ref",
+        f"refs/identities/{person}",
+        commit(repository, tree(repository, {"version": ("blob", blob(repository, version))}), "id"),
+    )
+    first = '{"type":1,"timestamp":1700000000,"title":"Bug","message":"It breaks"}'
+    comment = '{"type":3,"timestamp":1700000100,"message":"me too"}'
+    target = hashlib.sha256(comment.encode()).hexdigest()
+    packs = [
+        f'{{"author":{{"id":"{person}"}},"ops":[{first},{comment}]}}',
+        (
+            f'{{"author":{{"id":"{person}"}},"ops":[{{"type":5,"timestamp":1700000200,"added":["bug"],"removed":[]}},'
+            f'{{"type":6,"timestamp":1700000300,"target":"{target}","message":"me too!"}},'
+            '{"type":4,"timestamp":1700000400,"status":2},{"type":2,"timestamp":1700000500,"title":"Better"}]}'
+        ),
+    ]
+    tip: list[str] = []
+    for pack in packs:
+        tip = [commit(repository, tree(repository, {"ops": ("blob", blob(repository, pack.encode()))}), "ops", *tip)]
+    git(repository, "update-ref", f"refs/bugs/{'b' * 64}", tip[0])
+    assert answered(repository, "import", "--source", "git-bug")["created"] == 1
+    assert answered(repository, "import", "--source", "git-bug")["unchanged"] == 1
+    mine = tracker(repository)
+    (item,) = mine.list_entities("issue", includeClosed=True).items
+    shown = mine.show_entity("issue", item.id)
+    assert (shown.title, shown.status, shown.labels, shown.author) == ("Better", "closed", ("bug",), "Ann")
+    assert [c.body for c in shown.comments] == ["me too!"]
+    assert shown.created_at == "2023-11-14T22:13:20Z"
+
+
+def test_a_bulk_of_thousands_is_imported_in_one_commit(repository: Path, tmp_path: Path):
+    file = tmp_path / "many.jsonl"
+    file.write_text(
+        "".join(json.dumps({"origin": f"elsewhere:{i}", "title": f"Issue {i}"}) + "\n" for i in range(2000))
+    )
+    assert answered(repository, "import", "--source", "jsonl", str(file))["created"] == 2000
+    (ref,) = git(repository, "for-each-ref", "--format=%(refname)").split()
+    assert git(repository, "rev-list", "--count", ref).strip() == "1"
+    assert len(answered(repository, "list", "issue", "--limit", "1000")["items"]) == 1000

@@ -1,0 +1,338 @@
+"""Clones that exchange issues through ordinary remotes; many writers at once; damage and how it is told."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from postil.tracker.checkup import absorb, drop_absorbed, state_hash, verify
+from postil.tracker.failures import InvalidParams
+from postil.tracker.service import Tracker
+from postil.tracker.sync import RemoteRefused, fetch, push
+from postil.workspace.repository import find_repository
+from tests.tracker.conftest import git
+from tests.tracker.shell import answered, run, said
+
+
+def tracker(where: Path) -> Tracker:
+    return Tracker(lambda: find_repository(str(where)))
+
+
+@pytest.fixture
+def team(tmp_path: Path) -> tuple[Path, Path, Path]:
+    """A bare remote and two clones."""
+    remote = tmp_path / "remote.git"
+    git(tmp_path, "init", "--quiet", "--bare", str(remote))
+    clones: list[Path] = []
+    for name in ("ann", "bob"):
+        git(tmp_path, "clone", "--quiet", str(remote), name)
+        clones.append(tmp_path / name)
+    return remote, clones[0], clones[1]
+
+
+def titles(where: Path) -> list[str]:
+    return sorted(item.title for item in tracker(where).list_entities("issue", includeClosed=True).items)
+
+
+def test_sync_brings_both_sides_to_the_same_state(team: tuple[Path, Path, Path]):
+    _, ann, bob = team
+    one = tracker(ann).create_entity("From Ann").id
+    said(ann, "sync")
+    said(bob, "sync")
+    tracker(bob).create_entity("From Bob")
+    tracker(ann).update_entity(one, title="Ann's title")
+    tracker(bob).update_entity(one, title="Bob's title")
+    said(bob, "sync")
+    said(ann, "sync")
+    said(bob, "pull")
+    assert titles(ann) == titles(bob)
+    states = {verify(tracker(where).store, fix=False).state for where in (ann, bob)}
+    assert len(states) == 1
+    shown = tracker(ann).show_entity("issue", one)
+    assert isinstance(shown.conflicts, list)
+    assert len(shown.conflicts) == 1
+    tracker(ann).update_entity(one, title=shown.title)
+    assert not tracker(ann).show_entity("issue", one).conflicts
+
+
+def test_after_init_a_plain_fetch_is_enough_and_init_may_be_repeated(team: tuple[Path, Path, Path]):
+    _, ann, bob = team
+    tracker(ann).create_entity("Hello")
+    said(ann, "push")
+    assert "Initialized" in said(bob, "init")
+    assert "already" in said(bob, "init")
+    git(bob, "fetch", "--quiet")
+    assert titles(bob) == ["Hello"]
+    assert "git config --add remote.origin.fetch" in said(bob, "init", "--no-config")
+
+
+def test_branch_mode_uses_branches_only_and_still_converges(team: tuple[Path, Path, Path]):
+    remote, ann, bob = team
+    tracker(ann).create_entity("Before")
+    said(ann, "init", "--branches")
+    tracker(ann).create_entity("After")
+    said(ann, "push")
+    assert git(remote, "for-each-ref", "refs/postil") == ""
+    assert "refs/heads/postil/log/" in git(remote, "for-each-ref")
+    git(bob, "fetch", "--quiet")
+    assert titles(bob) == ["After", "Before"]
+
+
+def test_a_host_that_refuses_custom_refs_is_told_of_branch_mode(team: tuple[Path, Path, Path]):
+    remote, ann, _ = team
+    hook = remote / "hooks/pre-receive"
+    hook.write_text("#!/bin/sh\ngrep -q refs/postil && exit 1\nexit 0\n")
+    hook.chmod(0o755)
+    tracker(ann).create_entity("x")
+    with pytest.raises(RemoteRefused) as caught:
+        push(tracker(ann).store, "origin")
+    assert "--branches" in caught.value.advice
+    said(ann, "init", "--branches")
+    assert push(tracker(ann).store, "origin") is not None
+
+
+@pytest.mark.parametrize("remote", ["nowhere", "--upload-pack=touch /tmp/x", "-q", "", "../other"])
+def test_a_remote_that_is_none_is_refused(team: tuple[Path, Path, Path], remote: str):
+    with pytest.raises(InvalidParams):
+        fetch(tracker(team[1]).store, remote)
+
+
+def test_a_restored_copy_pushes_under_a_new_identity_and_nothing_is_lost(team: tuple[Path, Path, Path], tmp_path: Path):
+    _, ann, bob = team
+    tracker(ann).create_entity("Common")
+    said(ann, "push")
+    twin = tmp_path / "twin"
+    shutil.copytree(ann, twin)
+    inode = (twin / ".git").stat().st_ino
+    identity = twin / ".git/postil/tracker.json"
+    identity.write_text(identity.read_text().replace(str((ann / ".git").stat().st_ino), str(inode)))
+    tracker(ann).create_entity("On the first")
+    tracker(twin).create_entity("On the twin")
+    said(ann, "push")
+    assert "new one" in said(twin, "push")
+    said(bob, "pull")
+    assert titles(bob) == ["Common", "On the first", "On the twin"]
+    said(twin, "pull")
+    assert titles(twin) == titles(bob)
+
+
+def test_removing_the_tracker_leaves_no_trace(team: tuple[Path, Path, Path]):
+    _, ann, _ = team
+    config = (ann / ".git/config").read_text()
+    said(ann, "init")
+    tracker(ann).create_entity("x")
+    said(ann, "sync")
+    assert run(ann, "deinit").returncode == 2
+    said(ann, "deinit", "--yes")
+    assert git(ann, "for-each-ref", "refs/postil") == ""
+    assert (ann / ".git/config").read_text() == config
+    assert not list((ann / ".git/postil").glob("*"))
+
+
+def test_sixteen_pushers_at_once_are_never_rejected(tmp_path: Path):
+    remote = tmp_path / "remote.git"
+    git(tmp_path, "init", "--quiet", "--bare", str(remote))
+
+    def work(number: int) -> None:
+        where = tmp_path / f"w{number}"
+        git(tmp_path, "clone", "--quiet", str(remote), str(where))
+        mine = tracker(where)
+        for i in range(2):
+            mine.create_entity(f"{number}-{i}")
+            sent = push(mine.store, "origin")
+            assert sent is not None
+            assert not sent.renamed
+
+    with ThreadPoolExecutor(16) as pool:
+        for done in [pool.submit(work, number) for number in range(16)]:
+            done.result()
+    reader = tmp_path / "reader"
+    git(tmp_path, "clone", "--quiet", str(remote), str(reader))
+    fetch(tracker(reader).store, "origin")
+    assert len(titles(reader)) == 32
+    assert len(git(remote, "for-each-ref").splitlines()) == 16
+
+
+def test_many_local_processes_lose_nothing(repository: Path):
+    count = 16
+    code = (
+        "import sys; from postil.tracker.service import Tracker\n"
+        "from postil.workspace.repository import find_repository\n"
+        "t = Tracker(lambda: find_repository('.'))\n"
+        "for i in range(3):\n    t.create_entity(f'{sys.argv[1]}-{i}')\n    t.list_entities('issue')\n"
+    )
+    workers = [
+        subprocess.Popen([sys.executable, "-c", code, str(number)], cwd=repository, stderr=subprocess.PIPE)
+        for number in range(count)
+    ]
+    for worker in workers:
+        _, err = worker.communicate(timeout=100)
+        assert worker.returncode == 0, err.decode()
+    found = tracker(repository).list_entities("issue", limit=1000)
+    assert len({item.title for item in found.items}) == count * 3
+    assert verify(tracker(repository).store, fix=False).problems == []
+
+
+def test_one_of_many_processes_claims(repository: Path):
+    id_ = tracker(repository).create_entity("Work").id
+    code = "import sys; from postil.surfaces.shell import git_mile as run; sys.exit(run())"
+    racers = [
+        subprocess.Popen(
+            [sys.executable, "-c", code, "claim", id_, "--who", f"w{n}"],
+            cwd=repository,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        for n in range(6)
+    ]
+    assert sorted(racer.wait(timeout=100) for racer in racers) == [0, 6, 6, 6, 6, 6]
+
+
+WRITER = (
+    "import sys; from postil.tracker.service import Tracker; from postil.workspace.repository import find_repository\n"
+    "t = Tracker(lambda: find_repository('.'))\n"
+    "i = 0\nwhile True:\n    i += 1\n    print(t.create_entity(f'n{i}').id, flush=True)\n"
+)
+
+
+def test_what_was_acknowledged_survives_kill_nine_anywhere(repository: Path):
+    acknowledged: list[str] = []
+    for stop_after in (1, 2, 3, 5):
+        writer = subprocess.Popen(
+            [sys.executable, "-c", WRITER],
+            cwd=repository,
+            stdout=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
+        assert writer.stdout is not None
+        acknowledged += [writer.stdout.readline().strip() for _ in range(stop_after)]
+        os.killpg(writer.pid, signal.SIGKILL)
+        acknowledged += [line for line in writer.stdout.read().split("\n") if len(line) == 36]
+        writer.wait()
+        writer.stdout.close()
+    after = tracker(repository)
+    after.create_entity("the next command works")
+    present = {item.id for item in after.list_entities("issue", limit=1000).items}
+    assert set(acknowledged) <= present
+    assert verify(after.store, fix=True).problems == []
+
+
+def test_a_read_only_repository_can_be_listed_and_shown(repository: Path, tmp_path: Path):
+    id_ = tracker(repository).create_entity("Read me").id
+    frozen = tmp_path / "frozen"
+    shutil.copytree(repository, frozen)
+    shutil.rmtree(frozen / ".git/postil")
+    for folder, _, _ in os.walk(frozen / ".git"):
+        os.chmod(folder, 0o555)
+    try:
+        # root may write everywhere: take the way of a file system that refuses by putting a file in the folder's place
+        if os.geteuid() == 0:
+            os.chmod(frozen / ".git", 0o755)
+            (frozen / ".git/postil").write_text("")
+        assert [item["title"] for item in answered(frozen, "list", "issue")["items"]] == ["Read me"]
+        assert answered(frozen, "show", id_)["title"] == "Read me"
+        refused = run(frozen, "create", "issue", "No")
+        assert refused.returncode != 0
+        assert "Traceback" not in refused.stderr
+    finally:
+        for folder, _, _ in os.walk(frozen / ".git"):
+            os.chmod(folder, 0o755)
+
+
+def test_verify_names_a_missing_object_and_other_logs_are_still_read(team: tuple[Path, Path, Path]):
+    _, ann, bob = team
+    tracker(ann).create_entity("Ann")
+    tracker(ann).create_entity("Ann 2")
+    said(ann, "push")
+    said(bob, "pull")
+    tracker(bob).create_entity("Bob")
+    tip = git(bob, "for-each-ref", "--format=%(objectname)", "refs/postil/remote").split()[0]
+    parent = git(bob, "rev-parse", f"{tip}~1").strip()
+    git(bob, "repack", "-adq")
+    for pack in (bob / ".git/objects/pack").glob("*.pack"):
+        shutil.move(pack, bob / "out.pack")
+    for index in (bob / ".git/objects/pack").glob("*.idx"):
+        index.unlink()
+    with (bob / "out.pack").open("rb") as packed:
+        subprocess.run(["git", "unpack-objects", "-q"], stdin=packed, cwd=bob, check=True, timeout=30)
+    (bob / ".git/objects" / parent[:2] / parent[2:]).unlink()
+    shutil.rmtree(bob / ".git/postil")
+    assert titles(bob) == ["Bob"]
+    report = verify(tracker(bob).store, fix=False)
+    assert report.exit_status == 7
+    assert any("refs/postil/remote" in line for line in report.problems)
+    git(bob, "fetch", "--quiet", "--refetch", "origin", "+refs/postil/log/*:refs/postil/remote/origin/*")
+    said(bob, "verify", "--fix")
+    assert titles(bob) == ["Ann", "Ann 2", "Bob"]
+
+
+def test_a_hostile_config_runs_nothing(repository: Path, tmp_path: Path):
+    marker = tmp_path / "ran"
+    program = tmp_path / "evil"
+    program.write_text(f"#!/bin/sh\ntouch {marker}\n")
+    program.chmod(0o755)
+    hook = repository / ".git/hooks/reference-transaction"
+    hook.write_text(program.read_text())
+    hook.chmod(0o755)
+    for key in ("core.fsmonitor", "diff.external", "core.pager", "core.sshCommand", "gpg.program"):
+        git(repository, "config", key, str(program))
+    git(repository, "config", "commit.gpgSign", "true")
+    tracker(repository).create_entity("x")
+    assert titles(repository) == ["x"]
+    assert not marker.exists()
+
+
+def test_logs_of_writers_who_left_find_a_home_and_the_state_stays(tmp_path: Path):
+    remote = tmp_path / "remote.git"
+    git(tmp_path, "init", "--quiet", "--bare", str(remote))
+    for number in range(12):
+        where = tmp_path / f"job{number}"
+        git(tmp_path, "clone", "--quiet", str(remote), str(where))
+        tracker(where).create_entity(f"job {number}")
+        push(tracker(where).store, "origin")
+    keeper = tmp_path / "keeper"
+    git(tmp_path, "clone", "--quiet", str(remote), str(keeper))
+    mine = tracker(keeper)
+    fetch(mine.store, "origin")
+    before = state_hash(mine.store.index)
+    said(keeper, "gc", "--absorb-days", "0", "--remote", "origin")
+    assert len(git(remote, "for-each-ref").splitlines()) == 1
+    mine.fresh()
+    assert state_hash(mine.store.index) == before
+    late = tmp_path / "late"
+    git(tmp_path, "clone", "--quiet", str(remote), str(late))
+    fetch(tracker(late).store, "origin")
+    assert len(titles(late)) == 12
+    assert absorb(mine.store, 0) == []
+    assert drop_absorbed(mine.store) == []
+
+
+def test_a_full_disk_is_told_and_nothing_is_broken(repository: Path):
+    mine = tracker(repository)
+    mine.create_entity("Before")
+    code = (
+        "import resource, sys\n"
+        "from postil.surfaces.shell import git_mile as run\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))\n"
+        "import signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
+        "sys.exit(run())"
+    )
+    refused = subprocess.run(
+        [sys.executable, "-c", code, "create", "issue", "No room"],
+        cwd=repository,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert refused.returncode != 0
+    assert "Traceback" not in refused.stderr
+    mine.create_entity("After")
+    assert titles(repository) == ["After", "Before"]
