@@ -146,9 +146,8 @@ def _workspace(app: App) -> object:
 def _inbox(app: App) -> object:
     from postil.inbox.service import Inbox
 
-    folders, terminal = app.settings.folders, app.settings.terminal
-    config = os.path.dirname(folders.config)
-    return Inbox(lambda: app.state, lambda: app.repository, app.settings.cwd, config, terminal.in_tmux)
+    config = os.path.dirname(app.settings.folders.config)
+    return Inbox(lambda: app.state, lambda: app.repository, app.settings.cwd, config, app.settings.terminal)
 
 
 def _comments(app: App) -> object:

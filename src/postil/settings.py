@@ -107,6 +107,8 @@ class Terminal(Struct, frozen=True):
     editor: str = ""
     shell: str = ""
     in_tmux: bool = False
+    lazygit_configs: tuple[str, ...] = ()
+    """The files that LG_CONFIG_FILE tells lazygit to merge."""
 
 
 class Settings(Struct, frozen=True, omit_defaults=True):
@@ -273,6 +275,7 @@ def _terminal(environ: Mapping[str, str]) -> Terminal:
         editor=environ.get("VISUAL") or environ.get("EDITOR") or "",
         shell=environ.get("SHELL", ""),
         in_tmux=bool(environ.get("TMUX")),
+        lazygit_configs=tuple(path for path in environ.get("LG_CONFIG_FILE", "").split(",") if path),
     )
 
 

@@ -91,6 +91,27 @@ def test_a_remark_on_a_commit_from_patch_building(reviewer: Person, needs: Calla
 
 
 @pytest.mark.slow
+def test_a_hostile_file_name_is_only_a_name(reviewer: Person, needs: Callable[[str], str]) -> None:
+    name = "$(touch pwned)`touch pwned`'q' \"x\".txt"
+    git(reviewer.root, "checkout", "-q", "code.txt")
+    (reviewer.root / name).write_text("one\n")
+    git(reviewer.root, "add", "-A")
+    git(reviewer.root, "commit", "-qm", "a name")
+    (reviewer.root / name).write_text("ONE\n")
+    with opened(reviewer, needs) as lazygit:
+        lazygit.see("M $(touch pwned)", "+ONE")
+        lazygit.press_until("C-y", "Where?", "1  +ONE")
+        lazygit.press("Enter")
+        lazygit.see("Comment on $(touch pwned)")
+        lazygit.type("fine")
+        lazygit.press("Enter")
+        lazygit.see("#1 queued, 1 waiting")
+    assert not (reviewer.root / "pwned").exists()
+    (message,) = reviewer.messages()
+    assert (message["file"], message["line"]) == (name, "1")
+
+
+@pytest.mark.slow
 def test_the_published_block_works_unchanged(reviewer: Person, needs: Callable[[str], str]) -> None:
     with opened(reviewer, needs, PUBLISHED) as lazygit:
         lazygit.see("M code.txt", "+line SEVEN")

@@ -172,10 +172,12 @@ def test_the_details_travel_beside_the_text(person: Person) -> None:
 
 
 def test_ten_are_shown_and_the_rest_wait_behind_them(person: Person) -> None:
-    said = ""
+    done = None
     for number in range(23):
-        said = person.run("lazygit-mcp-bridge", "send", "-f", "a.txt", "-c", f"remark {number}").stdout
-    assert said.splitlines()[1] == "23 messages wait: the assistant gets 10 at a time, none is dropped"
+        done = person.run("lazygit-mcp-bridge", "send", "-f", "a.txt", "-c", f"remark {number}")
+        assert done.stdout == "Message sent successfully for a.txt\n"
+    assert done is not None
+    assert "23 messages wait: the assistant gets 10 at a time, none is dropped" in done.stderr
     with person.assistant() as assistant:
         views = [re.findall(r"remark (\d+)", assistant.check()) for _ in range(4)]
     assert views[0] == [str(number) for number in range(13, 23)]

@@ -142,12 +142,10 @@ class Sent(Struct, frozen=True):
 
     file: str
     id: int
-    waiting: int
 
     def text(self) -> str:
-        """The contract's sentence; a second one when the view of ten is not enough."""
-        said = f"Message sent successfully for {self.file}"
-        return f"{said}\n{overflow(self.waiting)}" if self.waiting > contract.MOST_SHOWN else said
+        """The contract's sentence."""
+        return f"Message sent successfully for {self.file}"
 
 
 class Changed(Struct, frozen=True):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Sequence
 
 from postil.core.check import Finding
 from postil.workspace.repository import Repository
@@ -16,11 +17,12 @@ _SENDS = re.compile(r"lazygit-mcp-bridge\s+send|postil\s+inbox\s+send")
 _TEMPLATE = re.compile(r"\{\{(.*?)\}\}", re.DOTALL)
 
 
-def findings(config: str, repository: Repository | None) -> list[Finding]:
-    """One finding a fault, or one that says all is well."""
+def findings(config: str, repository: Repository | None, named: Sequence[str] = ()) -> list[Finding]:
+    """One finding a fault, or one that says all is well. `named` are files that LG_CONFIG_FILE adds."""
     old = os.path.join(config, "jesseduffield", "lazygit", "config.yml")
     usual = os.path.join(config, "lazygit", "config.yml")
     paths = [old, usual, os.path.join(config, "postil", "lazygit.yml")]
+    paths += [path for path in named if path not in paths]
     if repository is not None:
         paths += [os.path.join(repository.common_dir, "lazygit.yml"), os.path.join(repository.root, ".lazygit.yml")]
     found = [

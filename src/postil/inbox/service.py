@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal, Protocol
 
 from msgspec import Meta
 
@@ -35,6 +35,17 @@ if TYPE_CHECKING:
 
     from postil.inbox.legacy import LegacyMessage
 
+
+class Terminal(Protocol):
+    """What the inbox has to know of the person's terminal."""
+
+    @property
+    def in_tmux(self) -> bool: ...
+
+    @property
+    def lazygit_configs(self) -> tuple[str, ...]: ...
+
+
 LONGEST_WAIT = 600
 LOOK_AGAIN = 5.0
 """While waiting, how often to see whether the holder of a lease has died: nothing else would say so."""
@@ -52,14 +63,14 @@ class Inbox:
         repository: Callable[[], Repository],
         cwd: str,
         config_folder: str = "",
-        in_tmux: bool = False,
+        terminal: Terminal | None = None,
         lease_seconds: float = LEASE_SECONDS,
     ) -> None:
         self._state = state
         self._find = repository
         self._cwd = cwd
         self._config = config_folder
-        self._in_tmux = in_tmux
+        self._terminal = terminal
         self._lease_seconds = lease_seconds
 
     # -- for the person -------------------------------------------------------------------------------------------
@@ -94,7 +105,10 @@ class Inbox:
     def bridge_send(self, file: str, comment: str, line: str | int = "") -> Sent:
         """Send a comment about a file, as lazygit-mcp-bridge does."""
         message = self._send(comment, file, str(line), "fix", "", "", "new", False)
-        return Sent(file, message.id, self._shelf().counts().waiting)
+        waiting = self._shelf().counts().waiting
+        if waiting > contract.MOST_SHOWN:
+            call.current().log("warning", overflow(waiting))  # beside the contract's sentence, not in it
+        return Sent(file, message.id)
 
     def _send(
         self,
@@ -235,7 +249,8 @@ class Inbox:
         """List the changed places of a file, one a line, for a menu of lazygit."""
         from postil.inbox.picking import places  # a menu's work, not needed to send
 
-        return Picked(places(self._find(), self._cwd, file, context, commit, self._in_tmux))
+        in_tmux = self._terminal is not None and self._terminal.in_tmux
+        return Picked(places(self._find(), self._cwd, file, context, commit, in_tmux))
 
     @writes("inbox_hook", shell="inbox hook", positional=("event",), tool=False)
     def hook(self, event: Literal["prompt", "stop", "start"]) -> Hooked:
@@ -280,7 +295,8 @@ class Inbox:
             repository = self._find()
         except Failure:
             repository = None
-        return findings(self._config, repository)
+        named = self._terminal.lazygit_configs if self._terminal is not None else ()
+        return findings(self._config, repository, named)
 
     @check("messages")
     def check_inbox(self) -> Finding:
