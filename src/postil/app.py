@@ -95,7 +95,7 @@ class App:
 
     def _offer(self, *, brought: bool = False) -> Offer:
         """The settings' offer; of GitLab only what is connected, or what callers who bring their own token may use."""
-        from postil.gitlab.toolsets import denied  # a table; the part itself stays unloaded
+        from postil.toolsets import denied
 
         gitlab, offer = self.settings.gitlab, self.settings.offer()
         connected = brought or bool(gitlab.token or gitlab.token_file)

@@ -39,11 +39,18 @@ class Offer(Struct, frozen=True):
             return False
         if not entry.tool or (not self.allow and not self.deny):
             return True  # the lists speak of tools; a command of the shell alone is none
-        from fnmatch import fnmatchcase  # only where patterns are set
+        return not _named(entry.name, self.deny) and (not self.allow or _named(entry.name, self.allow))
 
-        if any(fnmatchcase(entry.name, pattern) for pattern in self.deny):
-            return False
-        return not self.allow or any(fnmatchcase(entry.name, pattern) for pattern in self.allow)
+
+def _named(name: str, patterns: tuple[str, ...]) -> bool:
+    if name in patterns:
+        return True
+    wild = [pattern for pattern in patterns if "*" in pattern or "?" in pattern or "[" in pattern]
+    if not wild:
+        return False
+    from fnmatch import fnmatchcase  # only where patterns are set
+
+    return any(fnmatchcase(name, pattern) for pattern in wild)
 
 
 class Registry:

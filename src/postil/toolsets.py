@@ -1,4 +1,7 @@
-"""Toolsets: names for groups of operations, so that a server may offer some of this part."""
+"""Toolsets: names for groups of GitLab's operations, so that a server may offer some of them.
+
+Outside of the part: every command asks what is hidden, and none but GitLab's own should load GitLab's code.
+"""
 
 from __future__ import annotations
 
