@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from postil.tracker.contract import ContractTools
+from postil.tracker.resources import Resources
 from postil.tracker.shell_exchange import ExchangeCommands
 from postil.tracker.shell_mile import MileCommands
 from postil.tracker.shell_sync import SyncCommands
 
 
-class Tracker(ContractTools, MileCommands, SyncCommands, ExchangeCommands):
+class Tracker(ContractTools, MileCommands, SyncCommands, ExchangeCommands, Resources):
     """Issues and milestones kept inside git."""
 
     def glance(self) -> str:

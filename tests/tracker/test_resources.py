@@ -1,0 +1,156 @@
+"""Addresses of issues, milestones and saved queries; noticing changes by others; pictures of a milestone."""
+
+from __future__ import annotations
+
+import datetime
+import threading
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import pytest
+
+from postil.core.registry import ResourceNotFound
+from postil.tracker import events as ev
+from postil.tracker.burndown import Day
+from postil.tracker.failures import InvalidParams
+from postil.tracker.pictures import chart_svg, chart_text, progress_svg
+from postil.tracker.service import Tracker
+from postil.workspace.repository import find_repository
+from tests.tracker.conftest import git
+from tests.tracker.shell import said
+
+
+def tracker(where: Path) -> Tracker:
+    return Tracker(lambda: find_repository(str(where)))
+
+
+def test_an_issue_has_an_address(repository: Path):
+    mine = tracker(repository)
+    id_ = mine.create_entity("Hello").id
+    assert mine.issue_resource(id_).title == "Hello"
+    with pytest.raises(ResourceNotFound):
+        mine.milestone_resource(id_)
+    with pytest.raises(ResourceNotFound):
+        mine.query_resource("none-such")
+
+
+def test_a_saved_query_is_a_resource(repository: Path):
+    mine = tracker(repository)
+    mine.create_entity("One", labels=("x",))
+    mine.create_entity("Two")
+    mine.save_query("xs", "labels contains x", ("title",))
+    assert [item.title for item in mine.query_resource("xs").items] == ["One"]
+    assert len(tracker(repository).query_resource("open").items) == 2
+    with pytest.raises(InvalidParams):
+        mine.save_query("bad", "nope == 1")
+    with pytest.raises(InvalidParams):
+        mine.save_query("../bad", "")
+
+
+def test_a_change_by_another_process_is_noticed_within_a_second(repository: Path):
+    mine = tracker(repository)
+    id_ = mine.create_entity("Watched").id
+    other = mine.create_entity("Other").id
+    noticed = threading.Event()
+    stop = mine.watch_logs(f"issue://{id_}", noticed.set)
+    try:
+        said(repository, "issue", "comment", other, "not this one", program="main")
+        said(repository, "issue", "comment", id_, "hi", program="main")
+        assert noticed.wait(1.0)
+        assert len(mine.issue_resource(id_).comments) == 1
+    finally:
+        stop()
+
+
+def test_the_first_write_and_a_fetch_are_noticed_too(repository: Path, tmp_path: Path):
+    mine = tracker(repository)
+    noticed = threading.Event()
+    stop = mine.watch_logs("issues://query/open", noticed.set)
+    try:
+        git(tmp_path, "init", "--quiet", "theirs")
+        tracker(tmp_path / "theirs").create_entity("Fetched")
+        git(repository, "fetch", "--quiet", str(tmp_path / "theirs"), "+refs/postil/log/*:refs/postil/remote/theirs/*")
+        assert noticed.wait(2.0)
+        assert [item.title for item in mine.query_resource("open").items] == ["Fetched"]
+    finally:
+        stop()
+
+
+def test_a_watch_that_ended_says_nothing(repository: Path):
+    mine = tracker(repository)
+    noticed = threading.Event()
+    mine.watch_logs("issues://query/open", noticed.set)()
+    mine.create_entity("x")
+    assert not noticed.wait(0.2)
+
+
+@pytest.fixture
+def story(repository: Path) -> tuple[Path, str]:
+    """Three issues of a milestone over six days; one left it, one was closed and opened again."""
+    at = [datetime.datetime(2026, 1, 1, 12, tzinfo=datetime.UTC)]
+    mine = Tracker(lambda: find_repository(str(repository)), now=lambda: at[0])
+
+    def day(number: int) -> None:
+        at[0] = datetime.datetime(2026, 1, number, 12, tzinfo=datetime.UTC)
+
+    mile = mine.create_entity("1.0 <&>", "milestone", due="2026-01-10").id
+    one, two, three = (mine.create_entity(name, milestone=mile).id for name in ("one", "two", "three"))
+    day(2)
+    mine.close_entity(one)
+    day(3)
+    mine.update_entity(three, milestone="none")
+    mine.close_entity(two)
+    day(4)
+    mine.close_entity(two, reopen=True)
+    day(6)
+    return repository, mile
+
+
+def test_the_days_of_a_milestone_are_what_the_events_say(story: tuple[Path, str]):
+    repository, mile = story
+    now = datetime.datetime(2026, 1, 6, tzinfo=datetime.UTC)
+    mine = Tracker(lambda: find_repository(str(repository)), now=lambda: now)
+    chart = mine.chart(mile)
+    assert not isinstance(chart, str)
+    assert [(d.day[-2:], d.open, d.closed) for d in chart.days] == [
+        ("01", 3, 0),
+        ("02", 2, 1),
+        ("03", 0, 2),
+        ("04", 1, 1),
+        ("05", 1, 1),
+        ("06", 1, 1),
+    ]
+    assert "50% (1 of 2 closed)" in chart.shell()
+    earlier = mine.chart(mile, as_of="2026-01-02")
+    assert not isinstance(earlier, str)
+    assert earlier.days == chart.days[:2]
+    with pytest.raises(InvalidParams):
+        mine.chart(mile, as_of="someday")
+
+
+def test_the_svg_is_well_formed_and_escapes_titles(story: tuple[Path, str]):
+    repository, mile = story
+    mine = Tracker(lambda: find_repository(str(repository)))
+    for picture in (mine.chart(mile, svg=True), mine.chart(mile, svg=True, bar=True)):
+        assert isinstance(picture, str)
+        root = ET.fromstring(picture)
+        assert root.tag.endswith("svg")
+        assert "1.0 <&>" in "".join(root.itertext())
+
+
+def test_pictures_of_nothing_and_of_very_much_are_still_pictures():
+    assert "no issues yet" in chart_text("Empty", None, [])
+    ET.fromstring(chart_svg("Empty", "2026-01-01", []))
+    ET.fromstring(progress_svg("Empty", 0, 0))
+    many = [Day((datetime.date(2020, 1, 1) + datetime.timedelta(days=i)).isoformat(), i, 1000 - i) for i in range(1000)]
+    assert max(len(line) for line in chart_text("Long", None, many).splitlines()) <= 70
+
+
+def test_an_event_without_a_time_does_not_break_the_picture(repository: Path):
+    mine = tracker(repository)
+    mile = mine.create_entity("M", "milestone").id
+    with mine.store.writing() as pen:
+        pen.write(ev.Created, ev.new_entity_id(), kind="issue", title="x", milestone=mile, ts="")
+    chart = mine.chart(mile)
+    assert not isinstance(chart, str)
+    assert chart.days == []
