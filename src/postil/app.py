@@ -20,7 +20,7 @@ from postil.core.registry import Offer, Registry
 from postil.settings import BadSettings, Settings
 
 if TYPE_CHECKING:
-    from postil.core.ports import Keys, State
+    from postil.core.ports import Keys, Moments, State
     from postil.wire.server import Server
     from postil.workspace.repository import Repository
 
@@ -62,6 +62,16 @@ class App:
                 advice="Name a file with POSTIL_STATE, or leave it out",
             )
         return SqliteState(address)
+
+    def state_database(self) -> State:
+        """The state database, for the surfaces."""
+        return self.state
+
+    def moments(self) -> Moments:
+        """What is shared for a moment only: by this process, or by all replicas where the state is Redis."""
+        from postil.storage.moments import MemoryMoments
+
+        return MemoryMoments()
 
     def keys(self) -> Keys:
         """The idempotency keys in the state database."""

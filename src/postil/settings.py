@@ -73,6 +73,18 @@ class HttpSettings(Struct, frozen=True, omit_defaults=True):
     """Who else than the local user may read this workspace's comments, issues and inbox."""
 
 
+class OAuthSettings(Struct, frozen=True, omit_defaults=True):
+    """Whose tokens are taken in the mode `oauth`: those that this issuer made for this server's address."""
+
+    issuer: str = ""
+    resource: str = ""
+    """This server's address as its tokens name it: https://postil.example.org/mcp."""
+    jwks_url: str = ""
+    """Where the issuer's keys are; found through its metadata when empty."""
+    scopes: tuple[str, ...] = ()
+    """Scopes that every token must have."""
+
+
 class LimitSettings(Struct, frozen=True, omit_defaults=True):
     """How much one token may ask; 0 turns a limit off."""
 
@@ -123,6 +135,7 @@ class Settings(Struct, frozen=True, omit_defaults=True):
     """Where shared state lives: a file, or `redis://…`; empty means `state.db` in the state folder."""
     gitlab: GitLabSettings = GitLabSettings()
     http: HttpSettings = HttpSettings()
+    oauth: OAuthSettings = OAuthSettings()
     limits: LimitSettings = LimitSettings()
     security: SecuritySettings = SecuritySettings()
     folders: Folders = Folders("", "", "")

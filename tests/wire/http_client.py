@@ -13,7 +13,8 @@ from typing import Any
 from msgspec import Struct
 
 from postil.core.registry import Registry
-from postil.surfaces.http import Door, HttpApp, hosts_for, listen
+from postil.surfaces.http import hosts_for, listen
+from postil.surfaces.http_app import Door, HttpApp
 from postil.surfaces.http_server import HttpServer
 from postil.wire.http import Endpoint
 from postil.wire.server import UNITED, Face, Server
@@ -124,9 +125,10 @@ class Connection:
 class Running:
     """A real server with the echo part, in a thread with its own event loop."""
 
-    def __init__(self, door: Door | None = None, **endpoint: Any) -> None:
+    def __init__(self, door: Door | None = None, gitlab: object = None, **endpoint: Any) -> None:
         self.echo = Echo()
-        self.registry = Registry.of([("echo", self.echo)])
+        parts: list[tuple[str, object]] = [("echo", self.echo)]
+        self.registry = Registry.of([*parts, ("gitlab", gitlab)] if gitlab else parts)
         self.server = Server(self.registry, Face("echo", "1.0.0", UNITED))
         self.bugs: list[BaseException] = []
         self.server.report = lambda bug, where: self.bugs.append(bug)
@@ -196,9 +198,9 @@ def request(method: str, params: dict[str, Any] | None = None, request_id: Any =
 
 
 @contextmanager
-def running(door: Door | None = None, **endpoint: Any) -> Generator[Running]:
+def running(door: Door | None = None, gitlab: object = None, **endpoint: Any) -> Generator[Running]:
     """A server that is ended when the test is over."""
-    server = Running(door, **endpoint)
+    server = Running(door, gitlab, **endpoint)
     server.start()
     try:
         yield server

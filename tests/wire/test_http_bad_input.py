@@ -10,8 +10,11 @@ from typing import Any
 
 import pytest
 
+from postil.storage.moments import MemoryMoments
 from postil.surfaces import http_server
-from postil.surfaces.http import TokenDoor
+from postil.surfaces.gateway.auth import Bearers, LocalToken
+from postil.surfaces.gateway.gateway import Gateway
+from postil.surfaces.gateway.limits import Limits
 from postil.surfaces.http_hosts import split_address
 from tests.wire.http_client import BOTH, META, STATELESS, Running, request, running
 
@@ -128,8 +131,14 @@ def test_a_header_that_decides_may_not_come_twice(server: Running, twice: str) -
 # -- credentials ------------------------------------------------------------------------------------------------------
 
 
+def token_door(token: str) -> Gateway:
+    return Gateway(
+        Bearers([LocalToken(token)], hint="a token"), limits=Limits(MemoryMoments(), per_minute=600, in_flight=9)
+    )
+
+
 def test_everything_but_the_three_open_routes_asks_for_the_token() -> None:
-    with running(TokenDoor("right-token")) as server:
+    with running(token_door("right-token")) as server:
         for route in ("/healthz", "/readyz", "/version"):
             assert server.ask("GET", route).status == 200
         for method, route in (

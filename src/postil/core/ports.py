@@ -6,6 +6,8 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Protocol
 
+from msgspec import Struct
+
 
 class Keys(Protocol):
     """Idempotency keys: the same key gives the same answer and one effect. Calls block: use a thread."""
@@ -87,4 +89,41 @@ class State(Protocol):
 
     def close(self) -> None:
         """Let go of files and threads."""
+        ...
+
+
+class Taken(Struct, frozen=True):
+    """What a rolling window granted."""
+
+    granted: int
+    """How many of those asked for."""
+    remaining: int
+    reset: float
+    """When the oldest leaves the window and the next one is free: seconds since 1970."""
+
+
+class Moments(Protocol):
+    """What is true for a moment only, and shared by replicas: rolling windows, names seen once, answers kept a while.
+
+    Lost when it is lost: nothing here was promised to anybody. Used on the event loop.
+    """
+
+    async def take(self, window: str, cost: int, limit: int, seconds: float) -> Taken:
+        """Take up to `cost` places in a rolling window that has `limit` of them."""
+        ...
+
+    async def first(self, name: str, seconds: float) -> bool:
+        """Whether this name is new; it stays known for that long."""
+        ...
+
+    async def recall(self, name: str) -> bytes | None:
+        """What was kept under this name, if it still is."""
+        ...
+
+    async def keep(self, name: str, value: bytes, seconds: float) -> None:
+        """Keep a value for at most that long."""
+        ...
+
+    async def forget(self, prefix: str) -> None:
+        """Drop everything kept under names that begin so."""
         ...

@@ -81,6 +81,21 @@ class Registry:
         catalogue = describe((name, type(part)) for name, part in living)
         return cls(catalogue, {name: (lambda part=part: part) for name, part in living}, offer)
 
+    def narrowed(self, keeps: Callable[[OperationEntry | ResourceEntry | PromptEntry], bool]) -> Registry:
+        """The same living parts, of which only what is kept can be seen or called. List changes reach both."""
+        import copy
+
+        narrow = copy.copy(self)
+        narrow.operations = {name: entry for name, entry in self.operations.items() if keeps(entry)}
+        narrow.tools = [entry for entry in self.tools if keeps(entry)]
+        narrow.resources = [entry for entry in self.resources if keeps(entry)]
+        narrow.templates = [entry for entry in self.templates if keeps(entry)]
+        narrow.prompts = {name: entry for name, entry in self.prompts.items() if keeps(entry)}
+        shown = {entry.part for entry in (*narrow.operations.values(), *narrow.resources)}
+        narrow._announcers = [entry for entry in self._announcers if entry.part in shown]
+        narrow._bound = {}
+        return narrow
+
     def part(self, name: str) -> object:
         """The living part, made once."""
         with self._lock:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from postil.core.ports import Keys
+    from postil.core.ports import Keys, Moments, State
     from postil.core.registry import Registry
     from postil.settings import Settings
     from postil.wire.server import Server
@@ -18,6 +18,14 @@ class Composition(Protocol):
 
     def registry(self) -> Registry:
         """What the settings leave visible."""
+        ...
+
+    def state_database(self) -> State:
+        """The state database, opened on first use."""
+        ...
+
+    def moments(self) -> Moments:
+        """What is shared for a moment only: limits, nonces, kept answers."""
         ...
 
     def keys(self) -> Keys:

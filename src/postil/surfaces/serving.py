@@ -27,11 +27,12 @@ def serve(words: list[str], program: str, compose: Compose, options: Globals) ->
 
         say(f"warning: {warning}")
     alone = given["parts"][0] if len(given.get("parts", ())) == 1 else ""
-    server = compose(settings).server(alone if alone in FACES else "", over_http="address" in given)
+    composed = compose(settings)
+    server = composed.server(alone if alone in FACES else "", over_http="address" in given)
     if "address" in given:
         from postil.surfaces.http import run as serve_http  # uvicorn and uvloop, for this alone
 
-        serve_http(server, settings)
+        serve_http(server, composed)
     from postil.wire.stdio import serve as serve_stdio
 
     return serve_stdio(server)

@@ -95,6 +95,16 @@ class Server:
             self._pool = ThreadPoolExecutor(THREADS, thread_name_prefix="postil")
         return self._pool
 
+    def narrowed(self, registry: Registry) -> Server:
+        """A server beside this one that offers less; threads, keys and the secret are the same."""
+        import copy
+
+        self._pool = self.pool  # made now, so that both have the same threads
+        narrow = copy.copy(self)
+        narrow.registry, narrow.listed = registry, {}
+        registry.on_list_changed(lambda _: narrow.listed.clear())
+        return narrow
+
     def report(self, bug: BaseException, where: str) -> None:
         """Log a bug in full, once, where people look: stderr."""
         import traceback  # bugs only

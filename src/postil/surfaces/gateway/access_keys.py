@@ -1,0 +1,141 @@
+"""Access keys of ours: made, listed and revoked by `postil key`, hashed at rest, each with its GitLab credential.
+
+A key is `postil_<id>_<secret>` with 256 random bits, so a plain hash is enough: there is nothing to guess. The GitLab
+token stored with it is sealed with a key derived from the installation's secret, or brought along as `PRIVATE-TOKEN`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+import re
+import secrets
+import time
+from collections.abc import Callable, Mapping
+
+import msgspec
+from msgspec import Struct
+
+from postil.core.call import Caller
+from postil.core.failure import Conflict, NotFound
+from postil.core.ports import State
+from postil.surfaces.gateway.auth import Attempt
+from postil.surfaces.gateway.visitor import View, Visitor, fingerprint
+
+SPACE = "access-keys"
+REMEMBERED = 5.0
+_KEY = re.compile(r"postil_([0-9a-f]{16})_([A-Za-z0-9_-]{43})")
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,63}")
+
+
+class AccessKey(Struct, frozen=True):
+    """What is stored of a key."""
+
+    id: str
+    name: str
+    digest: str
+    created: float
+    workspace: bool = False
+    """Whether its bearer may use this workspace's inbox, comments and issues."""
+    read_only: bool = False
+    sealed: bytes = b""
+    """The GitLab token, sealed."""
+
+
+class NoSuchKey(NotFound):
+    """No access key of that name."""
+
+
+class KeyExists(Conflict):
+    """An access key of that name exists already."""
+
+
+def create(
+    state: State, name: str, *, workspace: bool, read_only: bool, gitlab_token: str, secret: Callable[[], bytes]
+) -> str:
+    """Make a key and answer it: the only time that it is seen."""
+    key_id, secret_part = secrets.token_hex(8), secrets.token_urlsafe(32)
+    key = f"postil_{key_id}_{secret_part}"
+    sealed = seal(gitlab_token, key_id, secret()) if gitlab_token else b""
+    record = AccessKey(key_id, name, fingerprint(key), time.time(), workspace, read_only, sealed)
+    with state.writing() as changes:
+        if any(_read(value).name == name for _, value in changes.range(SPACE)):
+            raise KeyExists(f"There is a key named {name!r} already", advice="Choose another name, or revoke that one")
+        changes.put(SPACE, key_id, msgspec.json.encode(record))
+    return key
+
+
+def listed(state: State) -> list[AccessKey]:
+    """All keys, in the order of their making."""
+    with state.reading() as records:
+        return sorted((_read(value) for _, value in records.range(SPACE)), key=lambda key: key.created)
+
+
+def revoke(state: State, name: str) -> AccessKey:
+    """Forget a key: its bearer is unknown from now on (within seconds where a server remembers it)."""
+    with state.writing() as changes:
+        for key_id, value in changes.range(SPACE):
+            record = _read(value)
+            if record.name == name:
+                changes.delete(SPACE, key_id)
+                return record
+    raise NoSuchKey(f"There is no key named {name!r}", advice="`postil key list` shows them")
+
+
+class AccessKeys:
+    """The bearers of our keys."""
+
+    def __init__(self, state: State, secret: Callable[[], bytes]) -> None:
+        self._state, self._secret = state, secret
+        self._known: dict[str, tuple[float, AccessKey | None]] = {}
+
+    async def visitor(self, bearer: str, headers: Mapping[bytes, bytes], attempt: Attempt) -> Visitor | None:
+        """The holder of this key."""
+        found = _KEY.fullmatch(bearer)
+        if found is None:
+            return None
+        record = await self._record(found[1])
+        if record is None or not hmac.compare_digest(record.digest, fingerprint(bearer)):
+            return None
+        brought = headers.get(b"private-token", b"").strip(b" \t").decode("latin-1")
+        credential = brought or (unseal(record.sealed, record.id, self._secret()) if record.sealed else "")
+        caller = Caller(f"key:{record.id}", surface="http", credential=credential)
+        return Visitor(caller, record.digest, View(record.workspace, not record.read_only))
+
+    async def _record(self, key_id: str) -> AccessKey | None:
+        expires, record = self._known.get(key_id, (0.0, None))
+        if expires > time.monotonic():
+            return record
+        record = await asyncio.to_thread(self._look_up, key_id)
+        if len(self._known) > 10_000:
+            self._known.clear()
+        self._known[key_id] = (time.monotonic() + REMEMBERED, record)
+        return record
+
+    def _look_up(self, key_id: str) -> AccessKey | None:
+        with self._state.reading() as records:
+            value = records.get(SPACE, key_id)
+        return _read(value) if value is not None else None
+
+
+def seal(text: str, bound_to: str, secret: bytes) -> bytes:
+    """A text that only this installation can read, and only in its place."""
+    from cryptography.hazmat.primitives.ciphers.aead import AESGCM  # only stored credentials need it
+
+    nonce = secrets.token_bytes(12)
+    return nonce + AESGCM(secret).encrypt(nonce, text.encode(), bound_to.encode())
+
+
+def unseal(sealed: bytes, bound_to: str, secret: bytes) -> str:
+    """What was sealed, or nothing when the secret is another one."""
+    from cryptography.exceptions import InvalidTag
+    from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+    try:
+        return AESGCM(secret).decrypt(sealed[:12], sealed[12:], bound_to.encode()).decode()
+    except InvalidTag:
+        return ""
+
+
+def _read(value: bytes) -> AccessKey:
+    return msgspec.json.decode(value, type=AccessKey)

@@ -1,0 +1,166 @@
+"""Address lists: from where requests may come. Blocked wins over allowed; a proxy's word counts only if it is trusted.
+
+`X-Forwarded-For` is read from the right, where our own proxies write: the first address that is none of them is the
+client. What stands further left was written by the client and is no evidence.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+import socket
+from collections.abc import Callable, Iterable, Mapping
+from typing import TypeAlias
+
+from postil.core.failure import Failure
+
+Address: TypeAlias = ipaddress.IPv4Address | ipaddress.IPv6Address
+Network: TypeAlias = ipaddress.IPv4Network | ipaddress.IPv6Network
+Resolve: TypeAlias = Callable[[str], list[str]]
+
+_LABEL = r"[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?"
+_NAME = re.compile(rf"(?=.{{1,253}}$)({_LABEL}\.)*{_LABEL}\.?", re.IGNORECASE)
+MOST_REMEMBERED = 4096
+
+
+class BadAddress(Failure):
+    """An entry of an address list that is none."""
+
+    code = -32602
+    exit_status = 2
+
+
+class Addresses:
+    """The lists, ready to be asked."""
+
+    def __init__(self, allowed: list[Network], blocked: list[Network], proxies: list[Network]) -> None:
+        self._allowed, self._blocked, self._proxies = allowed, blocked, proxies
+        self._verdicts: dict[str, bool] = {}
+        self.ask = bool(allowed or blocked)
+        """Whether there is anything to decide."""
+
+    def client(self, peer: str | None, headers: Mapping[bytes, bytes]) -> str | None:
+        """The address a request comes from: the peer's, or what trusted proxies say of theirs."""
+        if peer is None or not self._proxies or not self._is_proxy(peer):
+            return peer
+        forwarded = headers.get(b"x-forwarded-for")
+        standard = headers.get(b"forwarded")
+        if forwarded is None and standard is None:
+            return peer
+        chain = _hops(forwarded.decode("latin-1").split(",")) if forwarded is not None else None
+        stated = _hops(_fors(standard.decode("latin-1"))) if standard is not None else None
+        if chain is not None and stated is not None and chain != stated:
+            return peer  # two stories: believe neither
+        for hop in reversed(chain if chain is not None else stated or []):
+            if hop is None:
+                return peer
+            if not self._is_proxy(hop):
+                return hop
+        return peer
+
+    def admit(self, client: str | None) -> bool:
+        """Whether requests from this address are served. Without an address they are not, once there are lists."""
+        if client is None:
+            return not self.ask
+        verdict = self._verdicts.get(client)
+        if verdict is None:
+            verdict = self._decide(client)
+            if len(self._verdicts) >= MOST_REMEMBERED:
+                self._verdicts.clear()
+            self._verdicts[client] = verdict
+        return verdict
+
+    def _decide(self, client: str) -> bool:
+        address = read_address(client)
+        if address is None or _within(address, self._blocked):
+            return False
+        return not self._allowed or _within(address, self._allowed)
+
+    def _is_proxy(self, text: str) -> bool:
+        address = read_address(text)
+        return address is not None and _within(address, self._proxies)
+
+
+def read_address(text: str) -> Address | None:
+    """An address as peers and proxies write it, with or without a port; IPv4 inside IPv6 is IPv4."""
+    text = text.strip().strip('"')
+    if text.startswith("["):
+        text = text[1:].partition("]")[0]
+    elif text.count(":") == 1:
+        text = text.partition(":")[0]
+    try:
+        address = ipaddress.ip_address(text.partition("%")[0])
+    except ValueError:
+        return None
+    mapped = address.ipv4_mapped if isinstance(address, ipaddress.IPv6Address) else None
+    return mapped or address
+
+
+def read_lists(
+    allowed: Iterable[str],
+    blocked: Iterable[str],
+    proxies: Iterable[str] = (),
+    resolve: Resolve | None = None,
+) -> tuple[Addresses, list[str]]:
+    """The lists from settings, and warnings. An entry that is neither an address nor a network stops the start."""
+    warnings: list[str] = []
+    closed: list[Network] = []
+    for entry in blocked:
+        network = _network(entry)
+        if network is not None:
+            closed.append(network)
+            continue
+        if not _NAME.fullmatch(entry) or re.fullmatch(r"[\d.]+", entry):
+            raise BadAddress(f"blocked_ips holds {entry!r}, which is no address, network or host name")
+        found = [network for text in (resolve or lookup)(entry) if (network := _network(text)) is not None]
+        if not found:
+            warnings.append(f"blocked_ips holds {entry!r}, which cannot be resolved: it blocks nothing")
+        closed += found
+    lists = Addresses(_networks("ip_whitelist", allowed), closed, _networks("trusted_proxies", proxies))
+    return lists, warnings
+
+
+def lookup(name: str) -> list[str]:
+    """The addresses of a host name, none when it has none."""
+    try:
+        return sorted({str(found[4][0]) for found in socket.getaddrinfo(name, None)})
+    except (OSError, UnicodeError):
+        return []
+
+
+def _networks(setting: str, entries: Iterable[str]) -> list[Network]:
+    networks: list[Network] = []
+    for entry in entries:
+        network = _network(entry)
+        if network is None:
+            raise BadAddress(
+                f"{setting} holds {entry!r}, which is no address or network",
+                advice="Write addresses (192.168.1.7) or networks (192.168.1.0/24)",
+            )
+        networks.append(network)
+    return networks
+
+
+def _network(entry: str) -> Network | None:
+    try:
+        network = ipaddress.ip_network(entry.strip(), strict=False)
+    except ValueError:
+        return None
+    if isinstance(network, ipaddress.IPv6Network) and network.prefixlen >= 96:
+        mapped = network.network_address.ipv4_mapped
+        if mapped is not None:
+            return ipaddress.ip_network(f"{mapped}/{network.prefixlen - 96}", strict=False)
+    return network
+
+
+def _within(address: Address, networks: list[Network]) -> bool:
+    return any(address.version == network.version and address in network for network in networks)
+
+
+def _hops(written: list[str]) -> list[str | None]:
+    return [str(address) if (address := read_address(hop)) is not None else None for hop in written if hop.strip()]
+
+
+def _fors(forwarded: str) -> list[str]:
+    found = [re.search(r'for\s*=\s*("[^"]*"|[^;\s]+)', element, re.IGNORECASE) for element in forwarded.split(",")]
+    return [match[1].strip('"') if match else "unknown" for match in found]

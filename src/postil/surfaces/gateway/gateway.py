@@ -1,0 +1,76 @@
+"""The chain that a request passes: address, credential, signature, limits. Each link is a file beside this one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from postil.surfaces.gateway.addresses import Addresses
+from postil.surfaces.gateway.auth import Bearers, WrongCredential
+from postil.surfaces.gateway.limits import Headers, Incoming, Limits
+from postil.surfaces.gateway.refused import Refused
+from postil.surfaces.gateway.signatures import Signatures
+from postil.surfaces.gateway.visitor import Visitor
+from postil.wire import jsonrpc
+
+
+class Gateway:
+    """Who is let in."""
+
+    def __init__(
+        self,
+        bearers: Bearers,
+        *,
+        limits: Limits,
+        addresses: Addresses | None = None,
+        signatures: Signatures | None = None,
+    ) -> None:
+        self.bearers, self.limits = bearers, limits
+        self.addresses = addresses or Addresses([], [], [])
+        self.signatures = signatures
+        self.failures = 0
+
+    async def admit(self, headers: Mapping[bytes, bytes], client: tuple[str, int] | None) -> Visitor:
+        """Who this is: checked by address, then by credential. Refused otherwise."""
+        address = self.addresses.client(client[0] if client else None, headers)
+        if self.addresses.ask and not self.addresses.admit(address):
+            raise Refused(403, "Forbidden: requests from this address are not served")
+        try:
+            return await self.bearers.identify(headers, lambda: self.limits.allow_attempt(address or ""))
+        except WrongCredential:
+            self.failures += 1
+            await self.limits.note_failure(address or "")
+            raise
+
+    async def check_body(self, headers: Mapping[bytes, bytes], body: bytes) -> None:
+        """Refuse a body whose signature is wrong, or missing where one is required."""
+        if self.signatures is not None:
+            await self.signatures.check(headers, body)
+
+    async def charge(self, visitor: Visitor, incoming: Incoming | None) -> tuple[Incoming | None, Headers]:
+        """Count the calls against the token's limits."""
+        return await self.limits.charge(visitor.token, incoming)
+
+    def board(self, visitor: Visitor, incoming: Incoming) -> int:
+        """Calls begin. A subscription is no call: it waits for hours and costs nothing."""
+        if isinstance(incoming, jsonrpc.Request) and incoming.method == "subscriptions/listen":
+            return 0
+        return self.limits.board(visitor.token, incoming)
+
+    def land(self, visitor: Visitor, boarded: int) -> None:
+        """They have ended."""
+        self.limits.land(visitor.token, boarded)
+
+    def check_scope(self, visitor: Visitor, incoming: Incoming, everything: Mapping[str, Any]) -> None:
+        """Refuse, naming the scope, what only the token's scopes hide."""
+        if not visitor.needs or not isinstance(incoming, jsonrpc.Request):
+            return
+        name = incoming.params.get("name") if incoming.method == "tools/call" else incoming.method
+        entry = everything.get(name) if isinstance(name, str) else None
+        if entry is not None and entry.part == "gitlab" and entry.effect != "reads":
+            challenge = f'Bearer realm="postil", error="insufficient_scope", scope="{visitor.needs}"'
+            raise Refused(
+                403,
+                f"Forbidden: the token lacks the scope {visitor.needs!r}",
+                headers=[(b"www-authenticate", challenge.encode("ascii"))],
+            )

@@ -1,0 +1,134 @@
+"""GitLab tokens as credentials: verified at the one configured GitLab before anything is done with them.
+
+The verdict is remembered under a hash for at most a minute, so a revoked token stops working within one. The
+token itself is never kept, written or sent anywhere else.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import time
+from collections import OrderedDict
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, cast
+from urllib.parse import urlsplit
+
+import msgspec
+from msgspec import Struct
+
+from postil.core.call import Caller
+from postil.surfaces.gateway.auth import Attempt
+from postil.surfaces.gateway.refused import Unavailable
+from postil.surfaces.gateway.visitor import View, Visitor, fingerprint
+
+if TYPE_CHECKING:
+    import httpx2
+
+REMEMBERED = 60.0
+MOST_REMEMBERED = 10_000
+AT_ONCE = 16
+_TOKEN = re.compile(r"[A-Za-z0-9_.~+/=-]{8,1024}")
+
+
+class Verified(Struct, frozen=True):
+    """What GitLab says of a token."""
+
+    user_id: int
+    username: str = ""
+    scopes: tuple[str, ...] | None = None
+    """None where GitLab does not say."""
+
+
+class GitLabTokens:
+    """The users of one GitLab, by their tokens."""
+
+    def __init__(self, url: str, members: tuple[str, ...] = (), *, client: httpx2.AsyncClient | None = None) -> None:
+        self._api = f"{url.rstrip('/')}/api/v4"
+        self._host = urlsplit(url).netloc.rpartition("@")[2].lower()
+        self._members = frozenset(members)
+        self._client = client
+        self._known: OrderedDict[str, tuple[float, Verified | None]] = OrderedDict()
+        self._asking: dict[str, asyncio.Task[Verified | None]] = {}
+        self._room = asyncio.Semaphore(AT_ONCE)
+        self.asked = 0
+        """How often GitLab was asked, for the metrics."""
+
+    async def visitor(self, bearer: str, headers: Mapping[bytes, bytes], attempt: Attempt) -> Visitor | None:
+        """The GitLab user this token belongs to."""
+        if not _TOKEN.fullmatch(bearer):
+            return None
+        name = fingerprint(bearer)
+        expires, verified = self._known.get(name, (0.0, None))
+        if expires <= time.monotonic():
+            if verified is None:  # one that was good a minute ago is asked about whatever else came from its address
+                await attempt()
+            verified = await self._verify_once(name, bearer)
+        if verified is None:
+            return None
+        caller = Caller(f"gitlab:{self._host}:{verified.user_id}", surface="http", credential=bearer)
+        may_write = verified.scopes is None or "api" in verified.scopes
+        return Visitor(caller, name, View(self._is_member(verified), may_write), "" if may_write else "api")
+
+    def _is_member(self, verified: Verified) -> bool:
+        return not self._members.isdisjoint({"*", verified.username or "*", f"id:{verified.user_id}"})
+
+    async def _verify_once(self, name: str, token: str) -> Verified | None:
+        """Ask GitLab once, however many requests bring the same token meanwhile."""
+        asking = self._asking.get(name)
+        if asking is None:
+            asking = self._asking[name] = asyncio.create_task(self._verify(token))
+            asking.add_done_callback(lambda done: self._learn(name, done))
+        return await asyncio.shield(asking)
+
+    def _learn(self, name: str, done: asyncio.Task[Verified | None]) -> None:
+        self._asking.pop(name, None)
+        if done.cancelled() or done.exception() is not None:
+            return
+        self._known[name] = (time.monotonic() + REMEMBERED, done.result())
+        self._known.move_to_end(name)
+        while len(self._known) > MOST_REMEMBERED:
+            self._known.popitem(last=False)
+
+    async def _verify(self, token: str) -> Verified | None:
+        async with self._room:
+            status, said = await self._get("/personal_access_tokens/self", token)
+            if status in (401, 403):
+                return None
+            scopes: tuple[str, ...] | None = None
+            user_id = said.get("user_id")
+            if status == 200 and isinstance(user_id, int):
+                if said.get("revoked") is True or said.get("active") is False:
+                    return None
+                listed = said.get("scopes")
+                scopes = tuple(map(str, cast("list[Any]", listed))) if isinstance(listed, list) else None
+                if not self._members - {"*"}:
+                    return Verified(user_id, scopes=scopes)
+            status, said = await self._get("/user", token)
+            if status in (401, 403) and not isinstance(user_id, int):
+                return None
+            found = said.get("id", user_id)
+            if not isinstance(found, int):
+                raise Unavailable("GitLab did not say whose token this is: try again", 5)
+            return Verified(found, str(said.get("username") or ""), scopes)
+
+    async def _get(self, path: str, token: str) -> tuple[int, dict[str, Any]]:
+        import httpx2  # only where GitLab tokens are taken
+
+        if self._client is None:
+            self._client = httpx2.AsyncClient(
+                timeout=httpx2.Timeout(10.0, connect=5.0), follow_redirects=False, trust_env=False
+            )
+        self.asked += 1
+        try:
+            answer = await self._client.get(self._api + path, headers={"authorization": f"Bearer {token}"})
+        except httpx2.HTTPError:
+            raise Unavailable("GitLab cannot be reached to verify the token: try again", 5) from None
+        self._client.cookies.clear()
+        if answer.status_code >= 500 or answer.status_code == 429:
+            raise Unavailable("GitLab cannot verify the token just now: try again", 5)
+        try:
+            said = msgspec.json.decode(answer.content)
+        except msgspec.DecodeError:
+            said = None
+        return answer.status_code, cast("dict[str, Any]", said) if isinstance(said, dict) else {}

@@ -1,0 +1,160 @@
+"""OAuth: Postil as a resource server. Takes tokens that the named issuer signed for this server's own address alone.
+
+The metadata of RFC 9728 tells clients which issuer to ask. Tokens are JWTs (RFC 9068), checked with the issuer's
+published keys: signature, issuer, audience, expiry, scopes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, cast
+from urllib.parse import urlsplit, urlunsplit
+
+import msgspec
+
+from postil.core.call import Caller
+from postil.surfaces.gateway.auth import Attempt
+from postil.surfaces.gateway.refused import Refused, Unavailable
+from postil.surfaces.gateway.visitor import View, Visitor, fingerprint
+
+if TYPE_CHECKING:
+    import httpx2
+
+    from postil.settings import OAuthSettings
+
+ALGORITHMS = ["RS256", "RS384", "RS512", "PS256", "ES256", "ES384", "EdDSA"]
+"""Asymmetric ones only: with a shared secret, a public key could be mistaken for it."""
+KEYS_KEPT = 600.0
+KEYS_AGAIN = 30.0
+LEEWAY = 30.0
+
+
+def metadata_path(resource: str) -> str:
+    """Where RFC 9728 puts the metadata of a resource: before its path."""
+    return "/.well-known/oauth-protected-resource" + urlsplit(resource).path.rstrip("/")
+
+
+def metadata_url(resource: str) -> str:
+    """The address of the metadata."""
+    parts = urlsplit(resource)
+    return urlunsplit((parts.scheme, parts.netloc, metadata_path(resource), "", ""))
+
+
+def metadata(settings: OAuthSettings) -> bytes:
+    """The document itself."""
+    document: dict[str, Any] = {
+        "resource": settings.resource,
+        "authorization_servers": [settings.issuer],
+        "bearer_methods_supported": ["header"],
+        "resource_name": "Postil",
+    }
+    if settings.scopes:
+        document["scopes_supported"] = list(settings.scopes)
+    return msgspec.json.encode(document)
+
+
+class OAuthTokens:
+    """The bearers of the issuer's tokens."""
+
+    def __init__(
+        self, settings: OAuthSettings, members: tuple[str, ...] = (), *, client: httpx2.AsyncClient | None = None
+    ) -> None:
+        self._settings = settings
+        self._members = frozenset(members)
+        self._client = client
+        self._keys: dict[str, Any] = {}
+        self._fetched = -KEYS_KEPT
+        self._fetching = asyncio.Lock()
+
+    async def visitor(self, bearer: str, headers: Mapping[bytes, bytes], attempt: Attempt) -> Visitor | None:
+        """The subject of this token."""
+        import jwt  # only where OAuth is spoken
+
+        try:
+            head = jwt.get_unverified_header(bearer)
+            key = await self._key(str(head.get("kid", "")), attempt)
+            if key is None:
+                return None
+            claims: dict[str, Any] = jwt.decode(
+                bearer,
+                key,
+                algorithms=ALGORITHMS,
+                audience=self._settings.resource,
+                issuer=self._settings.issuer,
+                leeway=LEEWAY,
+                options={"require": ["exp", "aud", "iss", "sub"]},
+            )
+        except (jwt.PyJWTError, ValueError, TypeError):
+            return None
+        self._check_scopes(claims)
+        subject = str(claims["sub"])
+        brought = headers.get(b"private-token", b"").strip(b" \t").decode("latin-1")
+        caller = Caller(f"oauth:{self._settings.issuer}:{subject}", surface="http", credential=brought)
+        is_member = not self._members.isdisjoint({"*", f"oauth:{subject}"})
+        return Visitor(caller, fingerprint(caller.principal), View(is_member))
+
+    def _check_scopes(self, claims: Mapping[str, Any]) -> None:
+        given = claims.get("scope", claims.get("scp", ""))
+        has = set(given.split()) if isinstance(given, str) else set(map(str, cast("list[Any]", given)))
+        missing = [scope for scope in self._settings.scopes if scope not in has]
+        if missing:
+            where = metadata_url(self._settings.resource)
+            challenge = f'Bearer error="insufficient_scope", scope="{" ".join(missing)}", resource_metadata="{where}"'
+            raise Refused(
+                403,
+                f"Forbidden: the token lacks the scope {missing[0]!r}",
+                headers=[(b"www-authenticate", challenge.encode("latin-1"))],
+            )
+
+    async def _key(self, key_id: str, attempt: Attempt) -> Any:
+        age = time.monotonic() - self._fetched
+        if age > KEYS_KEPT or (key_id not in self._keys and age > KEYS_AGAIN):
+            await attempt()
+            async with self._fetching:
+                if time.monotonic() - self._fetched >= min(age, KEYS_AGAIN):
+                    await self._fetch()
+        if not key_id and len(self._keys) == 1:
+            return next(iter(self._keys.values()))
+        return self._keys.get(key_id)
+
+    async def _fetch(self) -> None:
+        import jwt
+
+        address = self._settings.jwks_url or await self._discover()
+        document = await self._get(address)
+        found: dict[str, Any] = {}
+        for one in cast("list[Any]", document.get("keys") or []):
+            try:
+                key = jwt.PyJWK(one)
+                found[str(one.get("kid", ""))] = key.key
+            except (jwt.PyJWTError, AttributeError, TypeError):
+                continue  # a kind of key that we do not know is no fault of the others
+        self._keys, self._fetched = found, time.monotonic()
+
+    async def _discover(self) -> str:
+        issuer = urlsplit(self._settings.issuer)
+        path = issuer.path.rstrip("/")
+        for well_known in (
+            f"/.well-known/oauth-authorization-server{path}",
+            f"{path}/.well-known/openid-configuration",
+        ):
+            document = await self._get(urlunsplit((issuer.scheme, issuer.netloc, well_known, "", "")))
+            if document.get("issuer") == self._settings.issuer and isinstance(document.get("jwks_uri"), str):
+                return document["jwks_uri"]
+        raise Unavailable("The authorization server does not say where its keys are: try again", 5)
+
+    async def _get(self, url: str) -> dict[str, Any]:
+        import httpx2
+
+        if self._client is None:
+            self._client = httpx2.AsyncClient(timeout=10.0, follow_redirects=False, trust_env=False)
+        try:
+            answer = await self._client.get(url)
+            said: object = msgspec.json.decode(answer.content) if answer.status_code == 200 else None
+        except httpx2.HTTPError:
+            raise Unavailable("The authorization server cannot be reached: try again", 5) from None
+        except msgspec.DecodeError:
+            said = None
+        return cast("dict[str, Any]", said) if isinstance(said, dict) else {}

@@ -1,0 +1,29 @@
+"""A request that is not let in: its HTTP status, its sentence, and the headers that say what to do next."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+
+class Refused(Exception):
+    """Answered as a JSON-RPC error object whose `data.status` repeats the HTTP status."""
+
+    def __init__(
+        self, status: int, message: str, code: int = -32000, headers: Sequence[tuple[bytes, bytes]] = ()
+    ) -> None:
+        super().__init__(message)
+        self.status, self.message, self.code, self.headers = status, message, code, headers
+
+
+class NeedsCredential(Refused):
+    """No credential, or one that nobody knows."""
+
+    def __init__(self, message: str, challenge: str = 'Bearer realm="postil"') -> None:
+        super().__init__(401, f"Unauthorized: {message}", headers=[(b"www-authenticate", challenge.encode("latin-1"))])
+
+
+class Unavailable(Refused):
+    """Something we depend on is away; the same request may work in a moment."""
+
+    def __init__(self, message: str, seconds: int = 1) -> None:
+        super().__init__(503, message, headers=[(b"retry-after", b"%d" % seconds)])

@@ -1,0 +1,84 @@
+"""Signed requests: `X-MCP-Signature: sha256=<hex>` over the raw body, as the contract's snippet makes it.
+
+With `X-MCP-Timestamp` (and `X-MCP-Nonce`) the signature covers `timestamp.nonce.body` instead, so that a request that
+somebody recorded is of no use later. Several secrets may be active at once: that is how one is replaced by another.
+"""
+
+from __future__ import annotations
+
+import hmac
+import time
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Literal, TypeAlias
+
+from postil.surfaces.gateway.refused import NeedsCredential
+
+Policy: TypeAlias = Literal["off", "optional", "required"]
+First: TypeAlias = Callable[[str, float], Awaitable[bool]]
+"""Whether a name is seen for the first time within some seconds, by any replica."""
+
+SKEW = 300.0
+LONGEST_NONCE = 128
+HEADER, TIMESTAMP, NONCE, KEY_ID = b"x-mcp-signature", b"x-mcp-timestamp", b"x-mcp-nonce", b"x-mcp-key-id"
+
+
+class Signatures:
+    """Which requests must be signed, and by what."""
+
+    def __init__(self, policy: Policy, secrets: Sequence[bytes], first: First, *, fresh: bool | None = None) -> None:
+        self.policy = policy if secrets else "off"
+        self._secrets = {key_id(secret): secret for secret in secrets}
+        self._first = first
+        # Without a time it can be replayed for ever. That is the contract's form: taken where signing is a choice.
+        self._fresh = policy == "required" if fresh is None else fresh
+
+    async def check(self, headers: Mapping[bytes, bytes], body: bytes) -> None:
+        """Refuse a request whose signature is wrong, or missing where it is required."""
+        given = headers.get(HEADER)
+        if self.policy == "off" or (given is None and self.policy == "optional"):
+            return
+        if given is None:
+            raise NeedsCredential("this server takes signed requests only: add X-MCP-Signature")
+        signed = _signed(headers, body, required=self._fresh)
+        if not self._is_ours(given.strip(b" \t"), signed, headers.get(KEY_ID)):
+            raise NeedsCredential("X-MCP-Signature does not fit this body")
+        if TIMESTAMP in headers:
+            # The signature itself is the nonce where none was given: the same request twice is a replay either way.
+            name = headers.get(NONCE, given).strip(b" \t").decode("latin-1")
+            if not await self._first(f"nonce:{name}", 2 * SKEW):
+                raise NeedsCredential("this signed request was made before")
+
+    def _is_ours(self, given: bytes, signed: bytes, named: bytes | None) -> bool:
+        if named is not None:
+            secret = self._secrets.get(named.strip(b" \t").decode("latin-1"))
+            secrets = [secret] if secret is not None else []
+        else:
+            secrets = list(self._secrets.values())
+        matches = [hmac.compare_digest(given, signature(secret, signed)) for secret in secrets]
+        return any(matches)  # all are compared, so that the time does not tell which one it was
+
+
+def signature(secret: bytes, payload: bytes) -> bytes:
+    """The header's value for this payload."""
+    return b"sha256=" + hmac.digest(secret, payload, "sha256").hex().encode("ascii")
+
+
+def key_id(secret: bytes) -> str:
+    """The name of a secret, for `X-MCP-Key-Id`: says nothing about it."""
+    import hashlib
+
+    return hashlib.sha256(b"postil key id\n" + secret).hexdigest()[:16]
+
+
+def _signed(headers: Mapping[bytes, bytes], body: bytes, *, required: bool) -> bytes:
+    stamp = headers.get(TIMESTAMP)
+    if stamp is None:
+        if required:
+            raise NeedsCredential("a signed request needs X-MCP-Timestamp here")
+        return body
+    stamp, nonce = stamp.strip(b" \t"), headers.get(NONCE, b"").strip(b" \t")
+    if not stamp.isdigit() or len(stamp) > 12 or abs(int(stamp) - time.time()) > SKEW:
+        raise NeedsCredential("X-MCP-Timestamp is not within five minutes of now, in seconds since 1970")
+    if len(nonce) > LONGEST_NONCE:
+        raise NeedsCredential(f"X-MCP-Nonce has more than {LONGEST_NONCE} bytes")
+    return b".".join((stamp, nonce, body))

@@ -1,0 +1,28 @@
+"""What is counted, in the text form that Prometheus reads. Counters are plain integers: counting must cost nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+
+class Metrics:
+    """The counts of one process."""
+
+    def __init__(self) -> None:
+        self.requests = 0
+        self.refused: dict[int, int] = {}
+        self.sources: list[Callable[[], dict[str, float]]] = []
+        """Others who count: each answers names and values."""
+
+    def text(self, **gauges: int) -> bytes:
+        """All of it."""
+        lines = ["# TYPE postil_http_requests_total counter", f"postil_http_requests_total {self.requests}"]
+        lines.append("# TYPE postil_http_refused_total counter")
+        lines += [f'postil_http_refused_total{{status="{status}"}} {n}' for status, n in sorted(self.refused.items())]
+        for name, value in gauges.items():
+            lines += [f"# TYPE postil_http_{name} gauge", f"postil_http_{name} {value}"]
+        for source in self.sources:
+            for name, value in source().items():
+                kind = "counter" if name.partition("{")[0].endswith("_total") else "gauge"
+                lines += [f"# TYPE {name.partition('{')[0]} {kind}", f"{name} {value:g}"]
+        return ("\n".join(lines) + "\n").encode("ascii")

@@ -1,0 +1,33 @@
+"""A gateway for tests, over memory."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from postil.storage.moments import MemoryMoments
+from postil.surfaces.gateway.addresses import Addresses
+from postil.surfaces.gateway.auth import Bearers, LocalToken, Way
+from postil.surfaces.gateway.gateway import Gateway
+from postil.surfaces.gateway.limits import Limits
+from postil.surfaces.gateway.signatures import Signatures
+
+TOKEN = "the-printed-token"
+RIGHT = f"Bearer {TOKEN}"
+
+
+def door(
+    *,
+    ways: Sequence[Way] = (),
+    per_minute: int = 600,
+    in_flight: int = 100,
+    moments: MemoryMoments | None = None,
+    addresses: Addresses | None = None,
+    secrets: Sequence[bytes] = (),
+) -> Gateway:
+    moments = moments or MemoryMoments()
+    return Gateway(
+        Bearers(ways or [LocalToken(TOKEN)], hint="a token"),
+        limits=Limits(moments, per_minute=per_minute, in_flight=in_flight),
+        addresses=addresses,
+        signatures=Signatures("required", secrets, moments.first) if secrets else None,
+    )

@@ -1,0 +1,111 @@
+"""Signed requests: the contract's own snippet, and everything that is not quite it."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import subprocess
+import time
+
+import pytest
+
+from postil.storage.moments import MemoryMoments
+from postil.surfaces.gateway.refused import Refused
+from postil.surfaces.gateway.signatures import Policy, Signatures, key_id, signature
+from tests.needs import needs
+
+SECRET, OLDER = b"the shared secret of the team", b"the secret before this one"
+BODY = '{"jsonrpc":"2.0","method":"list_projects","params":{"search":"Grüße"},"id":1}'.encode()
+
+SNIPPET = """
+const crypto = require('crypto');
+function signRequest(payload, secret) {
+  const hmac = crypto.createHmac('sha256', secret);
+  hmac.update(payload);
+  return hmac.digest('hex');
+}
+process.stdout.write(`sha256=${signRequest(process.argv[1], process.argv[2])}`);
+"""
+
+
+def check(headers: dict[bytes, bytes], policy: Policy = "optional", signatures: Signatures | None = None) -> int:
+    """200 when let in, else the status of the refusal."""
+    asked = signatures or Signatures(policy, [SECRET, OLDER], MemoryMoments().first)
+    try:
+        asyncio.run(asked.check(headers, BODY))
+    except Refused as refused:
+        return refused.status
+    return 200
+
+
+def test_the_contracts_snippet_in_node_makes_the_same_bytes() -> None:
+    node = needs("node") if shutil.which("node") is None else "node"
+    made = subprocess.run([node, "-e", SNIPPET, BODY.decode(), SECRET.decode()], capture_output=True, check=True)
+    assert made.stdout == signature(SECRET, BODY)
+    assert check({b"x-mcp-signature": made.stdout}) == 200
+
+
+RIGHT = signature(SECRET, BODY)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        b"",
+        b"sha256=",
+        b"sha256=00",
+        RIGHT[:-1],
+        RIGHT + b"0",
+        RIGHT.upper(),
+        RIGHT.replace(b"sha256", b"sha1"),
+        RIGHT[7:],
+        b"sha256=" + b"z" * 64,
+        "sha256=é".encode() * 9,
+        signature(b"another secret", BODY),
+        signature(SECRET, BODY + b" "),
+    ],
+)
+def test_any_other_signature_is_refused(given: bytes) -> None:
+    assert check({b"x-mcp-signature": given}) == 401
+
+
+def test_a_missing_signature_is_refused_only_where_it_is_required() -> None:
+    assert [check({}, policy) for policy in ("off", "optional", "required")] == [200, 200, 401]
+
+
+def test_during_a_rotation_both_secrets_are_good() -> None:
+    assert check({b"x-mcp-signature": signature(OLDER, BODY)}) == 200
+    named = {b"x-mcp-signature": signature(OLDER, BODY), b"x-mcp-key-id": key_id(OLDER).encode()}
+    assert check(named) == 200
+    assert check({**named, b"x-mcp-key-id": key_id(SECRET).encode()}) == 401
+    assert check({**named, b"x-mcp-key-id": b"unknown"}) == 401
+
+
+def stamped(age: float = 0, nonce: bytes = b"n-1") -> dict[bytes, bytes]:
+    stamp = b"%d" % (time.time() - age)
+    signed = signature(SECRET, b".".join((stamp, nonce, BODY)))
+    return {b"x-mcp-timestamp": stamp, b"x-mcp-nonce": nonce, b"x-mcp-signature": signed}
+
+
+@pytest.mark.parametrize("age", [-400, 400, 10**6])
+def test_a_signature_of_another_time_is_refused(age: float) -> None:
+    assert check(stamped(age)) == 401
+
+
+def test_a_replayed_request_is_refused() -> None:
+    signatures = Signatures("required", [SECRET], MemoryMoments().first)
+    assert [check(stamped(), signatures=signatures) for _ in range(2)] == [200, 401]
+    assert check(stamped(nonce=b"n-2"), signatures=signatures) == 200
+    bare = stamped(nonce=b"")
+    del bare[b"x-mcp-nonce"]
+    assert [check(bare, signatures=signatures) for _ in range(2)] == [200, 401]
+
+
+def test_where_signing_is_required_a_time_is_too() -> None:
+    assert check({b"x-mcp-signature": RIGHT}, "required") == 401
+    assert check({b"x-mcp-signature": RIGHT}, "optional") == 200
+
+
+@pytest.mark.parametrize("stamp", [b"", b"now", b"-1", b"1e9", b"9" * 30])
+def test_an_odd_time_is_refused(stamp: bytes) -> None:
+    assert check({**stamped(), b"x-mcp-timestamp": stamp}) == 401
