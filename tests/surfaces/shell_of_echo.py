@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from postil.core.ports import Keys
+from postil.core.ports import Keys, Moments, State
 from postil.core.registry import Registry
 from postil.settings import Settings
 from postil.storage.idempotency import IdempotencyKeys
 from postil.storage.memory import MemoryState
+from postil.storage.moments import MemoryMoments
 from postil.surfaces.run import run
 from postil.wire.server import UNITED, Face, Server
 from tests.core.echo import Echo
@@ -29,6 +30,12 @@ class EchoApp:
 
     def server(self, contract: str = "", *, over_http: bool = False) -> Server:
         return Server(self.registry(), Face("echo", "1", UNITED), keys=self.keys)
+
+    def state_database(self) -> State:
+        return self.state
+
+    def moments(self) -> Moments:
+        return MemoryMoments()
 
     def keys(self) -> Keys:
         return IdempotencyKeys(self.state)
