@@ -20,6 +20,7 @@ from postil.core.registry import Offer, Registry
 from postil.settings import BadSettings, Settings
 
 if TYPE_CHECKING:
+    from postil.core.delivery import Deliveries
     from postil.core.ports import Keys, Moments, State
     from postil.wire.server import Server
     from postil.workspace.repository import Repository
@@ -67,11 +68,24 @@ class App:
         """The state database, for the surfaces."""
         return self.state
 
-    def moments(self) -> Moments:
-        """What is shared for a moment only: by this process, or by all replicas where the state is Redis."""
+    def deliveries(self) -> Deliveries:
+        """Where events from outside are kept; what was kept about their project is forgotten."""
+        from postil.gitlab.events import EventLog
+        from postil.gitlab.service import GitLab
+
+        gitlab = self.part("gitlab")
+        assert isinstance(gitlab, GitLab)
+        return EventLog(self.state, gitlab.heard)
+
+    @cached_property
+    def _moments(self) -> Moments:
         from postil.storage.moments import MemoryMoments
 
         return MemoryMoments()
+
+    def moments(self) -> Moments:
+        """What is shared for a moment only: by this process, or by all replicas where the state is Redis."""
+        return self._moments
 
     def keys(self) -> Keys:
         """The idempotency keys in the state database."""
@@ -174,6 +188,7 @@ def _tracker(app: App) -> object:
 
 
 def _gitlab(app: App) -> object:
+    from postil.gitlab.events import EventLog
     from postil.gitlab.service import GitLab
 
     gitlab = app.settings.gitlab
@@ -183,6 +198,7 @@ def _gitlab(app: App) -> object:
         read_only=app.settings.read_only,
         projects=gitlab.projects,
         allow_quick_actions=gitlab.allow_quick_actions,
+        events=EventLog(app.state),
     )
 
 

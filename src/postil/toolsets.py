@@ -27,7 +27,7 @@ TOOLSETS: dict[str, tuple[str, ...]] = {
     ),
     "pipelines": ("list_pipelines", "get_pipeline", "trigger_pipeline"),
     "repository": ("get_file_content", "list_repository_files"),
-    "webhooks": ("configure_webhook",),
+    "webhooks": ("configure_webhook", "list_webhook_events"),
 }
 CONNECT = "connect_gitlab"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from postil.core.delivery import Deliveries
 from postil.core.ports import Keys, Moments, State
 from postil.core.registry import Registry
 from postil.settings import Settings
@@ -33,6 +34,9 @@ class EchoApp:
 
     def state_database(self) -> State:
         return self.state
+
+    def deliveries(self) -> Deliveries:
+        raise NotImplementedError
 
     def moments(self) -> Moments:
         return MemoryMoments()

@@ -125,7 +125,7 @@ class Connection:
 class Running:
     """A real server with the echo part, in a thread with its own event loop."""
 
-    def __init__(self, door: Door | None = None, gitlab: object = None, **endpoint: Any) -> None:
+    def __init__(self, door: Door | None = None, gitlab: object = None, routes: Any = None, **endpoint: Any) -> None:
         self.echo = Echo()
         parts: list[tuple[str, object]] = [("echo", self.echo)]
         self.registry = Registry.of([*parts, ("gitlab", gitlab)] if gitlab else parts)
@@ -134,13 +134,19 @@ class Running:
         self.server.report = lambda bug, where: self.bugs.append(bug)
         self.listener = listen("127.0.0.1", 0)
         self.port: int = self.listener.getsockname()[1]
-        self._door, self._endpoint = door, endpoint
+        self._door, self._endpoint, self._routes = door, endpoint, routes
         self._ready = threading.Event()
         self._thread = threading.Thread(target=lambda: asyncio.run(self._main()), daemon=True)
 
     async def _main(self) -> None:
         self.endpoint = Endpoint(self.server, **self._endpoint)
-        self.app = HttpApp(self.server, door=self._door, hosts=hosts_for("127.0.0.1", (), ()), endpoint=self.endpoint)
+        self.app = HttpApp(
+            self.server,
+            door=self._door,
+            hosts=hosts_for("127.0.0.1", (), ()),
+            endpoint=self.endpoint,
+            routes=self._routes,
+        )
         self.loop = asyncio.get_running_loop()
         self.running = HttpServer(self.app)
         task = asyncio.ensure_future(self.running.serve(sockets=[self.listener]))
@@ -198,9 +204,9 @@ def request(method: str, params: dict[str, Any] | None = None, request_id: Any =
 
 
 @contextmanager
-def running(door: Door | None = None, gitlab: object = None, **endpoint: Any) -> Generator[Running]:
+def running(door: Door | None = None, gitlab: object = None, routes: Any = None, **endpoint: Any) -> Generator[Running]:
     """A server that is ended when the test is over."""
-    server = Running(door, gitlab, **endpoint)
+    server = Running(door, gitlab, routes, **endpoint)
     server.start()
     try:
         yield server

@@ -7,8 +7,11 @@ from collections.abc import Callable
 from msgspec import Struct
 
 from postil.core.check import Finding, check
+from postil.core.delivery import Delivery
 from postil.core.operation import reads
+from postil.gitlab import identifiers
 from postil.gitlab.connection import HOW_TO_CONNECT, Connection
+from postil.gitlab.events import EventLog, EventOperations
 from postil.gitlab.instance import Instance
 from postil.gitlab.issues import IssueOperations
 from postil.gitlab.merge_requests import MergeRequestOperations
@@ -37,6 +40,7 @@ class GitLab(
     PipelineOperations,
     RepositoryOperations,
     WebhookOperations,
+    EventOperations,
 ):
     """Every operation of this part. Each base is one kind of thing; all share one connection."""
 
@@ -49,7 +53,9 @@ class GitLab(
         projects: tuple[str, ...] = (),
         allow_quick_actions: bool = False,
         instance: Instance | None = None,
+        events: EventLog | None = None,
     ) -> None:
+        self.events = events
         instance = instance or Instance(url, read_only=read_only)
         self._token = token
         self.gitlab = Connection(instance, token, projects=projects, allow_quick_actions=allow_quick_actions)
@@ -71,6 +77,11 @@ class GitLab(
         if url.startswith("http://"):
             return Finding("warning", f"{url} is not encrypted, and the token is sent to it", "Use https where you can")
         return Finding("ok", f"a token for {url} is configured")
+
+    def heard(self, delivery: Delivery) -> None:
+        """GitLab told us of a change: what was kept about that project is old."""
+        for name in (str(delivery.project_id or ""), delivery.project):
+            self.gitlab.cache.purge(identifiers.route(name) if name else "")
 
     async def close(self) -> None:
         """Close the pool of connections."""

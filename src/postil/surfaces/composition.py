@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
+    from postil.core.delivery import Deliveries
     from postil.core.ports import Keys, Moments, State
     from postil.core.registry import Registry
     from postil.settings import Settings
@@ -22,6 +23,10 @@ class Composition(Protocol):
 
     def state_database(self) -> State:
         """The state database, opened on first use."""
+        ...
+
+    def deliveries(self) -> Deliveries:
+        """Where events from outside are kept."""
         ...
 
     def moments(self) -> Moments:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from postil.core.failure import Failure
-from postil.surfaces.gateway.compose import compose
+from postil.surfaces.gateway.compose import compose, read_secret
 from postil.surfaces.http_app import Door, HttpApp, Route
 from postil.surfaces.http_hosts import LOOPBACK, Hosts, is_loopback, split_address
 from postil.wire.http import Receive, Scope, Send, respond
@@ -88,6 +88,14 @@ def routes(composed: Composition) -> dict[str, Route]:
 
         opened[oauth.metadata_path(settings.oauth.resource)] = show
         opened["/.well-known/oauth-protected-resource"] = show
+    keys = [read_secret(path) for path in settings.security.webhook_key_files]
+    if keys:
+        from postil.surfaces.gateway.addresses import read_lists
+        from postil.surfaces.gateway.webhooks import PATH, Verifier, WebhookReceiver
+
+        security = settings.security
+        lists, _ = read_lists(security.ip_whitelist, security.blocked_ips, settings.http.trusted_proxies)
+        opened[PATH] = WebhookReceiver(Verifier(keys), composed.deliveries, composed.moments(), lists)
     return opened
 
 

@@ -1,0 +1,172 @@
+"""Webhook events that GitLab sent us: kept in the state database, oldest forgotten first; asked for and watched."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Sequence
+from typing import Annotated, Literal, TypeAlias
+
+import msgspec
+from msgspec import Meta, Raw, Struct
+
+from postil.core import call
+from postil.core.delivery import Delivery
+from postil.core.failure import InvalidArguments
+from postil.core.operation import reads
+from postil.core.ports import State
+from postil.core.resource import resource
+from postil.gitlab.connection import Connection
+from postil.gitlab.records import Record
+from postil.gitlab.untrusted import cleaned
+
+SPACE, SEEN, COUNTER = "gitlab/events", "gitlab/event-ids", "gitlab/events"
+KEPT_SECONDS = 30 * 24 * 3600.0
+SEEN_SECONDS = 24 * 3600.0
+MOST = 5000
+ADDRESS = "gitlab://webhooks/events"
+Kind: TypeAlias = Literal["push", "issues", "merge_requests", "pipelines", "wiki"]
+
+
+class WebhookEvent(Struct, frozen=True, omit_defaults=True):
+    """One event: what it is about, and GitLab's own payload when it was asked for."""
+
+    id: str
+    event: str
+    received_at: str
+    project_id: int | None
+    project: str
+    action: str = ""
+    title: str = ""
+    user: str = ""
+    url: str = ""
+    payload: Raw | None = None
+
+    def line(self) -> str:
+        """It in one line."""
+        words = (self.received_at, self.event, self.action, self.project, self.title, self.user and f"by {self.user}")
+        return " ".join(word for word in words if word)
+
+
+class WebhookEvents(Struct, frozen=True):
+    """Events, the newest last, and where to go on."""
+
+    events: Sequence[WebhookEvent]
+    next_after: str | None
+
+    def text(self) -> str:
+        """What a person or a model reads."""
+        return "\n".join(one.line() for one in self.events) or "No webhook events"
+
+
+class EventLog:
+    """The Deliveries port over the state database."""
+
+    def __init__(self, state: State, on_kept: Callable[[Delivery], None] | None = None) -> None:
+        self._state = state
+        self._on_kept = on_kept
+
+    def keep(self, delivery: Delivery) -> bool:
+        """Keep it durably; False when it was kept before."""
+        with self._state.writing() as changes:
+            if changes.get(SEEN, delivery.id) is not None:
+                return False
+            number = changes.next(COUNTER)
+            changes.put(SEEN, delivery.id, b"1", time.time() + SEEN_SECONDS)
+            changes.put(SPACE, _key(number), msgspec.json.encode(delivery), time.time() + KEPT_SECONDS)
+            if number > MOST:
+                changes.delete(SPACE, _key(number - MOST))
+        return True
+
+    def heard(self, delivery: Delivery) -> None:
+        """Tell whoever wants to know of new events."""
+        if self._on_kept is not None:
+            self._on_kept(delivery)
+
+    def after(self, key: str, limit: int, keeps: Callable[[Delivery], bool]) -> list[tuple[str, Delivery]]:
+        """Events behind this one, the oldest first."""
+        found: list[tuple[str, Delivery]] = []
+        with self._state.reading() as records:
+            while len(found) < limit:
+                page = records.range(SPACE, key, 200)
+                for name, value in page:
+                    delivery = msgspec.json.decode(value, type=Delivery)
+                    if keeps(delivery) and len(found) < limit:
+                        found.append((name, delivery))
+                if len(page) < 200:
+                    break
+                key = page[-1][0]
+        return found
+
+    def watch(self, changed: Callable[[], None]) -> Callable[[], None]:
+        """Call `changed` after new events, until the answer is called."""
+        return self._state.on_change(changed)
+
+
+class EventOperations:
+    """What can be asked about received events."""
+
+    gitlab: Connection
+    events: EventLog | None
+
+    @reads("list_webhook_events", shell="gitlab events")
+    async def list_webhook_events(
+        self,
+        project_id: int | None = None,
+        event: Kind | None = None,
+        after: Annotated[str, Meta(description="next_after of the page before", max_length=32)] = "",
+        limit: Annotated[int, Meta(ge=1, le=100)] = 20,
+        payload: Annotated[bool, Meta(description="Include what GitLab sent")] = False,
+    ) -> WebhookEvents:
+        """List events that GitLab's webhooks sent to this server, the oldest first"""
+        if after and not after.isdigit():
+            raise InvalidArguments("after must be the next_after of another answer", path="after")
+        await self._check_reach(project_id)
+
+        def keeps(delivery: Delivery) -> bool:
+            return event in (None, delivery.event) and project_id in (None, delivery.project_id)
+
+        log = self.events
+        found = await asyncio.to_thread(log.after, after, limit, keeps) if log is not None else []
+        shown = [_shown(delivery, payload=payload) for _, delivery in found]
+        return WebhookEvents(shown, found[-1][0] if len(found) == limit else None)
+
+    async def _check_reach(self, project_id: int | None) -> None:
+        """Who is not the local user sees the events of a project that GitLab lets them read, and no others."""
+        if call.current().caller.principal == "local":
+            return
+        if project_id is None:
+            raise InvalidArguments("project_id is needed: events are shown project by project", path="project_id")
+        await self.gitlab.one(f"projects/{await self.gitlab.project(project_id)}")
+
+    @resource(ADDRESS, name="GitLab events", mime_type="application/json", watch="watch_events")
+    async def read_events(self) -> WebhookEvents:
+        """The events of GitLab's webhooks, as list_webhook_events gives them"""
+        return await self.list_webhook_events(limit=100)
+
+    def watch_events(self, uri: str, changed: Callable[[], None]) -> Callable[[], None]:
+        """Hear of new events."""
+        return self.events.watch(changed) if self.events is not None else lambda: None
+
+
+def _key(number: int) -> str:
+    return f"{number:016d}"
+
+
+def _shown(delivery: Delivery, *, payload: bool) -> WebhookEvent:
+    said = Record(msgspec.json.decode(delivery.body))
+    about = said.record("object_attributes") or Record({})
+    commit = (about.text("title") or about.text("ref") or said.text("ref") or "").removeprefix("refs/heads/")
+    user = said.record("user") or Record({})
+    return WebhookEvent(
+        delivery.id,
+        delivery.event,
+        time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(delivery.received)),
+        delivery.project_id,
+        delivery.project,
+        action=about.text("action") or about.text("status") or "",
+        title=cleaned(commit)[:300],
+        user=cleaned(user.text("username") or said.text("user_username") or ""),
+        url=about.text("url") or "",
+        payload=delivery.body if payload else None,
+    )

@@ -1,0 +1,161 @@
+"""`POST /webhooks/gitlab`: verified, kept durably, answered, and only then worked on.
+
+Order: size, then token or signature, then JSON. GitLab waits ten seconds and gives up on hooks that fail, so nothing
+but the durable write happens before the answer. Without a secret in the settings the path does not exist.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import binascii
+import hmac
+import secrets
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, cast
+
+import msgspec
+from msgspec import Raw
+
+from postil.core.delivery import Deliveries, Delivery
+from postil.core.failure import Failure
+from postil.core.ports import Moments
+from postil.surfaces.gateway.addresses import Addresses
+from postil.surfaces.gateway.refused import Refused, Unavailable
+from postil.wire.http import Receive, Scope, Send, respond
+from postil.wire.http_body import read_body
+from postil.wire.http_headers import Headers
+
+PATH = "/webhooks/gitlab"
+LARGEST = 2 * 1024 * 1024
+SKEW = 300.0
+PER_MINUTE = 1200
+SIGNING = b"whsec_"
+EVENTS = {
+    "Push Hook": "push",
+    "Tag Push Hook": "push",
+    "Issue Hook": "issues",
+    "Confidential Issue Hook": "issues",
+    "Merge Request Hook": "merge_requests",
+    "Pipeline Hook": "pipelines",
+    "Wiki Page Hook": "wiki",
+}
+"""GitLab's names of the contract's events; others are kept under GitLab's own name."""
+
+
+class Verifier:
+    """Whether a delivery is GitLab's. A secret `whsec_…` signs; any other one is sent along as `X-Gitlab-Token`."""
+
+    def __init__(self, keys: Sequence[bytes]) -> None:
+        self._signing = [_decoded(key) for key in keys if key.startswith(SIGNING)]
+        self._tokens = [key for key in keys if not key.startswith(SIGNING)]
+
+    def check(self, headers: Headers, body: bytes) -> None:
+        """Refuse what does not pass. Where both kinds of secret are set, both must."""
+        if self._tokens:
+            given = headers.get(b"x-gitlab-token", b"").strip(b" \t")
+            matches = [hmac.compare_digest(given, token) for token in self._tokens]
+            if not any(matches):
+                raise Refused(401, "Unauthorized: X-Gitlab-Token is missing or wrong")
+        if self._signing:
+            self._check_signature(headers, body)
+
+    def _check_signature(self, headers: Headers, body: bytes) -> None:
+        name = headers.get(b"webhook-id", b"").strip(b" \t")
+        stamp = headers.get(b"webhook-timestamp", b"").strip(b" \t")
+        if not name or not stamp.isdigit() or len(stamp) > 12 or abs(int(stamp) - time.time()) > SKEW:
+            raise Refused(401, "Unauthorized: webhook-id or webhook-timestamp is missing, or not of the last minutes")
+        payload = b".".join((name, stamp, body))
+        given = [
+            one.removeprefix(b"v1,") for one in headers.get(b"webhook-signature", b"").split() if one[:3] == b"v1,"
+        ]
+        expected = [base64.b64encode(hmac.digest(key, payload, "sha256")) for key in self._signing]
+        matches = [hmac.compare_digest(one, right) for one in given[:8] for right in expected]
+        if not any(matches):
+            raise Refused(401, "Unauthorized: webhook-signature does not fit this body")
+
+
+def _decoded(key: bytes) -> bytes:
+    try:
+        return base64.b64decode(key.removeprefix(SIGNING), validate=True)
+    except binascii.Error:
+        raise BadWebhookKey("A webhook secret begins with whsec_ but is not base64 after it") from None
+
+
+class BadWebhookKey(Failure):
+    """A secret that cannot be one."""
+
+    code = -32602
+    exit_status = 2
+
+
+class WebhookReceiver:
+    """The route."""
+
+    def __init__(
+        self,
+        verifier: Verifier,
+        deliveries: Callable[[], Deliveries],
+        moments: Moments,
+        addresses: Addresses | None = None,
+    ) -> None:
+        self._verifier, self._deliveries, self._moments = verifier, deliveries, moments
+        self._addresses = addresses or Addresses([], [], [])
+        self.kept = 0
+        self.repeated = 0
+
+    async def __call__(self, scope: Scope, headers: Headers, receive: Receive, send: Send) -> None:
+        """Take one delivery."""
+        if scope["method"] != "POST":
+            raise Refused(405, "Method Not Allowed", -32600, [(b"allow", b"POST")])
+        client = scope.get("client")
+        address = self._addresses.client(client[0] if client else None, headers)
+        if self._addresses.ask and not self._addresses.admit(address):
+            raise Refused(403, "Forbidden: requests from this address are not served")
+        body = await read_body(receive, headers, LARGEST)
+        try:
+            self._verifier.check(headers, body)
+        except Refused:
+            # Only what fails is counted, by its address: nothing a sender writes can silence another's hooks.
+            taken = await self._moments.take(f"hook:{address}", 1, PER_MINUTE, 60.0)
+            if not taken.granted:
+                raise Refused(429, "Too Many Requests", headers=[(b"retry-after", b"60")]) from None
+            raise
+        delivery = read_delivery(headers, body)
+        try:
+            is_new = await asyncio.to_thread(self._deliveries().keep, delivery)
+        except Failure:
+            raise Unavailable("The event could not be kept: send it again", 5) from None
+        self.kept += is_new
+        self.repeated += not is_new
+        await respond(send, 200, b'{"stored":true}' if is_new else b'{"stored":false}')
+        if is_new:
+            self._deliveries().heard(delivery)
+
+    def counts(self) -> dict[str, float]:
+        """For the metrics."""
+        return {"postil_webhooks_kept_total": self.kept, "postil_webhooks_repeated_total": self.repeated}
+
+
+def read_delivery(headers: Headers, body: bytes) -> Delivery:
+    """The event in a verified body."""
+    try:
+        body.decode("utf-8")
+        said: object = msgspec.json.decode(body)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        raise Refused(400, "Bad Request: the body is not JSON", -32700) from None
+    if not isinstance(said, dict):
+        raise Refused(400, "Bad Request: an event is one JSON object", -32600)
+    named = headers.get(b"x-gitlab-event", b"").strip(b" \t").decode("latin-1")[:100]
+    project_id, project = _project(cast("dict[str, Any]", said))
+    sent = headers.get(b"webhook-id") or headers.get(b"idempotency-key") or headers.get(b"x-gitlab-event-uuid") or b""
+    name = sent.strip(b" \t").decode("latin-1")[:200] or secrets.token_hex(16)
+    return Delivery(name, EVENTS.get(named, named or "unknown"), project_id, project, time.time(), Raw(body))
+
+
+def _project(said: Mapping[str, Any]) -> tuple[int | None, str]:
+    project = said.get("project")
+    described = cast("dict[str, Any]", project) if isinstance(project, dict) else {}
+    number = described.get("id", said.get("project_id"))
+    return number if type(number) is int else None, str(described.get("path_with_namespace") or "")[:255]

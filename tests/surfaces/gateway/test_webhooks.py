@@ -1,0 +1,172 @@
+"""Events from GitLab's webhooks: only GitLab's, kept once, answered at once."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import hmac
+import json
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from postil.core.delivery import Deliveries
+from postil.gitlab.connection import Connection
+from postil.gitlab.events import EventLog, EventOperations
+from postil.gitlab.instance import Instance
+from postil.storage.failures import StateFull
+from postil.storage.memory import MemoryState
+from postil.storage.moments import MemoryMoments
+from postil.surfaces.gateway.webhooks import PATH, BadWebhookKey, Verifier, WebhookReceiver
+from tests.wire.http_client import Answer, Running, running
+
+TOKEN = b"the token of the hook"
+KEY = b"k" * 32
+SIGNING = b"whsec_" + base64.b64encode(KEY)
+PUSH: dict[str, Any] = {
+    "object_kind": "push",
+    "ref": "refs/heads/main",
+    "user_username": "alice",
+    "project": {"id": 123, "path_with_namespace": "group/app"},
+}
+
+
+class Server:
+    """A server with the route, and what it kept."""
+
+    def __init__(self, running: Running, state: MemoryState) -> None:
+        self.running, self.state = running, state
+
+    def deliver(self, body: Any = PUSH, **headers: str) -> Answer:
+        raw = body if isinstance(body, bytes) else json.dumps(body).encode()
+        return self.running.ask("POST", PATH, raw, **{"X_Gitlab_Event": "Push Hook", **headers})
+
+    def events(self, **asked: Any) -> list[Any]:
+        operations = EventOperations()
+        operations.events = EventLog(self.state)
+        operations.gitlab = Connection(Instance("http://127.0.0.1:1"), lambda: "")
+        return list(asyncio.run(operations.list_webhook_events(**asked)).events)
+
+
+def serving(keys: list[bytes], deliveries: Deliveries | None = None) -> Any:
+    state = MemoryState()
+    kept = deliveries or EventLog(state)
+    route = WebhookReceiver(Verifier(keys), lambda: kept, MemoryMoments())
+    return running(routes={PATH: route}), state
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    context, state = serving([TOKEN])
+    with context as served:
+        yield Server(served, state)
+
+
+def test_an_event_is_kept_once_and_can_be_asked_for(server: Server) -> None:
+    right = {"X_Gitlab_Token": TOKEN.decode(), "Idempotency_Key": "one"}
+    assert server.deliver(**right).json() == {"stored": True}
+    assert server.deliver(**right).json() == {"stored": False}
+    (event,) = server.events()
+    assert (event.event, event.project_id, event.title, event.user) == ("push", 123, "main", "alice")
+    assert event.payload is None
+    assert json.loads(bytes(server.events(payload=True)[0].payload)) == PUSH
+    assert server.events(event="issues") == server.events(project_id=9) == []
+
+
+@pytest.mark.parametrize("given", ["", "the token of the hoo", "the token of the hookk", "é"])
+def test_a_wrong_token_is_refused(server: Server, given: str) -> None:
+    assert server.deliver(X_Gitlab_Token=given).status == 401
+    assert server.deliver(b"not even json", X_Gitlab_Token=given).status == 401
+    assert server.events() == []
+
+
+def test_what_is_not_an_event_is_refused_after_its_token(server: Server) -> None:
+    for body in (b"{", b"[]", b'"x"', b"\xff", b""):
+        assert server.deliver(body, X_Gitlab_Token=TOKEN.decode()).status == 400
+
+
+def test_an_unknown_event_is_kept_as_it_came(server: Server) -> None:
+    body = {"a": 1}
+    assert server.deliver(body, X_Gitlab_Token=TOKEN.decode(), X_Gitlab_Event="Emoji Hook").status == 200
+    assert server.events()[0].event == "Emoji Hook"
+
+
+def test_a_large_event_is_refused_before_its_token_is_looked_at(server: Server) -> None:
+    assert server.deliver(b"x" * (3 * 1024 * 1024)).status == 413
+
+
+def test_only_post_delivers(server: Server) -> None:
+    assert server.running.ask("GET", PATH).status == 405
+
+
+def signed(body: bytes, name: str = "msg-1", age: float = 0, key: bytes = KEY) -> dict[str, str]:
+    stamp = str(int(time.time() - age))
+    made = base64.b64encode(hmac.digest(key, b".".join((name.encode(), stamp.encode(), body)), "sha256")).decode()
+    return {"webhook_id": name, "webhook_timestamp": stamp, "webhook_signature": f"v1,AAAA v1,{made}"}
+
+
+def test_a_signed_event_is_taken_and_a_tampered_old_or_foreign_one_is_not() -> None:
+    context, state = serving([SIGNING])
+    body = json.dumps(PUSH).encode()
+    with context as served:
+        server = Server(served, state)
+        assert server.deliver(body, **signed(body)).json() == {"stored": True}
+        assert server.deliver(body, **signed(body)).json() == {"stored": False}
+        assert server.deliver(body + b" ", **signed(body)).status == 401
+        assert server.deliver(body, **signed(body, "m2", age=400)).status == 401
+        assert server.deliver(body, **signed(body, "m3", age=-400)).status == 401
+        assert server.deliver(body, **signed(body, "m4", key=b"x" * 32)).status == 401
+        assert server.deliver(body, **{**signed(body), "webhook_id": "other"}).status == 401
+        assert server.deliver(body).status == 401
+        assert len(server.events()) == 1
+
+
+def test_where_both_kinds_of_secret_are_set_both_must_pass() -> None:
+    context, state = serving([SIGNING, TOKEN])
+    body = json.dumps(PUSH).encode()
+    with context as served:
+        server = Server(served, state)
+        assert server.deliver(body, **signed(body)).status == 401
+        assert server.deliver(body, X_Gitlab_Token=TOKEN.decode()).status == 401
+        assert server.deliver(body, X_Gitlab_Token=TOKEN.decode(), **signed(body)).status == 200
+
+
+def test_an_event_that_could_not_be_kept_is_to_be_sent_again() -> None:
+    class Full:
+        def keep(self, delivery: object) -> bool:
+            raise StateFull("state.db")
+
+        def heard(self, delivery: object) -> None:
+            raise AssertionError
+
+    context, state = serving([TOKEN], Full())
+    with context as served:
+        answer = Server(served, state).deliver(X_Gitlab_Token=TOKEN.decode())
+        assert (answer.status, answer.headers["retry-after"]) == (503, "5")
+
+
+def test_without_a_secret_the_path_does_not_exist() -> None:
+    with running() as served:
+        assert served.ask("POST", PATH, b"{}").status == 404
+
+
+def test_a_signing_secret_must_be_base64() -> None:
+    with pytest.raises(BadWebhookKey):
+        Verifier([b"whsec_not base64!"])
+
+
+def test_events_come_in_pages(server: Server) -> None:
+    log = EventLog(server.state)
+    from postil.surfaces.gateway.webhooks import read_delivery
+
+    for n in range(7):
+        assert log.keep(read_delivery({b"x-gitlab-event": b"Push Hook", b"webhook-id": b"%d" % n}, b"{}"))
+    operations = EventOperations()
+    operations.events = log
+    first = asyncio.run(operations.list_webhook_events(limit=4))
+    assert [one.id for one in first.events] == ["0", "1", "2", "3"]
+    assert first.next_after is not None
+    second = asyncio.run(operations.list_webhook_events(limit=4, after=first.next_after))
+    assert ([one.id for one in second.events], second.next_after) == (["4", "5", "6"], None)
