@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Sequence
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated
 
 import msgspec
 from msgspec import Meta, Raw, Struct
@@ -25,7 +25,7 @@ KEPT_SECONDS = 30 * 24 * 3600.0
 SEEN_SECONDS = 24 * 3600.0
 MOST = 5000
 ADDRESS = "gitlab://webhooks/events"
-Kind: TypeAlias = Literal["push", "issues", "merge_requests", "pipelines", "wiki"]
+KINDS = ("push", "issues", "merge_requests", "pipelines", "wiki")
 
 
 class WebhookEvent(Struct, frozen=True, omit_defaults=True):
@@ -109,16 +109,18 @@ class EventOperations:
     gitlab: Connection
     events: EventLog | None
 
-    @reads("list_webhook_events", shell="gitlab events")
+    @reads("list_webhook_events", shell="gitlab events", tool=False)  # assistants have the resource
     async def list_webhook_events(
         self,
         project_id: int | None = None,
-        event: Kind | None = None,
-        after: Annotated[str, Meta(description="next_after of the page before", max_length=32)] = "",
+        event: str | None = None,
+        after: str = "",
         limit: Annotated[int, Meta(ge=1, le=100)] = 20,
-        payload: Annotated[bool, Meta(description="Include what GitLab sent")] = False,
+        payload: bool = False,
     ) -> WebhookEvents:
-        """List events that GitLab's webhooks sent to this server, the oldest first"""
+        """List events that webhooks sent here, oldest first"""
+        if event is not None and event not in KINDS:
+            raise InvalidArguments(f"event must be one of {', '.join(KINDS)}", path="event")
         if after and not after.isdigit():
             raise InvalidArguments("after must be the next_after of another answer", path="after")
         await self._check_reach(project_id)
