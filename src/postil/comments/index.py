@@ -17,11 +17,13 @@ from msgspec import Struct
 
 from postil.comments.ground import Ground
 from postil.comments.model import Placed
-from postil.comments.patterns import Corpus
+from postil.comments.patterns import Corpus, Pattern
 from postil.comments.words import moment, stamp
 
-LAYOUT = 3
+LAYOUT = 4
 PAGE = 2000
+FEW = 20_000
+"""So many comments are looked up one by one; more of them are found by reading through the table."""
 _TABLES = """
 CREATE TABLE IF NOT EXISTS file (path TEXT PRIMARY KEY, seen TEXT NOT NULL, problem TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS note (
@@ -32,7 +34,9 @@ CREATE INDEX IF NOT EXISTS note_path ON note (path);
 CREATE INDEX IF NOT EXISTS note_id ON note (id);
 CREATE INDEX IF NOT EXISTS note_state ON note (state, now_path);
 CREATE INDEX IF NOT EXISTS note_tag ON note (tag, created);
-CREATE INDEX IF NOT EXISTS note_created ON note (created);
+CREATE INDEX IF NOT EXISTS note_created ON note (created, id);
+CREATE TABLE IF NOT EXISTS gone (number INTEGER PRIMARY KEY AUTOINCREMENT, seq INTEGER NOT NULL);
+CREATE TRIGGER IF NOT EXISTS note_gone AFTER DELETE ON note BEGIN INSERT INTO gone (seq) VALUES (old.seq); END;
 """
 
 
@@ -53,6 +57,8 @@ class Index:
         self._lock = threading.RLock()
         self._open: sqlite3.Connection | None = None
         self._corpus = Corpus()
+        self._gone: set[int] = set()
+        self._gone_seen = 0
         self._decode = msgspec.msgpack.Decoder(Placed).decode
         self._encode = msgspec.msgpack.Encoder().encode
 
@@ -149,12 +155,21 @@ class Index:
         self, numbers: Sequence[int], where: str, values: Sequence[object], limit: int
     ) -> tuple[int, list[Placed]]:
         """How many of these comments fulfil a condition, and the newest of them."""
-        if len(numbers) > 20_000:  # more than half of a table is cheaper to read than to look up
-            wanted = set(numbers)
-            kept = [number for number in self.numbers(where, values) if number in wanted]
-        else:
+        if len(numbers) <= FEW:
             kept = self._kept(numbers, where, values)
-        return len(kept), self._bodies(kept[:limit])
+            return len(kept), self._bodies(kept[:limit])
+        wanted = set(numbers)
+        if where:
+            kept = [number for number in self.numbers(where, values) if number in wanted]
+            return len(kept), self._bodies(kept[:limit])
+        first: list[int] = []
+        with self._using() as db:
+            for (number,) in db.execute("SELECT seq FROM note ORDER BY created DESC, id DESC"):
+                if number in wanted:
+                    first.append(number)
+                    if len(first) == limit:
+                        break
+        return len(numbers), self._bodies(first)
 
     def _kept(self, numbers: Sequence[int], where: str, values: Sequence[object]) -> list[int]:
         found: list[tuple[str, str, int]] = []
@@ -171,27 +186,35 @@ class Index:
             rows = [db.execute("SELECT body FROM note WHERE seq = ?", (number,)).fetchone() for number in numbers]
         return [self._decode(row[0]) for row in rows if row]
 
-    def corpus(self) -> Corpus:
-        """All texts there are, with what was added since last time."""
+    def search(self, pattern: Pattern) -> list[int]:
+        """The numbers of the comments whose text matches."""
         with self._using() as db:
-            (highest,) = db.execute("SELECT coalesce(max(seq), 0) FROM note").fetchone()
-            (count,) = db.execute("SELECT count(*) FROM note").fetchone()
-            if len(self._corpus.numbers) > 2 * count + 1000 or highest < self._corpus.last:
-                self._corpus = Corpus()  # mostly texts that are gone, or another database
-            if highest > self._corpus.last:
-                import gc  # a million small objects are made at once: collecting meanwhile costs ten times the work
+            self._catch_up(db)
+            found = self._corpus.search(pattern)
+        gone = self._gone
+        return [number for number in found if number not in gone] if gone else found
 
-                was_on = gc.isenabled()
-                gc.disable()
-                try:
-                    for number, text in db.execute(
-                        "SELECT seq, text FROM note WHERE seq > ? ORDER BY seq", (self._corpus.last,)
-                    ):
-                        self._corpus.add(number, text)
-                finally:
-                    if was_on:
-                        gc.enable()
-            return self._corpus
+    def _catch_up(self, db: sqlite3.Connection) -> None:
+        """Take in the texts that came since the last search, and those that went."""
+        (highest,) = db.execute("SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'note'").fetchone()
+        if highest < self._corpus.last or len(self._gone) > len(self._corpus.numbers) // 2 + 1000:
+            self._corpus, self._gone = Corpus(), set()  # another database, or mostly texts that are gone
+        for number, seq in db.execute("SELECT number, seq FROM gone WHERE number > ?", (self._gone_seen,)):
+            self._gone_seen = number
+            self._gone.add(seq)
+        if highest == self._corpus.last:
+            return
+        import gc  # a million small objects are made at once: collecting meanwhile costs ten times the work
+
+        was_on = gc.isenabled()
+        gc.disable()
+        try:
+            rows = db.execute("SELECT seq, text FROM note WHERE seq > ? ORDER BY seq", (self._corpus.last,))
+            for number, text in rows:
+                self._corpus.add(number, text)
+        finally:
+            if was_on:
+                gc.enable()
 
     @contextmanager
     def _using(self) -> Generator[sqlite3.Connection]:
@@ -220,6 +243,7 @@ class Index:
                 with db:
                     db.execute("DROP TABLE IF EXISTS note")
                     db.execute("DROP TABLE IF EXISTS file")
+                    db.execute("DROP TABLE IF EXISTS gone")
                     db.execute(f"PRAGMA user_version={LAYOUT}")
             db.executescript(_TABLES)
         except sqlite3.DatabaseError:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Iterator
 
 from postil.comments.elsewhere import other_files
+from postil.comments.folders import FolderWatch
 from postil.comments.index import Index, Seen
 from postil.comments.model import Damage, Placed
 from postil.comments.places import Now, current_anchor
@@ -17,6 +19,7 @@ from postil.core.failure import Failure
 from postil.workspace.paths import RelativePath
 
 AT_ONCE = 200
+LOOKS_BEFORE_WATCHING = 3
 
 
 class Overview:
@@ -26,9 +29,24 @@ class Overview:
         self.reading = reading
         self.ground, self.store = reading.ground, reading.store
         self.index = Index(self.ground)
+        self._lock = threading.RLock()
+        self._looks = 0
+        self._watch: FolderWatch | None = None
 
     def refresh(self) -> None:
-        """Read again what changed since the cache saw it."""
+        """Read again what changed since the cache saw it.
+
+        A process that asks again and again watches the folders, and looks at the files only when something happened.
+        """
+        with self._lock:
+            if self._watch is None or self._watch.something_happened():
+                self._look()
+                self._looks += 1
+                if self._looks == LOOKS_BEFORE_WATCHING:
+                    self._watch = FolderWatch.over(self.ground)
+                    self._look()  # what happened before the watch began
+
+    def _look(self) -> None:
         known = self.index.stamps()
         lost = self._lost_stamp()
         now = {path: self._stamp(path) for path in self.store.paths()}

@@ -7,7 +7,9 @@ text at all (the reference server, version 1.0) is believed as long as its line 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 
 from postil.anchor.fingerprint import Fingerprint, relocate_fingerprints
 from postil.anchor.languages import language_of
@@ -32,6 +34,28 @@ class Now:
         self.blob = source.blob if source else ""
         self.lines = lines_of(self.text) if source else []
         self._symbols: list[Symbol] | None = None
+        self._count: Counter[str] | None = None
+
+    def still_has(self, marker: Marker) -> bool:
+        """Whether a marker that keeps only texts stands where it stood: its line, and a neighbour or no twin of it."""
+        at = marker.line - 1
+        if not marker.lineText or not 0 <= at < len(self.lines) or self.trimmed[at] != marker.lineText:
+            return False
+        before = self.trimmed[at - 1] if at else ""
+        after = self.trimmed[at + 1] if at + 1 < len(self.lines) else ""
+        if (before == marker.prevLineText != "") or (after == marker.nextLineText != ""):
+            return True
+        return self._times()[marker.lineText] == 1
+
+    @cached_property
+    def trimmed(self) -> list[str]:
+        """The lines without the spaces around them, as markers keep them."""
+        return [line.strip() for line in self.lines]
+
+    def _times(self) -> Counter[str]:
+        if self._count is None:
+            self._count = Counter(self.trimmed)
+        return self._count
 
     def symbols(self) -> list[Symbol]:
         """The named things of the source."""
@@ -51,6 +75,8 @@ def place_all(
         anchor = current_anchor(marker)
         if anchor and anchor.blob == now.blob:
             found[index] = _unchanged(marker, now)
+        elif not anchor and now.still_has(marker):
+            found[index] = _still_there(marker, now)
         elif anchor and anchor.blob in old_texts:
             by_version.setdefault(anchor.blob, []).append(index)
         elif marker.lineText or (anchor and (anchor.pre or anchor.post)):
@@ -102,6 +128,12 @@ def current_anchor(marker: Marker) -> Anchor | None:
     """Our data on a marker, unless another program moved the marker since: then its own texts count."""
     anchor = marker.anchor
     return anchor if anchor and anchor.blob and anchor.line == marker.line else None
+
+
+def _still_there(marker: Marker, now: Now) -> Place:
+    text = "\n".join(now.lines[marker.line - 1 : max(marker.endLine, marker.line)])
+    symbol = (marker.symbolPath, marker.symbolKind)
+    return Place("exact", now.path, marker.line, marker.endLine, 0.99, "the line is unchanged", text, text, *symbol)
 
 
 def _unchanged(marker: Marker, now: Now) -> Place:

@@ -93,7 +93,7 @@ def found(
     pattern = Pattern(query, plain=plain)
     overview.refresh()
     condition, values = wanted.condition(overview)
-    numbers = overview.index.corpus().search(pattern)
+    numbers = overview.index.search(pattern)
     total, placed = overview.index.newest(numbers, condition, values, limit)
     return Found(tuple(comment_now(each) for each in placed), total, query, shown)
 

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from postil.comments.store import SUFFIX, skipped_folder
+from postil.comments.folders import folders_below
+from postil.comments.store import SUFFIX
 from postil.core.failure import Failure
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ class Watching:
     def _start(self) -> Callable[[], None]:
         from postil.workspace.watch import Watch  # see Resources.watching
 
-        watch = Watch(self._folders(self._root))
+        watch = Watch(folders_below(self._root))
         ended = threading.Event()
 
         def look() -> None:
@@ -97,18 +98,11 @@ class Watching:
         matters = False
         for name in names:
             if os.path.isdir(name):
-                for folder in self._folders(name):
+                for folder in folders_below(name):
                     watch.add(folder)
                 matters = True  # it may have come with sidecars in it
             matters = matters or name == "*" or name.endswith(SUFFIX) or os.path.exists(name + SUFFIX)
         return matters
-
-    def _folders(self, top: str) -> list[str]:
-        found: list[str] = []
-        for folder, names, _ in os.walk(top):
-            names[:] = [name for name in names if not skipped_folder(name)]
-            found.append(folder)
-        return found
 
     def _tell(self) -> None:
         try:
