@@ -69,7 +69,7 @@ class Desk:
 
     def marker_at(self, sidecar: Sidecar, source: Source, line: int, end: int = 0) -> JsonObject:
         """The marker for these lines: one that is already there, or a new one."""
-        for raw in sidecar.found.ghostMarkers or ():
+        for raw in sidecar.raw_markers:
             if raw.line == line and (raw.endLine or 0) == end and raw.lineText == source.lines[line - 1].strip():
                 return {"id": raw.id, "line": line}
         return marker_for(source, symbols(source.text, language_of(source.path)), line, end)

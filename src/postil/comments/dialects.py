@@ -10,6 +10,7 @@ A file may be a mixture (the reference server appends its shape to the extension
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import cast
 
 import msgspec
@@ -128,11 +129,19 @@ class ExtensionFile(Struct, frozen=True):
     ghostMarkers: list[ExtensionMarker] = []
 
 
+def read_extension(data: bytes) -> ExtensionFile | None:
+    """What the extension demands of a file, or None when it lacks something of it."""
+    try:
+        return msgspec.json.decode(data, type=ExtensionFile)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
+
+
 def read_any(data: bytes) -> AnyFile:
     """The file, whatever its dialect; Unreadable when it is none."""
     if not data.strip():
         raise Unreadable("the file is empty")
-    if b"\n<<<<<<< " in b"\n" + data and b"\n>>>>>>> " in data:
+    if b"<<<<<<< " in data and re.search(rb"^<<<<<<< ", data, re.MULTILINE) and b"\n>>>>>>> " in data:
         raise Unreadable("the file has unresolved merge conflict markers")
     try:
         found = msgspec.json.decode(data.removeprefix(b"\xef\xbb\xbf"), type=AnyFile)
@@ -149,21 +158,25 @@ def read_any(data: bytes) -> AnyFile:
 
 def extension_accepts(data: bytes) -> bool:
     """Whether the extension's validator takes this file."""
+    return read_extension(data) is not None
+
+
+def known_version(version: str | None) -> bool:
+    """Whether we may write a file: a newer version may mean something we would destroy."""
+    return version is None or _KNOWN_VERSION.fullmatch(version) is not None
+
+
+def read_markers(data: bytes) -> list[AnyMarker]:
+    """A list of markers of any dialect; Unreadable when it is none."""
     try:
-        msgspec.json.decode(data, type=ExtensionFile)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return False
-    return True
+        return msgspec.json.decode(data, type=list[AnyMarker] | None) or []
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as fault:
+        raise Unreadable(f"a field has the wrong type: {fault}") from None
 
 
-def known_version(found: AnyFile) -> bool:
-    """Whether we may write this file: a newer version may mean something we would destroy."""
-    return found.version is None or _KNOWN_VERSION.fullmatch(found.version) is not None
-
-
-def markers_of(found: AnyFile) -> list[Marker]:
+def markers_of(raw: Iterable[AnyMarker]) -> list[Marker]:
     """The markers, in the file's order."""
-    return [_marker(each) for each in found.ghostMarkers or ()]
+    return [_marker(each) for each in raw]
 
 
 def comments_of(found: AnyFile, markers: list[Marker]) -> list[Comment]:

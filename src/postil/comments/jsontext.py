@@ -15,6 +15,7 @@ JsonObject: TypeAlias = dict[str, object]
 
 MOST_NESTING = 64
 _INDENT = b"  "
+_GAP = b",\n" + _INDENT * 2
 
 
 class NotAnObject(ValueError):
@@ -22,25 +23,39 @@ class NotAnObject(ValueError):
 
 
 class Items:
-    """One array of objects inside a document: what is there, and what it is to become."""
+    """One array of objects inside a document: what is there, and what it is to become.
+
+    A single insertion, the most frequent change, only looks for its neighbour; everything else takes the array apart.
+    """
 
     def __init__(self, data: bytes, start: int, raw: bytes) -> None:
-        self._opening = b"["
-        self.texts: list[bytes] = []
+        self._data, self._start, self._end = data, start, start + len(raw)
+        self._raws = _decoded_list(raw)
+        self._texts: list[bytes] | None = None
         self._gaps: list[bytes] = []
         self._tail = b"]"
+        self._inserted: tuple[int, bytes] | None = None
         self.changed = False
-        at = start + 1
-        for item in _decoded_list(raw):
-            text = bytes(item)
-            found = data.find(text, at)
-            self._gaps.append(data[at:found])
-            self.texts.append(text)
-            at = found + len(text)
-        self._tail = data[at : start + len(raw)]
 
     def __len__(self) -> int:
-        return len(self.texts)
+        return len(self._raws) + (self._inserted is not None) if self._texts is None else len(self._texts)
+
+    @property
+    def texts(self) -> list[bytes]:
+        """The objects as they are written."""
+        if self._texts is None:
+            self._texts = []
+            at = self._start + 1
+            for item in self._raws:
+                text = bytes(item)
+                found = self._data.find(text, at)
+                self._gaps.append(self._data[at:found])
+                self._texts.append(text)
+                at = found + len(text)
+            self._tail = self._data[at : self._end]
+            if self._inserted:
+                self._insert(*self._inserted)
+        return self._texts
 
     def replace(self, index: int, item: JsonObject) -> None:
         """Write another object in the place of one."""
@@ -49,33 +64,59 @@ class Items:
 
     def insert(self, index: int, item: JsonObject) -> None:
         """Write an object before the one at `index`."""
-        if self.texts:
-            gap = self._gaps[0] if index == 0 else b",\n" + _INDENT * 2
+        text = _formatted(item, 2)
+        if self._raws and not self.changed and self._texts is None:
+            self._inserted = index, text
+        else:
+            self._insert(index, text)
+        self.changed = True
+
+    def _insert(self, index: int, text: bytes) -> None:
+        texts = self.texts
+        if texts:
+            gap = self._gaps[0] if index == 0 else _GAP
             if index == 0:
-                self._gaps[0] = b",\n" + _INDENT * 2
+                self._gaps[0] = _GAP
         else:
             gap, self._tail = b"\n" + _INDENT * 2, b"\n" + _INDENT + b"]"
         self._gaps.insert(index, gap)
-        self.texts.insert(index, _formatted(item, 2))
-        self.changed = True
+        texts.insert(index, text)
 
     def remove(self, index: int) -> None:
         """Take one object out."""
-        del self.texts[index]
+        texts = self.texts
+        del texts[index]
         if index == 0 and len(self._gaps) > 1:
             del self._gaps[1]
         else:
             del self._gaps[index]
-        if not self.texts:
+        if not texts:
             self._tail = b"]"
         self.changed = True
 
     def text(self) -> bytes:
         """The array as it is to be written."""
-        parts = [self._opening]
-        for gap, item in zip(self._gaps, self.texts, strict=True):
+        if self._texts is None and self._inserted:
+            spliced = self._spliced(*self._inserted)
+            if spliced is not None:
+                return spliced
+        texts = self.texts
+        parts = [b"["]
+        for gap, item in zip(self._gaps, texts, strict=True):
             parts += (gap, item)
         return b"".join((*parts, self._tail))
+
+    def _spliced(self, index: int, text: bytes) -> bytes | None:
+        """The array with one object more, or None when its neighbour is not the only one of its kind."""
+        last = index == len(self._raws)
+        neighbour = bytes(self._raws[-1] if last else self._raws[index])
+        at = self._data.find(neighbour, self._start)
+        if self._data.find(neighbour, at + 1, self._end) >= 0:
+            return None
+        if last:
+            at += len(neighbour)
+            return b"".join((self._data[self._start : at], _GAP, text, self._data[at : self._end]))
+        return b"".join((self._data[self._start : at], text, _GAP, self._data[at : self._end]))
 
 
 class Document:
@@ -102,6 +143,10 @@ class Document:
         """A top-level value, or None."""
         text = self._new.get(key) or self._values.get(key)
         return None if text is None else decoded(text)
+
+    def raw(self, key: str) -> bytes:
+        """A top-level value as text; `null` when there is none."""
+        return self._new.get(key) or self._values.get(key, b"null")
 
     def set(self, key: str, value: object) -> None:
         """Write a top-level value; a new key goes first, where readers look for `file` and `version`."""

@@ -46,7 +46,7 @@ def faults(store: Store, *, fix: bool) -> Iterator[Fault]:
             yield Fault(path, fault.message)
             continue
         if not sidecar.writable:
-            yield Fault(path, f"its version {sidecar.found.version!r} is not known here: it is read and never written")
+            yield Fault(path, f"its version {sidecar.version!r} is not known here: it is read and never written")
         elif not sidecar.complete:
             yield Fault(path, "the extension does not take it as it is", _completed(store, path) if fix else "")
         for comment in sidecar.comments:

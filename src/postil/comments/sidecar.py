@@ -28,17 +28,41 @@ class Sidecar:
         self.path = path
         self.original = data
         begun = new_document({"file": path, "version": VERSION, "ghostMarkers": [], "comments": []})
-        text = begun if data is None else data.removeprefix(b"\xef\xbb\xbf")
-        self.found = dialects.read_any(text)
+        self.changed = self._stale = False
+        self._load(begun if data is None else data.removeprefix(b"\xef\xbb\xbf"))
+
+    def _load(self, text: bytes) -> None:
+        # A file the extension takes is understood by what it demands; the rest of it is read when somebody asks.
+        self._heads = dialects.read_extension(text)
+        self._found = None if self._heads else dialects.read_any(text)
         try:
             self._document = Document(text)
         except NotAnObject as fault:
             raise dialects.Unreadable(str(fault)) from None
-        self._complete = dialects.extension_accepts(text)
         self._read_comments: list[Comment] | None = None
         self._read_markers: list[Marker] | None = None
-        self._stale = False
-        self.changed = False
+        self._raw_markers: list[dialects.AnyMarker] | None = None
+
+    @property
+    def found(self) -> dialects.AnyFile:
+        """The whole file in the shape of any dialect."""
+        self._settle()
+        if self._found is None:
+            self._found = dialects.read_any(self._document.text())
+        return self._found
+
+    @property
+    def raw_markers(self) -> list[dialects.AnyMarker]:
+        """The markers as they are written."""
+        self._settle()
+        if self._raw_markers is None:
+            self._raw_markers = dialects.read_markers(self._document.raw("ghostMarkers"))
+        return self._raw_markers
+
+    @property
+    def version(self) -> str | None:
+        """The version the file says it has."""
+        return self._heads.version if self._heads else self.found.version
 
     @property
     def comments(self) -> list[Comment]:
@@ -54,19 +78,20 @@ class Sidecar:
         self._settle()
         # Both are made when asked for: adding one comment to a file of thousands needs no model of them.
         if self._read_markers is None:
-            self._read_markers = dialects.markers_of(self.found)
+            self._read_markers = dialects.markers_of(self.raw_markers)
         return self._read_markers
 
     @property
     def writable(self) -> bool:
         """Whether its version is one we know."""
-        return dialects.known_version(self.found)
+        return dialects.known_version(self.version)
 
     @property
     def complete(self) -> bool:
         """Whether the extension takes it as it is."""
-        comments = self.found.comments or ()
-        return self._complete and len({each.id for each in comments}) == len(comments)
+        if self._heads is None:
+            return False
+        return len({each.id for each in self._heads.comments}) == len(self._heads.comments)
 
     def comment(self, comment: str) -> Comment | None:
         """The comment of that id."""
@@ -87,7 +112,8 @@ class Sidecar:
     def add(self, raw: JsonObject, marker: JsonObject) -> None:
         """Add a comment under a marker; a marker that is already here takes it in, another is added."""
         self._settle()
-        markers, comments = self.found.ghostMarkers or [], self.found.comments or []
+        markers = self.raw_markers
+        comments = self._heads.comments if self._heads else self.found.comments or []
         held = next((index for index, each in enumerate(markers) if each.id == marker["id"]), -1)
         if held >= 0:
             here = _object(self._markers.texts[held])
@@ -176,12 +202,8 @@ class Sidecar:
     def _settle(self) -> None:
         """Read what the text says now, so that the next change sees the last one."""
         if self._stale:
-            text = self._document.text()
-            self._document = Document(text)
-            self.found = dialects.read_any(text)
-            self._complete = dialects.extension_accepts(text)
-            self._read_comments = self._read_markers = None
             self._stale = False
+            self._load(self._document.text())
 
     def _rename_twins(self) -> None:
         """Two comments made in the same millisecond by the reference server have one id: the later gets its own."""

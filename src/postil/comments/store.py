@@ -93,7 +93,7 @@ class Store:
     def refuse_unknown(self, sidecar: Sidecar) -> None:
         """A version we do not know is read and never written."""
         if not sidecar.writable:
-            raise SidecarDamaged(sidecar.path, f"its version {sidecar.found.version!r} is not known here")
+            raise SidecarDamaged(sidecar.path, f"its version {sidecar.version!r} is not known here")
 
     def fingerprints(self, path: RelativePath) -> Callable[[int], dict[str, object]]:
         """What is kept of a line of this source; of a source that cannot be read, nothing."""
