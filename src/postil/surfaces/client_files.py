@@ -15,8 +15,8 @@ import msgspec
 from msgspec import Struct
 
 from postil.core.failure import Conflict, StorageFailed
-from postil.surfaces import jsonc
-from postil.surfaces.clients import Client
+from postil.surfaces import client_hooks, jsonc
+from postil.surfaces.clients import Client, command_of
 from postil.workspace.files import atomic_write, make_folder
 from postil.workspace.paths import RelativePath
 
@@ -99,6 +99,8 @@ class ClientFile:
 
     def _get(self, text: str) -> object:
         try:
+            if self.client.shape == "hooks":
+                return client_hooks.find(text)
             if not self.client.is_toml:
                 return jsonc.get(text, self.client.keys)
             import tomllib
@@ -112,6 +114,8 @@ class ClientFile:
 
     def _edited(self, text: str, entry: dict[str, Any]) -> str:
         try:
+            if self.client.shape == "hooks":
+                return client_hooks.put(text, command_of(self.client, entry)[0])
             if not self.client.is_toml:
                 return jsonc.put(text, self.client.keys, entry)
             return _toml_with(text, self.client.keys, entry)
@@ -119,6 +123,8 @@ class ClientFile:
             raise self._not_understood(error) from error
 
     def _without(self, text: str) -> str:
+        if self.client.shape == "hooks":
+            return client_hooks.remove(text)
         return _toml_without(text, self.client.keys) if self.client.is_toml else jsonc.remove(text, self.client.keys)
 
     def _not_understood(self, error: ValueError) -> Unreadable:

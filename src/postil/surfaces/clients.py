@@ -6,12 +6,14 @@ Pure data and functions; `setup.py` does the writing. README's snippets come fro
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 from typing import Any, Literal
 
 from msgspec import Struct
 
 from postil.settings import Folders
+from postil.surfaces import client_hooks
 
 NAME = "postil"
 """The name of our entry in every client's file."""
@@ -26,8 +28,9 @@ class Client(Struct, frozen=True):
     """Relative to the repository, to `~`, or to `$XDG_CONFIG_HOME`: see `place`."""
     place: Literal["repository", "home", "config"]
     keys: tuple[str, ...]
-    shape: Literal["plain", "typed", "joined"] = "plain"
-    """`plain`: command and args; `typed`: the same with `type: stdio`; `joined`: one list, as OpenCode has it."""
+    shape: Literal["plain", "typed", "joined", "hooks"] = "plain"
+    """`plain`: command and args; `typed`: the same with `type: stdio`; `joined`: one list, as OpenCode has it;
+    `hooks`: no server at all, but the commands that bring messages into a conversation."""
     in_folder: bool = False
     """Whether it starts servers in a folder of its own, so that the entry has to name the repository."""
     traces: tuple[str, ...] = ()
@@ -113,6 +116,15 @@ CLIENTS = {
             in_folder=True,
             traces=(f"~/{_DESKTOP}",),
         ),
+        Client(
+            "claude-hooks",
+            "Claude Code's hooks",
+            ".claude/settings.local.json",
+            "repository",
+            ("hooks",),
+            shape="hooks",
+            traces=(".claude",),
+        ),
     )
 }
 
@@ -127,6 +139,8 @@ def executable() -> str:
 
 def entry(client: Client, program: str, root: str) -> dict[str, Any]:
     """What stands under our name in this client's file."""
+    if client.shape == "hooks":
+        return client_hooks.wanted(program)
     args = ["-C", root, "serve"] if client.in_folder and root else ["serve"]
     if client.shape == "joined":
         return {"type": "local", "command": [program, *args], "enabled": True}
@@ -138,6 +152,8 @@ def command_of(client: Client, found: dict[str, Any]) -> list[str]:
     """The command line that the client would run for this entry."""
     if client.shape == "joined":
         return [str(word) for word in found.get("command", [])]
+    if client.shape == "hooks":
+        return shlex.split(found["UserPromptSubmit"][0]["hooks"][0]["command"])
     return [str(found.get("command", "")), *(str(word) for word in found.get("args", []))]
 
 

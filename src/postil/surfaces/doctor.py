@@ -18,10 +18,10 @@ from postil.core.failure import Failure
 from postil.core.registry import Registry
 from postil.settings import Settings
 from postil.surfaces.client_files import ClientFile
-from postil.surfaces.clients import CLIENTS, command_of, path_of
+from postil.surfaces.clients import CLIENTS, path_of
 from postil.surfaces.commands import Formatter, Parser, add_common, arguments_of
 from postil.surfaces.composition import Composition
-from postil.surfaces.handshake import try_command
+from postil.surfaces.handshake import try_entry
 from postil.surfaces.output import colored
 from postil.surfaces.setup import find_root
 from postil.surfaces.words import Globals
@@ -108,7 +108,7 @@ def _assistants(settings: Settings) -> Iterator[Checked]:
             if found is None:
                 continue
             none = False
-            answered = try_command(command_of(client, found), root or ".")
+            answered = try_entry(client, found, root or ".")
         except Failure as failure:
             none = False
             yield Checked("assistants", client.name, "error", failure.message, failure.advice)

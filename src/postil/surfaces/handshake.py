@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import time
+from typing import Any
 
 import msgspec
 from msgspec import Struct
 
 from postil.core.failure import Unreachable
+from postil.surfaces.clients import Client, command_of
 
 PATIENCE = 15.0
 HELLO = {
@@ -33,15 +35,46 @@ class Answered(Struct, frozen=True):
     milliseconds: int
 
 
-def try_command(command: list[str], folder: str) -> Answered:
-    """Start the server, shake hands, end it; raises Unreachable when it does not answer."""
+def try_entry(client: Client, found: dict[str, Any], folder: str) -> Answered:
+    """Start what this entry of the client starts; raises Unreachable when it does not answer."""
+    command = command_of(client, found)
+    if client.shape == "hooks":
+        # Not the hook itself: it would take the messages that wait for the assistant.
+        return _try_version([command[0], "--version"], folder)
+    return _try_server(command, folder)
+
+
+def _try_server(command: list[str], folder: str) -> Answered:
+    """Start the server, shake hands, end it."""
+    began = time.monotonic()
+    out, err = _run(command, folder, msgspec.json.encode(HELLO) + b"\n")
+    took = round((time.monotonic() - began) * 1000)
+    try:
+        info: dict[str, str] = msgspec.json.decode(out.partition(b"\n")[0])["result"]["serverInfo"]
+        return Answered(info["name"], info["version"], took)
+    except (msgspec.DecodeError, KeyError, TypeError):
+        said = err.decode("utf-8", "replace").strip().rpartition("\n")[2][:200]
+        raise Unreachable(
+            f"{' '.join(command)} did not answer the handshake" + (f": {said}" if said else ""),
+            advice="Run that command by hand and see what it says",
+        ) from None
+
+
+def _try_version(command: list[str], folder: str) -> Answered:
+    began = time.monotonic()
+    name, _, version = _run(command, folder, b"")[0].decode("utf-8", "replace").strip().partition(" ")
+    if name != "postil":
+        raise Unreachable(f"{command[0]} is not Postil", advice="Run `postil setup CLIENT --write` again")
+    return Answered(name, version, round((time.monotonic() - began) * 1000))
+
+
+def _run(command: list[str], folder: str, stdin: bytes) -> tuple[bytes, bytes]:
     import subprocess
 
-    began = time.monotonic()
     try:
         done = subprocess.run(
             command,
-            input=msgspec.json.encode(HELLO) + b"\n",
+            input=stdin,
             capture_output=True,
             cwd=folder,
             env={**os.environ, "PATH": NARROW_PATH},
@@ -49,20 +82,9 @@ def try_command(command: list[str], folder: str) -> Answered:
             check=False,
         )
     except (OSError, subprocess.TimeoutExpired) as error:
-        why = (
-            f"it did not end within {PATIENCE:g} s" if isinstance(error, subprocess.TimeoutExpired) else error.strerror
-        )
+        too_long = isinstance(error, subprocess.TimeoutExpired)
+        why = f"it did not end within {PATIENCE:g} s" if too_long else error.strerror
         raise Unreachable(
             f"{command[0] or 'The entry'} cannot be started: {why}", advice="Run `postil setup CLIENT --write` again"
         ) from error
-    took = round((time.monotonic() - began) * 1000)
-    line = done.stdout.partition(b"\n")[0]
-    try:
-        info: dict[str, str] = msgspec.json.decode(line)["result"]["serverInfo"]
-        return Answered(info["name"], info["version"], took)
-    except (msgspec.DecodeError, KeyError, TypeError):
-        said = done.stderr.decode("utf-8", "replace").strip().rpartition("\n")[2][:200]
-        raise Unreachable(
-            f"{' '.join(command)} did not answer the handshake" + (f": {said}" if said else ""),
-            advice="Run that command by hand and see what it says",
-        ) from None
+    return done.stdout, done.stderr

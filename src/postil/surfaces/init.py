@@ -8,10 +8,10 @@ import sys
 from postil.core.catalogue import OperationEntry
 from postil.core.failure import Failure, NotFound
 from postil.surfaces.client_files import ClientFile
-from postil.surfaces.clients import CLIENTS, Client, command_of, entry, executable, is_used
+from postil.surfaces.clients import CLIENTS, Client, entry, executable, is_used
 from postil.surfaces.commands import Formatter, Parser, Usage, add_common, arguments_of, near
 from postil.surfaces.composition import Composition
-from postil.surfaces.handshake import try_command
+from postil.surfaces.handshake import try_entry
 from postil.surfaces.operations import perform
 from postil.surfaces.output import readable, say
 from postil.surfaces.setup import find_root, may_write, open_file
@@ -50,7 +50,7 @@ def run_init(composed: Composition, words: list[str], program: str, options: Glo
     may_write(composed.settings)
     for client, file in files:
         file.write(entry(client, executable(), root))
-        answered = try_command(command_of(client, file.entry() or {}), root)
+        answered = try_entry(client, file.entry() or {}, root)
         sys.stdout.write(
             f"{client.title}: {client.file}, answered in {answered.milliseconds} ms; "
             f"undo: postil setup {client.name} --remove\n"

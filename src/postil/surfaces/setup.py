@@ -11,10 +11,10 @@ from postil.core.failure import Failure, NotAllowed, NotFound
 from postil.settings import Settings
 from postil.surfaces import jsonc
 from postil.surfaces.client_files import ClientFile
-from postil.surfaces.clients import CLIENTS, Client, command_of, entry, executable, path_of
+from postil.surfaces.clients import CLIENTS, Client, entry, executable, path_of
 from postil.surfaces.commands import Formatter, Parser, Usage, add_common, arguments_of, near
 from postil.surfaces.composition import Composition
-from postil.surfaces.handshake import try_command
+from postil.surfaces.handshake import try_entry
 from postil.surfaces.output import say, table
 from postil.surfaces.words import Globals
 
@@ -130,7 +130,7 @@ def _check(client: Client, file: ClientFile, root: str) -> dict[str, Any]:
     found = file.entry()
     if found is None:
         raise NotFound(f"There is no entry of ours in {file.path}", advice=f"Run `postil setup {client.name} --write`")
-    answered = try_command(command_of(client, found), root or ".")
+    answered = try_entry(client, found, root or ".")
     return {
         "client": client.name,
         "file": file.path,
