@@ -13,7 +13,7 @@ UV := $(shell command -v uv 2>/dev/null)
 export PATH := $(CURDIR)/.tools/bin:$(CURDIR)/$(BIN):$(PATH)
 unexport PYTHONPATH VIRTUAL_ENV
 
-.PHONY: help setup run gitlab-emulator test check conformance fuzz bench fix docs tools assistants lock clean
+.PHONY: help setup run gitlab-emulator test check conformance fuzz bench anchors fix docs tools assistants lock clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -35,6 +35,9 @@ check: setup ## formatting, lint, layers and types
 	$(BIN)/ruff check .
 	$(BIN)/lint-imports
 	$(BIN)/pyright
+
+anchors: setup ## score anchoring on known truth (DATA=…, SCORER=… if not score.py beside it), write docs/benchmarks.md
+	$(BIN)/python -m scripts.anchors $(or $(SCORER),$(dir $(firstword $(DATA)))score.py) $(DATA)
 
 fix: setup ## format and repair what can be repaired
 	$(BIN)/ruff format .

@@ -1,7 +1,9 @@
 """What speaks for a new row being an old one: the candidates, and the measures of each. judge.py weighs them."""
 
+from bisect import bisect_left
 from collections import Counter
 from functools import cached_property
+from itertools import chain
 from math import log1p
 
 from rapidfuzz import fuzz, process
@@ -9,6 +11,7 @@ from rapidfuzz.distance import Indel
 
 from postil.anchor.alignment import Alignment, Drift, drifts
 from postil.anchor.page import Page
+from postil.anchor.rewrap import Rewrap
 
 _CONTEXT = 4
 _BLOCK = 60  # rows of a block that are compared
@@ -25,9 +28,9 @@ Ranked = list[tuple[float, int]]  # probability and new row, the likeliest first
 
 MEASURES = tuple(
     """
-    exact chars header tokens contained name opening closing before after diffed first votes inside distance
-    block size parent home taken indent often_old often_new length support children rows framed local_first
-    local_votes kind owner rival
+    chars header tokens contained name opening before after first votes inside distance block size parent
+    home taken indent length support children framed local_first local_votes kind owner rival kept
+    kept_near kept_frame similar_frame local_distance local_inside head_rows head_rows_now
     """.split()  # noqa: SIM905 - one name a line would fill the page
 )
 
@@ -44,13 +47,27 @@ class Evidence:
         self.partial = shift is not None
         self.aligned = Alignment(old, new)
         self._locals: dict[int, dict[int, Drift]] = {}
+        self._seen: dict[tuple[bool, int, int], str] = {}
+        self._bags: dict[tuple[bool, int], frozenset[str]] = {}
+        self._firm: dict[int, dict[int, int]] = {}
+        self._kepts: dict[tuple[int, int], float] = {}
         self._rivals: dict[int, list[tuple[float, int]]] = {}
 
     def settled(self, row: int) -> int:
-        """The new row when nothing near the old one has changed, else -1."""
+        """The new row when nothing near the old one has changed but the layout, else -1."""
+        if self.partial:
+            return -1
+        at = self._unmoved(row)
+        return at if at >= 0 else self._rewrap.row_of(row)
+
+    @cached_property
+    def _rewrap(self) -> Rewrap:
+        return Rewrap(self.old, self.new)
+
+    def _unmoved(self, row: int) -> int:
         forward, keys = self.aligned.forward, self.old.keys
         at = forward[row]
-        if at < 0 or len(keys[row]) < 2 or self.partial:
+        if at < 0 or len(keys[row]) < 2:
             return -1
         for step in (-1, 1):
             seen, near = 0, row
@@ -72,7 +89,7 @@ class Evidence:
         for drift in (self.aligned.drift(row), self._local(row, heads)):
             if drift:
                 found.add(drift.first)
-                found.add(drift.most)
+                found.update(sorted(drift.votes, key=drift.votes.__getitem__)[-4:])
         key, expected = self.old.keys[row], self.expected(row)
         if not key:
             return sorted(found)
@@ -81,11 +98,22 @@ class Evidence:
         found.update(self._alike(key, range(pool.start, pool.stop), _SIMILAR))
         found.update(self._adopted(row))
         name = self.old.name(row)
-        found.update(sorted(self.new.named.get(name, ()), key=lambda at: abs(at - expected))[:_NAMED])
+        found.update(sorted(self._named.get(name, ()), key=lambda at: abs(at - expected))[:_NAMED])
         for _, parent in home[:_HOMES]:
             found.update(self._at_home(row, self.new.children.get(parent, [])))
         found.update(self._in_region(row, expected))
+        found.update(self._in_frame(row, heads))
         return sorted(found)
+
+    def _in_frame(self, row: int, heads: Ranked) -> list[int]:
+        """Rows of the same function that begin alike, the nearest to where the rows around went."""
+        low, high = self._bounds(row, heads)
+        if high == 1 << 30:
+            return []
+        now = heads[0][1]
+        opening, middle = self.old.opening(row), (low + high) / 2
+        alike = [at for at in range(now, self.new.frame_end(now) + 1) if self.new.opening(at) == opening]
+        return sorted(alike, key=lambda at: abs(at - middle))[:4]
 
     def _in_region(self, row: int, expected: int) -> list[int]:
         """Rows between the nearest counterparts that hold the same words, whatever else they hold."""
@@ -156,18 +184,16 @@ class Evidence:
         rival = self.aligned.backward[at]
         shared, smaller = self._tokens(row, at)
         local = self._local(row, heads)
+        low_local, high_local = self._bounds(row, heads)
         return (
-            float(key == now),
             _similar(key, now),
             _similar(old.header(row), new.header(at)),
             shared,
             smaller,
             float(old.name(row) == new.name(at)),
             float(old.opening(row) == new.opening(at)),
-            float(key[-1:] == now[-1:]),
             _similar(self._context(old, row, -1), self._context(new, at, -1)),
             _similar(self._context(old, row, 1), self._context(new, at, 1)),
-            float(forward[row] == at),
             float(drift is not None and drift.first == at),
             drift.votes.get(at, 0) / len(old.tokens(row)) if drift else 0.0,
             float(low < at < high),
@@ -178,19 +204,49 @@ class Evidence:
             float(over < 0) if up < 0 else next((chance for chance, parent in home if parent == over), 0.0),
             float(rival >= 0 and rival != row),
             abs(old.indents[row] - new.indents[at]) / 4.0 if key and now else 9.0,
-            log1p(len(old.places.get(key, ()))),
-            log1p(len(new.places.get(key, ()))),
             log1p(len(key)),
             self._support(row, at),
             self._fostered(row, at),
-            log1p(len(new)),
             self._framed(row, at, heads),
             float(local is not None and local.first == at),
             local.votes.get(at, 0) / len(old.tokens(row)) if local else 0.0,
             _same(old.kind(row), new.kind(at)),
             self._owned(row, at),
             self._rival(row, at),
+            self._kept(0, len(old)),
+            self._kept(max(0, row - 15), min(len(old), row + 16)),
+            self._kept(old.frames[row], old.frame_end(old.frames[row])) if old.frames[row] >= 0 else -1.0,
+            self._frames_alike(row, at),
+            log1p(abs(at - (low_local + high_local) / 2)) if high_local < 1 << 30 else -1.0,
+            float(low_local < at < high_local) if high_local < 1 << 30 else -1.0,
+            float(old.header_rows(row)),
+            float(new.header_rows(at)),
         )
+
+    def _bounds(self, row: int, heads: Ranked) -> tuple[int, int]:
+        """The rows of the function, as it is now, between which the row should be."""
+        head = self.old.frames[row]
+        if head < 0 or head == row or not heads or heads[0][0] < 0.2:
+            return 0, 1 << 30
+        self._local(row, heads)
+        firm = self._firm[head]
+        low = next((firm[near] for near in range(row - 1, head - 1, -1) if near in firm), heads[0][1])
+        end = self.old.frame_end(head)
+        after = self.new.frame_end(heads[0][1]) + 1
+        high = next((firm[near] for near in range(row + 1, end + 1) if near in firm), after)
+        return low, high
+
+    def _frames_alike(self, row: int, at: int) -> float:
+        head, now = self.old.frames[row], self.new.frames[at]
+        return self._blocks(head, now) if head >= 0 and now >= 0 else -1.0
+
+    def _kept(self, start: int, stop: int) -> float:
+        """The share of the telling rows of a range that have a counterpart."""
+        if (start, stop) not in self._kepts:
+            telling = [row for row in range(start, stop) if len(self.old.keys[row]) > 2]
+            kept = sum(self.aligned.forward[row] >= 0 for row in telling)
+            self._kepts[start, stop] = kept / len(telling) if telling else 0.5
+        return self._kepts[start, stop]
 
     def _framed(self, row: int, at: int, heads: Ranked) -> float:
         """The chance that the function of the candidate is that of the row."""
@@ -209,7 +265,12 @@ class Evidence:
         if head not in self._locals:
             now = heads[0][1]
             gap = (head, self.old.frame_end(head) + 1, now, self.new.frame_end(now) + 1)
-            self._locals[head] = drifts(self.old, self.new, gap)
+            found = self._locals[head] = drifts(self.old, self.new, gap)
+            self._firm[head] = {
+                near: drift.most
+                for near, drift in found.items()
+                if len(self.old.tokens(near)) > 2 and 3 * drift.votes[drift.most] >= 2 * len(self.old.tokens(near))
+            }
         return self._locals[head].get(row)
 
     def _owned(self, row: int, at: int) -> float:
@@ -219,14 +280,25 @@ class Evidence:
             return -1.0
         return 1.0 if mine == theirs else 0.5 if mine[-1:] == theirs[-1:] else 0.0
 
+    @cached_property
+    def _named(self) -> dict[str, list[int]]:
+        """The new rows of each name, those left out that are known to be other rows."""
+        found: dict[str, list[int]] = {}
+        for at, row in enumerate(self.aligned.backward):
+            if row < 0:
+                found.setdefault(self.new.name(at), []).append(at)
+        found.pop("", None)
+        return found
+
+    @cached_property
+    def _lost(self) -> list[int]:
+        return [row for row, at in enumerate(self.aligned.forward) if at < 0 and self.old.keys[row]]
+
     def _rival(self, row: int, at: int) -> float:
         """How alike to the candidate the likest other old row is that has no counterpart."""
         if at not in self._rivals:
-            lost = [
-                near
-                for near in range(max(0, row - _NEAR), min(len(self.old), row + _NEAR))
-                if self.aligned.forward[near] < 0
-            ]
+            low, high = bisect_left(self._lost, row - _NEAR), bisect_left(self._lost, row + _NEAR)
+            lost = self._lost[low:high]
             keys = [self.old.keys[near] for near in lost]
             best = process.extract(self.new.keys[at], keys, scorer=_similar, limit=2, score_cutoff=0.3)
             self._rivals[at] = [(likeness, lost[place]) for _, likeness, place in best]
@@ -235,10 +307,8 @@ class Evidence:
     @cached_property
     def _weights(self) -> dict[str, float]:
         """How telling each token is: the rarer in both pages, the more."""
-        counts: Counter[str] = Counter()
-        for page in (self.old, self.new):
-            for row in range(min(len(page), 20_000)):
-                counts.update(page.tokens(row))
+        rows = [page.tokens(row) for page in (self.old, self.new) for row in range(min(len(page), _POOL * 4))]
+        counts = Counter(chain.from_iterable(rows))
         return {token: 1.0 / (1.0 + log1p(count)) for token, count in counts.items()}
 
     def _tokens(self, row: int, at: int) -> tuple[float, float]:
@@ -251,10 +321,10 @@ class Evidence:
         return (2 * both / (a + b), both / min(a, b)) if a and b else (0.0, 0.0)
 
     def _blocks(self, row: int, at: int) -> float:
-        """How much of what is under the rows is common: a multiset Dice of tokens."""
+        """How many of the words under the rows are common to both: a Dice of sets."""
         mine, theirs = self._bag(self.old, row), self._bag(self.new, at)
-        total = mine.total() + theirs.total()
-        return 2.0 * (mine & theirs).total() / total if total else 1.0
+        total = len(mine) + len(theirs)
+        return 2.0 * len(mine & theirs) / total if total else 1.0
 
     def _fostered(self, row: int, at: int) -> float:
         """The share of the rows under the old row whose counterparts are under the candidate."""
@@ -273,10 +343,6 @@ class Evidence:
                 near += forward[neighbour] >= 0 and abs(forward[neighbour] - at) <= 8
         return near / total if total else 0.5
 
-    @cached_property
-    def _seen(self) -> dict[tuple[int, int, int], str]:
-        return {}
-
     def _context(self, page: Page, row: int, step: int) -> str:
         """The telling rows just above or below, joined."""
         name = (page is self.old, row, step)
@@ -291,17 +357,12 @@ class Evidence:
             found = self._seen[name] = "\n".join(rows)
         return found
 
-    @cached_property
-    def _bags(self) -> dict[tuple[bool, int], Counter[str]]:
-        return {}
-
-    def _bag(self, page: Page, row: int) -> Counter[str]:
+    def _bag(self, page: Page, row: int) -> frozenset[str]:
         name = (page is self.old, row)
         found = self._bags.get(name)
         if found is None:
-            found = self._bags[name] = Counter()
-            for at in range(row + 1, min(page.ends[row], row + _BLOCK) + 1):
-                found.update(page.tokens(at))
+            rows = range(row + 1, min(page.ends[row], row + _BLOCK) + 1)
+            found = self._bags[name] = frozenset[str]().union(*(page.tokens(at) for at in rows))
         return found
 
 

@@ -39,6 +39,7 @@ class Page:
         self.keys = ["".join(row.split())[:LONGEST_KEY] for row in self.rows]
         self._tokens: dict[int, list[str]] = {}
         self._headers: dict[int, list[str]] = {}
+        self._header_rows: dict[int, int] = {}
         self._kinds: dict[int, str] = {}
         self.language = language_of(source.path)
 
@@ -164,8 +165,7 @@ class Page:
         """For each row the path of the symbol it is in."""
         found: dict[int, tuple[str, ...]] = {}
         for symbol in self.symbols:
-            for row in range(symbol.span.start - 1, symbol.span.last):
-                found[row] = symbol.path
+            found.update(dict.fromkeys(range(symbol.span.start - 1, symbol.span.last), symbol.path))
         return found
 
     def kind(self, row: int) -> str:
@@ -187,15 +187,6 @@ class Page:
             node = node.parent
         return node.type
 
-    @cached_property
-    def named(self) -> dict[str, list[int]]:
-        """The rows of each name."""
-        found: dict[str, list[int]] = {}
-        for row in range(len(self.rows)):
-            found.setdefault(self.name(row), []).append(row)
-        found.pop("", None)
-        return found
-
     def header(self, row: int) -> list[str]:
         """The tokens of the statement that begins on this row, to where its brackets are balanced."""
         found = self._headers.get(row)
@@ -203,8 +194,14 @@ class Page:
             found = self._headers[row] = self._read_header(row)
         return found
 
+    def header_rows(self, row: int) -> int:
+        """How many rows the head of a statement takes."""
+        self.header(row)
+        return self._header_rows[row]
+
     def _read_header(self, row: int) -> list[str]:
         tokens: list[str] = []
+        at = row
         depth = 0
         for at in range(row, min(row + _HEADER_LINES, len(self.rows))):
             for token in self.tokens(at):
@@ -212,6 +209,7 @@ class Page:
                 depth += _DEPTH.get(token, 0)
             if depth <= 0:
                 break
+        self._header_rows[row] = at - row + 1
         return tokens
 
 

@@ -4,14 +4,21 @@
     relocate_all(Source(old, path), Source(new, path), spans, elsewhere=[Source(...), ...])
 
 All spans of one file are best asked at once: parsing and aligning are then paid once. `elsewhere` are other files the
-code may have moved to; they are looked at only for spans that the file itself does not settle. Pure functions: the
+code may have moved to; they are looked at only for spans that the file itself does not settle. To ask for many files
+with the same others, make one `Elsewhere` of them and pass that. Pure functions: the
 same texts give the same answer, nothing is read or written, and no text makes them raise.
 """
 
-from collections.abc import Iterable, Sequence
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from postil.anchor.model import Relocation, Source, Span
 from postil.anchor.page import Page
+
+if TYPE_CHECKING:
+    from postil.anchor.elsewhere import Elsewhere
 
 
 def relocate(old: str, new: str, lines: Span, path: str = "", new_path: str | None = None) -> Relocation:
@@ -19,14 +26,18 @@ def relocate(old: str, new: str, lines: Span, path: str = "", new_path: str | No
     return relocate_all(Source(old, path), Source(new, path if new_path is None else new_path), [lines])[0]
 
 
-def relocate_all(old: Source, new: Source, spans: Iterable[Span], elsewhere: Sequence[Source] = ()) -> list[Relocation]:
-    """Where each span of the old version is now, in the order asked."""
+def relocate_all(
+    old: Source, new: Source, spans: Iterable[Span], elsewhere: Elsewhere | Iterable[Source] = ()
+) -> list[Relocation]:
+    """Where each span of the old version is now, in the order asked. A file that was deleted is an empty new text."""
     before, after = Page(old), Page(new)
     if before.text == after.text:
         return [_unchanged(before, span) for span in spans]
-    from postil.anchor.search import Search  # brings in rapidfuzz, which an unchanged file does not need
+    from postil.anchor.elsewhere import Elsewhere  # these two bring in rapidfuzz, which an unchanged file does not need
+    from postil.anchor.search import Search
 
-    return Search(before, after).relocate(spans)
+    others = elsewhere if isinstance(elsewhere, Elsewhere) else Elsewhere(elsewhere)
+    return Search(before, after, elsewhere=others).relocate(spans)
 
 
 def _unchanged(page: Page, span: Span) -> Relocation:

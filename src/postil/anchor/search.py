@@ -2,61 +2,96 @@
 
 from collections.abc import Iterable
 
-from postil.anchor.evidence import MEASURES, Evidence, Ranked
+from postil.anchor.elsewhere import Elsewhere
+from postil.anchor.evidence import Evidence, Ranked
 from postil.anchor.judge import GONE, SURE, weigh
 from postil.anchor.model import MOST_CANDIDATES, Candidate, Relocation, Span, State
 from postil.anchor.page import Page
+
+_SETTLED = 0.999
+_DEEPEST = 12  # rows a row is under that are looked for before it; code that is nested deeper is generated
+# The end of a range is taken where it was found when that is at least as likely as not; else the length is kept.
+_LIKELY = 0.5
 
 
 class Search:
     """Rows of one pair of pages, each looked for once however many spans begin or end on it."""
 
-    def __init__(self, old: Page, new: Page, shift: int | None = None) -> None:
+    def __init__(self, old: Page, new: Page, shift: int | None = None, elsewhere: Elsewhere | None = None) -> None:
         self.old, self.new = old, new
         self.shift = shift or 0
+        self.elsewhere = elsewhere
         self.evidence = Evidence(old, new, shift)
         self._found: dict[int, Ranked] = {}
+        self._others: dict[str, Search] = {}
 
     def relocate(self, spans: Iterable[Span]) -> list[Relocation]:
         return [self._relocate(span) for span in spans]
 
     def ranked(self, row: int) -> Ranked:
         """The best candidates for an old row with their probabilities, the likeliest first."""
-        for each in [*self.old.ancestors(row), row]:  # outermost first: a row is looked for where its parent is
-            if each not in self._found:
-                self._found[each] = self._rank(each)
+        if row not in self._found:
+            head = self.old.frames[row]
+            # Outermost first: a row is looked for where the rows it is under are, and in its function.
+            for each in [*self.old.ancestors(row)[-_DEEPEST:], head, row]:
+                if each >= 0 and each not in self._found:
+                    self._found[each] = self._rank(each)
         return self._found[row]
 
     def _rank(self, row: int) -> Ranked:
         settled = self.evidence.settled(row)
         if settled >= 0:
-            return [(0.999, settled)]
+            return [(_SETTLED, settled)]
         parent = self.old.parents[row]
-        home = self._found[parent] if parent >= 0 else [(1.0, -1)]
+        home = self._found.get(parent, []) if parent >= 0 else [(1.0, -1)]
         heads = self._found.get(self.old.frames[row], [])
         rows = self.evidence.candidates(row, home, heads)
-        chances = weigh(MEASURES, [self.evidence.measure(row, at, home, heads) for at in rows])
+        chances = weigh([self.evidence.measure(row, at, home, heads) for at in rows])
         return sorted(zip(chances, rows, strict=True), key=lambda each: (-each[0], each[1]))[:MOST_CANDIDATES]
 
     def _relocate(self, span: Span) -> Relocation:
         if not 1 <= span.start <= len(self.old):
             return Relocation("orphaned", None, 1.0, f"line {span.start} is past the end of the old text", "", "")
         start, end = span.start - 1, min(span.last, len(self.old)) - 1
+        candidates = self._candidates(start, end)
         text = self.old.between(start, end)
-        ranked = self.ranked(start)
-        best, at = ranked[0] if ranked else (0.0, -1)
-        candidates = tuple(self._candidate(chance, row, start, end) for chance, row in ranked)
-        if best < GONE:
-            return Relocation("orphaned", None, round(1 - best, 3), "nothing like it is left", text, "", candidates)
-        first = candidates[0]
-        same = self._same(start, end, first.span)
-        state: State = "review"
-        if best >= SURE:
-            state = "modified" if not same else "exact" if at == start + self.shift else "moved"
-        reason = _reason(state, at - start - self.shift)
+        if not candidates or candidates[0].confidence < GONE:
+            gone = 1 - candidates[0].confidence if candidates else 1.0
+            return Relocation("orphaned", None, round(gone, 3), "nothing like it is left", text, "", candidates)
+        best = candidates[0]
+        state = self._state(best, start, end)
         return Relocation(
-            state, first.span, first.confidence, reason, text, first.text, candidates if state == "review" else ()
+            state,
+            best.span,
+            best.confidence,
+            _reason(state, best, best.span.start - span.start - self.shift),
+            text,
+            best.text,
+            candidates if state == "review" else (),
+            best.path,
         )
+
+    def _candidates(self, start: int, end: int) -> tuple[Candidate, ...]:
+        here = [self._candidate(chance, row, start, end) for chance, row in self.ranked(start)]
+        if not self.elsewhere or (here and here[0].confidence == _SETTLED):
+            return tuple(here)
+        there = self._look_elsewhere(start, end)
+        both = sorted([*here, *there], key=lambda each: -each.confidence)
+        return tuple(both[:MOST_CANDIDATES])
+
+    def _look_elsewhere(self, start: int, end: int) -> list[Candidate]:
+        """Candidates in other files: as likely as the row is in its block there, and its block in that file."""
+        assert self.elsewhere is not None
+        found: list[Candidate] = []
+        for share, page in self.elsewhere.likely(self.old, start):
+            path = page.source.path
+            if path not in self._others:
+                self._others[path] = Search(self.old, page)
+            other = self._others[path]
+            for chance, row in other.ranked(start)[:2]:
+                each = other._candidate(chance * min(1.0, 0.5 + share), row, start, end)
+                found.append(Candidate(each.span, each.confidence, each.text, path))
+        return found
 
     def _candidate(self, chance: float, at: int, start: int, end: int) -> Candidate:
         last = self._end(at, start, end)
@@ -66,19 +101,24 @@ class Search:
         """The last row of a span that begins at a new row: looked for by itself, since a range may grow or shrink."""
         if end <= start:
             return at
-        kept = min(at + end - start, len(self.new) - 1)
         for chance, row in self.ranked(end)[:1]:
-            if chance >= 0.5 and row >= at:
+            if chance >= _LIKELY and row >= at:
                 return row
-        return kept
+        return min(at + end - start, len(self.new) - 1)
 
-    def _same(self, start: int, end: int, now: Span) -> bool:
-        return self.old.keys[start : end + 1] == self.new.keys[now.start - 1 : now.last]
+    def _state(self, best: Candidate, start: int, end: int) -> State:
+        if best.confidence < SURE:
+            return "review"
+        page = self._others[best.path].new if best.path else self.new
+        if self.old.keys[start : end + 1] != page.keys[best.span.start - 1 : best.span.last]:
+            return "modified"
+        return "exact" if best.span.start == start + self.shift + 1 and not best.path else "moved"
 
 
-def _reason(state: State, lines: int) -> str:
+def _reason(state: State, best: Candidate, lines: int) -> str:
     if state == "review":
         return "more than one place is possible, or the code changed much"
+    moved = f"moved to {best.path}" if best.path else f"moved by {lines:+d} lines" if lines else ""
     if state == "modified":
-        return "the code was edited" + (f" and moved by {lines:+d} lines" if lines else "")
-    return f"moved by {lines:+d} lines" if lines else "unchanged"
+        return f"the code was edited and {moved}" if moved else "the code was edited"
+    return moved or "unchanged"

@@ -1,0 +1,29 @@
+"""Relocating in bulk: one JSON object a line in, one out, in order."""
+
+import json
+import subprocess
+import sys
+
+from postil.anchor import evidence, trees
+from postil.anchor.batch import Request, answer_all
+
+
+def test_answers_come_in_order_one_anchor_a_line() -> None:
+    requests = [Request(old="a = 1\nb = 2\n", new="b = 2\n", lines=[1, 2]), Request(old="c\n", new="c\n", lines=[1])]
+    first, second = answer_all(requests)
+    assert [(each.line, each.state) for each in first.anchors][1] == (1, "moved")
+    assert [(each.line, each.state) for each in second.anchors] == [(1, "exact")]
+
+
+def test_the_module_speaks_lines_of_json() -> None:
+    request = {"old": "x = 1\ny = 2\n", "new": "\nx = 1\ny = 2\n", "old_path": "a.py", "new_path": "a.py", "lines": [2]}
+    done = subprocess.run(
+        [sys.executable, "-m", "postil.anchor.batch"], input=json.dumps(request) + "\n", capture_output=True, text=True
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    (anchor,) = json.loads(done.stdout)["anchors"]
+    assert (anchor["line"], anchor["state"]) == (3, "moved")
+
+
+def test_the_trees_were_made_for_these_measures() -> None:
+    assert list(evidence.MEASURES) == trees.NAMES
