@@ -34,6 +34,9 @@ CREATE INDEX expiring ON records (expires) WHERE expires IS NOT NULL;
 CREATE TABLE counters (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
 """
 _VERSION = "version"
+LOOK = ("BEGIN", "SELECT 1 FROM sqlite_schema LIMIT 1")  # the look begins when the lock is taken, not later
+WRITE = ("BEGIN IMMEDIATE",)
+PAUSE = 0.002
 
 
 class SqliteState:
@@ -53,20 +56,20 @@ class SqliteState:
     @contextmanager
     def reading(self) -> Generator[Records]:
         """A consistent look at the records."""
-        with self._transaction("BEGIN") as connection:
+        with self._transaction(LOOK) as connection:
             yield _Records(connection)
 
     @contextmanager
     def writing(self) -> Generator[Changes]:
         """Change records: durable when the block ends, nothing changed when it raises."""
-        with self._transaction("BEGIN IMMEDIATE") as connection:
+        with self._transaction(WRITE) as connection:
             changes = _Changes(connection)
             yield changes
             changes.next(_VERSION)
 
     def version(self) -> int:
         """A number that grows with every write."""
-        with self._transaction("BEGIN") as connection:
+        with self._transaction(LOOK) as connection:
             row = connection.execute("SELECT value FROM counters WHERE name = ?", (_VERSION,)).fetchone()
         return 0 if row is None else row[0]
 
@@ -110,25 +113,47 @@ class SqliteState:
 
     def damage(self) -> list[str]:
         """What SQLite's own check finds wrong; empty when nothing is."""
-        with self._transaction("BEGIN") as connection:
+        with self._transaction(LOOK) as connection:
             found = [str(row[0]) for row in connection.execute("PRAGMA integrity_check(20)")]
         return [] if found == ["ok"] else found
 
     @contextmanager
-    def _transaction(self, begin: str) -> Generator[sqlite3.Connection]:
+    def _transaction(self, begin: tuple[str, ...]) -> Generator[sqlite3.Connection]:
         with self._lock:
             try:
                 connection = self._opened()
-                connection.execute(begin)
+                self._patiently(connection, *begin)
                 try:
                     yield connection
-                    connection.execute("COMMIT")
+                    self._patiently(connection, "COMMIT")
                 except BaseException:
                     if connection.in_transaction:
                         connection.execute("ROLLBACK")
                     raise
             except sqlite3.Error as error:
                 raise self._translated(error) from error
+
+    def _patiently(self, connection: sqlite3.Connection, *statements: str) -> None:
+        """Run statements that may have to wait for other processes.
+
+        SQLite's own waiting backs off to 100 ms at a time, so that under load whoever came first may come last; short
+        even pauses give everyone the same chance.
+        """
+        deadline = time.monotonic() + self.busy_seconds
+        connection.execute("PRAGMA busy_timeout = 0")
+        try:
+            for statement in statements:
+                while True:
+                    try:
+                        connection.execute(statement)
+                        break
+                    except sqlite3.OperationalError as error:
+                        is_busy = error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_BUSY
+                        if not is_busy or time.monotonic() >= deadline:
+                            raise
+                    time.sleep(PAUSE)
+        finally:
+            connection.execute(f"PRAGMA busy_timeout = {int(self.busy_seconds * 1000)}")
 
     def _opened(self) -> sqlite3.Connection:
         there = _inode(self.path)
@@ -148,11 +173,11 @@ class SqliteState:
             _uri(self.path), uri=True, timeout=self.busy_seconds, isolation_level=None, check_same_thread=False
         )
         try:
-            connection.execute("PRAGMA synchronous = FULL")
             # Truncating commits as durably as deleting, without two changes of the folder each time.
-            connection.execute("PRAGMA journal_mode = TRUNCATE")
+            self._patiently(connection, "PRAGMA synchronous = FULL", "PRAGMA journal_mode = TRUNCATE", *LOOK)
             (application,) = connection.execute("PRAGMA application_id").fetchone()
             (found,) = connection.execute("PRAGMA user_version").fetchone()
+            connection.execute("COMMIT")
         except BaseException:
             connection.close()
             raise
