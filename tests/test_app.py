@@ -1,6 +1,7 @@
 """The composition root, and that what is generated from the operations is true."""
 
 import re
+from importlib import import_module
 from pathlib import Path
 
 import msgspec
@@ -32,6 +33,12 @@ def test_no_two_operations_share_a_name_or_a_command() -> None:
     commands = [entry.shell for entry in operations if entry.shell]
     assert len(set(names)) == len(names)
     assert len(set(commands)) == len(commands)
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_the_table_says_which_parts_have_a_glance(name: str) -> None:
+    owner = getattr(import_module(PARTS[name].module), PARTS[name].owner)
+    assert hasattr(owner, "glance") is PARTS[name].glances
 
 
 def test_a_part_is_made_once(tmp_path: Path) -> None:
@@ -76,7 +83,7 @@ def test_one_part_that_fails_hides_no_other_from_the_status(tmp_path: Path, monk
     def make(app: App) -> object:
         return Broken()
 
-    monkeypatch.setitem(PARTS, "inbox", Part("", "", make))
+    monkeypatch.setitem(PARTS, "inbox", Part("", "", make, glances=True))
     app = App(load({"HOME": str(tmp_path)}, str(tmp_path)))
     assert ("inbox", "the disk is gone") in app.glances()
 

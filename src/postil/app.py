@@ -34,6 +34,8 @@ class Part(NamedTuple):
     module: str
     owner: str
     make: Callable[[App], object]
+    glances: bool = False
+    """Whether it has a line for `postil status` (`glance() -> str`): those that have none stay unloaded."""
 
 
 class App:
@@ -152,10 +154,11 @@ class App:
         """One line from every part that has something to say at a glance (`glance() -> str`)."""
         lines: list[tuple[str, str]] = []
         for name in self.parts_offered():
+            if not PARTS[name].glances:
+                continue
             try:
-                glance: Callable[[], str] | None = getattr(self.part(name), "glance", None)
-                if glance is not None:
-                    lines.append((name, glance()))
+                glance: Callable[[], str] = getattr(self.part(name), "glance")  # noqa: B009 # a convention, not a type
+                lines.append((name, glance()))
             except Failure as failure:  # one part that cannot work here must not hide the others
                 lines.append((name, failure.message))
         return lines
@@ -205,9 +208,9 @@ def _gitlab(app: App) -> object:
 # A part adds its line here: where its class is, and how it is made from the App.
 PARTS: dict[str, Part] = {
     "workspace": Part("postil.workspace.service", "Overview", _workspace),
-    "inbox": Part("postil.inbox.service", "Inbox", _inbox),
+    "inbox": Part("postil.inbox.service", "Inbox", _inbox, glances=True),
     "comments": Part("postil.comments.service", "Comments", _comments),
-    "tracker": Part("postil.tracker.service", "Tracker", _tracker),
+    "tracker": Part("postil.tracker.service", "Tracker", _tracker, glances=True),
     "gitlab": Part("postil.gitlab.service", "GitLab", _gitlab),
 }
 
