@@ -132,18 +132,26 @@ def kind(field: dict[str, Any]) -> str:
 
 def main() -> int:
     """Write what has changed, or with --check only name it."""
-    wanted = {**generated(), demo.PICTURE: demo.svg()}
-    behind = [path for path, text in wanted.items() if not path.exists() or path.read_text("utf-8") != text]
+    behind = _written(generated())
+    # Drawn last: the picture shows real commands, which read the catalogue just written.
+    behind += _written({demo.PICTURE: demo.svg()})
     for path in behind:
         print(path.relative_to(ROOT))
     if "--check" in sys.argv:
         return 1 if behind else 0
-    FOLDER.mkdir(exist_ok=True)
-    for path, text in wanted.items():
-        path.write_text(text, "utf-8")
-    for stale in set(FOLDER.glob("*.json")) - set(wanted):
+    for stale in set(FOLDER.glob("*.json")) - set(generated()):
         stale.unlink()
     return 0
+
+
+def _written(wanted: dict[Path, str]) -> list[Path]:
+    """The files that had fallen behind; written anew unless they are only to be named."""
+    behind = [path for path, text in wanted.items() if not path.exists() or path.read_text("utf-8") != text]
+    if "--check" not in sys.argv:
+        FOLDER.mkdir(exist_ok=True)
+        for path in behind:
+            path.write_text(wanted[path], "utf-8")
+    return behind
 
 
 if __name__ == "__main__":

@@ -205,6 +205,12 @@ def _gitlab(app: App) -> object:
     )
 
 
+def _flows(app: App) -> object:
+    from postil.flows.promotion import Flows
+
+    return Flows(app.registry().operation)
+
+
 # A part adds its line here: where its class is, and how it is made from the App.
 PARTS: dict[str, Part] = {
     "workspace": Part("postil.workspace.service", "Overview", _workspace),
@@ -212,6 +218,7 @@ PARTS: dict[str, Part] = {
     "comments": Part("postil.comments.service", "Comments", _comments),
     "tracker": Part("postil.tracker.service", "Tracker", _tracker, glances=True),
     "gitlab": Part("postil.gitlab.service", "GitLab", _gitlab),
+    "flows": Part("postil.flows.promotion", "Flows", _flows),
 }
 
 

@@ -151,7 +151,13 @@ class Relocating(Threads):
         ]
         return Orphaned(tuple(self.show(each.comment.id).comment for each in found))
 
-    @writes("comments_move", title="Move a comment", shell="comments move", positional=("commentId", "file", "line"))
+    @writes(
+        "comments_move",
+        title="Move a comment",
+        shell="comments move",
+        positional=("commentId", "file", "line"),
+        tool=False,
+    )
     def move_by_id(
         self,
         commentId: Id,

@@ -143,7 +143,7 @@ class Threads(Desk):
         placed.sort(key=lambda each: (each.place.path, each.place.line, each.comment.created))
         return Listed(tuple(comment_now(each) for each in placed[:limit]), len(placed))
 
-    @reads("comments_search", title="Search comments", shell="comments search", positional=("query",))
+    @reads("comments_search", title="Search comments", shell="comments search", positional=("query",), tool=False)
     def search_more(
         self,
         query: Annotated[str, Meta(min_length=1, description="A regular expression (RE2), or plain text")],
@@ -230,7 +230,9 @@ class Threads(Desk):
 
         return self.store.change(path, change)
 
-    @writes("comments_edit", title="Edit a comment", shell="comments edit", positional=("commentId", "text"))
+    @writes(
+        "comments_edit", title="Edit a comment", shell="comments edit", positional=("commentId", "text"), tool=False
+    )
     def edit_by_id(
         self,
         commentId: Id,
@@ -258,7 +260,9 @@ class Threads(Desk):
 
         return self.store.change(path, change)
 
-    @destroys("comments_delete", title="Delete a comment", shell="comments delete", positional=("commentId",))
+    @destroys(
+        "comments_delete", title="Delete a comment", shell="comments delete", positional=("commentId",), tool=False
+    )
     def delete_by_id(self, commentId: Id) -> Deleted:
         """Delete a comment, wherever it is"""
         path = self.file_of(commentId)

@@ -13,7 +13,7 @@ FACES = {
     "tracker": "git-mile",
 }
 """The parts that, served alone, are exactly one old contract."""
-PARTS = ("workspace", "inbox", "comments", "tracker", "gitlab")
+PARTS = ("workspace", "inbox", "comments", "tracker", "gitlab", "flows")
 
 
 def serve(words: list[str], program: str, compose: Compose, options: Globals) -> int:

@@ -1,0 +1,134 @@
+"""A remark becomes a comment, a comment an issue, an issue a GitLab issue: each step keeps the way back.
+
+Flows call the parts' public operations by name and own no data, so what is hidden or read-only stays so. The step is
+noted where it started (a reply, a comment), and a second try finds that note instead of making a second thing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Callable, Iterable
+from typing import Annotated, Any
+
+from msgspec import Meta, Struct
+
+from postil.comments.answers import Added, CommentNow
+from postil.comments.threads import Shown as ShownComment
+from postil.core.failure import Conflict, NotFound
+from postil.core.operation import Operation, writes
+from postil.gitlab.answers import Created
+from postil.inbox.answers import Shown as ShownMessage
+from postil.tracker.answers import Changed
+from postil.tracker.answers import Shown as ShownIssue
+
+KEPT = "Kept as comment "
+TRACKED = "Tracked as issue "
+OPENED = "Opened at GitLab as "
+TAGS = {"fix": "TODO", "question": "QUESTION", "note": "NOTE"}
+LONGEST_TITLE = 120
+
+
+class Promoted(Struct, frozen=True):
+    """What became of it."""
+
+    source: str
+    target: str
+    where: str
+
+    def text(self) -> str:
+        """One sentence."""
+        return f"{self.source} is now {self.target} ({self.where})"
+
+
+class AlreadyPromoted(Conflict):
+    """The step was taken before; nothing was made a second time."""
+
+
+class Flows:
+    """The steps between the parts."""
+
+    def __init__(self, operation: Callable[[str], Operation]) -> None:
+        self._operation = operation
+
+    @writes("comment_from_message", shell="inbox comment", positional=("id",), output_depth=0)
+    def comment_from_message(self, id: Annotated[int, Meta(ge=1, description="the message's number")]) -> Promoted:
+        """Keep a message as a comment anchored to its code"""
+        message: ShownMessage = self._run("inbox_show", id=id)
+        _refuse_repeat(f"Message #{id}", KEPT, (reply.text for reply in message.replies))
+        line = message.anchor.line if message.anchor is not None else message.line
+        if not message.file or not line:
+            raise NotFound(
+                f"The code that message #{id} is about is gone, or it names no line",
+                advice="Add the comment yourself where it belongs: postil comments add FILE LINE TEXT",
+                id=id,
+            )
+        first = int(line.partition("-")[0])
+        tag = TAGS[message.kind]
+        added: Added = self._run(
+            "add_comment", filePath=message.file, line=first, text=message.comment, tag=tag, author="user"
+        )
+        self._run("inbox_reply", id=id, text=f"{KEPT}{added.commentId}")
+        return Promoted(f"Message #{id}", f"comment {added.commentId}", f"{message.file}:{first}")
+
+    @writes("issue_from_comment", shell="comments issue", positional=("commentId",), output_depth=0)
+    def issue_from_comment(self, commentId: str) -> Promoted:
+        """Make an issue of a comment, with its code and place"""
+        shown: ShownComment = self._run("comments_show", commentId=commentId)
+        comment = shown.comment
+        _refuse_repeat(f"Comment {commentId}", TRACKED, (reply.text for reply in comment.replies))
+        labels = (comment.tag.lower(),) if comment.tag else ()
+        created: Changed = self._run(
+            "git_mile.create", title=_title(comment.text), description=_described(comment), labels=labels
+        )
+        self._run("comments_reply", commentId=commentId, text=f"{TRACKED}{created.id}")
+        return Promoted(f"Comment {commentId}", f"issue {created.id[:8]}", created.title)
+
+    @writes(
+        "gitlab_issue_from_issue",
+        shell="issue gitlab",
+        positional=("id", "project_id"),
+        open_world=True,
+        output_depth=0,
+    )
+    async def gitlab_issue_from_issue(
+        self,
+        id: Annotated[str, Meta(description="the issue's id or its beginning")],
+        project_id: Annotated[int | str, Meta(description="GitLab project: id or path")],
+    ) -> Promoted:
+        """Open a GitLab issue for an issue kept in git"""
+        issue: ShownIssue = await asyncio.to_thread(self._run, "git_mile.show", entity="issue", id=id)
+        _refuse_repeat(f"Issue {issue.id[:8]}", OPENED, (comment.body for comment in issue.comments))
+        labels = list(issue.labels) or None
+        opened: Created = await self._operation("create_issue").run(
+            project_id=project_id, title=issue.title, description=issue.description, labels=labels
+        )
+        address = opened.web_url or f"#{opened.iid} of {project_id}"
+        await asyncio.to_thread(self._run, "git_mile.comment", id=issue.id, body=f"{OPENED}{address}")
+        return Promoted(f"Issue {issue.id[:8]}", f"GitLab issue #{opened.iid}", address)
+
+    def _run(self, name: str, /, **arguments: object) -> Any:
+        """Run another part's operation as if it had been called; what is not offered is unknown here too."""
+        operation = self._operation(name)
+        return operation.run(**operation.decode(arguments))
+
+
+def _refuse_repeat(what: str, note: str, written: Iterable[str]) -> None:
+    for text in written:
+        if text.startswith(note):
+            raise AlreadyPromoted(f"{what}: {text[0].lower()}{text[1:]} already", advice="Go on from there")
+
+
+def _title(text: str) -> str:
+    first = next((line.strip() for line in text.splitlines() if line.strip()), "")
+    plain = re.sub(r"^(TODO|FIXME|NOTE|STAR|QUESTION):\s*", "", first)
+    return plain if len(plain) <= LONGEST_TITLE else f"{plain[: LONGEST_TITLE - 1]}…"
+
+
+def _described(comment: CommentNow) -> str:
+    place = f"`{comment.movedTo or comment.filePath}:{comment.line}`"
+    held = f", {comment.anchor}" if comment.anchor else ""
+    code = comment.newText or comment.oldText
+    fence = "`" * max(3, *(len(run) + 1 for run in re.findall(r"`+", code)), 3)
+    block = f"\n\n{fence}\n{code.rstrip()}\n{fence}" if code.strip() else ""
+    return f"{comment.text}\n\n{place}{held} ({comment.state}), by {comment.author}, comment {comment.id}{block}"

@@ -1,0 +1,104 @@
+"""The whole story with the real program: a remark becomes a comment, an issue and a GitLab issue."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.emulator.app import Emulator
+from tests.emulator.server import running
+from tests.emulator.world import DEVELOPER
+
+SOURCE = "def price(cart):\n    return sum(cart)\n\n\ndef total(cart):\n    return price(cart)\n"
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Path:
+    """A repository with one file."""
+    (tmp_path / "cart.py").write_text(SOURCE)
+    for words in (["init", "-q"], ["add", "."], ["commit", "-qm", "first"]):
+        subprocess.run(["git", *words], cwd=tmp_path, check=True)
+    return tmp_path
+
+
+def postil(shop: Path, *words: str, status: int = 0, environ: dict[str, str] | None = None) -> Any:
+    """Run the command; its answer as JSON, or what it said when it failed as it should."""
+    done = subprocess.run(
+        [Path(sys.executable).parent / "postil", *words, "--json"],
+        cwd=shop,
+        env={**os.environ, "XDG_STATE_HOME": str(shop / ".git" / "state"), **(environ or {})},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == status, done.stderr
+    return json.loads(done.stdout) if status == 0 else done.stderr
+
+
+def promoted_comment(shop: Path) -> str:
+    postil(shop, "inbox", "send", "-f", "cart.py", "-l", "2", "-c", "What of an empty cart?", "--kind", "question")
+    (shop / "cart.py").write_text("# prices\n" + SOURCE)
+    return postil(shop, "inbox", "comment", "1")["target"].removeprefix("comment ")
+
+
+def test_a_message_becomes_a_comment_where_its_code_is_now(shop: Path) -> None:
+    comment = promoted_comment(shop)
+    (listed,) = postil(shop, "comments", "list")["comments"]
+    assert (listed["id"], listed["line"], listed["tag"]) == (comment, 3, "QUESTION")
+    assert listed["text"] == "What of an empty cart?"
+    (reply,) = postil(shop, "inbox", "show", "1")["replies"]
+    assert reply["text"] == f"Kept as comment {comment}"
+
+
+def test_a_comment_becomes_an_issue_with_its_place_and_code(shop: Path) -> None:
+    comment = promoted_comment(shop)
+    made = postil(shop, "comments", "issue", comment)
+    (issue,) = postil(shop, "issue", "list")["items"]
+    assert issue["title"] == "What of an empty cart?"
+    assert issue["labels"] == ["question"]
+    shown = postil(shop, "issue", "show", issue["id"])
+    assert "`cart.py:3`" in shown["description"]
+    assert made["target"] == f"issue {issue['id'][:8]}"
+
+
+def test_a_step_taken_twice_is_refused_and_makes_nothing(shop: Path) -> None:
+    comment = promoted_comment(shop)
+    postil(shop, "comments", "issue", comment)
+    assert "already" in postil(shop, "inbox", "comment", "1", status=6)
+    assert "already" in postil(shop, "comments", "issue", comment, status=6)
+    assert len(postil(shop, "comments", "list")["comments"]) == 1
+    assert len(postil(shop, "issue", "list")["items"]) == 1
+
+
+def test_an_issue_is_opened_at_gitlab_once_and_remembers_where(shop: Path) -> None:
+    created = postil(shop, "issue", "create", "Round to cents", "--label", "bug")
+    emulator = Emulator()
+    with running(emulator) as address:
+        gitlab = {"GITLAB_URL": address, "GITLAB_TOKEN": DEVELOPER}
+        project = str(postil(shop, "gitlab", "projects", environ=gitlab)["projects"][0]["id"])
+        opened = postil(shop, "issue", "gitlab", created["id"], project, environ=gitlab)
+        assert "already" in postil(shop, "issue", "gitlab", created["id"], project, status=6, environ=gitlab)
+        titles = [issue["title"] for issue in postil(shop, "gitlab", "issues", project, environ=gitlab)["issues"]]
+    assert titles.count("Round to cents") == 1
+    (comment,) = postil(shop, "issue", "show", created["id"])["comments"]
+    assert comment["body"] == f"Opened at GitLab as {opened['where']}"
+
+
+def test_what_is_missing_is_named(shop: Path) -> None:
+    assert "no message #7" in postil(shop, "inbox", "comment", "7", status=5)
+    assert postil(shop, "comments", "issue", "c_1", status=5)
+    postil(shop, "inbox", "send", "-f", "cart.py", "-c", "About all of it")
+    assert "names no line" in postil(shop, "inbox", "comment", "1", status=5)
+
+
+def test_a_step_into_a_hidden_part_is_unknown(shop: Path) -> None:
+    postil(shop, "inbox", "send", "-f", "cart.py", "-l", "2", "-c", "Hm")
+    (shop / "postil.toml").write_text('deny_tools = ["add_comment"]\n')
+    assert postil(shop, "inbox", "comment", "1", status=2)
+    assert not (shop / "cart.py.comments").exists()
