@@ -24,7 +24,10 @@ META = {
 # Not `shutdown` (it ends the server, as it should) and not `subscriptions/listen` (it is answered when it ends).
 REQUESTS: list[tuple[str, Object]] = [
     ("ping", {}),
-    ("initialize", {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "f", "version": "1"}}),
+    *(
+        ("initialize", {"protocolVersion": version, "capabilities": {}, "clientInfo": {"name": "f", "version": "1"}})
+        for version in ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", 1)
+    ),
     ("tools/list", {}),
     ("tools/call", {"name": "echo", "arguments": {"text": "hello", "times": 2}}),
     ("tools/call", {"name": "count", "arguments": {"by": 1}}),

@@ -9,7 +9,7 @@ import threading
 import time
 from collections.abc import Iterator
 from itertools import islice
-from typing import Any
+from typing import Any, cast
 
 from tests.fuzz.frames import frames, readable_id
 from tests.needs import ROOT
@@ -84,21 +84,15 @@ class Visit:
     def _read(self) -> None:
         assert self._process.stdout is not None
         for line in self._process.stdout:
-            answer: Any = None
-            try:
-                answer = json.loads(line)
-                sound = answer["jsonrpc"] == "2.0" and (
-                    "method" in answer or ("result" in answer) != ("error" in answer)
-                )
-            except (ValueError, KeyError, TypeError):
-                sound = False
+            answers = sound_answers(line)
             with self._news:
-                if not sound:
+                if answers is None:
                     self._garbage.append(line)
-                elif "method" not in answer and answer.get("id") is not None:
-                    self._answered.add(answer["id"])
-                    if str(answer["id"]).startswith("good-"):
-                        self._good[answer["id"]] = answer
+                for answer in answers or ():
+                    if "method" not in answer and answer.get("id") is not None:
+                        self._answered.add(answer["id"])
+                        if str(answer["id"]).startswith("good-"):
+                            self._good[answer["id"]] = answer
                 self._news.notify()
         with self._news:
             self._ended = True
@@ -120,3 +114,17 @@ class Visit:
 
     def _fault(self, what: object) -> Faults:
         return Faults(f"seed {self._seed}: {what}")
+
+
+def sound_answers(line: bytes) -> list[dict[str, Any]] | None:
+    """The messages of a line of stdout, one or a batch; None where it is anything else."""
+    try:
+        said: Any = json.loads(line)
+        messages = cast("list[dict[str, Any]]", said if isinstance(said, list) else [said])
+        sound = all(
+            message["jsonrpc"] == "2.0" and ("method" in message or ("result" in message) != ("error" in message))
+            for message in messages
+        )
+    except (ValueError, KeyError, TypeError):
+        return None
+    return messages if sound and messages else None
