@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from postil.core.failure import InvalidArguments
 from postil.workspace.failures import GitFailed, GitMissing, GitTimedOut
 from postil.workspace.git import DURABLE, NETWORK, GitMode, git_dialogue, git_lines, git_output, run_git, try_git
 from tests.workspace.repositories import git, new_repository
@@ -27,6 +28,11 @@ def test_a_refusal_of_git_is_a_failure_with_its_first_line(repository: Path) -> 
 
 def test_a_refusal_is_an_answer_where_it_is_asked_for(repository: Path) -> None:
     assert try_git(str(repository), "rev-parse", "--verify", "-q", "nothing").status == 1
+
+
+def test_an_argument_with_a_nul_is_refused_in_words(repository: Path) -> None:
+    with pytest.raises(InvalidArguments, match="NUL"):
+        run_git(str(repository), "rev-parse", "a\0b")
 
 
 def test_input_reaches_git(repository: Path) -> None:

@@ -17,6 +17,7 @@ from functools import lru_cache
 
 import msgspec
 
+from postil.core.failure import InvalidArguments
 from postil.workspace.failures import GitFailed, GitMissing
 from postil.workspace.gitdir import GitDir, locate
 from postil.workspace.spawn import run
@@ -76,6 +77,8 @@ _SWITCHES: dict[str, tuple[str, ...]] = {
 
 def command(root: str, arguments: tuple[str, ...]) -> list[str]:
     """The command line. `safe.bareRepository=explicit` is honoured by naming a bare repository's folder."""
+    if any("\0" in argument for argument in arguments):
+        raise InvalidArguments("No name, path or revision can hold a NUL character", advice="Leave it out")
     start = ["git", "-C", root, "--no-pager", "--literal-pathspecs"]
     where = locate(root)
     if where is not None and where.bare:
