@@ -1,0 +1,318 @@
+"""The client layer: busy, broken, slow and lying upstreams; redirects, cookies, secrets. S12, S13, S14, S15, S31."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from email.utils import formatdate
+
+import pytest
+
+from postil.core import call
+from postil.core.call import Call, Caller
+from postil.core.failure import Failure
+from postil.gitlab import retries
+from postil.gitlab.failures import GitLabFailure, GitLabUnreachable, UnknownOutcome, flattened, refused
+from postil.gitlab.instance import Instance
+from postil.gitlab.redaction import redacted
+from postil.gitlab.service import GitLab
+from tests.emulator.app import Emulator
+from tests.emulator.server import running
+from tests.emulator.world import DEVELOPER, FILES_ONLY, READER, REVOKED, STRANGER
+from tests.gitlab.answers import direct
+from tests.gitlab.conftest import Connect, Naps
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.mark.parametrize("kind", ["429-seconds", "429-date", "429-reset", "429-text", "502", "503", "504"])
+async def test_a_read_is_asked_again_until_gitlab_answers(
+    gitlab: GitLab, emulator: Emulator, naps: Naps, kind: str
+) -> None:
+    emulator.faults.add(kind, times=2)
+    assert (await gitlab.get_project(123)).id == 123
+    assert len(emulator.seen) == 3
+    assert len(naps.taken) == 2
+    assert all(0 < nap < 5 for nap in naps.taken)
+
+
+async def test_a_read_is_given_up_after_three_attempts(gitlab: GitLab, emulator: Emulator) -> None:
+    emulator.faults.add("429-seconds")
+    with pytest.raises(GitLabFailure) as caught:
+        await gitlab.get_project(123)
+    assert len(emulator.seen) == 3
+    assert (caught.value.code, caught.value.data["status"]) == (-32000, 429)
+    assert caught.value.data["retry_after"] == 1
+    assert caught.value.data["message"] == "Too many requests. Please try again later."
+
+
+async def test_a_long_retry_after_is_the_callers_to_wait_for() -> None:
+    assert retries.pause(1, 429, 31.0) is None
+    assert retries.pause(1, 429, 30.0) is not None
+
+
+def test_retry_after_is_read_in_both_forms() -> None:
+    now = time.time()
+    assert retries.retry_after({"retry-after": "7"}, now) == 7
+    dated = retries.retry_after({"retry-after": formatdate(now + 60, usegmt=True)}, now)
+    assert dated is not None
+    assert 58 < dated <= 60
+    assert retries.retry_after({"retry-after": "soon"}, now) is None
+    assert retries.retry_after({}, now) is None
+
+
+@pytest.mark.parametrize("kind", ["500", "400", "409", "422"])
+async def test_other_refusals_are_not_asked_again(gitlab: GitLab, emulator: Emulator, kind: str) -> None:
+    emulator.faults.add(kind)
+    with pytest.raises(GitLabFailure) as caught:
+        await gitlab.get_project(123)
+    assert caught.value.data["status"] == int(kind)
+    assert len(emulator.seen) == 1
+
+
+@pytest.mark.parametrize("kind", ["429-seconds", "502", "503", "500"])
+async def test_a_write_is_never_sent_twice(gitlab: GitLab, emulator: Emulator, kind: str) -> None:
+    emulator.faults.add(kind, times=1)
+    with pytest.raises(GitLabFailure):
+        await gitlab.create_issue(123, "Once")
+    assert len(emulator.seen) == 1
+
+
+async def test_a_write_that_times_out_has_an_unknown_outcome(connect: Connect, emulator: Emulator) -> None:
+    emulator.faults.add("slow", seconds=2.0)
+    with pytest.raises(UnknownOutcome) as caught:
+        await connect(timeout=0.2).create_issue(123, "Slow")
+    assert "unknown outcome" in str(caught.value.data["message"])
+    assert caught.value.code == -32603
+    assert len(emulator.seen) == 1
+
+
+async def test_a_write_whose_connection_breaks_off_has_an_unknown_outcome(gitlab: GitLab, emulator: Emulator) -> None:
+    logging.getLogger("uvicorn.error").disabled = True  # the emulator's broken connection is meant
+    emulator.faults.add("drop")
+    with pytest.raises(GitLabFailure) as caught:
+        await gitlab.create_issue(123, "Dropped")
+    assert caught.value.status >= 500
+    assert [row["title"] for row in emulator.world.projects[0].issues][-1] == "Dropped"
+
+
+@pytest.mark.parametrize("kind", ["odd", "html", "nulls", "missing", "truncated"])
+async def test_a_write_that_gitlab_accepted_is_never_reported_as_failed(
+    gitlab: GitLab, emulator: Emulator, kind: str
+) -> None:
+    emulator.faults.add(kind)
+    await gitlab.create_issue(123, "Accepted")
+    await gitlab.create_merge_request(123, "Accepted", "other", "main")
+    await gitlab.trigger_pipeline(123, "main")
+    await gitlab.update_issue(123, 1, title="Accepted")
+    await gitlab.create_issue_note(123, 1, "Accepted")
+    await gitlab.comment_on_merge_request(123, 1, "Accepted")
+    assert emulator.world.projects[0].issues[-1]["title"] == "Accepted"
+
+
+async def test_a_slow_read_is_a_timeout(connect: Connect, emulator: Emulator) -> None:
+    emulator.faults.add("slow", seconds=2.0)
+    with pytest.raises(GitLabFailure) as caught:
+        await connect(timeout=0.2).get_project(123)
+    assert (caught.value.code, caught.value.data["status"]) == (-32603, 504)
+
+
+@pytest.mark.parametrize("kind", ["truncated", "html"])
+async def test_an_unreadable_answer_says_so(gitlab: GitLab, emulator: Emulator, kind: str) -> None:
+    emulator.faults.add(kind)
+    with pytest.raises(GitLabFailure) as caught:
+        await gitlab.list_issues(123)
+    assert caught.value.data["message"] == "GitLab's answer could not be read"
+    assert caught.value.code == -32603
+
+
+async def test_nobody_listening_is_unreachable(naps: Naps) -> None:
+    part = GitLab("http://127.0.0.1:1", lambda: DEVELOPER, instance=Instance("http://127.0.0.1:1", sleep=naps))
+    with pytest.raises(GitLabUnreachable) as caught:
+        await part.get_project(1)
+    assert caught.value.code == -32603
+    await part.close()
+
+
+async def test_a_redirect_on_the_same_host_is_followed_once(gitlab: GitLab, emulator: Emulator) -> None:
+    assert (await gitlab.get_project("username/old-name")).id == 123
+    emulator.faults.add("redirect-same")
+    with pytest.raises(GitLabFailure) as caught:
+        await gitlab.get_project(123)
+    assert caught.value.status == 301
+    assert len(emulator.seen) == 4
+
+
+async def test_a_redirect_to_another_host_is_not_followed(gitlab: GitLab, emulator: Emulator) -> None:
+    other = Emulator()
+    with running(other) as elsewhere:
+        emulator.faults.add("redirect-other", other=elsewhere)
+        with pytest.raises(GitLabFailure) as caught:
+            await gitlab.get_project(123)
+        with pytest.raises(GitLabFailure):
+            await gitlab.create_issue(123, "Nowhere")
+    assert "not followed" in caught.value.advice
+    assert other.seen == []
+
+
+async def test_a_session_cookie_is_never_sent_back(connect: Connect, emulator: Emulator) -> None:
+    emulator.faults.add("cookie")
+    part = connect()
+    await part.get_project(123)
+    await part.get_project(123)
+    assert all("cookie" not in seen.headers for seen in emulator.seen)
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        (b'{"message":"404 Project Not Found"}', "Project not found"),
+        (b'{"message":"401 Unauthorized"}', "Unauthorized"),
+        (b'{"message":["One","Two"]}', "One; Two"),
+        (b'{"message":{"base":["Reference not found"]}}', "Reference not found"),
+        (b'{"message":{"title":["can\'t be blank"]}}', "Title can't be blank"),
+        (b'{"error":"title is missing"}', "Title is missing"),
+        (b'{"error":"invalid_token","error_description":"Token was revoked."}', "Token was revoked."),
+        (b"Retry later\n", "Retry later"),
+        (b"<html>no</html>", "Bad gateway"),
+        (b"", "Bad gateway"),
+        (b'{"message":null}', "Bad gateway"),
+        (b"[[[[", "[[[["),
+    ],
+)
+def test_every_form_of_gitlabs_message_becomes_one_sentence(body: bytes, said: str) -> None:
+    assert flattened(502, body) == said
+
+
+@pytest.mark.parametrize(
+    ("status", "code"),
+    [
+        (400, -32602),
+        (401, -32000),
+        (403, -32000),
+        (404, -32000),
+        (405, -32000),
+        (409, -32000),
+        (412, -32000),
+        (422, -32000),
+        (429, -32000),
+        (500, -32603),
+        (502, -32603),
+        (503, -32603),
+        (504, -32603),
+    ],
+)
+def test_every_status_has_the_contracts_code(status: int, code: int) -> None:
+    failure = refused(status, b"{}", {}, None, "")
+    assert (failure.code, failure.data["status"]) == (code, status)
+
+
+async def test_a_missing_scope_is_named(connect: Connect) -> None:
+    with pytest.raises(GitLabFailure) as caught:
+        await connect(READER).create_issue(123, "No")
+    assert caught.value.data["required_scopes"] == ["api"]
+    assert (await connect(FILES_ONLY).get_file_content(123, "README.md")).size == 1024
+    with pytest.raises(GitLabFailure):
+        await connect(FILES_ONLY).list_issues(123)
+
+
+async def test_a_revoked_token_and_a_strangers_are_refused(connect: Connect) -> None:
+    with pytest.raises(GitLabFailure) as caught:
+        await connect(REVOKED).get_project(123)
+    assert caught.value.data["status"] == 401
+    with pytest.raises(GitLabFailure) as unseen:
+        await connect(STRANGER).get_project(123)
+    assert unseen.value.data["message"] == "Project not found"
+
+
+async def test_the_callers_own_token_comes_before_the_configured_one(connect: Connect, emulator: Emulator) -> None:
+    part = connect("")
+    with pytest.raises(GitLabFailure) as caught:
+        await part.get_project(123)
+    assert "GITLAB_TOKEN" in caught.value.advice
+
+    async def as_caller() -> None:
+        call.enter(Call(Caller(credential=DEVELOPER, surface="http")))
+        await part.get_project(123)
+
+    await asyncio.create_task(as_caller())
+    assert emulator.seen[-1].token == DEVELOPER
+
+
+async def test_no_token_reaches_a_log_an_error_or_a_result(
+    connect: Connect, emulator: Emulator, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    said: list[str] = []
+    for kind in ("", "400", "429-text", "html", "redirect-other", "slow", "truncated"):
+        emulator.reset()
+        if kind:
+            emulator.faults.add(kind, seconds=0.5)
+        part = connect(timeout=0.2)
+        for work in (part.get_project(123), part.create_issue(123, "x"), part.list_projects()):
+            try:
+                said.append(str(direct(await work)))
+            except Failure as failure:
+                said.append(f"{failure!r} {failure.details()} {failure.text()}")
+    everything = "\n".join([*said, caplog.text, *(repr(key) for key in vars(part.gitlab.cache))])
+    for secret in ("glpat-", "Bearer ", "runners_token", "GR1348941", "hunter2", "import_url"):
+        assert secret not in everything
+
+
+def test_secrets_are_struck_out_of_what_gitlab_says() -> None:
+    said = redacted("token glpat-abcdef123456 at https://me:pw@host/x whsec_c2VjcmV0 and mine", "mine")
+    assert said == "token [hidden] at https://[hidden]@host/x [hidden] and [hidden]"
+
+
+async def test_results_never_hold_the_secrets_of_projects_and_hooks(gitlab: GitLab, emulator: Emulator) -> None:
+    emulator.faults.add("extra")
+    made = await gitlab.configure_webhook(123, "https://93.184.216.34/", ["push"], token="hook-secret")
+    answers = [await gitlab.list_projects(), await gitlab.get_project(123), made]
+    for answer in answers:
+        assert not {"GR1348941", "hunter2", "hook-secret", "glrt-"} & set(str(direct(answer)).split("'"))
+        assert "from_the_future" not in str(direct(answer))
+
+
+async def test_a_cached_answer_is_served_revalidated_and_purged(gitlab: GitLab, emulator: Emulator) -> None:
+    for _ in range(3):
+        await gitlab.list_issues(123, cache=True, cache_ttl=300)
+    assert len(emulator.seen) == 1
+    await gitlab.create_issue(123, "New")
+    assert len((await gitlab.list_issues(123, cache=True)).issues) == 2
+    await gitlab.list_projects(cache=True, cache_ttl=0)
+    await gitlab.list_projects(cache=True, cache_ttl=0)
+    assert emulator.seen[-1].status == 304
+
+
+async def test_equal_reads_at_once_ask_gitlab_once(gitlab: GitLab, emulator: Emulator) -> None:
+    await asyncio.gather(*(gitlab.get_project(123, cache=True) for _ in range(20)))
+    assert len(emulator.seen) == 1
+
+
+async def test_one_tokens_cached_answer_is_never_anothers(connect: Connect, emulator: Emulator) -> None:
+    part = connect("")
+
+    async def read(token: str) -> int:
+        call.enter(Call(Caller(credential=token)))
+        return len((await part.list_projects(cache=True)).projects)
+
+    first = await asyncio.create_task(read(DEVELOPER))
+    second = await asyncio.create_task(read(STRANGER))
+    assert (first, second) == (3, 2)
+
+
+async def test_garbage_tokens_leave_nothing_behind(connect: Connect, emulator: Emulator) -> None:
+    part = connect("")
+
+    async def read(token: str) -> None:
+        call.enter(Call(Caller(credential=token)))
+        with pytest.raises(GitLabFailure):
+            await part.get_project(123, cache=True)
+
+    for number in range(300):
+        await asyncio.create_task(read(f"glpat-garbage{number}"))
+    for name in ("_issues", "_projects"):
+        assert len(getattr(part.gitlab, name)) == 0
+    assert not vars(part.gitlab.cache)["_kept"]
+    assert not vars(part.gitlab.cache)["_asking"]
