@@ -189,18 +189,8 @@ def test_every_form_of_gitlabs_message_becomes_one_sentence(body: bytes, said: s
     ("status", "code"),
     [
         (400, -32602),
-        (401, -32000),
-        (403, -32000),
-        (404, -32000),
-        (405, -32000),
-        (409, -32000),
-        (412, -32000),
-        (422, -32000),
-        (429, -32000),
-        (500, -32603),
-        (502, -32603),
-        (503, -32603),
-        (504, -32603),
+        *((status, -32000) for status in (401, 403, 404, 405, 409, 412, 422, 429)),
+        *((status, -32603) for status in (500, 502, 503, 504)),
     ],
 )
 def test_every_status_has_the_contracts_code(status: int, code: int) -> None:
