@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import socket
 import threading
-from collections.abc import Generator
+from collections.abc import Awaitable, Callable, Generator
 from contextlib import contextmanager
 from typing import Any
 
@@ -16,40 +16,41 @@ from tests.emulator.world import DEVELOPER
 
 
 class _Server(uvicorn.Server):
-    def install_signal_handlers(self) -> None:
-        """None: signals belong to the process that runs the tests."""
+    """A server that says when it listens, and lets the application close what it opened on the same event loop."""
 
+    def __init__(self, config: uvicorn.Config, at_end: Callable[[], Awaitable[None]] | None) -> None:
+        super().__init__(config)
+        self.ready = threading.Event()
+        self._at_end = at_end
 
-def listening(app: Any, **more: Any) -> tuple[uvicorn.Server, threading.Thread, str]:
-    """Serve an ASGI application on a free loopback port, in a thread; returns when it answers."""
-    listener = socket.socket()
-    listener.bind(("127.0.0.1", 0))
-    config = uvicorn.Config(app, log_level="critical", lifespan="off", timeout_graceful_shutdown=1, **more)
-    server = _Server(config)
-    ready = threading.Event()
-    started = server.startup
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        self.ready.set()
 
-    async def startup(sockets: list[socket.socket] | None = None) -> None:
-        await started(sockets)
-        ready.set()
-
-    server.startup = startup
-    thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
-    thread.start()
-    if not ready.wait(10):
-        raise RuntimeError("the emulator did not start within 10 s")
-    return server, thread, f"http://127.0.0.1:{listener.getsockname()[1]}"
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().shutdown(sockets)
+        if self._at_end is not None:
+            await self._at_end()
 
 
 @contextmanager
-def running(app: Any) -> Generator[str]:
-    """The address of an application that serves while the block runs."""
-    server, thread, address = listening(app)
-    try:
-        yield address
-    finally:
-        server.should_exit = True
-        thread.join(5)
+def running(app: Any, at_end: Callable[[], Awaitable[None]] | None = None) -> Generator[str]:
+    """The address of an application that serves in a thread, on a free loopback port, while the block runs."""
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        config = uvicorn.Config(
+            app, log_level="critical", lifespan="off", timeout_graceful_shutdown=1, http="httptools", loop="asyncio"
+        )
+        server = _Server(config, at_end)
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
+        thread.start()
+        if not server.ready.wait(10):
+            raise RuntimeError("the server did not start within 10 s")
+        try:
+            yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+        finally:
+            server.should_exit = True
+            thread.join(10)
 
 
 def main() -> None:

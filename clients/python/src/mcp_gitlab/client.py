@@ -35,6 +35,7 @@ class McpGitlabClient(Operations[Result]):
         self._token, self._timeout, self._sleep = token, timeout, sleep
         self._numbers = itertools.count(1)
         self._local = threading.local()
+        self._open: set[http.client.HTTPConnection] = set()
 
     def __repr__(self) -> str:
         return f"McpGitlabClient(host={self._host!r})"
@@ -56,10 +57,10 @@ class McpGitlabClient(Operations[Result]):
         raise AssertionError("the last attempt returns")
 
     def close(self) -> None:
-        """Close this thread's connection."""
-        connection = self._local.__dict__.pop("connection", None)
-        if connection is not None:
-            connection.close()
+        """Close the connections of all threads."""
+        self._local = threading.local()
+        while self._open:
+            self._open.pop().close()
 
     def __enter__(self) -> Self:
         return self
@@ -77,7 +78,7 @@ class McpGitlabClient(Operations[Result]):
             response = connection.getresponse()
             answer = response.status, response.read()
         except (OSError, http.client.HTTPException) as error:
-            self.close()
+            self._drop()
             # A kept connection may have been closed by the server meanwhile. Only a read is asked anew: what became
             # of a write is not known.
             if again and is_kept and body.startswith(READS):
@@ -88,13 +89,22 @@ class McpGitlabClient(Operations[Result]):
 
     def _connection(self) -> tuple[http.client.HTTPConnection, bool]:
         if time.monotonic() - getattr(self._local, "used", 0.0) > LONGEST_IDLE:
-            self.close()
+            self._drop()
         kept: http.client.HTTPConnection | None = getattr(self._local, "connection", None)
         if kept is not None:
             return kept, True
         kind = http.client.HTTPSConnection if self._https else http.client.HTTPConnection
-        self._local.connection = kind(self._host, self._port, timeout=self._timeout)
-        return self._local.connection, False
+        made = self._local.connection = kind(self._host, self._port, timeout=self._timeout)
+        self._open.add(made)
+        return made, False
+
+    def _drop(self) -> None:
+        """Close this thread's connection."""
+        kept: http.client.HTTPConnection | None = getattr(self._local, "connection", None)
+        if kept is not None:
+            kept.close()
+            self._open.discard(kept)
+            self._local.connection = None
 
 
 class AsyncMcpGitlabClient(Operations[Awaitable[Result]]):
@@ -127,4 +137,8 @@ class AsyncMcpGitlabClient(Operations[Awaitable[Result]]):
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Connections belong to worker threads and close with them."""
+        self.close()
+
+    def close(self) -> None:
+        """Close all connections."""
+        self._client.close()
