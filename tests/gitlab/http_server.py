@@ -1,36 +1,29 @@
-"""Postil over HTTP with the GitLab part alone, every caller with a GitLab token of their own, on a free port."""
+"""`postil serve --http --auth pat` as a real process, every caller with a GitLab token of their own."""
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from collections.abc import Generator
 from contextlib import contextmanager
-
-from postil.core.call import Caller
-from postil.core.registry import Registry
-from postil.gitlab.service import GitLab
-from postil.surfaces.http import HttpApp, Refused
-from postil.surfaces.http_hosts import Hosts
-from postil.wire.http import Scope
-from postil.wire.http_headers import Headers
-from postil.wire.server import UNITED, Face, Server
-from tests.emulator.server import running
-
-
-class BearerDoor:
-    """Lets in whoever brings any bearer, and hands it on as the credential for GitLab."""
-
-    async def admit(self, headers: Headers, scope: Scope) -> Caller:
-        scheme, _, token = headers.get(b"authorization", b"").decode().partition(" ")
-        if scheme != "Bearer" or not token:
-            raise Refused(401, "Unauthorized")
-        return Caller(principal=token, surface="http", credential=token)
+from pathlib import Path
 
 
 @contextmanager
-def postil(address: str) -> Generator[str]:
+def postil(address: str, folder: Path) -> Generator[str]:
     """The endpoint of a server that speaks to the GitLab at this address."""
-    part = GitLab(address, lambda: "")
-    server = Server(Registry.of([("gitlab", part)]), Face("postil", "1", UNITED))
-    app = HttpApp(server, door=BearerDoor(), hosts=Hosts(["127.0.0.1"]))
-    with running(app, part.close) as base:
-        yield f"{base}/mcp"
+    subprocess.run(["git", "init", "--quiet", str(folder)], check=True)
+    program = Path(sys.executable).with_name("postil")
+    command = [str(program), "serve", "--http", "127.0.0.1:0", "--auth", "pat"]
+    environ = {**os.environ, "GITLAB_URL": address}
+    with subprocess.Popen(command, cwd=folder, env=environ, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        try:
+            line = process.stderr.readline()
+            assert "serving http://" in line, line
+            yield line.split("serving ")[1].strip()
+            assert process.poll() is None, "the server died"
+        finally:
+            process.terminate()
+            process.communicate(timeout=10)
