@@ -1,0 +1,68 @@
+"""Every command there is: it has a parser, help, and no words can crash it."""
+
+import contextlib
+import io
+import re
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from postil.app import read_catalogue
+from postil.core.catalogue import OperationEntry
+from postil.core.failure import Failure
+from postil.surfaces.commands import kebab, parser_of, spelled
+
+COMMANDS = [entry for entry in read_catalogue().operations if entry.shell]
+
+
+def named(entry: OperationEntry) -> str:
+    return entry.shell
+
+
+@pytest.mark.parametrize("entry", COMMANDS, ids=named)
+def test_a_commands_help_names_every_argument(entry: OperationEntry) -> None:
+    shown = parser_of(entry, f"postil {entry.shell}").format_help()
+    for name in msgspec.json.decode(entry.input_schema).get("properties", {}):
+        assert (kebab(name).upper() if name in entry.positional else f"--{kebab(name)}") in shown, name
+    assert "--json" in shown
+    assert ("--idempotency-key" in shown) is (entry.effect != "reads")
+
+
+@pytest.mark.parametrize("entry", COMMANDS, ids=named)
+def test_a_commands_words_are_plain(entry: OperationEntry) -> None:
+    assert re.fullmatch(r"[a-z][a-z-]*( [a-z][a-z-]*){0,2}", entry.shell)
+    fields = msgspec.json.decode(entry.input_schema).get("properties", {})
+    assert set(entry.positional) <= set(fields)
+    assert set(entry.flags) <= set(fields) - set(entry.positional)
+    letters = list(entry.flags.values())
+    assert len(set(letters)) == len(letters)
+    assert "h" not in letters
+
+
+def test_no_command_is_the_beginning_of_another() -> None:
+    commands = {tuple(entry.shell.split()) for entry in COMMANDS}
+    hidden = [words for words in commands if any(words[:count] in commands for count in range(1, len(words)))]
+    assert hidden == []
+
+
+WORDS = st.one_of(
+    st.sampled_from(["--", "-", "-h2", "--json", "--=", "=", "", "--no-input=1", "{", "[1]", "\u2028", "9" * 40, "-9"]),
+    st.sampled_from(
+        [f"--{kebab(name)}" for entry in COMMANDS for name in msgspec.json.decode(entry.input_schema)["properties"]]
+    ),
+    st.text(max_size=8).filter(lambda word: word not in ("-h", "--help") and not word.startswith("@")),
+)
+
+
+@given(st.sampled_from(COMMANDS), st.lists(WORDS, max_size=6))
+def test_whatever_the_words_are_they_parse_or_are_refused(entry: OperationEntry, words: list[str]) -> None:
+    ended: object = 0
+    with contextlib.suppress(Failure), pytest.MonkeyPatch.context() as patch:
+        patch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"typed")))
+        try:
+            parser_of(entry, "postil").parse_args(spelled(entry, words))
+        except SystemExit as help_shown:  # -h among the letters of a short flag
+            ended = help_shown.code
+    assert ended == 0
