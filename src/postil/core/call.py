@@ -60,6 +60,9 @@ class Call:
         """
         confirmed()
 
+    def tell(self, name: str, value: str) -> None:
+        """Say something about the answer that its transport may show beside it: over HTTP, a header."""
+
     def check(self) -> None:
         """Stop here if the caller gave up: long loops call this."""
         if self.cancelled:

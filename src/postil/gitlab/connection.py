@@ -123,6 +123,7 @@ class Connection:
             return await self.instance.get(path, query, token=token, etag=etag)
 
         reply, state = await self.cache.get(key, project, caching.seconds, ask)
+        call.current().tell("X-Cache", state)
         call.current().log("debug", {"cache": state}, "gitlab")
         return reply
 

@@ -15,6 +15,8 @@ BUILTINS = {
     "init": "Set up this repository: assistants, lazygit, hooks",
     "setup": "Connect one assistant or program: print, write, check or remove its entry",
     "doctor": "Look for what is wrong, and say what to do",
+    "key": "Make, list and revoke access keys for HTTP",
+    "audit": "Show who changed what over HTTP",
     "tools": "List what assistants see",
     "call": "Call an operation by its name with JSON arguments",
     "completion": "Print shell completion for bash, zsh or fish",

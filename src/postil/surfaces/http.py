@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from postil.core.failure import Failure
+from postil.surfaces.gateway.audit import AuditLog
 from postil.surfaces.gateway.compose import compose, read_secret
 from postil.surfaces.http_app import Door, HttpApp, Route
 from postil.surfaces.http_hosts import LOOPBACK, Hosts, is_loopback, split_address
@@ -71,6 +72,7 @@ def run(server: Server, composed: Composition) -> NoReturn:
     for sentence in said:
         say(f"warning: {sentence}")
     hosts = hosts_for(host, http.allowed_hosts, http.allowed_origins)
+    server.witness = AuditLog(composed.state_database).write
     serve(server, door, hosts, listener, routes=routes(composed), tls=tls)
 
 

@@ -19,6 +19,8 @@ _BUILTINS = {
     "tools": "tools",
     "setup": "setup",
     "doctor": "doctor",
+    "key": "keys",
+    "audit": "keys",
     "init": "init",
     "completion": "completion",
     "complete-words": "completion",

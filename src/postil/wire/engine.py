@@ -68,6 +68,8 @@ class Session:
         self.in_flight: dict[jsonrpc.Id, Running] = {}
         self.unsettled: list[tuple[Exchange, Callable[[], None], Callable[[], None]]] = []
         self.turns = Turns()
+        self.told: dict[str, str] = {}
+        """What calls said about their answers, for a transport with headers."""
         self._on_room = on_room
         self._subscribed: set[str] = set()
         self._questions: dict[jsonrpc.Id, asyncio.Future[Any]] = {}

@@ -67,6 +67,9 @@ class Exchange(Call):
             params["logger"] = logger
         self.notify("notifications/message", params)
 
+    def tell(self, name: str, value: str) -> None:
+        self._on_loop(lambda: self.session.told.update({name: value}))
+
     def settle(self, confirmed: Callable[[], None], lost: Callable[[], None]) -> None:
         self._on_loop(lambda: self.session.unsettled.append((self, confirmed, lost)))
 

@@ -250,6 +250,8 @@ class Endpoint:
             return
         if reply.answer is None:
             await asyncio.sleep(0)  # a call that never waits is over after one turn of the loop
+        if session.told and reply.answer is not None:
+            asked.carried = [*asked.carried, *_headers(session.told)]
         if reply.answer is None or reply.messages:
             await self._follow(asked, session, incoming, reply, statuses or {}, outlives)
         else:
@@ -280,7 +282,7 @@ class Endpoint:
             if running is not None:
                 running.task.add_done_callback(lambda done: reply.end() if done.cancelled() else None)
         try:
-            await self._stream(asked, reply, statuses=statuses)
+            await self._stream(asked, reply, statuses=statuses, told=session.told)
         finally:
             self.calls -= not listens
             self.streams -= listens
@@ -290,7 +292,13 @@ class Endpoint:
                     session.cancel(request_id)
 
     async def _stream(
-        self, asked: Asked, reply: Reply, *, at_once: bool = False, statuses: dict[int, int] | None = None
+        self,
+        asked: Asked,
+        reply: Reply,
+        *,
+        at_once: bool = False,
+        statuses: dict[int, int] | None = None,
+        told: dict[str, str] | None = None,
     ) -> None:
         """Send what the reply gets until its answer, its end, or its client leaves."""
         loop = asyncio.get_running_loop()
@@ -325,7 +333,8 @@ class Endpoint:
                 await send({"type": "http.response.body", "body": last, "more_body": False})
             elif reply.answer is not None:
                 status = (statuses or {}).get(reply.code, 200) if reply.code else 200
-                await respond(send, status, reply.answer, asked.carried)
+                carried = [*asked.carried, *_headers(told)] if told else asked.carried
+                await respond(send, status, reply.answer, carried)
             else:  # given up by the client itself: there is nothing to say
                 await respond(send, 202, b"", asked.carried)
         finally:
@@ -370,6 +379,12 @@ class Endpoint:
 def _id_of(incoming: Incoming) -> jsonrpc.Id | None:
     """The id that a refusal echoes, so that the client's call fails instead of waiting."""
     return incoming.id if isinstance(incoming, jsonrpc.Request | jsonrpc.Invalid) else None
+
+
+def _headers(told: dict[str, str]) -> RawHeaders:
+    headers = [(name.lower().encode("ascii"), value.encode("ascii", "replace")) for name, value in told.items()]
+    told.clear()
+    return headers
 
 
 def _speaks_mcp(headers: Headers) -> bool:

@@ -131,7 +131,16 @@ async def _call_tool(exchange: Exchange, name: str, arguments: object) -> dict[s
 
 
 async def run_operation(exchange: Exchange, operation: Operation, arguments: object) -> object:
-    """Run an operation for this exchange: checked, once under its key, on the loop or in a thread."""
+    """Run an operation for this exchange; a write that was made is told to the server's witness before its answer."""
+    value = await _run(exchange, operation, arguments)
+    witness = exchange.server.witness
+    if witness is not None and operation.mark.effect != "reads":
+        await exchange.in_thread(witness, exchange.caller, operation.mark.name, arguments, value)
+    return value
+
+
+async def _run(exchange: Exchange, operation: Operation, arguments: object) -> object:
+    """Checked, once under its key, on the loop or in a thread."""
     decoded = operation.decode(arguments)
     key = exchange.meta.get(KEY) or exchange.key
     turn = None if operation.is_async else exchange.session.turns.take(operation.mark)

@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from msgspec import Raw, Struct
 
+from postil.core.call import Caller
 from postil.core.ports import Keys
 from postil.core.registry import Registry
 
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor
 
 T = TypeVar("T")
+Witness: TypeAlias = Callable[[Caller, str, object, object], None]
+"""Told of each write: who, which operation, its arguments, its result. Blocks: called in a thread."""
 THREADS = 8
 IN_FLIGHT = 256
 PAGE = 200
@@ -66,6 +69,8 @@ class Server:
         self.info = face.info()
         self.listed: dict[tuple[str, str, int], Raw] = {}
         """Encoded lists by key, era and start: empty again when a list changes."""
+        self.witness: Witness | None = None
+        """Who writes down what was changed; nobody unless a surface says so."""
         self._make_keys = keys
         self._make_secret = secret or (lambda: os.urandom(32))
         self._keys: Keys | None = None

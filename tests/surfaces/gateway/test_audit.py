@@ -1,0 +1,73 @@
+"""What is remembered of writes, and what calls say beside their answers."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from postil.core import call
+from postil.core.call import Caller
+from postil.core.operation import reads
+from postil.storage.failures import StateFull
+from postil.storage.memory import MemoryState
+from postil.surfaces.gateway.audit import AuditLog
+from tests.core.echo import Echo, Echoed
+from tests.surfaces.programs import run
+from tests.wire.http_client import request, running
+
+
+def test_every_write_is_remembered_without_its_arguments() -> None:
+    state = MemoryState()
+    with running() as server:
+        server.server.witness = AuditLog(lambda: state).write
+        server.post(request("note", {"text": "a secret text"}))
+        server.post(request("tools/call", {"name": "count"}))
+        server.post(request("echo", {"text": "reading is no write"}))
+        server.post(request("note", {"text": 5}))
+    entries = AuditLog(lambda: state).read(10)
+    assert [(entry.principal, entry.operation) for entry in entries] == [("local", "note"), ("local", "count")]
+    assert all(len(entry.arguments) == 64 for entry in entries)
+    with state.reading() as records:
+        assert b"secret" not in b"".join(value for _, value in records.range("audit"))
+
+
+def test_a_write_is_answered_even_when_it_cannot_be_remembered(capsys: object) -> None:
+    class Full(MemoryState):
+        def writing(self):  # type: ignore[no-untyped-def]
+            raise StateFull("state.db")
+
+    AuditLog(Full).write(Caller(), "count", {}, Echoed("", 1))
+
+
+def test_a_call_may_say_something_beside_its_answer() -> None:
+    class Talking(Echo):
+        @reads("talk")
+        async def talk(self) -> Echoed:
+            """Say a header"""
+            call.current().tell("X-Cache", "HIT")
+            return Echoed("", 1)
+
+        @reads("talk_in_thread")
+        def talk_in_thread(self) -> Echoed:
+            """Say a header from a thread"""
+            call.current().tell("X-Cache", "MISS")
+            return Echoed("", 1)
+
+    with running(gitlab=Talking()) as server:
+        assert server.post(request("talk")).headers["x-cache"] == "HIT"
+        assert server.post(request("talk_in_thread")).headers["x-cache"] == "MISS"
+        assert "x-cache" not in server.post(request("count")).headers
+
+
+def test_a_key_is_made_listed_and_revoked_by_the_shell(repository: Path) -> None:
+    made = run("postil", "key", "create", "ci", "--workspace", "--json", cwd=repository)
+    key = json.loads(made.stdout)["key"]
+    assert key.startswith("postil_")
+    listed = json.loads(run("postil", "key", "list", "--json", cwd=repository).stdout)
+    assert [(one["name"], one["may"]) for one in listed] == [("ci", ["workspace"])]
+    assert key not in run("postil", "key", "list", cwd=repository).stdout
+    assert run("postil", "key", "create", "ci", cwd=repository).returncode == 6
+    assert run("postil", "key", "create", "../x", cwd=repository).returncode == 2
+    assert run("postil", "key", "revoke", "ci", cwd=repository).returncode == 0
+    assert run("postil", "key", "revoke", "ci", cwd=repository).returncode == 5
+    assert "No writes yet" in run("postil", "audit", cwd=repository).stdout
