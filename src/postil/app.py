@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 CATALOGUE = os.path.join(os.path.dirname(__file__), "catalogue")
 
 
+REDIS = ("redis://", "rediss://", "unix://")
+
+
 class Part(NamedTuple):
     """One part: the module and class that hold its operations, and how it is made."""
 
@@ -59,6 +62,15 @@ class App:
         from postil.storage.sqlite import SqliteState
 
         address = self.settings.state_address
+        if address.startswith(REDIS):
+            from postil.storage.redis import RedisState
+
+            try:
+                return RedisState(address)
+            except ImportError:  # an extra
+                raise BadSettings(
+                    "State in Redis needs the extra 'redis'", advice="Install it with: pip install 'postil[redis]'"
+                ) from None
         if "://" in address:
             raise BadSettings(
                 f"State cannot be kept at {address.partition('://')[0]}://… by this version",
@@ -81,6 +93,10 @@ class App:
 
     @cached_property
     def _moments(self) -> Moments:
+        if self.settings.state_address.startswith(REDIS):
+            from postil.storage.redis_moments import RedisMoments
+
+            return RedisMoments(self.settings.state_address)
         from postil.storage.moments import MemoryMoments
 
         return MemoryMoments()

@@ -1,0 +1,154 @@
+"""Redis as the state: what only it promises, beside the contract that test_state.py holds it to."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from postil.storage import redis as redis_state
+from postil.storage.failures import StateBusy
+from postil.storage.idempotency import IdempotencyKeys
+from postil.storage.redis import RedisState
+from postil.storage.redis_connection import StateAway
+from postil.storage.redis_moments import RedisMoments
+from tests.storage.redis_server import RedisServer, redis_server
+
+WRITER = """
+import sys
+from postil.storage.redis import RedisState
+state = RedisState(sys.argv[1])
+for n in range(int(sys.argv[2])):
+    with state.writing() as changes:
+        number = changes.next("shared")
+        changes.put("numbers", f"{number:06d}", b"x")
+    print(number, flush=True)
+"""
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[RedisServer]:
+    with redis_server() as server:
+        yield server
+
+
+@pytest.fixture
+def address(server: RedisServer) -> str:
+    server.clear()
+    return server.address
+
+
+def test_writers_in_many_processes_never_take_the_same_number(address: str) -> None:
+    writers = [
+        subprocess.Popen([sys.executable, "-c", WRITER, address, "50"], stdout=subprocess.PIPE) for _ in range(3)
+    ]
+    given = [int(line) for writer in writers for line in writer.communicate()[0].split()]
+    assert sorted(given) == list(range(1, 151))
+    state = RedisState(address)
+    with state.reading() as records:
+        assert len(records.range("numbers")) == 150
+    state.close()
+
+
+def test_nothing_acknowledged_is_lost_when_redis_is_killed(address: str, server: RedisServer) -> None:
+    state = RedisState(address, busy_seconds=3)
+    acknowledged: list[int] = []
+    for n in range(60):
+        if n % 20 == 10:
+            server.kill()
+            with pytest.raises(StateAway), state.writing() as changes:
+                changes.put("s", "lost", b"")
+            server.start()
+        try:
+            with state.writing() as changes:
+                changes.put("s", f"{n:03d}", b"kept")
+            acknowledged.append(n)
+        except (StateAway, StateBusy):
+            continue
+    with state.reading() as records:
+        kept = {int(key) for key, _ in records.range("s")}
+    assert kept >= set(acknowledged)
+    assert len(acknowledged) >= 57
+    state.close()
+
+
+def test_a_writer_that_was_stopped_for_too_long_changes_nothing(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(redis_state, "LEASE_MS", 50)
+    slow, quick = RedisState(address), RedisState(address)
+
+    def write_slowly() -> None:
+        with slow.writing() as changes:
+            changes.put("s", "k", b"slow")
+            time.sleep(0.2)  # the stop itself: longer than its lease
+            with quick.writing() as other:
+                other.put("s", "k", b"quick")
+
+    with pytest.raises(StateBusy):
+        write_slowly()
+    with quick.reading() as records:
+        assert records.get("s", "k") == b"quick"
+    slow.close()
+    quick.close()
+
+
+def test_a_key_used_on_one_replica_answers_on_another(address: str) -> None:
+    one, two = RedisState(address), RedisState(address)
+    assert IdempotencyKeys(one).begin("scope", "key", "f") is None
+    waiting: list[bytes | None] = []
+    thread = threading.Thread(target=lambda: waiting.append(IdempotencyKeys(two).begin("scope", "key", "f")))
+    thread.start()
+    IdempotencyKeys(one).finish("scope", "key", b"answer")
+    thread.join(10)
+    assert waiting == [b"answer"]
+    one.close()
+    two.close()
+
+
+def test_expired_records_are_cleared_away(address: str) -> None:
+    state = RedisState(address)
+    with state.writing() as changes:
+        for n in range(50):
+            changes.put("s", f"k{n}", b"x", time.time() - 5)
+    with state.writing() as changes:
+        changes.put("s", "last", b"x")
+    import redis
+
+    with redis.Redis.from_url(address) as client:  # pyright: ignore[reportUnknownMemberType]
+        assert client.hlen("postil:values:s") == 1
+    state.close()
+
+
+def test_a_window_is_one_for_all_replicas_and_a_name_new_only_once(address: str) -> None:
+    async def ask() -> None:
+        one, two = RedisMoments(address), RedisMoments(address)
+        granted = [(await (one, two)[n % 2].take("w", 1, 600, 60)).granted for n in range(601)]
+        assert granted == [1] * 600 + [0]
+        left = await two.take("w", 0, 600, 60)
+        assert (left.granted, left.remaining) == (0, 0)
+        assert 0 < left.reset - time.time() <= 60
+        assert [await one.first("nonce", 60), await two.first("nonce", 60)] == [True, False]
+        await one.keep("a:1", b"x", 60)
+        assert await two.recall("a:1") == b"x"
+        await two.forget("a:")
+        assert await one.recall("a:1") is None
+        await one.close()
+        await two.close()
+
+    asyncio.run(ask())
+
+
+def test_while_redis_is_away_limits_go_on_alone_and_nonces_are_refused() -> None:
+    async def ask() -> None:
+        moments = RedisMoments("unix:///nonexistent/redis.sock")
+        assert [(await moments.take("w", 1, 2, 60)).granted for _ in range(3)] == [1, 1, 0]
+        assert await moments.first("nonce", 60) is False
+        assert await moments.recall("a") is None
+        assert moments.away == 5
+        await moments.close()
+
+    asyncio.run(ask())
