@@ -25,6 +25,9 @@ class RedisServer:
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
+        """Start it, unless it runs."""
+        if self._process is not None:
+            return
         command = [
             needs("redis-server"), "--port", "0", "--unixsocket", str(self.socket), "--dir", str(self.folder),
             "--save", "", "--appendonly", "yes", "--appendfsync", "always", "--daemonize", "no",

@@ -36,6 +36,7 @@ class OperationEntry(Struct, frozen=True, omit_defaults=True):
     positional: tuple[str, ...] = ()
     flags: dict[str, str] = {}
     tool: bool = True
+    direct: bool = False
     open_world: bool = False
     is_async: bool = False
 
@@ -127,6 +128,7 @@ def _operation(part: str, attribute: str, owner: type, mark: Mark) -> OperationE
         positional=mark.positional,
         flags=dict(mark.flags),
         tool=mark.tool,
+        direct=mark.direct,
         open_world=mark.open_world,
         is_async=is_async(method),
     )

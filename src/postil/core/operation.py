@@ -31,6 +31,8 @@ class Mark(Struct, frozen=True):
     """Short flags of the shell: argument name to letter."""
     tool: bool = True
     """Whether assistants see it; a command of the shell alone says False."""
+    direct: bool = False
+    """Whether it may be called as a JSON-RPC method although it is no tool: a command of the shell alone may not."""
     closed: bool = False
     """Whether the published schema says that no other arguments are taken."""
     fault: type[Failure] = InvalidArguments

@@ -109,7 +109,7 @@ class EventOperations:
     gitlab: Connection
     events: EventLog | None
 
-    @reads("list_webhook_events", shell="gitlab events", tool=False)  # assistants have the resource
+    @reads("list_webhook_events", shell="gitlab events", tool=False, direct=True)  # assistants have the resource
     async def list_webhook_events(
         self,
         project_id: int | None = None,

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from postil.core.call import LEVELS, Call, Caller, Level, Question
-from postil.core.failure import Failure, InvalidArguments
+from postil.core.failure import Failure, InvalidArguments, StorageFailed
 from postil.wire import jsonrpc
 from postil.wire.eras import stateless
 from postil.wire.eras.handshake import Era
@@ -18,6 +18,15 @@ if TYPE_CHECKING:
 
 Out: TypeAlias = Callable[[bytes, bool, int], None]
 """Where frames of an exchange go: the frame, whether it is the answer, and its error code or 0."""
+
+
+STATUS = ":status"
+"""Told by a call whose failure has an HTTP status of its own."""
+
+
+def is_passing(failure: Failure) -> bool:
+    """Whether the storage is away for a moment: nothing was changed, and the same request may work soon."""
+    return isinstance(failure, StorageFailed) and failure.data.get("status") == 503
 
 
 class InputRequired(Exception):
@@ -103,6 +112,9 @@ class Exchange(Call):
 
     def fail(self, failure: Failure) -> None:
         """Answer with an error object."""
+        if is_passing(failure):
+            self.tell(STATUS, "503")
+            self.tell("Retry-After", "1")
         self.out(jsonrpc.refusal(self.request.id, failure.code, failure.message, failure.details()), True, failure.code)
 
     def remember(self, name: str) -> None:

@@ -18,6 +18,7 @@ from postil.wire.dialects import direct_methods
 from postil.wire.engine import Session
 from postil.wire.eras import handshake, stateless
 from postil.wire.eras.stateless import ProtocolFailure
+from postil.wire.exchange import STATUS
 from postil.wire.http_headers import Headers, Mirrored, accepts
 from postil.wire.http_sessions import HttpSession, Sessions
 from postil.wire.server import Server
@@ -250,13 +251,10 @@ class Endpoint:
             return
         if reply.answer is None:
             await asyncio.sleep(0)  # a call that never waits is over after one turn of the loop
-        if session.told and reply.answer is not None:
-            asked.carried = [*asked.carried, *_headers(session.told)]
         if reply.answer is None or reply.messages:
             await self._follow(asked, session, incoming, reply, statuses or {}, outlives)
         else:
-            status = statuses.get(reply.code, 200) if statuses and reply.code else 200
-            await respond(asked.send, status, reply.answer, asked.carried)
+            await _answer(asked, reply, statuses, session.told)
         if session.unsettled and not outlives:
             await session.settle(reached=not reply.gone)
 
@@ -332,9 +330,7 @@ class Endpoint:
                 last = sse.event(reply.answer) if reply.answer is not None else b""
                 await send({"type": "http.response.body", "body": last, "more_body": False})
             elif reply.answer is not None:
-                status = (statuses or {}).get(reply.code, 200) if reply.code else 200
-                carried = [*asked.carried, *_headers(told)] if told else asked.carried
-                await respond(send, status, reply.answer, carried)
+                await _answer(asked, reply, statuses, told)
             else:  # given up by the client itself: there is nothing to say
                 await respond(send, 202, b"", asked.carried)
         finally:
@@ -381,10 +377,17 @@ def _id_of(incoming: Incoming) -> jsonrpc.Id | None:
     return incoming.id if isinstance(incoming, jsonrpc.Request | jsonrpc.Invalid) else None
 
 
-def _headers(told: dict[str, str]) -> RawHeaders:
-    headers = [(name.lower().encode("ascii"), value.encode("ascii", "replace")) for name, value in told.items()]
-    told.clear()
-    return headers
+async def _answer(asked: Asked, reply: Reply, statuses: dict[int, int] | None, told: dict[str, str] | None) -> None:
+    """Send the answer with its status, and with what the call said beside it."""
+    assert reply.answer is not None
+    status = statuses.get(reply.code, 200) if statuses and reply.code else 200
+    carried = asked.carried
+    if told:
+        status = int(told.pop(STATUS, status))
+        said = [(name.lower().encode("ascii"), value.encode("ascii", "replace")) for name, value in told.items()]
+        carried = [*carried, *said]
+        told.clear()
+    await respond(asked.send, status, reply.answer, carried)
 
 
 def _speaks_mcp(headers: Headers) -> bool:

@@ -22,7 +22,7 @@ from postil.core.registry import ResourceNotFound
 from postil.wire import shapes
 from postil.wire.eras import stateless
 from postil.wire.eras.stateless import ProtocolFailure
-from postil.wire.exchange import Exchange, InputRequired
+from postil.wire.exchange import Exchange, InputRequired, is_passing
 from postil.wire.jsonrpc import encode
 from postil.wire.server import PAGE
 
@@ -124,7 +124,7 @@ async def _call_tool(exchange: Exchange, name: str, arguments: object) -> dict[s
     except ProtocolFailure:
         raise
     except Failure as failure:
-        if not exchange.era.structured:
+        if not exchange.era.structured or is_passing(failure):
             raise
         return shapes.failed_result(failure)
     return shapes.result(value, exchange.era, says_success=says_success)

@@ -100,7 +100,7 @@ def _cost(incoming: Incoming | None) -> int:
         return 0
     if isinstance(incoming, list):
         return sum(not isinstance(item, jsonrpc.Response) for item in incoming)
-    return not isinstance(incoming, jsonrpc.Response)
+    return int(not isinstance(incoming, jsonrpc.Response))
 
 
 def _cut(items: Sequence[jsonrpc.Incoming], granted: int, message: str) -> list[jsonrpc.Incoming]:

@@ -24,7 +24,8 @@ def is_direct(method: str) -> bool:
 def call(exchange: Exchange) -> Coroutine[Any, Any, object]:
     """Run the operation that the method names."""
     name = exchange.request.method
-    if name not in exchange.server.registry.operations:
+    entry = exchange.server.registry.operations.get(name)
+    if entry is None or not (entry.tool or entry.direct):  # a command of the shell alone is for who sits at it
         raise ProtocolFailure(-32601, "Method not found")
     return _call(exchange, name)
 

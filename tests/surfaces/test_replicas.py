@@ -1,0 +1,204 @@
+"""Many replicas over one Redis: one limit, one effect a key, one bus, and nothing acknowledged is lost."""
+
+from __future__ import annotations
+
+import http.client
+import itertools
+import json
+import os
+import re
+import subprocess
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.storage.redis_server import RedisServer, redis_server
+from tests.surfaces.programs import BIN, run
+from tests.wire.http_client import BOTH, META, STATELESS, Connection, request
+
+CALLS = int(os.environ.get("POSTIL_REPLICA_CALLS", "600"))
+KILL_EVERY = 1.0
+
+
+class Replicas:
+    """Three servers, started again when they are killed, and a caller that goes round them."""
+
+    def __init__(self, repository: Path, redis: RedisServer, **environ: str) -> None:
+        self.repository = repository
+        self.environ = {"POSTIL_STATE": redis.address, "POSTIL_SECRET": "shared by all replicas", **environ}
+        made = run("postil", "key", "create", "team", "--workspace", "--json", cwd=repository, **self.environ)
+        self.key: str = json.loads(made.stdout)["key"]
+        self.processes: list[subprocess.Popen[str]] = []
+        self.ports = [0, 0, 0]
+        for number in range(3):
+            self.processes.append(self._start(number))
+        self._round = itertools.count()
+
+    def _start(self, number: int) -> subprocess.Popen[str]:
+        command = [BIN / "postil", "serve", "--http", f"127.0.0.1:{self.ports[number]}", "--auth", "key"]
+        environ = {**os.environ, **self.environ}
+        process = subprocess.Popen(command, cwd=self.repository, stderr=subprocess.PIPE, text=True, env=environ)
+        assert process.stderr is not None
+        said = process.stderr.readline()
+        found = re.search(r":(\d+)/mcp", said)
+        assert found is not None, said + process.stderr.read()
+        self.ports[number] = int(found[1])
+        return process
+
+    def kill_one(self, number: int) -> None:
+        """Kill -9 and start again on the same port."""
+        self.end(self.processes[number])
+        self.processes[number] = self._start(number)
+
+    @staticmethod
+    def end(process: subprocess.Popen[str]) -> None:
+        process.kill()
+        process.wait()
+        assert process.stderr is not None
+        process.stderr.close()
+
+    def close(self) -> None:
+        for process in self.processes:
+            self.end(process)
+
+    def call(self, method: str, params: dict[str, Any], key: str = "", tries: int = 60) -> tuple[int, Any]:
+        """Ask the next replica; when it is gone, the one after it, with the same key."""
+        body = json.dumps(request(method, params)).encode()
+        headers = {"Content-Type": "application/json", "Authorization": f"Bearer {self.key}"}
+        if key:
+            headers["Idempotency-Key"] = key
+        for _ in range(tries):
+            port = self.ports[next(self._round) % 3]
+            connection = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
+            try:
+                connection.request("POST", "/mcp", body, headers)
+                answer = connection.getresponse()
+                return answer.status, json.loads(answer.read())
+            except (OSError, http.client.HTTPException):
+                time.sleep(0.05)  # what a client does before it tries again
+            finally:
+                connection.close()
+        raise AssertionError("no replica answered")
+
+
+@pytest.fixture(scope="module")
+def redis() -> Iterator[RedisServer]:
+    with redis_server() as server:
+        yield server
+
+
+@pytest.fixture
+def folder(repository: Path, redis: RedisServer) -> Path:
+    redis.clear()
+    return repository
+
+
+def config(tmp_path: Path, text: str) -> str:
+    path = tmp_path / "postil.toml"
+    path.write_text(text)
+    return str(path)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(280)
+def test_no_acknowledged_write_is_lost_and_none_is_made_twice_while_replicas_die(
+    folder: Path, redis: RedisServer, tmp_path: Path
+) -> None:
+    limits = config(tmp_path, "[limits]\nper_minute = 0\n")
+    replicas = Replicas(folder, redis, POSTIL_CONFIG=limits)
+    environ = replicas.environ
+    try:
+        sent = run("postil", "inbox", "send", "--file", "a.py", "-c", "please look", "--json", cwd=folder, **environ)
+        assert sent.returncode == 0, sent.stderr
+        over = threading.Event()
+
+        def kill() -> None:
+            for number in itertools.cycle(range(3)):
+                if over.wait(KILL_EVERY):
+                    return
+                replicas.kill_one(number)
+
+        killer = threading.Thread(target=kill)
+        killer.start()
+        acknowledged: list[int] = []
+        unknown = 0
+        try:
+            for n in range(CALLS):
+                if n % 3:
+                    status, _ = replicas.call("inbox_list", {})
+                    assert status == 200
+                    continue
+                status, answer = replicas.call("inbox_reply", {"id": 1, "text": f"reply {n:05d}"}, key=f"key-{n}")
+                if status == 200 and "result" in answer:
+                    acknowledged.append(n)
+                else:  # killed between its claim and its answer: refused rather than risked twice
+                    assert "interrupted" in answer["error"]["message"], answer
+                    unknown += 1
+        finally:
+            over.set()
+            killer.join(30)
+        shown = json.loads(run("postil", "inbox", "show", "1", "--json", cwd=folder, **environ).stdout)
+        replies = [int(found) for found in re.findall(r"reply (\d{5})", json.dumps(shown))]
+        assert len(replies) == len(set(replies)), "a reply was made twice"
+        assert set(acknowledged) <= set(replies), "an acknowledged reply was lost"
+        assert len(acknowledged) > CALLS // 3 - 20
+        assert unknown <= 20
+    finally:
+        replicas.close()
+
+
+def test_one_limit_holds_for_all_replicas(folder: Path, redis: RedisServer, tmp_path: Path) -> None:
+    replicas = Replicas(folder, redis, POSTIL_CONFIG=config(tmp_path, "[limits]\nper_minute = 60\n"))
+    try:
+        statuses = [replicas.call("inbox_list", {})[0] for _ in range(63)]
+        assert statuses == [200] * 60 + [429] * 3
+    finally:
+        replicas.close()
+
+
+def test_a_stream_on_one_replica_hears_a_write_on_another(folder: Path, redis: RedisServer, tmp_path: Path) -> None:
+    replicas = Replicas(folder, redis)
+    try:
+        connection = Connection(replicas.ports[0])
+        params = {"notifications": {"resourceSubscriptions": ["lazygit://messages"]}, "_meta": META}
+        body = json.dumps(request("subscriptions/listen", params)).encode()
+        headers = {"MCP-Protocol-Version": STATELESS, "Mcp-Method": "subscriptions/listen", "Accept": BOTH}
+        headers |= {"Authorization": f"Bearer {replicas.key}", "Content-Type": "application/json"}
+        connection.ask("POST", "/mcp", body, headers)
+        assert connection.head()[0] == 200
+        heard = connection.events()
+        assert next(heard)["method"].endswith("acknowledged")
+        time.sleep(0.5)  # the watch itself begins after the acknowledgement; nothing tells when
+        run("postil", "inbox", "send", "--file", "a.py", "-c", "first", cwd=folder, **replicas.environ)
+        begun = time.monotonic()
+        assert next(heard)["method"] == "notifications/resources/updated"
+        assert time.monotonic() - begun < 1
+        connection.close()
+    finally:
+        replicas.close()
+
+
+def test_while_redis_is_away_writes_answer_503_and_are_made_when_it_is_back(
+    folder: Path, redis: RedisServer, tmp_path: Path
+) -> None:
+    replicas = Replicas(folder, redis)
+    try:
+        run("postil", "inbox", "send", "--file", "a.py", "-c", "please look", cwd=folder, **replicas.environ)
+        assert replicas.call("inbox_reply", {"id": 1, "text": "before"})[0] == 200
+        for _ in range(3):
+            replicas.call("inbox_list", {})  # every replica knows the key now
+        redis.kill()
+        status, answer = replicas.call("inbox_reply", {"id": 1, "text": "meanwhile"})
+        assert (status, answer["error"]["data"]["status"]) == (503, 503)
+        redis.start()
+        status, answer = replicas.call("inbox_reply", {"id": 1, "text": "after"})
+        assert (status, "result" in answer) == (200, True)
+        shown = run("postil", "inbox", "show", "1", "--json", cwd=folder, **replicas.environ).stdout
+        assert ("before" in shown, "meanwhile" in shown, "after" in shown) == (True, False, True)
+    finally:
+        redis.start()
+        replicas.close()
