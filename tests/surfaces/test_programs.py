@@ -66,6 +66,13 @@ def test_output_is_utf8_whatever_the_locale_says(repository: Path) -> None:
     assert "schöne✅".encode() in done.stderr
 
 
+def test_a_warning_about_the_repositorys_file_cannot_steer_the_terminal(repository: Path) -> None:
+    (repository / "postil.toml").write_text('"evil\\u001b]0;owned\\u0007" = 1\n')
+    done = run("postil", "status", cwd=repository)
+    assert done.returncode == 0
+    assert "unknown key `evil\\x1b]0;owned\\x07`" in done.stderr
+
+
 def test_colour_is_forced_and_refused_by_the_environment(repository: Path) -> None:
     assert "\x1b[31m" in run("postil", "nope", cwd=repository, FORCE_COLOR="1").stderr
     assert "\x1b" not in run("postil", "nope", cwd=repository, NO_COLOR="1").stderr

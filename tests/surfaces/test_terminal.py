@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.surfaces.programs import BIN
+from tests.surfaces.programs import BIN, run
 
 
 class Terminal:
@@ -94,3 +94,27 @@ def test_no_input_asks_nothing(repository: Path, tmp_path: Path) -> None:
     )
     assert "Write this?" not in terminal.shown()
     assert (repository / ".mcp.json").exists()
+
+
+HOSTILE = "ok\x1b]0;owned\x07 \x9b31m \u202eevil"
+
+
+def test_others_words_cannot_steer_the_terminal(repository: Path) -> None:
+    postil(
+        "inbox",
+        "send",
+        "-f",
+        "a.py",
+        "-c",
+        HOSTILE,
+        cwd=repository,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+    )
+    terminal = Terminal()
+    postil("inbox", "list", cwd=repository, stdin=subprocess.DEVNULL, stdout=terminal.slave)
+    shown = terminal.shown()
+    assert "ok\\x1b]0;owned\\x07 \\x9b31m \\u202eevil" in shown
+    assert not {"\x1b", "\x07", "\x9b", "\u202e"} & set(shown)
+    refused = run("postil", "inbox", "send", "-c", "x", "-f", "no\x1b[31m.py", cwd=repository)
+    assert "\x1b" not in refused.stderr

@@ -22,7 +22,7 @@ from postil.surfaces.clients import CLIENTS, path_of
 from postil.surfaces.commands import Formatter, Parser, add_common, arguments_of
 from postil.surfaces.composition import Composition
 from postil.surfaces.handshake import try_entry
-from postil.surfaces.output import colored
+from postil.surfaces.output import colored, harmless
 from postil.surfaces.setup import find_root
 from postil.surfaces.words import Globals
 
@@ -121,9 +121,9 @@ def _assistants(settings: Settings) -> Iterator[Checked]:
 def _show(row: Checked, settings: Settings) -> None:
     paint = colored(sys.stdout, settings.terminal)
     mark = {"ok": paint("ok     ", 32), "warning": paint("warning", 33)}.get(row.status, paint("error  ", 31))
-    sys.stdout.write(f"{mark} {row.part} {row.name}: {row.seen}\n")
+    sys.stdout.write(f"{mark} {row.part} {row.name}: {harmless(row.seen)}\n")
     if row.fixed:
         sys.stdout.write(f"        fixed: {row.fixed}\n")
     if row.fix and row.status != "ok":
-        sys.stdout.write(f"        {row.fix}\n")
+        sys.stdout.write(f"        {harmless(row.fix)}\n")
     sys.stdout.flush()

@@ -27,7 +27,7 @@ class ShellCall(Call):
         """Draw how far the work is."""
         if not sys.stderr.isatty():
             return
-        drawn = _bar(done, total, message)
+        drawn = _bar(done, total, harmless(message))
         if drawn != self._last:
             self._last = drawn
             self._drawn = True
@@ -68,7 +68,10 @@ def show(result: object, settings: Settings, *, as_json: bool) -> int:
     """Print what an operation answered; the exit status is 0 unless the result has one of its own."""
     if isinstance(result, Iterator):  # a long answer: each piece goes out as it comes
         for piece in cast("Iterator[object]", result):
-            _write(_json(piece) if as_json or not isinstance(piece, (str, bytes)) else piece)
+            if isinstance(piece, (str, bytes)) and not as_json:
+                _write(harmless(piece) if isinstance(piece, str) and sys.stdout.isatty() else piece)
+            else:
+                _write(_json(piece))
             sys.stdout.flush()
         return 0
     if as_json:
@@ -130,7 +133,19 @@ def _scalar(value: object) -> str:
     return str(value)
 
 
+def harmless(text: str) -> str:
+    """The text with control characters made visible: others' words must not move the cursor or rename the window."""
+    return text.translate(_CONTROLS)
+
+
+# C0 but tab and newline, DEL, C1, and the marks that turn the direction of text around.
+_HIDING = [*range(9), *range(11, 32), *range(127, 160), *range(0x202A, 0x202F), *range(0x2066, 0x206A)]
+_CONTROLS = {code: f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}" for code in _HIDING}
+
+
 def _paged(text: str | bytes, terminal: Terminal) -> None:
+    if isinstance(text, str) and sys.stdout.isatty():
+        text = harmless(text)
     if isinstance(text, str) and sys.stdout.isatty() and _is_long(text):
         import shlex
         import subprocess
@@ -160,10 +175,15 @@ def tell_failure(failure: Failure, settings: Settings | None, *, as_json: bool =
         say(msgspec.json.encode({"error": error}, enc_hook=str).decode("utf-8"))
         return failure.exit_status
     paint = colored(sys.stderr, settings.terminal if settings else Terminal())
-    say(f"{paint('error:', 31)} {failure.message}")
+    say(f"{paint('error:', 31)} {harmless(failure.message)}")
     if failure.advice:
-        say(f"{paint('hint:', 36)} {failure.advice}")
+        say(f"{paint('hint:', 36)} {harmless(failure.advice)}")
     return failure.exit_status
+
+
+def warn(sentence: str) -> None:
+    """A warning, which may quote what somebody else wrote."""
+    say(f"warning: {harmless(sentence)}")
 
 
 def say(sentence: str) -> None:

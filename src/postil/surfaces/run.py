@@ -92,9 +92,9 @@ def readable_words(words: list[str]) -> list[str]:
 
 def _command(composed: Composition, words: list[str], program: Program, options: Globals) -> int:
     for warning in composed.settings.warnings:
-        from postil.surfaces.output import say
+        from postil.surfaces.output import warn
 
-        say(f"warning: {warning}")
+        warn(warning)
     builtin = _builtin(words[0]) if words and program.name == "postil" else None
     if builtin is not None and words[0] not in _SHARED:
         return builtin(composed, words, program.name, options)

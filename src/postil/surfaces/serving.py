@@ -23,9 +23,9 @@ def serve(words: list[str], program: str, compose: Compose, options: Globals) ->
     given = _given(words, program) if words else {}
     settings = load(flags={**options.flags, **_layer(given)}, file=given.get("config", options.config))
     for warning in settings.warnings:
-        from postil.surfaces.output import say
+        from postil.surfaces.output import warn
 
-        say(f"warning: {warning}")
+        warn(warning)
     alone = given["parts"][0] if len(given.get("parts", ())) == 1 else ""
     composed = compose(settings)
     server = composed.server(alone if alone in FACES else "", over_http="address" in given)
