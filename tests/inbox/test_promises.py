@@ -141,6 +141,51 @@ def test_a_closed_pipe_queues_it_again(person: Person, broken: str) -> None:
     assert (again["id"], again["attempt"]) == (1, 2)
 
 
+def test_a_client_that_sends_on_without_reading_and_dies_gets_it_again(person: Person) -> None:
+    person.send("survive")
+    server = subprocess.Popen(
+        [str(BIN / "lazygit-mcp-bridge"), "server"],
+        cwd=person.root,
+        env=person.environment,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    )
+    assert server.stdin is not None
+    assert server.stdout is not None
+    ping = json.dumps({"jsonrpc": "2.0", "id": 2, "method": "ping"}).encode()
+    server.stdin.write(b"%s\n" % json.dumps(CHECK).encode())
+    server.stdin.flush()
+    deadline = time.monotonic() + 20
+    while person.states() != {1: "leased"}:
+        assert time.monotonic() < deadline
+    server.stdin.write(b"%s\n" % ping)
+    server.stdin.close()
+    server.stdout.close()
+    server.wait(timeout=20)
+    assert person.states() == {1: "queued"}
+
+
+def test_a_wait_that_was_given_up_takes_nothing_with_it(person: Person) -> None:
+    with person.assistant("postil", "serve") as assistant:
+        for number in range(5):
+            asked = {"name": "inbox_wait", "arguments": {"seconds": 30}}
+            assistant.write({"jsonrpc": "2.0", "id": f"w{number}", "method": "tools/call", "params": asked})
+            assistant.ask("ping")
+            sender = threading.Thread(target=person.send, args=(f"remark {number}",))
+            sender.start()
+            assistant.tell("notifications/cancelled", {"requestId": f"w{number}"})
+            sender.join()
+            assistant.ask("ping")
+        assistant.ask("ping")
+        seen: set[str] = set()
+        for note in assistant.notes:  # a wait that was faster than its cancellation
+            seen |= set(re.findall(r"remark (\d)", json.dumps(note)))
+        deadline = time.monotonic() + 20
+        while seen != set("01234"):
+            assert time.monotonic() < deadline, seen
+            seen |= set(re.findall(r"remark (\d)", assistant.check()))
+
+
 # 3. Read is not done
 
 

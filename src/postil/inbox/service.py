@@ -171,12 +171,12 @@ class Inbox:
     def check_messages(self) -> Checked:
         """Check for new messages from lazygit"""
         taken_in = self._take_legacy()
-        messages = self._take(None)
+        delivered = self._deliver(None)
         if taken_in is not None:
             from postil.inbox.legacy import delete_if_unchanged  # only where the old file exists
 
             delete_if_unchanged(self._legacy_file(), taken_in)
-        return Checked(tuple(self._shown(message, own=True) for message in messages))
+        return Checked(tuple(one for one, _ in delivered))
 
     @resource("lazygit://messages", name="Lazygit Messages", watch="watch")
     def messages(self) -> str:
@@ -223,9 +223,9 @@ class Inbox:
         try:
             while True:
                 news.clear()
-                messages = await asyncio.to_thread(self._take_after, after)
+                delivered = await asyncio.to_thread(self._deliver_after, after)
                 left = deadline - loop.time()
-                if messages or left <= 0:
+                if delivered or left <= 0:
                     break
                 try:
                     await asyncio.wait_for(news.wait(), min(left, LOOK_AGAIN))
@@ -233,9 +233,7 @@ class Inbox:
                     continue
         finally:
             await asyncio.to_thread(stop)
-        sequence = max((message.sequence for message in messages), default=after)
-        own = tuple([await asyncio.to_thread(self._shown, message, True) for message in messages])
-        return Waited(own, max(sequence, after))
+        return Waited(tuple(one for one, _ in delivered), max([after, *(sequence for _, sequence in delivered)]))
 
     # -- for programs between them ----------------------------------------------------------------------------------
 
@@ -380,17 +378,23 @@ class Inbox:
             folder = os.path.realpath(self._cwd)
             return Repository(folder, folder, folder, bare=True)
 
-    def _take(self, after: int | None) -> list[Message]:
+    def _deliver(self, after: int | None) -> list[tuple[Shown, int]]:
+        """Lease messages to whoever calls, each with its sequence; the call's end decides whether they are seen."""
         shelf = self._shelf()
         messages = shelf.take(_client(), this_process(), contract.MOST_SHOWN, after)
         leases = [(message.id, message.lease.id) for message in messages if message.lease is not None]
+        try:
+            delivered = [(self._shown(message, own=True), message.sequence) for message in messages]
+        except BaseException:
+            shelf.lose(leases)  # the answer will be this error
+            raise
         if leases:
             call.current().settle(lambda: shelf.confirm(leases), lambda: shelf.lose(leases))
-        return messages
+        return delivered
 
-    def _take_after(self, after: int) -> list[Message]:
+    def _deliver_after(self, after: int) -> list[tuple[Shown, int]]:
         self._take_legacy()
-        return self._take(after)
+        return self._deliver(after)
 
     def _shown(self, message: Message, own: bool) -> Shown:
         """A message with where its code is now; the name of its lease only for whoever holds it."""

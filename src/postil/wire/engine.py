@@ -52,6 +52,7 @@ class Session:
         push: Out | None = None,
         direct: bool = False,
         on_room: Callable[[], None] | None = None,
+        is_read: Callable[[], bool] | None = None,
     ) -> None:
         self.server = server
         self.watches = watches
@@ -71,6 +72,7 @@ class Session:
         self.told: dict[str, str] = {}
         """What calls said about their answers, for a transport with headers."""
         self._on_room = on_room
+        self._is_read = is_read
         self._subscribed: set[str] = set()
         self._questions: dict[jsonrpc.Id, asyncio.Future[Any]] = {}
         self._asked = 0
@@ -98,7 +100,7 @@ class Session:
         key: str = "",
     ) -> bool:
         """Take what a transport has already parsed. True when one answer has come or will come through `out`."""
-        if self.unsettled:
+        if self.unsettled and (self._is_read is None or self._is_read()):
             self._confirm_settled()
         if isinstance(incoming, list):
             return self._batch(incoming, out, caller or self.caller, key)
@@ -376,7 +378,8 @@ class Session:
         answered = [entry for entry in self.unsettled if entry[0].request.id not in self.in_flight]
         for entry in answered:
             self.unsettled.remove(entry)
-            self.server.pool.submit(entry[1])
+            exchange, confirmed, lost = entry
+            self.server.pool.submit(lost if exchange.cancelled else confirmed)
 
     async def close(self, *, patience: float) -> None:
         """End: streams close gracefully, calls in flight get `patience` seconds and are then given up."""
@@ -393,8 +396,9 @@ class Session:
 
     async def settle(self, *, reached: bool) -> None:
         """Say of every answer not yet settled whether it reached the client."""
-        for _, confirmed, lost in self.unsettled:
-            await self.loop.run_in_executor(self.server.pool, confirmed if reached else lost)
+        for exchange, confirmed, lost in self.unsettled:
+            has_it = reached and not exchange.cancelled  # a call that was given up is never answered
+            await self.loop.run_in_executor(self.server.pool, confirmed if has_it else lost)
         self.unsettled.clear()
 
 

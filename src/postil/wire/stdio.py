@@ -108,7 +108,9 @@ class Connection:
         self.source, self.sink = source, sink
         self.watches = Watches(server)
         caller = Caller(client=f"stdio-{os.getpid()}-{os.urandom(4).hex()}", surface="stdio")
-        self.session = Session(server, self.watches, push=self._send, caller=caller, on_room=self._wake)
+        self.session = Session(
+            server, self.watches, push=self._send, caller=caller, on_room=self._wake, is_read=self._is_read
+        )
         self._lines = Lines()
         self._backlog: deque[bytes | jsonrpc.Invalid] = deque()
         self._unwritten: list[bytes] = []
@@ -285,6 +287,10 @@ class Connection:
         if self.session.unsettled:
             await self.session.settle(reached=orderly and await self._was_read(deadline))
         self.watches.close()
+
+    def _is_read(self) -> bool:
+        """Whether the client has taken all that was written so far: one that sends on without reading may die so."""
+        return not self._unwritten and not (self._sink_is_pipe and _bytes_in(self.sink))
 
     async def _was_read(self, deadline: float) -> bool:
         """Whether the client took every byte out of the pipe; a killed client leaves some in it."""
