@@ -1,5 +1,6 @@
 """The ten promises of the inbox, each through real processes; and the numbers it has to reach."""
 
+import fcntl
 import json
 import os
 import random
@@ -7,11 +8,14 @@ import re
 import signal
 import sqlite3
 import stat
+import struct
 import subprocess
 import sys
+import termios
 import threading
 import time
 from pathlib import Path
+from typing import IO
 
 import pytest
 
@@ -23,6 +27,11 @@ CHECK: dict[str, object] = {
     "method": "tools/call",
     "params": {"name": "check_lazygit_messages", "arguments": dict[str, str]()},
 }
+
+
+def bytes_in(pipe: IO[bytes]) -> int:
+    """How much is in a pipe that nobody has read."""
+    return struct.unpack("i", fcntl.ioctl(pipe, termios.FIONREAD, b"\0\0\0\0"))[0]
 
 
 def wait_until_queued(person: Person, number: int, seconds: float = 20) -> None:
@@ -158,7 +167,11 @@ def test_a_client_that_sends_on_without_reading_and_dies_gets_it_again(person: P
     deadline = time.monotonic() + 20
     while person.states() != {1: "leased"}:
         assert time.monotonic() < deadline
+    unread = bytes_in(server.stdout)
     server.stdin.write(b"%s\n" % ping)
+    server.stdin.flush()
+    while bytes_in(server.stdout) == unread:  # until the ping is answered
+        assert time.monotonic() < deadline
     server.stdin.close()
     server.stdout.close()
     server.wait(timeout=20)
