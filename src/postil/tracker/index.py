@@ -206,8 +206,11 @@ class Index:
         before = self.generation()
         try:
             with _transaction(self.db):
-                if not self._is_current(found):
-                    self._take_in(found)
+                # Looked at again: another process may have taken in newer ends while this one waited for the lock, and
+                # against those an old look would seem to be a rewritten log.
+                now = tips(self.repository.root)
+                if not self._is_current(now):
+                    self._take_in(now)
         except _Vanished:
             self._discard()
             return True
