@@ -1,26 +1,27 @@
-"""Which other files code may have gone to: those that hold the lines which are missing and did not hold them before.
+"""Which other files code may have gone to: those that got the missing lines since the comment knew its file.
 
-One `git grep` for all missing lines at once, over tracked and untracked files; then the files that got most of them
-since. A file that held them all along holds a copy, not the code that moved.
+A file that held the lines all along holds a copy, not the code that moved. git is asked a few times for all orphans
+together, never once for each.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from postil.anchor.model import Source as Version
 from postil.comments.ground import Ground, decode
-from postil.comments.history import text_at, versions
 from postil.comments.model import Placed
 from postil.comments.places import fingerprint_of
 from postil.comments.store import SUFFIX
 from postil.core.failure import Failure
-from postil.workspace.git import try_git
+from postil.workspace.git import git_lines, run_git, try_git
 from postil.workspace.paths import RelativePath
 
 MOST_FILES = 5
 SHORTEST_LINE = 8
-MOST_LINES = 2000
+MOST_CHANGED = 2000
+MOST_COMMITS = 1000
 
 
 def other_files(ground: Ground, orphans: Sequence[Placed]) -> dict[str, list[Version]]:
@@ -28,61 +29,121 @@ def other_files(ground: Ground, orphans: Sequence[Placed]) -> dict[str, list[Ver
     if not ground.git:
         return {}
     wanted: dict[str, set[str]] = {}
+    blobs: dict[str, set[str]] = {}
     for each in orphans:
-        for line in _lines(each):
-            wanted.setdefault(line, set()).add(each.filePath)
-    if not wanted:
-        return {}
-    hits: dict[str, dict[str, set[str]]] = {}
-    for path, text in _grep(ground, list(wanted)[:MOST_LINES]):
-        line = text.strip()
-        for origin in wanted.get(line, ()):
-            if path != origin and not path.endswith(SUFFIX):
-                hits.setdefault(origin, {}).setdefault(path, set()).add(line)
-    texts: dict[str, Version | None] = {}
+        wanted.setdefault(each.filePath, set()).update(_lines(each))
+        if each.marker and each.marker.anchor:
+            blobs.setdefault(each.filePath, set()).add(each.marker.anchor.blob)
+    then = _commits(ground, blobs)
+    known = _Changed(ground)
+    hits: dict[str, Counter[str]] = {}
+    for origin, lines in wanted.items():
+        holding = known.since(then.get(origin, "HEAD"))
+        count = Counter(path for line in lines for path in holding.get(line, ()) if path != origin)
+        hits[origin] = Counter(dict(count.most_common(2 * MOST_FILES)))
+    before = _texts_at(ground, {(then.get(origin, "HEAD"), path) for origin, count in hits.items() for path in count})
     found: dict[str, list[Version]] = {}
-    for origin, by_path in hits.items():
-        then = _when(ground, origin, [each for each in orphans if each.filePath == origin])
-        ranked = sorted(by_path, key=lambda path: -len(by_path[path]))[: 2 * MOST_FILES]
-        new = {path: len(by_path[path] - _lines_at(ground, then, path)) for path in ranked}
-        likely = sorted((path for path in ranked if new[path]), key=lambda path: -new[path])[:MOST_FILES]
-        found[origin] = [it for path in likely if (it := texts.setdefault(path, _version(ground, path)))]
+    for origin, count in hits.items():
+        new: dict[str, int] = {}
+        for path in count:
+            old = before.get((then.get(origin, "HEAD"), path), frozenset())
+            new[path] = len((wanted[origin] & known.lines(path)) - old)
+        likely = sorted((path for path in new if new[path]), key=lambda path: -new[path])[:MOST_FILES]
+        found[origin] = [Version(known.text(path), path) for path in likely]
     return found
 
 
-def _when(ground: Ground, origin: str, orphans: Sequence[Placed]) -> str:
-    """The commit at which the file still was as its comments knew it; the last one when they knew it before that."""
-    blobs = {each.marker.anchor.blob for each in orphans if each.marker and each.marker.anchor}
-    return next((each.commit.id for each in versions(ground, origin) if each.blob in blobs), "HEAD")
+class _Changed:
+    """The files that differ from what they were at a commit, and which of them hold a line."""
+
+    def __init__(self, ground: Ground) -> None:
+        self._ground = ground
+        self._texts: dict[str, str] = {}
+        self._lines: dict[str, frozenset[str]] = {}
+        self._since: dict[str, dict[str, list[str]]] = {}
+
+    def since(self, commit: str) -> dict[str, list[str]]:
+        """For each line the changed files that hold it."""
+        if commit not in self._since:
+            holding: dict[str, list[str]] = {}
+            for path in self._paths(commit):
+                for line in self.lines(path):
+                    holding.setdefault(line, []).append(path)
+            self._since[commit] = holding
+        return self._since[commit]
+
+    def lines(self, path: str) -> frozenset[str]:
+        """The lines a file holds now, trimmed, but for the short ones that stand everywhere."""
+        if path not in self._lines:
+            self._lines[path] = _telling(self.text(path))
+        return self._lines[path]
+
+    def text(self, path: str) -> str:
+        """A file as it is now; nothing when it cannot be read."""
+        if path not in self._texts:
+            try:
+                self._texts[path] = self._ground.source(RelativePath(path)).text
+            except Failure:
+                self._texts[path] = ""
+        return self._texts[path]
+
+    def _paths(self, commit: str) -> list[str]:
+        root = self._ground.root
+        changed = try_git(root, "diff", "--name-only", "-z", "--no-renames", "--diff-filter=AM", commit, "--", ".").out
+        new = try_git(root, "ls-files", "-z", "--others", "--exclude-standard").out
+        paths = [name.decode("utf-8", "surrogateescape") for name in (changed + new).split(b"\0") if name]
+        return [path for path in paths if not path.endswith(SUFFIX)][:MOST_CHANGED]
 
 
-def _lines_at(ground: Ground, commit: str, path: str) -> set[str]:
-    """The lines a file had at a commit."""
-    content = text_at(ground, commit, path)
-    return {line.strip() for line in decode(content).split("\n")} if content is not None else set()
+def _telling(text: str) -> frozenset[str]:
+    return frozenset(line for row in text.split("\n") if len(line := row.strip()) >= SHORTEST_LINE)
 
 
-def _lines(orphan: Placed) -> list[str]:
+def _lines(orphan: Placed) -> Iterable[str]:
     if orphan.marker is None:
-        return []
+        return ()
     print_ = fingerprint_of(orphan.marker)
-    kept = (*print_.text.split("\n"), *print_.before, *print_.after)
-    return [line.strip() for line in kept if len(line.strip()) >= SHORTEST_LINE]
+    return _telling("\n".join((print_.text, *print_.before, *print_.after)))
 
 
-def _grep(ground: Ground, lines: list[str]) -> Iterable[tuple[str, str]]:
-    patterns = "\n".join(lines).encode("utf-8", "replace")
-    done = try_git(
-        ground.root, "grep", "--untracked", "--no-color", "-I", "-z", "-F", "-f", "-", "--", ".", input=patterns
-    )
-    for row in done.out.split(b"\n"):
-        path, nul, text = row.partition(b"\0")
-        if nul:
-            yield path.decode("utf-8", "surrogateescape"), text.decode("utf-8", "replace")
+def _commits(ground: Ground, blobs: dict[str, set[str]]) -> dict[str, str]:
+    """For each file the latest commit at which it was as its comments knew it."""
+    found: dict[str, str] = {}
+    commit = ""
+    fields: list[str] = []
+    arguments = ("--raw", "--no-abbrev", "--no-renames", "-z", f"--max-count={MOST_COMMITS}", "--format=%x01%H")
+    for row in git_lines(ground.root, "log", *arguments, separator=b"\0"):
+        text = row.decode("utf-8", "surrogateescape").lstrip("\n")
+        if text.startswith("\x01"):
+            commit = text[1:].split("\n", 1)[0]
+        elif text.startswith(":"):
+            fields = text.split()
+        elif text in blobs and text not in found and fields:
+            if fields[3] in blobs[text]:
+                found[text] = commit
+            elif fields[2] in blobs[text]:
+                found[text] = f"{commit}^"
+            if len(found) == len(blobs):
+                break
+    return found
 
 
-def _version(ground: Ground, path: str) -> Version | None:
-    try:
-        return Version(ground.source(RelativePath(path)).text, path)
-    except Failure:
-        return None
+def _texts_at(ground: Ground, places: set[tuple[str, str]]) -> dict[tuple[str, str], frozenset[str]]:
+    """The telling lines of files at commits; one that was not there has none."""
+    asked = [(commit, path) for commit, path in places if "\n" not in path]
+    if not asked:
+        return {}
+    names = "".join(f"{commit}:{path}\n" for commit, path in asked).encode("utf-8", "surrogateescape")
+    answer = run_git(ground.root, "cat-file", "--batch", input=names)
+    found: dict[tuple[str, str], frozenset[str]] = {}
+    at = 0
+    for place in asked:
+        end = answer.find(b"\n", at)
+        words = answer[at:end].rsplit(b" ", 2)
+        at = end + 1
+        if words[-1] in (b"missing", b"ambiguous") or len(words) != 3 or not words[2].isdigit():
+            continue
+        size = int(words[2])
+        found[place] = _telling(decode(answer[at : at + size]))
+        at += size + 1
+    return found
