@@ -8,6 +8,7 @@ import msgspec
 import pytest
 
 from postil.comments.dialects import extension_accepts
+from postil.comments.placer import ENOUGH
 from postil.comments.service import Comments
 from tests.comments.sidecars import EXTENSION, FIRST, PLAYGROUND, REFERENCE, SOURCE, as_javascript
 from tests.comments.workspaces import commit, sidecar, workspace, write
@@ -332,3 +333,18 @@ def test_the_engine_can_be_measured_on_this_history(comments: Comments) -> None:
     measured = comments.bench()
     assert measured.lines > 10
     assert measured.right == measured.lines
+
+
+def test_after_a_pull_that_changed_many_files_all_are_placed(comments: Comments) -> None:
+    root = root_of(comments)
+    here = line_of(CODE, "taxed = ")
+    for number in range(ENOUGH + 5):
+        write(root, f"many/shop{number}.py", CODE)
+        comments.add(f"many/shop{number}.py", here, f"in {number}", "NOTE")
+    commit(root, "many")
+    for number in range(ENOUGH + 5):
+        write(root, f"many/shop{number}.py", f"# {number}\n" * (number % 3 + 1) + CODE)
+    found = comments.listed("many").comments
+    assert {(each.filePath, each.line, each.text) for each in found} == {
+        (f"many/shop{number}.py", here + number % 3 + 1, f"in {number}") for number in range(ENOUGH + 5)
+    }

@@ -10,8 +10,9 @@ from postil.comments.elsewhere import other_files
 from postil.comments.folders import FolderWatch
 from postil.comments.index import Index, Seen
 from postil.comments.model import Damage, Placed
+from postil.comments.placer import ENOUGH, Job, place_many
 from postil.comments.places import Now, current_anchor
-from postil.comments.reading import Reading
+from postil.comments.reading import Reading, placed_in
 from postil.comments.sidecar import Sidecar
 from postil.comments.store import SUFFIX
 from postil.core import call
@@ -103,13 +104,34 @@ class Overview:
             if (anchor := current_anchor(marker)) and anchor.blob != now.blob
         }
         texts = self.reading.texts.texts(wanted) if wanted else {}
-        placed = [self.reading.placed_with(sidecar, now, texts) for sidecar, now in sidecars]
+        placed = self._placed(sidecars, texts)
         orphans = [each for one in placed for each in one if each.place.state == "orphaned" and each.marker]
         others = other_files(self.ground, orphans) if orphans else {}
         for (sidecar, now), one in zip(sidecars, placed, strict=True):
             unsettled = any(each.place.state == "orphaned" for each in one)
             if unsettled and (elsewhere := others.get(sidecar.path)):
-                one = self.reading.placed_with(sidecar, now, texts, elsewhere)
+                one = placed_in(sidecar, now, texts, elsewhere)
             stamp = stamps[RelativePath(sidecar.path)]
             seen.append(Seen(sidecar.path, f"{stamp}|{lost}" if unsettled else stamp, one))
         return seen
+
+    def _placed(self, sidecars: list[tuple[Sidecar, Now]], texts: dict[str, str]) -> list[list[Placed]]:
+        """The comments of files in their places; where the engine has much to do, by several processes."""
+        needing = [
+            number
+            for number, (sidecar, _) in enumerate(sidecars)
+            if any((anchor := current_anchor(each)) and anchor.blob in texts for each in sidecar.markers)
+        ]
+        if len(needing) < ENOUGH:
+            return [placed_in(sidecar, now, texts) for sidecar, now in sidecars]
+        jobs = [self._job(*sidecars[number], texts) for number in needing]
+        done = dict(zip(needing, place_many(jobs), strict=True))
+        return [
+            done[number] if number in done else placed_in(sidecar, now, texts)
+            for number, (sidecar, now) in enumerate(sidecars)
+        ]
+
+    def _job(self, sidecar: Sidecar, now: Now, texts: dict[str, str]) -> Job:
+        blobs = {anchor.blob for each in sidecar.markers if (anchor := current_anchor(each))}
+        old = {blob: texts[blob] for blob in blobs if blob in texts}
+        return Job(sidecar.path, sidecar.text(), now.text if now.source else None, now.blob, old)

@@ -37,7 +37,7 @@ class Reading:
         """A sidecar's comments in their places."""
         now = Now(sidecar.path, source)
         wanted = {a.blob for each in sidecar.markers if (a := current_anchor(each)) and a.blob != now.blob}
-        return self.placed_with(sidecar, now, self.texts.texts(wanted) if wanted else {})
+        return placed_in(sidecar, now, self.texts.texts(wanted) if wanted else {})
 
     def places(self, sidecar: Sidecar, source: Source | None) -> list[tuple[Marker, Place]]:
         """A sidecar's markers in their places."""
@@ -46,19 +46,18 @@ class Reading:
         wanted = {a.blob for each in markers if (a := current_anchor(each)) and a.blob != now.blob}
         return list(zip(markers, place_all(now, markers, self.texts.texts(wanted) if wanted else {}), strict=True))
 
-    def placed_with(
-        self, sidecar: Sidecar, now: Now, texts: Mapping[str, str], elsewhere: Sequence[Version] = ()
-    ) -> list[Placed]:
-        """The same with the old versions at hand, and other files the code may have gone to."""
-        comments, own = sidecar.comments, {marker.id: marker for marker in sidecar.markers}
-        markers = [own.get(each.markerId) or _bare_marker(each.line, each.endLine) for each in comments]
-        unique = list({id(marker): marker for marker in markers}.values())
-        places = place_all(now, unique, texts, elsewhere)
-        by_marker = {id(marker): place for marker, place in zip(unique, places, strict=True)}
-        return [
-            Placed(comment, own.get(comment.markerId), by_marker[id(marker)], sidecar.path)
-            for comment, marker in zip(comments, markers, strict=True)
-        ]
+
+def placed_in(sidecar: Sidecar, now: Now, texts: Mapping[str, str], elsewhere: Sequence[Version] = ()) -> list[Placed]:
+    """A sidecar's comments in their places, with the old versions at hand. Pure."""
+    comments, own = sidecar.comments, {marker.id: marker for marker in sidecar.markers}
+    markers = [own.get(each.markerId) or _bare_marker(each.line, each.endLine) for each in comments]
+    unique = list({id(marker): marker for marker in markers}.values())
+    places = place_all(now, unique, texts, elsewhere)
+    by_marker = {id(marker): place for marker, place in zip(unique, places, strict=True)}
+    return [
+        Placed(comment, own.get(comment.markerId), by_marker[id(marker)], sidecar.path)
+        for comment, marker in zip(comments, markers, strict=True)
+    ]
 
 
 def _bare_marker(line: int, end: int) -> Marker:
