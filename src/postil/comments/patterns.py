@@ -27,8 +27,8 @@ class Pattern:
         self._query = query
         # `\\A` and `\\z` speak of the whole text, which a blob of many texts cannot tell.
         self.whole_text = any(edge in query for edge in (r"\A", r"\z", "(?-", r"\C"))
-        # `^`, `$` and `\\b` may mean another thing at the edge of a line than at the edge of a text.
-        self.anchored = any(edge in query for edge in "^$") or r"\b" in query.lower()
+        # Inside a text of several lines `^` and `$` mean another thing than in a blob of texts.
+        self.anchored = any(edge in query for edge in "^$")
         self._one = None if self.literal is not None else _compiled(query, "(?:%s)")
 
     def matches(self, text: str) -> bool:
@@ -90,7 +90,8 @@ class Corpus:
                 continue
             index = bisect_right(starts, max(start, settled)) - 1
             end = match.end()
-            if start >= starts[index] and end < starts[index + 1] and not pattern.anchored:
+            alone = start >= starts[index] and end < starts[index + 1]
+            if alone and not (pattern.anchored and "\n" in texts[index]):
                 found.append(index)
                 settled = starts[index + 1]
                 continue

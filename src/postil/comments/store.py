@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import os
 import re
+import threading
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
-from typing import TypeVar
+from typing import TypeVar, cast
 
 from postil.comments.dialects import Unreadable
 from postil.comments.failures import FileAccessDenied, SidecarDamaged
@@ -35,11 +36,32 @@ def sidecar_path(path: str) -> RelativePath:
     return RelativePath(path + SUFFIX)
 
 
+class _Waiting:
+    """A change that a thread waits for, and what came of it."""
+
+    def __init__(self, change: Callable[[Sidecar], object]) -> None:
+        self._change = change
+        self.answer: object = None
+        self.fault: Exception | None = None
+        self.done = False
+
+    def made(self, sidecar: Sidecar) -> bool:
+        """Make the change; False when it was refused."""
+        try:
+            self.answer = self._change(sidecar)
+        except Failure as fault:
+            self.fault = fault
+        return self.fault is None
+
+
 class Store:
     """The sidecars of one workspace."""
 
     def __init__(self, ground: Ground) -> None:
         self.ground = ground
+        self._mutex = threading.Lock()
+        self._waiting: dict[str, list[_Waiting]] = {}
+        self._turns: dict[str, threading.Lock] = {}
 
     def read(self, path: RelativePath) -> Sidecar:
         """The sidecar of a source file; an empty one when there is none."""
@@ -65,12 +87,40 @@ class Store:
         return self.ground.stat(path + SUFFIX) != ""
 
     def change(self, path: RelativePath, change: Callable[[Sidecar], T]) -> T:
-        """Change one sidecar under the lock; what `change` answers is answered when the file is safe on disk."""
-        with self.locked():
-            sidecar = self.read(path)
-            result = change(sidecar)
-            self.write(sidecar)
-        return result
+        """Change one sidecar under the lock; what `change` answers is answered when the file is safe on disk.
+
+        Calls of several threads that wait for the same file are made together, with one write.
+        """
+        mine = _Waiting(change)
+        with self._mutex:
+            self._waiting.setdefault(path, []).append(mine)
+            turn = self._turns.setdefault(path, threading.Lock())
+        with turn:
+            if not mine.done:
+                with self._mutex:
+                    batch = self._waiting.pop(path, [])
+                self._change_together(path, batch)
+        if mine.fault is not None:
+            raise mine.fault
+        return cast(T, mine.answer)
+
+    def _change_together(self, path: RelativePath, batch: list[_Waiting]) -> None:
+        try:
+            with self.locked():
+                left = list(batch)
+                while left:
+                    sidecar = self.read(path)
+                    refused = next((each for each in left if not each.made(sidecar)), None)
+                    if refused is None:
+                        self.write(sidecar)
+                        break
+                    left.remove(refused)  # and begin again: it may have changed a part of it
+        except Exception as fault:  # noqa: BLE001 - handed to everyone who waits, each raises it
+            for each in batch:
+                each.fault = each.fault or fault
+        finally:
+            for each in batch:
+                each.done = True
 
     @contextmanager
     def locked(self) -> Generator[None]:
