@@ -11,6 +11,7 @@ from statistics import median
 
 import msgspec
 
+from bench.gitlab import gitlab
 from bench.load import http
 from bench.measure import calls, cold_start, middle
 from bench.report import Result, Whole, goal_table, goals, page, result_table
@@ -44,7 +45,7 @@ def main() -> int:
     say("whole processes")
     whole = whole_processes(options.rounds)
     ours, sdk, typescript = (results[server.name] for server in (OURS, LOWLEVEL, TYPESCRIPT))
-    listed = [*goals(ours, sdk, typescript, whole, options.calls), *startup(options.rounds)]
+    listed = [*goals(ours, sdk, typescript, whole, options.calls), *startup(options.rounds), *gitlab()]
     print("\n".join([*result_table(list(results.values())), "", *goal_table(listed)]))
     if not options.no_page:
         text = page(list(results.values()), listed, whole, options.calls)

@@ -65,10 +65,14 @@ def main() -> None:
     emulator = Emulator()
     for kind in asked.fault:
         emulator.faults.add(kind)
-    print(f"GitLab emulator on http://{asked.host}:{asked.port}\n", flush=True)
-    print(f"  export GITLAB_URL=http://{asked.host}:{asked.port} GITLAB_TOKEN={DEVELOPER}", flush=True)
-    print('  curl -H "Authorization: Bearer $GITLAB_TOKEN" $GITLAB_URL/api/v4/projects/123\n', flush=True)
-    uvicorn.run(emulator, host=asked.host, port=asked.port, log_level="warning", lifespan="off")
+    with socket.socket() as listener:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind((asked.host, asked.port))
+        address = f"http://{asked.host}:{listener.getsockname()[1]}"
+        print(f"GitLab emulator on {address}", flush=True)
+        print(f"\n  export GITLAB_URL={address} GITLAB_TOKEN={DEVELOPER}", flush=True)
+        print('  curl -H "Authorization: Bearer $GITLAB_TOKEN" $GITLAB_URL/api/v4/projects/123\n', flush=True)
+        uvicorn.Server(uvicorn.Config(emulator, log_level="warning", lifespan="off")).run(sockets=[listener])
 
 
 if __name__ == "__main__":

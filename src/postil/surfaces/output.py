@@ -175,7 +175,8 @@ def tell_failure(failure: Failure, settings: Settings | None, *, as_json: bool =
         say(msgspec.json.encode({"error": error}, enc_hook=str).decode("utf-8"))
         return failure.exit_status
     paint = colored(sys.stderr, settings.terminal if settings else Terminal())
-    say(f"{paint('error:', 31)} {harmless(failure.message)}")
+    sentence = failure.text().removesuffix(failure.advice).rstrip() if failure.advice else failure.text()
+    say(f"{paint('error:', 31)} {harmless(sentence)}")
     if failure.advice:
         say(f"{paint('hint:', 36)} {harmless(failure.advice)}")
     return failure.exit_status

@@ -1,0 +1,68 @@
+"""The part from a terminal: real processes, the token from the environment or a file, and nothing loaded too early."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.emulator.app import Emulator
+from tests.emulator.world import DEVELOPER
+
+POSTIL = Path(sys.executable).with_name("postil")
+
+
+@pytest.fixture
+def workspace(tmp_path: Path, emulator: Emulator) -> Path:
+    subprocess.run(["git", "init", "--quiet", str(tmp_path)], check=True)
+    return tmp_path
+
+
+def postil(workspace: Path, *words: str, **environ: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [str(POSTIL), *words],
+        cwd=workspace,
+        env={**os.environ, **environ},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+
+
+def test_a_person_lists_projects_and_creates_an_issue(workspace: Path, address: str, emulator: Emulator) -> None:
+    listed = postil(workspace, "gitlab", "projects", GITLAB_URL=address, GITLAB_TOKEN=DEVELOPER)
+    assert "123 username/my-project (private) My Project" in listed.stdout
+    words = ("gitlab", "create-issue", "username/my-project", "From the shell", "--labels", "bug", "--json")
+    made = postil(workspace, *words, GITLAB_URL=address, GITLAB_TOKEN=DEVELOPER)
+    assert json.loads(made.stdout)["id"] == 790
+    assert emulator.world.projects[0].issues[-1]["labels"] == ["bug"]
+
+
+def test_the_token_may_be_in_a_file(workspace: Path, address: str, tmp_path: Path) -> None:
+    (tmp_path / "token").write_text(f"{DEVELOPER}\n")
+    words = ("gitlab", "project", "123", "--json")
+    got = postil(workspace, *words, GITLAB_URL=address, GITLAB_TOKEN_FILE=str(tmp_path / "token"))
+    assert json.loads(got.stdout)["name"] == "My Project"
+
+
+def test_a_refusal_says_gitlabs_own_words_and_has_its_exit_status(workspace: Path, address: str) -> None:
+    refused = postil(workspace, "gitlab", "project", "999", GITLAB_URL=address, GITLAB_TOKEN=DEVELOPER)
+    assert refused.returncode == 5
+    assert "GitLab API Error: Project not found (status 404)" in refused.stderr
+    assert DEVELOPER not in refused.stderr
+
+
+def test_without_a_token_the_shell_says_how_to_connect(workspace: Path) -> None:
+    told = postil(workspace, "gitlab", "connect")
+    assert "GITLAB_TOKEN" in told.stdout
+    assert told.returncode == 0
+
+
+def test_the_part_is_listed_and_loaded_without_an_http_client() -> None:
+    script = "import sys, postil.gitlab.service; print([n for n in ('httpx2', 'httpcore2') if n in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
