@@ -47,4 +47,4 @@ class EchoApp:
 
 def postil(*words: str, app: EchoApp | None = None) -> int:
     """Run one command line in this process; the exit status."""
-    return run(list(words), "postil", (), app or EchoApp())
+    return run(list(words), "postil", app or EchoApp())

@@ -237,3 +237,21 @@ def test_checking_the_hooks_takes_no_message(repository: Path, tmp_path: Path) -
     assert run("postil", "setup", "claude-hooks", "--check", cwd=repository, **home(tmp_path)).returncode == 0
     listed = json.loads(run("postil", "inbox", "list", "--json", cwd=repository, **home(tmp_path)).stdout)
     assert [message["state"] for message in listed["messages"]] == ["queued"]
+
+
+def test_doctor_repairs_what_a_command_of_ours_can_repair(repository: Path, tmp_path: Path) -> None:
+    run("postil", "comments", "add", "a.py", "1", "why?", cwd=repository, **home(tmp_path))
+    sidecar = repository / "a.py.comments"
+    assert sidecar.exists()
+    sidecar.write_text("{ damaged")
+
+    def row(*words: str) -> dict[str, str]:
+        rows = json.loads(run("postil", "doctor", *words, "--json", cwd=repository, **home(tmp_path)).stdout)
+        return next(row for row in rows if row["name"] == "comment files")
+
+    assert row()["status"] == "error"
+    assert sidecar.read_text() == "{ damaged"
+    repaired = row("--fix")
+    assert repaired["status"] == "ok", repaired
+    assert repaired["fixed"]
+    assert row()["status"] == "ok"

@@ -1,30 +1,33 @@
 """`postil doctor`: what is wrong here, and what to do about it.
 
 Every part declares checks; this runs them, tries every connected assistant's own entry, and says it all in one list.
-A part that can repair what its check `x` finds has a method `fix_x() -> str` beside it; `--fix` calls it.
+Where a check's advice is a command of ours that repairs (it ends with `--fix`), `doctor --fix` runs it and looks again.
 """
 
 from __future__ import annotations
 
+import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import cast
 
 import msgspec
 from msgspec import Struct
 
+from postil.core.catalogue import HookEntry
 from postil.core.check import Finding
 from postil.core.failure import Failure
 from postil.core.registry import Registry
 from postil.settings import Settings
 from postil.surfaces.client_files import ClientFile
 from postil.surfaces.clients import CLIENTS, path_of
-from postil.surfaces.commands import Formatter, Parser, add_common, arguments_of
+from postil.surfaces.commands import Formatter, Parser, add_common, arguments_of, parser_of
 from postil.surfaces.composition import Composition
 from postil.surfaces.handshake import try_entry
-from postil.surfaces.output import colored, harmless
+from postil.surfaces.operations import perform
+from postil.surfaces.output import colored, harmless, readable
 from postil.surfaces.setup import find_root
-from postil.surfaces.words import Globals
+from postil.surfaces.words import PROGRAMS, Globals, find
 
 
 class Checked(Struct, frozen=True, omit_defaults=True):
@@ -46,7 +49,7 @@ def run_doctor(composed: Composition, words: list[str], program: str, options: G
         allow_abbrev=False,
         formatter_class=Formatter,
     )
-    parser.add_argument("--fix", action="store_true", help="repair what can be repaired")
+    parser.add_argument("--fix", action="store_true", help="run the commands that repair what was found")
     add_common(parser, writes=False)
     given, common = arguments_of(parser.parse_args(words[1:]))
     rows: list[Checked] = []
@@ -68,27 +71,47 @@ def checked(composed: Composition, *, fix: bool) -> Iterator[Checked]:
         yield Checked("settings", "files", "ok", "nothing refused")
     registry = composed.registry()
     for entry in registry.checks:
-        yield from _part_check(registry, entry.part, entry.name, entry.attribute, fix)
+        yield from _part_check(composed, registry, entry, fix)
     yield from _assistants(composed.settings)
 
 
-def _part_check(registry: Registry, part: str, name: str, attribute: str, fix: bool) -> Iterator[Checked]:
+def _part_check(composed: Composition, registry: Registry, check: HookEntry, fix: bool) -> Iterator[Checked]:
     try:
-        owner = registry.part(part)
-        findings = _findings(owner, attribute)
-        repair: Callable[[], str] | None = getattr(owner, f"fix_{attribute}", None)
+        owner = registry.part(check.part)
+        findings = _findings(owner, check.attribute)
         fixed = ""
-        if fix and repair is not None and any(finding.status != "ok" for finding in findings):
-            fixed = repair()
-            findings = _findings(owner, attribute)
+        for finding in findings:
+            if fix and finding.status != "ok":
+                fixed = _repaired(composed, registry, finding.fix) or fixed
+        if fixed:
+            findings = _findings(owner, check.attribute)
     except Failure as failure:
-        yield Checked(part, name, "error", failure.message, failure.advice)
+        yield Checked(check.part, check.name, "error", failure.message, failure.advice)
         return
     except Exception as bug:  # noqa: BLE001 # one broken check must not hide what the others see
-        yield Checked(part, name, "error", f"the check itself failed: {type(bug).__name__}: {bug}"[:300])
+        seen = f"the check itself failed: {type(bug).__name__}: {bug}"[:300]
+        yield Checked(check.part, check.name, "error", seen)
         return
     for finding in findings:
-        yield Checked(part, name, finding.status, finding.seen, finding.fix, fixed)
+        yield Checked(check.part, check.name, finding.status, finding.seen, finding.fix, fixed)
+
+
+_REPAIR = re.compile(r"`(postil|git mile) ([a-z -]+ --fix)`")
+
+
+def _repaired(composed: Composition, registry: Registry, advice: str) -> str:
+    """Run the command that the advice names, if it is one that repairs; what it said, on one line."""
+    named = _REPAIR.search(advice)
+    if named is None:
+        return ""
+    prefixes = ("",) if named[1] == "postil" else PROGRAMS["git mile"]
+    found = find(registry.operations.values(), named[2].split(), prefixes)
+    if found is None:
+        return ""
+    entry, words = found
+    arguments = arguments_of(parser_of(entry, named[1]).parse_args(words))[0]
+    said = readable(perform(composed, registry, entry.name, arguments, no_input=True))
+    return " ".join(said.split()) if isinstance(said, str) else "done"
 
 
 def _findings(owner: object, attribute: str) -> list[Finding]:

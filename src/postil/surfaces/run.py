@@ -9,7 +9,7 @@ from typing import NamedTuple, TypeAlias
 
 from postil.core.failure import Failure, InternalError
 from postil.surfaces.composition import Compose, Composition
-from postil.surfaces.words import Globals, find, split_globals
+from postil.surfaces.words import PROGRAMS, Globals, find, split_globals
 
 Builtin: TypeAlias = Callable[["Composition", list[str], str, Globals], int]
 
@@ -37,7 +37,7 @@ class Program(NamedTuple):
     part: str
 
 
-def run(words: list[str], program: str, prefixes: tuple[str, ...], compose: Compose, part: str = "") -> int:
+def run(words: list[str], program: str, compose: Compose, part: str = "") -> int:
     """Run one command line to its end. Whatever happens becomes a sentence and a status of docs/errors.md.
 
     A program of one part knows the commands of that part alone.
@@ -55,7 +55,7 @@ def run(words: list[str], program: str, prefixes: tuple[str, ...], compose: Comp
         from postil.settings import load
 
         settings = load(cwd=options.folder, flags=options.flags, file=options.config)
-        return _command(compose(settings), words, Program(program, prefixes, part), options)
+        return _command(compose(settings), words, Program(program, PROGRAMS.get(program, ()), part), options)
     except Failure as failure:
         from postil.surfaces.output import tell_failure
 

@@ -14,7 +14,7 @@ def main() -> int:
     words = sys.argv[1:]
     if words == ["--version"] or words == ["-V"]:
         return _version("postil")
-    return _run(words, "postil", ())
+    return _run(words, "postil")
 
 
 def lazygit_mcp_bridge() -> int:
@@ -25,8 +25,8 @@ def lazygit_mcp_bridge() -> int:
     if not words and not sys.stdin.isatty():
         words = ["server"]
     if words[:1] == ["server"]:
-        return _run(["serve", "--parts", "inbox", *words[1:]], "lazygit-mcp-bridge", ())
-    return 1 if _run(words, "lazygit-mcp-bridge", ("bridge", "inbox"), part="inbox") else 0
+        return _run(["serve", "--parts", "inbox", *words[1:]], "lazygit-mcp-bridge")
+    return 1 if _run(words, "lazygit-mcp-bridge", "inbox") else 0
 
 
 def git_mile() -> int:
@@ -36,8 +36,8 @@ def git_mile() -> int:
         return _version("git-mile")
     first, words = _mile_globals(words)
     if words[:1] == ["mcp-server"]:
-        return _run([*first, "serve", "--parts", "tracker", *_mile_server(words[1:])], "git mile", ())
-    return _run([*first, *words], "git mile", ("mile", "", "issue"), part="tracker")
+        return _run([*first, "serve", "--parts", "tracker", *_mile_server(words[1:])], "git mile")
+    return _run([*first, *words], "git mile", "tracker")
 
 
 def _mile_globals(words: list[str]) -> tuple[list[str], list[str]]:
@@ -75,7 +75,7 @@ def paired_comments() -> int:
     words = sys.argv[1:]
     if words == ["--version"]:
         return _version("paired-comments-mcp-server")
-    return _run(["serve", "--parts", "comments", *words], "paired-comments-mcp-server", ())
+    return _run(["serve", "--parts", "comments", *words], "paired-comments-mcp-server")
 
 
 def _version(program: str) -> int:
@@ -85,12 +85,12 @@ def _version(program: str) -> int:
     return 0
 
 
-def _run(words: list[str], program: str, prefixes: tuple[str, ...], part: str = "") -> int:
+def _run(words: list[str], program: str, part: str = "") -> int:
     _light_msgspec()
     from postil.app import App  # the one place where a surface asks for the composition
     from postil.surfaces.run import run
 
-    return run(words, program, prefixes, App, part)
+    return run(words, program, App, part)
 
 
 def _light_msgspec() -> None:

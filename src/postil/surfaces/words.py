@@ -13,6 +13,9 @@ from postil.core.failure import InvalidArguments
 HIDDEN = {"bridge": "lazygit-mcp-bridge", "mile": "git mile"}
 """First words that only an old executable uses (and leaves unsaid): `postil --help` does not list their commands."""
 
+PROGRAMS = {"lazygit-mcp-bridge": ("bridge", "inbox"), "git mile": ("mile", "", "issue")}
+"""First words that the users of an old executable leave unsaid; each is tried in turn."""
+
 
 class Globals(Struct, frozen=True):
     """Options that stand before the command."""
