@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shlex
 import signal
 import subprocess
 import urllib.error
@@ -50,6 +51,18 @@ def test_it_prints_its_address_and_a_token_that_lets_in(served: tuple[str, str, 
     assert where.endswith("/mcp")
     answer = post(where, token, {"id": 1, "method": "workspace_info", "params": {}})
     assert answer["result"]["branch"] == "main"  # type: ignore[index]
+
+
+def test_what_it_prints_to_be_pasted_connects(served: tuple[str, str, subprocess.Popen[str]]) -> None:
+    where, token, process = served
+    assert process.stderr
+    lines = [process.stderr.readline().strip() for _ in range(10)]
+    entry = json.loads(lines[lines.index("postil: for VS Code, in .vscode/mcp.json:") + 1])["servers"]["postil"]
+    assert entry == {"type": "http", "url": where, "headers": {"Authorization": f"Bearer {token}"}}
+    words = shlex.split(lines[lines.index("postil: for any program:") + 1])
+    assert words[:3] == ["curl", "-s", where]
+    assert f"Authorization: Bearer {token}" in words
+    assert "result" in post(where, token, json.loads(words[-1]))
 
 
 def test_without_the_token_nobody_is_let_in(served: tuple[str, str, subprocess.Popen[str]]) -> None:

@@ -10,6 +10,7 @@ import shlex
 import sys
 from typing import Any, Literal
 
+import msgspec
 from msgspec import Struct
 
 from postil.settings import Folders
@@ -176,3 +177,26 @@ def is_used(client: Client, folders: Folders, root: str) -> bool:
     from shutil import which
 
     return which(client.program) is not None
+
+
+def http_snippets(url: str, token: str) -> list[tuple[str, str]]:
+    """How to connect to a server that is running over HTTP: whom it is for, and what to paste."""
+    headers = {"Authorization": f"Bearer {token}"}
+    portable = {"mcpServers": {NAME: {"type": "http", "url": url, "headers": headers}}}
+    vscode = {"servers": {NAME: {"type": "http", "url": url, "headers": headers}}}
+    gemini = {"mcpServers": {NAME: {"httpUrl": url, "headers": headers}}}
+    call = '{"jsonrpc":"2.0","method":"workspace_info","params":{},"id":1}'
+    return [
+        ("Claude Code", f"claude mcp add --transport http {NAME} {url} --header 'Authorization: Bearer {token}'"),
+        ("Claude Code and Cursor, in .mcp.json or .cursor/mcp.json", _on_one_line(portable)),
+        ("VS Code, in .vscode/mcp.json", _on_one_line(vscode)),
+        ("Gemini CLI, in .gemini/settings.json", _on_one_line(gemini)),
+        (
+            "any program",
+            f"curl -s {url} -H 'Authorization: Bearer {token}' -H 'Content-Type: application/json' -d '{call}'",
+        ),
+    ]
+
+
+def _on_one_line(entry: object) -> str:
+    return msgspec.json.encode(entry).decode("utf-8")

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from postil.core.failure import Failure
+from postil.surfaces.clients import http_snippets
 from postil.surfaces.gateway.audit import AuditLog
 from postil.surfaces.gateway.compose import compose, read_secret
 from postil.surfaces.http_app import Door, HttpApp, Route
@@ -66,9 +67,12 @@ def run(server: Server, composed: Composition) -> NoReturn:
     tls = tls_options(settings)
     listener = listen(host, port)
     shown = f"[{host}]" if ":" in host else host
-    say(f"serving {'https' if tls else 'http'}://{shown}:{listener.getsockname()[1]}/mcp")
+    url = f"{'https' if tls else 'http'}://{shown}:{listener.getsockname()[1]}/mcp"
+    say(f"serving {url}")
     if http.auth in ("", "local"):
         say(f"token {token}")
+        for whom, snippet in http_snippets(url, token):
+            say(f"for {whom}:\n  {snippet}")
     for sentence in said:
         say(f"warning: {sentence}")
     hosts = hosts_for(host, http.allowed_hosts, http.allowed_origins)
