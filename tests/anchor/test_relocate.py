@@ -141,3 +141,31 @@ def test_an_anchor_survives_edits_elsewhere(numbers: list[int], data: st.DataObj
     found = relocate("\n".join(rows), "\n".join(new), Span(line))
     assert line_of(found) == new.index(rows[line - 1]) + 1
     assert found.state in ("exact", "moved")
+
+
+BRACES = """class A {
+    int one(int a) {
+        return a + 1;
+    }
+
+    int two(int b) {
+        for (int i = 0; i < b; i++) {
+            b += i;
+        }
+
+        return b;
+    }
+}
+"""
+
+
+def test_a_closing_bracket_goes_with_the_line_that_it_closes() -> None:
+    new = BRACES.replace("int i = 0; i < b", "int i = 1; i < b - 1").replace(
+        "            b += i;\n", "            b -= i;\n" * 3
+    )
+    assert line_of(relocate(BRACES, new, Span(9), "A.java")) == 11
+
+
+def test_a_blank_line_goes_with_the_line_above_it() -> None:
+    new = BRACES.replace("        return a + 1;\n", "        int c = a;\n        return c + 1;\n")
+    assert line_of(relocate(BRACES, new, Span(5), "A.java")) == 6

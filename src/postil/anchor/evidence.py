@@ -67,7 +67,7 @@ class Evidence:
     def _unmoved(self, row: int) -> int:
         forward, keys = self.aligned.forward, self.old.keys
         at = forward[row]
-        if at < 0 or len(keys[row]) < 2:
+        if at < 0:
             return -1
         for step in (-1, 1):
             seen, near = 0, row

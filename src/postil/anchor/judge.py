@@ -17,13 +17,25 @@ RELATIVE = (
     "chars header tokens contained before after block support home votes local_votes children framed".split()  # noqa: SIM905
 )
 _COLUMNS = [NAMES.index(name) for name in RELATIVE]
-_FINALISTS = 6
+_FINALISTS = 5
 
 
 def weigh(measures: Sequence[Sequence[float]]) -> list[float]:
     """The probability of each candidate, from its measures and those of the others."""
     if not measures:
         return []
+    rows = compare(measures)
+    scores = [beginning(row) for row in rows]
+    finalists = sorted(range(len(rows)), key=lambda place: -scores[place])[:_FINALISTS]
+    for place in finalists:
+        scores[place] += rest(rows[place])
+    # The others cannot win any more; they keep what they have, and not more than the last finalist.
+    least = min(scores[place] for place in finalists)
+    return [_chance(score if place in finalists else min(score, least)) for place, score in enumerate(scores)]
+
+
+def compare(measures: Sequence[Sequence[float]]) -> list[list[float]]:
+    """The measures of each candidate with those of RELATIVE beside them, and the number of candidates."""
     rows = [list(row) for row in measures]
     columns = list(zip(*measures, strict=True))
     for column in _COLUMNS:
@@ -36,13 +48,7 @@ def weigh(measures: Sequence[Sequence[float]]) -> list[float]:
     count = log1p(len(measures))
     for row in rows:
         row.append(count)
-    scores = [beginning(row) for row in rows]
-    finalists = sorted(range(len(rows)), key=lambda place: -scores[place])[:_FINALISTS]
-    for place in finalists:
-        scores[place] += rest(rows[place])
-    # The others cannot win any more; they keep what they have, and not more than the last finalist.
-    least = min(scores[place] for place in finalists)
-    return [_chance(score if place in finalists else min(score, least)) for place, score in enumerate(scores)]
+    return rows
 
 
 def _chance(score: float) -> float:

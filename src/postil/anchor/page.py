@@ -1,6 +1,7 @@
 """A text cut into lines, with what the measures need of it, each computed once and when asked. No comparing here."""
 
 import re
+from bisect import bisect_left, bisect_right
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -97,6 +98,18 @@ class Page:
             if self.keys[row]:
                 found.setdefault(parent, []).append(row)
         return found
+
+    def before(self, row: int) -> int:
+        """The row before this one under the same row, or -1: for a closing bracket the row that it closes."""
+        siblings = self.children.get(self.parents[row], [])
+        place = bisect_left(siblings, row)
+        return siblings[place - 1] if place else -1
+
+    def after(self, row: int) -> int:
+        """The row after this one under the same row, or -1."""
+        siblings = self.children.get(self.parents[row], [])
+        place = bisect_right(siblings, row)
+        return siblings[place] if place < len(siblings) else -1
 
     def ancestors(self, row: int) -> list[int]:
         """The rows this one is under, the outermost first."""
