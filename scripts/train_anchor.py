@@ -135,7 +135,7 @@ def function(name, sentence, trees):
     return f'def {name}(f: Sequence[float]) -> float:\n    """{sentence}"""\n    return (\n        {lines}\n    )\n\n\n'
 
 
-HEAD = '''"""The weights of judge.py, learnt: a sum of decision trees over the measures. Made by scripts/train_anchor.py.
+HEAD = '''"""The weights of judge.py, learnt: a sum of decision trees over measures. Made by scripts/train_anchor.py.
 
 `f` holds the measures of one candidate in the order of NAMES, then those of judge.RELATIVE, then how many candidates
 there are. Conditional expressions, because compiled they are several times faster than walking a table, and this runs
