@@ -33,18 +33,21 @@ class Search:
 
     def ranked(self, row: int) -> Ranked:
         """The best candidates for an old row with their probabilities, the likeliest first."""
-        if row not in self._found:
-            head = self.old.frames[row]
+        if row not in self._found and not self._settle(row):
             # Outermost first: a row is looked for where the rows it is under are, and in its function.
-            for each in [*self.old.ancestors(row)[-_DEEPEST:], head, row]:
-                if each >= 0 and each not in self._found:
+            for each in [*self.old.ancestors(row)[-_DEEPEST:], self.old.frames[row], row]:
+                if each >= 0 and each not in self._found and not self._settle(each):
                     self._found[each] = self._rank(each)
         return self._found[row]
 
+    def _settle(self, row: int) -> bool:
+        """Whether a row is where it is without a doubt: then nothing else is looked at, not even the syntax tree."""
+        at = self.evidence.settled(row)
+        if at >= 0:
+            self._found[row] = [(_SETTLED, at)]
+        return at >= 0
+
     def _rank(self, row: int) -> Ranked:
-        settled = self.evidence.settled(row)
-        if settled >= 0:
-            return [(_SETTLED, settled)]
         if _BARE.fullmatch(self.old.keys[row]):
             return self._rank_bare(row)
         rows, measures = self._measured(row)
