@@ -15,6 +15,7 @@ from postil.surfaces.gateway.audit import AuditLog
 from postil.surfaces.gateway.compose import compose, read_secret
 from postil.surfaces.http_app import Door, HttpApp, Route
 from postil.surfaces.http_hosts import LOOPBACK, Hosts, is_loopback, split_address
+from postil.surfaces.metrics import Metrics
 from postil.wire.http import Receive, Scope, Send, respond
 from postil.wire.http_headers import Headers
 from postil.wire.server import Server
@@ -157,7 +158,13 @@ def serve(
     raise_file_limit()
 
     async def main() -> int:
-        running = HttpServer(HttpApp(server, door=door, hosts=hosts, routes=routes), **(tls or {}))
+        metrics = Metrics()
+        for counting in (door, *(routes or {}).values()):
+            counts = getattr(counting, "counts", None)
+            if counts is not None:
+                metrics.sources.append(counts)
+        app = HttpApp(server, door=door, hosts=hosts, routes=routes, metrics=metrics)
+        running = HttpServer(app, **(tls or {}))
         await running.serve(sockets=[listener])
         return 128 + running.ended_by if running.ended_by else 0
 

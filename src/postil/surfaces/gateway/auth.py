@@ -40,7 +40,7 @@ class Bearers:
     """The ways of one mode."""
 
     def __init__(self, ways: Sequence[Way], *, hint: str, challenge: str = 'Bearer realm="postil"') -> None:
-        self._ways, self._hint, self._challenge = ways, hint, challenge
+        self.ways, self._hint, self._challenge = ways, hint, challenge
 
     async def identify(self, headers: Mapping[bytes, bytes], attempt: Attempt) -> Visitor:
         """Who asks, or NeedsCredential."""
@@ -51,7 +51,7 @@ class Bearers:
         bearer = bearer.strip(b" \t")
         if scheme.lower() != b"bearer" or not bearer or len(bearer) > LONGEST:
             raise WrongCredential(self._hint, self._challenge)
-        for way in self._ways:
+        for way in self.ways:
             visitor = await way.visitor(bearer.decode("latin-1"), headers, attempt)
             if visitor is not None:
                 return visitor

@@ -42,6 +42,18 @@ class Gateway:
             await self.limits.note_failure(address or "")
             raise
 
+    def counts(self) -> dict[str, float]:
+        """For the metrics."""
+        counted: dict[str, float] = {
+            "postil_calls_over_limit_total": self.limits.refused,
+            "postil_wrong_credentials_total": self.failures,
+        }
+        for way in self.bearers.ways:
+            asked = getattr(way, "asked", None)
+            if asked is not None:
+                counted["postil_gitlab_verifications_total"] = asked
+        return counted
+
     async def check_body(self, headers: Mapping[bytes, bytes], body: bytes) -> None:
         """Refuse a body whose signature is wrong, or missing where one is required."""
         if self.signatures is not None:

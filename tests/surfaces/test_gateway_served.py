@@ -1,0 +1,145 @@
+"""The gateway as a team meets it: `postil serve --http` in front of a GitLab, with the contract's own words."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import ssl
+import subprocess
+import urllib.error
+import urllib.request
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.emulator.app import Emulator
+from tests.emulator.server import running as emulating
+from tests.emulator.world import DEVELOPER
+from tests.needs import needs
+from tests.surfaces.programs import BIN, run
+
+
+class Served:
+    """A running server."""
+
+    def __init__(self, url: str, token: str) -> None:
+        self.url, self.token = url, token
+
+    def ask(self, body: Any, bearer: str, context: ssl.SSLContext | None = None, **headers: str) -> tuple[Any, Any]:
+        """Status and headers, and the body's JSON."""
+        raw = json.dumps(body).encode()
+        given = {
+            "Content-Type": "application/json",
+            **{name.replace("_", "-"): value for name, value in headers.items()},
+        }
+        if bearer:
+            given["Authorization"] = f"Bearer {bearer}"
+        asked = urllib.request.Request(self.url, raw, given)
+        try:
+            with urllib.request.urlopen(asked, timeout=20, context=context) as answer:
+                return answer, json.loads(answer.read())
+        except urllib.error.HTTPError as refused:
+            with refused:
+                return refused, json.loads(refused.read())
+
+
+@contextmanager
+def served(folder: Path, *words: str, **environ: str) -> Generator[Served]:
+    command = [BIN / "postil", "serve", "--http", "127.0.0.1:0", *words]
+    environment = {**os.environ, **environ}
+    with subprocess.Popen(command, cwd=folder, stderr=subprocess.PIPE, text=True, env=environment) as process:
+        assert process.stderr is not None
+        where = re.search(r"serving (\S+)", process.stderr.readline())
+        assert where is not None
+        token = re.search(r"token (\S+)", process.stderr.readline()) if "--auth" not in words else None
+        try:
+            yield Served(where[1], token[1] if token else "")
+        finally:
+            process.kill()
+
+
+LIST: dict[str, Any] = {"jsonrpc": "2.0", "method": "list_projects", "params": {}, "id": 1}
+
+
+def test_the_contracts_call_works_with_a_gitlab_token(repository: Path) -> None:
+    emulator = Emulator()
+    with emulating(emulator) as gitlab, served(repository, GITLAB_URL=gitlab) as server:
+        answer, said = server.ask(LIST, DEVELOPER)
+        assert answer.status == 200
+        assert said["result"]["projects"]
+        assert (answer.headers["X-RateLimit-Limit"], answer.headers["X-RateLimit-Remaining"]) == ("600", "599")
+        refused, said = server.ask(LIST, "glpat-nobody-knows-it")
+        assert (refused.status, said["error"]["code"], said["error"]["data"]["status"]) == (401, -32000, 401)
+        batch = [LIST, {"jsonrpc": "2.0", "method": "workspace_info", "id": 2}]
+        _, both = server.ask(batch, DEVELOPER)
+        assert "projects" in both[0]["result"]
+        assert both[1]["error"]["code"] == -32601  # a GitLab user is no user of this workspace
+        _, mine = server.ask(batch[1], server.token)
+        assert mine["result"]["branch"] == "main"
+    assert {seen.token for seen in emulator.seen} <= {DEVELOPER, "glpat-nobody-knows-it"}
+
+
+def test_kept_answers_are_said_to_be_kept(repository: Path) -> None:
+    with emulating(Emulator()) as gitlab, served(repository, "--auth", "pat", GITLAB_URL=gitlab) as server:
+        kept = {**LIST, "params": {"cache": True, "cache_ttl": 300}}
+        states = [server.ask(kept, DEVELOPER)[0].headers["X-Cache"] for _ in range(2)]
+        assert states == ["MISS", "HIT"]
+        assert server.ask(LIST, DEVELOPER)[0].headers["X-Cache"] is None
+
+
+def test_https_is_spoken_with_a_certificate(repository: Path, tmp_path: Path) -> None:
+    cert, key = tmp_path / "cert.pem", tmp_path / "key.pem"
+    made = [needs("openssl"), "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "1", "-subj", "/CN=localhost"]
+    made += ["-addext", "subjectAltName=IP:127.0.0.1", "-keyout", str(key), "-out", str(cert)]
+    subprocess.run(made, check=True, capture_output=True)
+    with served(repository, "--tls-cert", str(cert), "--tls-key", str(key)) as server:
+        assert server.url.startswith("https://")
+        trusting = ssl.create_default_context(cafile=str(cert))
+        info = {"jsonrpc": "2.0", "method": "workspace_info", "id": 2}
+        origin = server.url.removesuffix("/mcp")
+        assert server.ask(info, server.token, trusting, Origin=origin)[0].status == 200
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--http", "0.0.0.0:0"), "without a way to know who asks"),
+        (("--http", "0.0.0.0:0", "--auth", "local"), "without a way to know who asks"),
+        (("--http", "[::]:0"), "without a way to know who asks"),
+        (("--http", "127.0.0.1:0", "--tls-cert", "nosuch.pem"), "both a certificate and its key"),
+        (("--http", "127.0.0.1:0", "--tls-cert", "no.pem", "--tls-key", "no.key"), "cannot be used"),
+        (("--http", "127.0.0.1:0", "--auth", "oauth"), "oauth.issuer"),
+        (("--http", "a:b:c"), "HOST:PORT"),
+    ],
+)
+def test_a_start_that_would_be_unsafe_is_refused(repository: Path, words: tuple[str, ...], said: str) -> None:
+    ended = run("postil", "serve", *words, cwd=repository, GITLAB_TOKEN="glpat-static-token")
+    assert ended.returncode != 0
+    assert said in ended.stderr
+    assert "glpat" not in ended.stderr
+
+
+@pytest.mark.parametrize(("setting", "entry"), [("ip_whitelist", "bad.example"), ("blocked_ips", "no such/thing")])
+def test_a_faulty_address_list_stops_the_start_and_is_quoted(
+    repository: Path, tmp_path: Path, setting: str, entry: str
+) -> None:
+    config = tmp_path / "postil.yaml"
+    config.write_text(f'security:\n  {setting}:\n    - "{entry}"\n')
+    ended = run("postil", "--config", str(config), "serve", "--http", "127.0.0.1:0", cwd=repository)
+    assert (ended.returncode, repr(entry) in ended.stderr) == (2, True)
+
+
+def test_the_contracts_address_lists_work_as_they_are_written(repository: Path, tmp_path: Path) -> None:
+    lists = (
+        'security:\n  ip_whitelist:\n    - "192.168.1.0/24"\n    - "{}"\n  blocked_ips:\n    - "malicious.invalid"\n'
+    )
+    info = {"jsonrpc": "2.0", "method": "workspace_info", "id": 2}
+    for network, status in (("10.0.0.0/8", 403), ("127.0.0.0/8", 200)):
+        config = tmp_path / "postil.yaml"
+        config.write_text(lists.format(network))
+        with served(repository, POSTIL_CONFIG=str(config)) as server:
+            assert server.ask(info, server.token)[0].status == status
