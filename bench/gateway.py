@@ -91,9 +91,7 @@ def main() -> None:
     print(f"bare wire       {bare:6.1f} us a call")
     for kind, name in (("token", "printed token"), ("chain", "whole chain")):
         cost = measure(kind)
-        print(
-            f"{name:15} {cost:6.1f} us a call, {cost - bare:+.1f} us, {bare / cost:.0%} of the bare wire's calls a second"
-        )
+        print(f"{name:15} {cost:6.1f} us a call, {cost - bare:+.1f} us, {bare / cost:.0%} of the bare calls a second")
 
 
 if __name__ == "__main__":

@@ -16,6 +16,7 @@ from postil.core.call import current
 from postil.core.operation import reads, writes
 from postil.settings import OAuthSettings
 from postil.storage.memory import MemoryState
+from postil.storage.redis_connection import StateAway
 from postil.surfaces.gateway import access_keys, gitlab_tokens, oauth
 from postil.surfaces.gateway.access_keys import AccessKeys, KeyExists, NoSuchKey
 from postil.surfaces.gateway.auth import LocalToken, Way
@@ -172,6 +173,22 @@ def test_a_key_works_until_it_is_revoked(monkeypatch: pytest.MonkeyPatch) -> Non
         assert call(server, "count", key).json()["error"]["code"] == -32601
         access_keys.revoke(state, "ci")
         assert call(server, "who", key).status == 401
+
+
+def test_while_the_state_is_away_known_keys_go_on_and_others_are_to_try_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(access_keys, "REMEMBERED", 0.0)
+    state = MemoryState()
+    known, unknown = made(state, "known"), made(state, "unknown")
+    with serving(AccessKeys(state, lambda: SECRET)) as server:
+        assert call(server, "who", known).status == 200
+        monkeypatch.setattr(state, "reading", away)
+        assert [call(server, "who", key).status for key in (known, unknown)] == [200, 503]
+
+
+def away() -> None:
+    raise StateAway("gone")
 
 
 def test_neither_the_key_nor_its_credential_is_stored_in_the_clear() -> None:

@@ -17,13 +17,15 @@ import msgspec
 from msgspec import Struct
 
 from postil.core.call import Caller
-from postil.core.failure import Conflict, NotFound
+from postil.core.failure import Conflict, Failure, NotFound
 from postil.core.ports import State
 from postil.surfaces.gateway.auth import Attempt
+from postil.surfaces.gateway.refused import Unavailable
 from postil.surfaces.gateway.visitor import View, Visitor, fingerprint
 
 SPACE = "access-keys"
 REMEMBERED = 5.0
+WITHOUT_STATE = 600.0
 _KEY = re.compile(r"postil_([0-9a-f]{16})_([A-Za-z0-9_-]{43})")
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,63}")
 
@@ -103,10 +105,17 @@ class AccessKeys:
         return Visitor(caller, record.digest, View(record.workspace, not record.read_only))
 
     async def _record(self, key_id: str) -> AccessKey | None:
-        expires, record = self._known.get(key_id, (0.0, None))
-        if expires > time.monotonic():
-            return record
-        record = await asyncio.to_thread(self._look_up, key_id)
+        now = time.monotonic()
+        expires, known = self._known.get(key_id, (0.0, None))
+        if expires > now:
+            return known
+        try:
+            record = await asyncio.to_thread(self._look_up, key_id)
+        except Failure:
+            # While the state is away, a key that was good minutes ago still reads; its writes fail by themselves.
+            if known is not None and now - expires < WITHOUT_STATE:
+                return known
+            raise Unavailable("The access key cannot be looked up just now: try again", 5) from None
         if len(self._known) > 10_000:
             self._known.clear()
         self._known[key_id] = (time.monotonic() + REMEMBERED, record)
