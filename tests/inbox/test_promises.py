@@ -172,6 +172,7 @@ def test_a_client_that_sends_on_without_reading_and_dies_gets_it_again(person: P
     server.stdin.flush()
     while bytes_in(server.stdout) == unread:  # until the ping is answered
         assert time.monotonic() < deadline
+    assert person.states() == {1: "leased"}  # a frame came, but the answer is still in the pipe
     server.stdin.close()
     server.stdout.close()
     server.wait(timeout=20)
