@@ -1,5 +1,6 @@
 """The life of messages, over every state: leases that lapse, acknowledgements that come late, clocks that jump."""
 
+import random
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -9,8 +10,16 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
+from postil.core.failure import Failure
 from postil.core.ports import State
-from postil.inbox.failures import AlreadyClosed, AlreadyRead, NoSuchMessage, StaleLease, StillOpen
+from postil.inbox.failures import (
+    AlreadyClosed,
+    AlreadyRead,
+    MessageDamaged,
+    NoSuchMessage,
+    StaleLease,
+    StillOpen,
+)
 from postil.inbox.model import Message, Place, Reply
 from postil.inbox.store import Shelf
 from postil.storage.holder import this_process
@@ -129,6 +138,53 @@ def test_the_text_is_kept_while_a_message_needs_it(shelf: Shelf) -> None:
     assert shelf.text_of(second) == b"the text\n" * 100
     shelf.close(second.id, "addressed", None, "", "")
     assert shelf.text_of(shelf.reopen(first.id)) == b"the text\n" * 100
+
+
+def test_a_damaged_record_is_named_and_keeps_no_other_up(state: State, shelf: Shelf) -> None:
+    for comment in ("one", "two", "three"):
+        shelf.add(message(comment))
+    with state.writing() as changes:
+        changes.put("inbox/repository/queued", f"{2:012d}", b'{"id": 2, "comm')
+    assert shelf.damaged() == [2]
+    assert [one.id for one in shelf.open_messages()] == [1, 3]
+    assert [one.comment for one in shelf.take("me", ME, 2)] == ["one", "three"]
+    with pytest.raises(MessageDamaged):
+        shelf.get(2)
+
+
+def test_a_flipped_byte_anywhere_is_a_failure_or_no_matter(tmp_path: Path) -> None:
+    original = SqliteState(str(tmp_path / "state.db"))
+    shelf = Shelf(original, "repository")
+    for number in range(30):
+        shelf.add(message(f"remark {number}"), b"text\n" * 50)
+    shelf.take("me", ME, 10)
+    original.close()
+    content = (tmp_path / "state.db").read_bytes()
+    chance = random.Random(1)
+    outcomes: set[str] = set()
+    for number in range(250):
+        spoiled = bytearray(content)
+        for _ in range(chance.choice((1, 8))):
+            spoiled[chance.randrange(len(spoiled))] ^= 1 << chance.randrange(8)
+        if number % 10 == 0:
+            spoiled = spoiled[: chance.randrange(len(spoiled))]
+        path = tmp_path / f"{number}.db"
+        path.write_bytes(spoiled)
+        state = SqliteState(str(path), busy_seconds=0.2)
+        broken = Shelf(state, "repository")
+        try:
+            for one in broken.open_messages():
+                broken.text_of(one)
+            broken.damaged()
+            broken.add(message("more"))
+            broken.take("you", ME, 10)
+            outcomes.add("fine")
+        except Failure as failure:
+            outcomes.add(failure.name)
+        finally:
+            state.close()
+            path.unlink()
+    assert {"fine", "StateDamaged"} <= outcomes
 
 
 def test_states_refuse_what_makes_no_sense(shelf: Shelf) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from postil.core.failure import Conflict, InvalidArguments, NotFound
+from postil.core.failure import Conflict, InvalidArguments, NotFound, StorageFailed
 
 
 class EmptyComment(InvalidArguments):
@@ -63,6 +63,17 @@ class NoSuchMessage(NotFound):
         super().__init__(
             f"There is no message #{number} in this repository",
             advice="`postil inbox list` shows those that are open",
+            id=number,
+        )
+
+
+class MessageDamaged(StorageFailed):
+    """Its record cannot be read. It is left as it is."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(
+            f"The record of message #{number} is damaged",
+            advice="Send the message again; `postil doctor` names all that are damaged",
             id=number,
         )
 

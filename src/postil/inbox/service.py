@@ -142,6 +142,10 @@ class Inbox:
         messages = shelf.open_messages()
         if all:
             messages = sorted([*shelf.closed_messages(), *messages], key=lambda message: message.id)
+        damaged = shelf.damaged()
+        if damaged:
+            numbers = ", ".join(f"#{number}" for number in damaged)
+            call.current().log("warning", f"damaged and not shown: {numbers}. Send them again")
         return Listed(tuple(self._shown(message, own=False) for message in messages), shelf.sequence())
 
     @reads("inbox_show", shell="inbox show", positional=("id",), tool=False)
@@ -300,9 +304,12 @@ class Inbox:
     def check_inbox(self) -> Finding:
         """See whether messages can be kept."""
         try:
-            counts = self._shelf().counts()
+            counts, damaged = self._shelf().counts(), self._shelf().damaged()
         except Failure as failure:
             return Finding("error", failure.message, failure.advice)
+        if damaged:
+            numbers = ", ".join(f"#{number}" for number in damaged)
+            return Finding("error", f"these messages are damaged: {numbers}", "Send them again; the others are whole")
         return Finding("ok", f"{counts.waiting} messages waiting")
 
     def glance(self) -> str:

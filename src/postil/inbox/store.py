@@ -14,7 +14,14 @@ import msgspec
 from msgspec import structs
 
 from postil.core.ports import Changes, Records, State
-from postil.inbox.failures import AlreadyClosed, AlreadyRead, NoSuchMessage, StaleLease, StillOpen
+from postil.inbox.failures import (
+    AlreadyClosed,
+    AlreadyRead,
+    MessageDamaged,
+    NoSuchMessage,
+    StaleLease,
+    StillOpen,
+)
 from postil.inbox.model import CLOSED, Lease, Message, Outcome, Reply
 from postil.storage.holder import is_alive
 
@@ -25,7 +32,7 @@ NOTED_EVERY = 30.0
 _OPEN = ("queued", "broadcast", "leased", "seen")
 
 _encode = msgspec.json.Encoder().encode
-_decode = msgspec.json.Decoder(Message).decode
+_decoder = msgspec.json.Decoder(Message)
 
 
 class Counts(msgspec.Struct, frozen=True):
@@ -71,7 +78,7 @@ class Shelf:
             lapsed = sum(1 for message in self._all(records, "leased") if self._lapsed(message))
             waiting = records.count(self._prefix + "queued") + records.count(self._prefix + "broadcast") + lapsed
             noted = records.get(self._prefix + "about", "read")
-        return Counts(waiting, float(noted or b"0"))
+        return Counts(waiting, _seconds(noted))
 
     def open_messages(self) -> list[Message]:
         """Everything not addressed, declined or dismissed, oldest first."""
@@ -83,6 +90,12 @@ class Shelf:
         """What was addressed, declined or dismissed in the last ninety days, oldest first."""
         with self._state.reading() as records:
             return list(self._all(records, "closed"))
+
+    def damaged(self) -> list[int]:
+        """The numbers of open messages whose records cannot be read. They are left as they are, and keep no one up."""
+        with self._state.reading() as records:
+            rows = [row for space in _OPEN for row in records.range(self._prefix + space)]
+        return sorted(int(key) if key.isdigit() else 0 for key, value in rows if _decode(value) is None)
 
     def waiting(self, client: str, most: int) -> list[Message]:
         """The newest that a client would be given now, oldest of these first."""
@@ -98,7 +111,10 @@ class Shelf:
         """The text of the file as it was when the message was sent."""
         with self._state.reading() as records:
             kept = records.get(self._prefix + "texts", _text_key(message))
-        return None if kept is None else zlib.decompress(kept)
+        try:
+            return None if kept is None else zlib.decompress(kept)
+        except zlib.error:
+            return None  # damaged: the message is still good, only its code cannot be found again
 
     def sequence(self) -> int:
         """The highest sequence number of any open message."""
@@ -113,7 +129,7 @@ class Shelf:
         """
         with self._state.reading() as records:
             nothing = not self._deliverable(records, client, 1, after)
-            noted = float(records.get(self._prefix + "about", "read") or b"0")
+            noted = _seconds(records.get(self._prefix + "about", "read"))
         now = time.time()
         if nothing and abs(now - noted) < NOTED_EVERY:
             return []
@@ -142,9 +158,8 @@ class Shelf:
                 if message is not None:
                     self._requeue(changes, message)
                     continue
-                broadcast = changes.get(self._prefix + "broadcast", _key(number))
-                if broadcast is not None:
-                    message = _decode(broadcast)
+                message = _decode(changes.get(self._prefix + "broadcast", _key(number)))
+                if message is not None:
                     readers = tuple(reader for reader in message.readers if reader.rpartition(" ")[2] != lease)
                     self._put(changes, structs.replace(message, readers=readers))
 
@@ -209,13 +224,17 @@ class Shelf:
     # -- inside one write or look ---------------------------------------------------------------------------------
 
     def _all(self, records: Records, space: str) -> Iterable[Message]:
-        return (_decode(value) for _, value in records.range(self._prefix + space))
+        found = (_decode(value) for _, value in records.range(self._prefix + space))
+        return (message for message in found if message is not None)
 
     def _found(self, records: Records, number: int) -> Message:
         for space in (*_OPEN, "closed"):
             value = records.get(self._prefix + space, _key(number))
             if value is not None:
-                return _decode(value)
+                message = _decode(value)
+                if message is None:
+                    raise MessageDamaged(number)
+                return message
         raise NoSuchMessage(number)
 
     def _unread(self, records: Records, number: int) -> Message:
@@ -236,8 +255,7 @@ class Shelf:
         return message
 
     def _leased(self, records: Records, number: int, lease: str) -> Message | None:
-        value = records.get(self._prefix + "leased", _key(number))
-        message = None if value is None else _decode(value)
+        message = _decode(records.get(self._prefix + "leased", _key(number)))
         return message if message is not None and message.lease is not None and message.lease.id == lease else None
 
     def _lapsed(self, message: Message) -> bool:
@@ -260,7 +278,13 @@ class Shelf:
 
     def _deliverable(self, records: Records, client: str, most: int, after: int | None = None) -> list[Message]:
         waiting = records.range(self._prefix + "queued")
-        queued = [_decode(value) for _, value in (waiting if after is not None else waiting[-most:])]
+        queued: list[Message] = []
+        for _, value in reversed(waiting):
+            message = _decode(value)
+            if message is not None:
+                queued.append(message)
+            if after is None and len(queued) == most:
+                break
         # Whoever had these is gone, and nobody has written so yet.
         lapsed = [self._as_of_now(message) for message in self._all(records, "leased") if self._lapsed(message)]
         broadcast = [
@@ -305,6 +329,21 @@ class Shelf:
         expires = time.time() + CLOSED_KEPT_SECONDS if message.state in CLOSED else None
         changes.put(self._prefix + _space(message), _key(message.id), _encode(message), expires)
         return message
+
+
+def _decode(value: bytes | None) -> Message | None:
+    """A message from its record; None when there is none, or none that can be read."""
+    try:
+        return None if value is None else _decoder.decode(value)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return None
+
+
+def _seconds(value: bytes | None) -> float:
+    try:
+        return float(value or b"0")
+    except ValueError:
+        return 0.0
 
 
 def _space(message: Message) -> str:

@@ -132,6 +132,8 @@ class SqliteState:
                     raise
             except sqlite3.Error as error:
                 raise self._translated(error) from error
+            except UnicodeDecodeError as error:  # from a name in the schema, a key, or SQLite's own complaint
+                raise StateDamaged(self.path, "a text in it cannot be read") from error
 
     def _patiently(self, connection: sqlite3.Connection, *statements: str) -> None:
         """Run statements that may have to wait for other processes.
@@ -227,9 +229,9 @@ class SqliteState:
             sqlite3.SQLITE_NOLFS,
         ):
             return StateUnwritable(self.path, str(error))
-        if str(error).startswith("no such table"):
-            return StateDamaged(self.path, str(error))
-        return error
+        if isinstance(error, (sqlite3.ProgrammingError, sqlite3.InterfaceError)):
+            return error  # our own fault
+        return StateDamaged(self.path, str(error))  # a table or a text that was fine when it was written
 
     def _watch(self) -> None:
         with self._watching:
@@ -261,14 +263,15 @@ class _Records:
             "SELECT value FROM records WHERE space = ? AND key = ? AND (expires IS NULL OR expires > ?)",
             (space, key, self._now),
         ).fetchone()
-        return None if row is None else row[0]
+        return None if row is None else _bytes(row[0])
 
     def range(self, space: str, after: str = "", limit: int | None = None) -> list[tuple[str, bytes]]:
-        return self._connection.execute(
+        rows = self._connection.execute(
             "SELECT key, value FROM records WHERE space = ? AND key > ? AND (expires IS NULL OR expires > ?)"
             " ORDER BY key LIMIT ?",
             (space, after, self._now, -1 if limit is None else limit),
-        ).fetchall()
+        )
+        return [(key, _bytes(value)) for key, value in rows]
 
     def count(self, space: str) -> int:
         return self._connection.execute(
@@ -296,6 +299,12 @@ class _Changes(_Records):
         )
         (value,) = self._connection.execute("SELECT value FROM counters WHERE name = ?", (counter,)).fetchone()
         return value
+
+
+def _bytes(value: object) -> bytes:
+    if isinstance(value, bytes):
+        return value
+    raise sqlite3.DatabaseError("a value has another type than it was stored with")
 
 
 def _uri(path: str) -> str:
