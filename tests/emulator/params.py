@@ -27,7 +27,9 @@ def invalid(text: str) -> Refusal:
     return Refusal(400, {"error": text})
 
 
-PAGING: Kinds = {"page": "int", "per_page": "int"}
+PAGING: Kinds = {"page": "int", "per_page": "int", "pagination": ("offset", "keyset", "legacy")}
+TRUE = ["1", "on", "t", "true", "y", "yes"]
+FALSE = ["0", "off", "f", "false", "n", "no"]
 
 
 def given(query: str, body: bytes, content_type: str) -> Row:
@@ -73,10 +75,8 @@ def _coerced(name: str, value: Any, kind: str | tuple[str, ...]) -> Any:
     if kind == "int_or_word":
         return value if value in ("None", "Any") else _integer(name, value)
     if kind == "bool":
-        if value in (True, "true", "1", 1):
-            return True
-        if value in (False, "false", "0", 0):
-            return False
+        if str(value).lower() in TRUE or str(value).lower() in FALSE:
+            return str(value).lower() in TRUE
         raise invalid(f"{name} is invalid")
     if kind == "csv":
         items = value.split(",") if isinstance(value, str) else value

@@ -138,6 +138,11 @@ def the_discussion(asked: Asked) -> Row:
     return found
 
 
+@route("GET", "projects/:id/merge_requests/:iid/discussions/:discussion_id")
+def one_discussion(asked: Asked) -> Answer:
+    return Answer(shapes.discussion(asked.world, the_discussion(asked)))
+
+
 @route("POST", "projects/:id/merge_requests/:iid/discussions/:discussion_id/notes", {"body": "str"}, ("body",))
 def reply(asked: Asked) -> Answer:
     thread = the_discussion(asked)
