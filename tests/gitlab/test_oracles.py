@@ -69,9 +69,10 @@ async def ours(address: str) -> dict[str, Any]:
 
 def by_python_gitlab(address: str) -> dict[str, Any]:
     """The script, by python-gitlab."""
-    import gitlab
+    from gitlab import Gitlab
+    from gitlab.exceptions import GitlabGetError
 
-    client: Any = gitlab.Gitlab(address, oauth_token=DEVELOPER)
+    client: Any = Gitlab(address, oauth_token=DEVELOPER)
     seen: dict[str, Any] = {"projects": [item.id for item in client.projects.list(get_all=False)]}
     project = client.projects.get("username/my-project")
     other = client.projects.get(124)
@@ -102,7 +103,7 @@ def by_python_gitlab(address: str) -> dict[str, Any]:
     seen["hook"] = [name for name in ("push", "issues") if hook.attributes[f"{name}_events"]]
     try:
         client.projects.get(999)
-    except gitlab.exceptions.GitlabGetError as error:
+    except GitlabGetError as error:
         seen["missing"] = error.response_code
     client.session.close()
     return seen
