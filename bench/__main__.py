@@ -17,6 +17,7 @@ from bench.measure import calls, cold_start, middle
 from bench.report import Result, Whole, goal_table, goals, page, result_table
 from bench.server import INITIALIZE, INITIALIZED, LOWLEVEL, OURS, ROOT, SERVERS, TYPESCRIPT, Server, ended_cpu, started
 from bench.startup import startup
+from bench.tracker import tracker
 
 POSTIL = str(ROOT / ".venv" / "bin" / "postil")
 NOTHING = [str(ROOT / ".venv" / "bin" / "python"), "-c", "pass"]
@@ -27,6 +28,7 @@ def main() -> int:
     parser.add_argument("--calls", type=int, default=100_000, help="pipelined calls to Postil; the others get a tenth")
     parser.add_argument("--rounds", type=int, default=15, help="cold starts of each server")
     parser.add_argument("--seconds", type=float, default=5, help="HTTP load on each server")
+    parser.add_argument("--issues", type=int, default=100_000, help="how large the tracker's repository is; 0 skips it")
     parser.add_argument("--no-page", action="store_true", help="print only, leave docs/benchmarks.md as it is")
     options = parser.parse_args()
 
@@ -46,6 +48,7 @@ def main() -> int:
     whole = whole_processes(options.rounds)
     ours, sdk, typescript = (results[server.name] for server in (OURS, LOWLEVEL, TYPESCRIPT))
     listed = [*goals(ours, sdk, typescript, whole, options.calls), *startup(options.rounds), *gitlab()]
+    listed += tracker(large=options.issues) if options.issues else []
     print("\n".join([*result_table(list(results.values())), "", *goal_table(listed)]))
     if not options.no_page:
         text = page(list(results.values()), listed, whole, options.calls)

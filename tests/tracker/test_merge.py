@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 from postil.tracker import events as ev
 from postil.tracker.events import decode, decode_lines, encode, encode_lines, entity_of
 from postil.tracker.merge import fold
+from postil.tracker.plain import plain_row
+from postil.tracker.schema import row_of
 from postil.tracker.threeway import merge_texts
 from tests.tracker.worlds import ENTITY, Replica
 
@@ -248,6 +250,25 @@ def test_random_schedules_of_three_replicas_end_in_one_state():
 @given(st.integers(min_value=10_000_000))
 def test_any_schedule_ends_in_one_state(seed: int):
     run_schedule(seed)
+
+
+def test_the_shortcut_for_plain_entities_says_what_the_merge_says():
+    plain = 0
+    for seed in range(2000):
+        dice = random.Random(seed)
+        one = Replica("aaa")
+        one.write(ev.Created, kind="issue", title="T", labels=("x",), milestone="m0")
+        for _ in range(dice.randrange(8)):
+            act(one, dice)
+        events = one.known()
+        dice.shuffle(events)
+        entity = fold(events)
+        assert entity is not None
+        found = plain_row(7, events)
+        if found is not None:
+            plain += 1
+            assert found == (row_of(7, entity), list(entity.labels), list(entity.assignees))
+    assert plain > 300
 
 
 lines = st.lists(st.sampled_from(["a", "b", "c", "", "d"]), max_size=6).map("\n".join)

@@ -14,7 +14,7 @@ def main() -> int:
     words = sys.argv[1:]
     if words == ["--version"] or words == ["-V"]:
         return _version("postil")
-    return _run(words, "postil")
+    return 0 if _quick("postil", words) else _run(words, "postil")
 
 
 def lazygit_mcp_bridge() -> int:
@@ -37,6 +37,8 @@ def git_mile() -> int:
     first, words = _mile_globals(words)
     if words[:1] == ["mcp-server"]:
         return _run([*first, "serve", "--parts", "tracker", *_mile_server(words[1:])], "git mile")
+    if not first and _quick("git mile", words):
+        return 0
     return _run([*first, *words], "git mile", "tracker")
 
 
@@ -76,6 +78,23 @@ def paired_comments() -> int:
     if words == ["--version"]:
         return _version("paired-comments-mcp-server")
     return _run(["serve", "--parts", "comments", *words], "paired-comments-mcp-server")
+
+
+def _quick(program: str, words: list[str]) -> bool:
+    """Answer a list without starting the application, where that can be done. Costs nothing for other commands."""
+    if "list" not in words[:2]:
+        return False
+    from postil.quick import quick_answer
+
+    text = quick_answer(program, words)
+    if text is None:
+        return False
+    try:
+        sys.stdout.write(text + "\n" if text else "")
+        sys.stdout.flush()
+    except BrokenPipeError:
+        return False  # the ordinary way knows what to do when nobody reads
+    return True
 
 
 def _version(program: str) -> int:

@@ -25,11 +25,12 @@ from postil.tracker.events import (
 )
 from postil.tracker.failures import AmbiguousId, DependencyCycle, InvalidParams, NoSuchEntity
 from postil.tracker.graph import Edge, path
-from postil.tracker.model import ACYCLIC_LINKS, KINDS, LINK_TYPES, STATUSES, Entity
+from postil.tracker.model import Entity
 from postil.tracker.pages import LARGEST_LIMIT, Page, candidates, milestone_counts, page
 from postil.tracker.query.sql import moment_text
 from postil.tracker.query.tree import QueryFault, nearest
 from postil.tracker.store import Pen, Store
+from postil.tracker.vocabulary import ACYCLIC_LINKS, KINDS, LINK_TYPES, STATUSES
 
 if TYPE_CHECKING:
     from postil.workspace.repository import Repository

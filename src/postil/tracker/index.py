@@ -16,7 +16,8 @@ import threading
 from collections.abc import Callable, Generator, Iterator, Sequence
 
 from postil.tracker.log import LogCommit, LogDamaged, Objects, is_ancestor, news, objects
-from postil.tracker.refs import KEPT, Tip, tips
+from postil.tracker.refnames import KEPT
+from postil.tracker.refs import Tip, tips
 from postil.tracker.rows import Spool, fill, merge_lines, write_words
 from postil.tracker.schema import INDEXES, TABLES, VERSION
 from postil.workspace.failures import LockBusy, WriteFailed

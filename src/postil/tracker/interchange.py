@@ -15,8 +15,9 @@ import re
 import msgspec
 
 from postil.tracker.events import Assigned, Commented, Created, Described, Labelled, Linked, Set
-from postil.tracker.model import LINK_TYPES, STATUSES, Entity
+from postil.tracker.model import Entity
 from postil.tracker.store import Pen
+from postil.tracker.vocabulary import LINK_TYPES, STATUSES
 
 _UUID = re.compile(r"[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}\Z")
 

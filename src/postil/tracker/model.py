@@ -4,11 +4,6 @@ from __future__ import annotations
 
 import msgspec
 
-STATUSES = ("draft", "open", "closed")
-KINDS = ("issue", "milestone")
-LINK_TYPES = ("blocks", "parent", "related", "duplicate", "discovered-from")
-ACYCLIC_LINKS = ("blocks", "parent")
-
 
 class Comment(msgspec.Struct, frozen=True):
     """One comment as it stands."""

@@ -11,6 +11,7 @@ from __future__ import annotations
 import datetime
 import sqlite3
 from collections.abc import Sequence
+from functools import partial
 from operator import itemgetter
 
 import msgspec
@@ -23,15 +24,14 @@ from postil.tracker.query.order import (
     Key,
     Value,
     after_sql,
-    order_by,
     parse_order,
     question_hash,
     read_cursor,
+    select_sql,
     write_cursor,
 )
 from postil.tracker.query.question import parse
-from postil.tracker.query.sql import Condition, Surroundings, condition
-from postil.tracker.query.tree import All, Compare, Node
+from postil.tracker.query.sql import Condition, Surroundings, condition, milestones_named, within
 from postil.tracker.rows import write_entity, write_words
 from postil.tracker.schema import COLUMNS, TABLES, Row
 
@@ -63,8 +63,8 @@ def page(
     bound = question_hash(kind, filter_ or "", tuple(sort), include_closed)
     at = read_cursor(cursor, bound, keys) if cursor is not None else 0
     with index.lock:
-        around = Surroundings(now, lambda name: _milestones(index, name))
-        wanted = condition(_within(question.tree, kind, include_closed), around)
+        around = Surroundings(now, partial(milestones_named, index.db))
+        wanted = condition(within(question.tree, kind, include_closed), around)
         if wanted.needs_words:
             index.need_words()
         return _page(index, keys, wanted, limit, at, bound)
@@ -95,24 +95,6 @@ def candidates(index: Index, prefix: str, kind: str | None, most: int = 10) -> l
             (text, text + "g", kind, kind, most),
         ).fetchall()
     return [Row(*row) for row in found]
-
-
-def _milestones(index: Index, name: str) -> list[str]:
-    """The ids of the milestones meant: by title, or by the beginning of the id."""
-    found = index.db.execute(
-        "SELECT id FROM ent WHERE kind = 'milestone' AND (title = ? OR (length(?) >= 4 AND substr(id, 1, ?) = ?))",
-        (name, name, len(name), name.lower()),
-    )
-    return [row[0] for row in found]
-
-
-def _within(tree: Node, kind: str | None, include_closed: bool) -> Node:
-    parts: list[Node] = []
-    if kind is not None:
-        parts.append(Compare("kind", "=", (kind,)))
-    if not include_closed:
-        parts.append(Compare("status", "!=", ("closed",)))
-    return All((*parts, tree)) if parts else tree
 
 
 def _page(index: Index, keys: Sequence[Key], wanted: Condition, limit: int, at: Cursor | int, bound: str) -> Page:
@@ -160,12 +142,9 @@ def _rows(
         where, values = f"({where}) AND {sql}", [*values, *more]
     if unchanged_since is not None:
         where, values = f"({where}) AND n NOT IN (SELECT n FROM history WHERE gen > ?)", [*values, unchanged_since]
-    sql = (
-        f"SELECT {', '.join(key.column for key in keys)}, {COLUMNS} FROM ent WHERE {where}"
-        f" ORDER BY {order_by(keys)} LIMIT ? OFFSET ?"
-    )
+    sql = select_sql(COLUMNS, keys, where, limit, offset)
     width = len(keys)
-    return [(Row(*row[width:]), row[:width]) for row in db.execute(sql, [*values, limit, offset])]
+    return [(Row(*row[width:]), row[:width]) for row in db.execute(sql, values)]
 
 
 def _as_of(db: sqlite3.Connection, generation: int, with_words: bool) -> sqlite3.Connection:

@@ -9,13 +9,14 @@ from typing import IO, TYPE_CHECKING
 from postil.tracker.events import LOG_ENTITY, Absorbed, Event, decode, decode_lines, entity_of
 from postil.tracker.merge import fold
 from postil.tracker.model import Entity
+from postil.tracker.plain import plain_row
 from postil.tracker.schema import INSERT_ENT, SqlRow, row_of, words_of
 
 if TYPE_CHECKING:
     import sqlite3
 
-_BUCKETS = 16
-_IN_MEMORY = 16 << 20
+_BUCKETS = 61
+_IN_MEMORY = 8 << 20
 
 
 class Spool:
@@ -35,11 +36,11 @@ class Spool:
                 at = line.find(b'"ent":"', 0, 40)
                 # The same shape that entity_of trusts; anything else is decoded to find its entity.
                 if at > 0 and line.startswith(b'{"t":"') and line.find(b"{", 1, at) < 0:
-                    held[line[at + 7] & 15].append(line)
+                    held[(line[at + 7] * 7 + line[at + 8]) % _BUCKETS].append(line)
                 else:
                     entity = entity_of(line)
                     if entity:
-                        held[ord(entity[0]) & 15].append(line)
+                        held[(ord(entity[0]) * 7 + ord(entity[1])) % _BUCKETS].append(line)
         self._size += len(lines)
         if self._size > _IN_MEMORY:
             self._spill()
@@ -82,6 +83,12 @@ def fill(db: sqlite3.Connection, spool: Spool) -> int:
         for id_, (events, raw) in logs.items():
             n += 1
             lines.append((n, id_, b"\n".join(raw)))
+            plain = plain_row(n, events)
+            if plain is not None:
+                rows.append(plain[0])
+                labels += [(label, n) for label in plain[1]]
+                assignees += [(name, n) for name in plain[2]]
+                continue
             entity = fold(events)
             if entity is None or entity.deleted:
                 continue
@@ -91,8 +98,8 @@ def fill(db: sqlite3.Connection, spool: Spool) -> int:
             links += [(n, link.type, link.target, *link.key) for link in entity.links]
         db.executemany("INSERT INTO log VALUES (?, ?, ?)", lines)
         db.executemany(INSERT_ENT, rows)
-        db.executemany("INSERT INTO label VALUES (?, ?)", labels)
-        db.executemany("INSERT INTO assignee VALUES (?, ?)", assignees)
+        db.executemany("INSERT INTO label VALUES (?, ?)", sorted(labels))
+        db.executemany("INSERT INTO assignee VALUES (?, ?)", sorted(assignees))
         db.executemany("INSERT INTO link VALUES (?, ?, ?, ?, ?, ?)", links)
     note_writers(db, numbers)
     return clock

@@ -5,9 +5,10 @@ Every row can be rebuilt from the logs.
 
 from __future__ import annotations
 
-import msgspec
+from typing import TYPE_CHECKING, NamedTuple
 
-from postil.tracker.model import Entity
+if TYPE_CHECKING:
+    from postil.tracker.model import Entity
 
 VERSION = 1
 """Goes into `user_version` when a build is complete; another number, and the cache is built anew."""
@@ -43,7 +44,7 @@ COLUMNS = (
 INSERT_ENT = f"INSERT OR REPLACE INTO ent({COLUMNS}) VALUES ({', '.join('?' * 19)})"
 
 
-class Row(msgspec.Struct, frozen=True, array_like=True):
+class Row(NamedTuple):
     """One row of `ent`: what lists show and filters compare."""
 
     n: int

@@ -11,14 +11,13 @@ from postil.core import call
 from postil.core.operation import destroys, reads, writes
 from postil.tracker.answers import Changed, Claimed, comment_of, name_of, second
 from postil.tracker.assistant import LEASE_MINUTES, AssistantTools, Id
+from postil.tracker.columns import COLUMNS, DEFAULT_COLUMNS
 from postil.tracker.events import Set
 from postil.tracker.failures import InvalidParams
 from postil.tracker.model import Entity
 from postil.tracker.pages import DEFAULT_LIMIT
 from postil.tracker.shell_answers import CommentAnswer, LabelAnswer, MadeAnswer, StatusAnswer
 from postil.tracker.tables import (
-    COLUMNS,
-    DEFAULT_COLUMNS,
     History,
     ListedDetails,
     Listing,

@@ -12,7 +12,7 @@ from postil.core.operation import destroys, reads, writes
 from postil.tracker.checkup import Checked, absorb, drop_absorbed, verify
 from postil.tracker.desk import Desk
 from postil.tracker.failures import InvalidParams
-from postil.tracker.refs import FETCH, LOG
+from postil.tracker.refnames import FETCH, LOG
 from postil.tracker.shell_answers import Said
 from postil.tracker.sync import check_remote, fetch, init, push, remove_all
 from postil.workspace.git import NETWORK, run_git

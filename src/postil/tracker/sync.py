@@ -13,7 +13,8 @@ import msgspec
 from postil.core.failure import Unreachable
 from postil.tracker.failures import InvalidParams
 from postil.tracker.query.tree import nearest
-from postil.tracker.refs import BRANCH_LOG, FETCH, PATTERNS, own_ref, tips
+from postil.tracker.refnames import BRANCH_LOG, FETCH, PATTERNS
+from postil.tracker.refs import own_ref, tips
 from postil.tracker.replica import Replica, keep_replica, known_replica, this_replica, writing_lock
 from postil.tracker.store import Store
 from postil.workspace.git import DURABLE, NETWORK, run_git, try_git

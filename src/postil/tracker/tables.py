@@ -7,12 +7,10 @@ from collections.abc import Callable, Sequence
 from msgspec import UNSET, Struct, UnsetType
 
 from postil.tracker.answers import Item, MilestoneCounts, Shown, ShownComment, second
+from postil.tracker.columns import aligned, list_text
 from postil.tracker.events import Event, kind_of
 from postil.tracker.model import Entity
 from postil.tracker.schema import Row
-
-COLUMNS = ("id", "title", "status", "labels", "comments", "updated", "milestone", "due", "author", "claimed")
-DEFAULT_COLUMNS = ("id", "title", "status", "labels", "comments", "updated")
 
 
 class Details(Struct, frozen=True, kw_only=True):
@@ -66,35 +64,7 @@ class Listing:
 
     def shell(self) -> str:
         """The table, or what --format asked for."""
-        cells = [[self._cell(row, column) for column in self._columns] for row in self._rows]
-        if self._style == "raw":
-            return "\n".join("\t".join(cell) for cell in cells)
-        if not cells:
-            return "No issues or milestones match"
-        text = aligned([[column.upper() for column in self._columns], *cells])
-        return f"{text}\nNext cursor: {self._next}" if self._next else text
-
-    def _cell(self, row: Row, column: str) -> str:
-        full = self._style == "raw"
-        match column:
-            case "id":
-                return row.id if full else row.id[:8]
-            case "title":
-                return row.title if full or len(row.title) <= 60 else row.title[:59] + "…"
-            case "labels":
-                return ",".join(row.label_names())
-            case "comments":
-                return str(row.comments)
-            case "updated":
-                return second(row.updated_ts)
-            case "milestone":
-                return self._milestones.get(row.milestone, row.milestone[:8])
-            case "author":
-                return row.author.partition(" <")[0]
-            case "claimed":
-                return row.claim_who
-            case _:
-                return str(getattr(row, column))
+        return list_text(self._rows, self._columns, self._style, self._next, self._milestones)
 
 
 def details_of(row: Row, item: Item, entity: Entity | None, comments: list[ShownComment]) -> Details:
@@ -210,16 +180,6 @@ def progress_line(open_: int, closed: int, width: int = 24) -> str:
     filled = round(width * closed / total) if total else 0
     share = f"{100 * closed // total}%" if total else "no issues"
     return f"{'█' * filled}{'░' * (width - filled)} {share} ({closed} of {total} closed)"
-
-
-def aligned(rows: Sequence[Sequence[str]]) -> str:
-    """Columns of text."""
-    if not rows:
-        return ""
-    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
-    return "\n".join(
-        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
-    )
 
 
 def _what(event: Event) -> str:

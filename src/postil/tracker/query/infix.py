@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-
-import msgspec
+from typing import NamedTuple
 
 from postil.tracker.query.tree import All, Any, Node, Not, QueryFault, compare, field_named
 
@@ -21,7 +20,7 @@ _COMPARISONS = {"==": "=", "=": "=", "!=": "!=", ">": ">", "<": "<", ">=": ">=",
 _DEEPEST = 64
 
 
-class Token(msgspec.Struct, frozen=True):
+class Token(NamedTuple):
     """One piece of the text and where it begins."""
 
     kind: str

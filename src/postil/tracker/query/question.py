@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import msgspec
+from typing import NamedTuple
 
 from postil.tracker.query.infix import parse_infix
 from postil.tracker.query.keys import looks_like_keys, parse_keys
@@ -12,7 +12,7 @@ from postil.tracker.query.tree import All, Node, QueryFault
 _LONGEST = 8192
 
 
-class Question(msgspec.Struct, frozen=True):
+class Question(NamedTuple):
     """What is asked for, and the order if the filter named one (git-bug's `sort:`)."""
 
     tree: Node = All()

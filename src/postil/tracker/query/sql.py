@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Callable
-
-import msgspec
+from typing import TYPE_CHECKING, NamedTuple
 
 from postil.tracker.query.tree import FIELDS, All, Any, Compare, Node, Not, ago_of, stamp_of
 
+if TYPE_CHECKING:
+    import sqlite3
 
-class Condition(msgspec.Struct, frozen=True):
+
+class Condition(NamedTuple):
     """A piece of SQL over `ent`, its values, and whether it needs the table of words."""
 
     sql: str
@@ -33,7 +35,7 @@ _SET_TABLE = {"labels": "label", "assignee": "assignee"}
 _MOMENT = {"created_at": "created", "updated_at": "updated"}
 
 
-class Surroundings(msgspec.Struct, frozen=True):
+class Surroundings(NamedTuple):
     """What a question refers to beyond itself: the time that `7d` counts from, and milestones by name or prefix."""
 
     now: datetime.datetime
@@ -44,12 +46,31 @@ def condition(node: Node, around: Surroundings) -> Condition:
     """The condition that holds for exactly the entities the tree asks for."""
     if isinstance(node, Not):
         inner = condition(node.item, around)
-        return msgspec.structs.replace(inner, sql=f"NOT ({inner.sql})")
+        return inner._replace(sql=f"NOT ({inner.sql})")
     if isinstance(node, All):
         return _joined([condition(item, around) for item in node.items], " AND ") if node.items else _EVERYTHING
     if isinstance(node, Any):
         return _joined([condition(item, around) for item in node.items], " OR ")
     return _comparison(node, around)
+
+
+def within(tree: Node, kind: str | None, include_closed: bool) -> Node:
+    """The tree, for one kind of entity and without what is closed."""
+    parts: list[Node] = []
+    if kind is not None:
+        parts.append(Compare("kind", "=", (kind,)))
+    if not include_closed:
+        parts.append(Compare("status", "!=", ("closed",)))
+    return All((*parts, tree)) if parts else tree
+
+
+def milestones_named(db: sqlite3.Connection, name: str) -> list[str]:
+    """The ids of the milestones meant: by title, or by the beginning of the id."""
+    found = db.execute(
+        "SELECT id FROM ent WHERE kind = 'milestone' AND (title = ? OR (length(?) >= 4 AND substr(id, 1, ?) = ?))",
+        (name, name, len(name), name.lower()),
+    )
+    return [row[0] for row in found]
 
 
 def _joined(parts: list[Condition], word: str) -> Condition:
@@ -76,7 +97,7 @@ def _comparison(node: Compare, around: Surroundings) -> Condition:
     # For these, several values are alternatives, and != means none of them; the other operators take the first.
     values = node.values if node.op in ("in", "!=") else node.values[:1]
     matches = _joined([_one(kind, field, node.op, value, around) for value in values], " OR ")
-    return msgspec.structs.replace(matches, sql=f"NOT ({matches.sql})") if node.op == "!=" else matches
+    return matches._replace(sql=f"NOT ({matches.sql})") if node.op == "!=" else matches
 
 
 def _one(kind: str, field: str, op: str, value: str, around: Surroundings) -> Condition:

@@ -1,17 +1,17 @@
 """The tree of a question, the fields it may ask about, and how a mistake in it is told.
 
 The three syntaxes (`infix.py`, `sexpr.py`, `keys.py`) all build this tree through `compare`, so a field means the
-same in each; `sql.py` turns the tree into a condition. Nothing here reads a database.
+same in each; `sql.py` turns the tree into a condition. Nothing here reads a database. Named tuples, not structs:
+`git mile list` is done before msgspec would be imported.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
-import msgspec
-
-from postil.tracker.model import KINDS, STATUSES
+from postil.tracker.vocabulary import KINDS, STATUSES
 
 
 class QueryFault(Exception):
@@ -29,25 +29,28 @@ class QueryFault(Exception):
         return f"{self.message}{where}{hint}"
 
 
-class All(msgspec.Struct, frozen=True):
+class All(NamedTuple):
     """Every one of these (of none: everything)."""
 
     items: tuple[Node, ...] = ()
+    means: str = "all"
 
 
-class Any(msgspec.Struct, frozen=True):
+class Any(NamedTuple):
     """At least one of these."""
 
     items: tuple[Node, ...]
+    means: str = "any"
 
 
-class Not(msgspec.Struct, frozen=True):
+class Not(NamedTuple):
     """The opposite."""
 
     item: Node
+    means: str = "not"
 
 
-class Compare(msgspec.Struct, frozen=True):
+class Compare(NamedTuple):
     """One field against values."""
 
     field: str

@@ -1,0 +1,34 @@
+"""The page, the man page and the commands say the same."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def commands() -> set[str]:
+    """The words one can say after `git mile`."""
+    entries = json.loads((ROOT / "src/postil/catalogue/tracker.json").read_text())["operations"]
+    spoken = [entry["shell"] for entry in entries if entry.get("shell")]
+    return {word.split()[1] for word in spoken if word.startswith(("mile ", "issue "))}
+
+
+def test_the_man_page_names_commands_that_exist_and_all_of_them():
+    page = (ROOT / "man/git-mile.1").read_text()
+    synopsis = page.partition(".SH SYNOPSIS")[2].partition(".SH DESCRIPTION")[0]
+    named = {
+        word for line in synopsis.splitlines() for word in re.findall(r"(?:mile\\fR |\| ?|\()([a-z][a-z-]*)", line)
+    }
+    known = commands()
+    kinds = {"issue", "milestone", "parent", "related", "duplicate", "discovered-from", "blocks", "raw", "json", "desc"}
+    assert named - known - kinds - {"none", "mcp-server"} == set()
+    assert known - named <= {"save", "saved", "delete", "gitlab"}
+
+
+def test_the_page_names_every_command():
+    page = (ROOT / "docs/tracker.md").read_text()
+    missing = {word for word in commands() if not re.search(rf"`[^`]*\b{word}\b", page)}
+    assert missing <= {"delete", "gitlab"}

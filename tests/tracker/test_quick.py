@@ -1,0 +1,135 @@
+"""The shortcut of `list` gives the ordinary answer, or none; and it imports next to nothing."""
+
+from __future__ import annotations
+
+import os
+import random
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from postil.tracker import events as ev
+from postil.tracker.pages import page
+from postil.tracker.quick import quick_list
+from postil.tracker.store import Store
+from postil.workspace.repository import find_repository
+from tests.tracker.conftest import git
+from tests.tracker.test_query import fill, random_filter
+
+RUN = "import sys; from postil.surfaces.shell import {} as run; sys.exit(run())"
+
+
+def listed(where: Path, *words: str, ordinary: bool, program: str = "git_mile") -> str:
+    plain = {name: value for name, value in os.environ.items() if not name.startswith("POSTIL_")}
+    if ordinary:
+        plain["POSTIL_DEBUG"] = "0"  # any setting turns the shortcut off
+    done = subprocess.run(
+        [sys.executable, "-c", RUN.format(program), *words],
+        cwd=where,
+        env=plain,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.fixture
+def full(store: Store, repository: Path) -> Path:
+    fill(store, 60, random.Random(2))
+    store.index.close()
+    return repository
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("list", "issue"),
+        ("list", "mile", "--long"),
+        (
+            "list",
+            "issue",
+            "--filter",
+            'status == "open" and labels contains "a"',
+            "--sort",
+            "title",
+            "--sort",
+            "updated:desc",
+        ),
+        ("list", "issue", "--all", "--format=raw", "--columns", "id,title,author,milestone", "--limit", "7"),
+        ("list", "issue", "--filter", "title == nothing-like-it"),
+    ],
+)
+def test_the_shortcut_prints_what_the_ordinary_way_prints(full: Path, words: tuple[str, ...]):
+    assert quick_list(None, words[1:], str(full)) is not None
+    assert listed(full, *words, ordinary=False) == listed(full, *words, ordinary=True)
+
+
+def test_words_after_issue_list_are_a_filter_on_both_ways(full: Path):
+    words = ("issue", "list", "label:a", "status:open")
+    assert quick_list("issue", words[2:], str(full)) is not None
+    quick = listed(full, *words, ordinary=False, program="main")
+    assert quick == listed(full, *words, ordinary=True, program="main")
+
+
+def test_random_filters_are_answered_alike(full: Path, store: Store):
+    dice = random.Random(4)
+    for _ in range(100):
+        text = random_filter(dice)
+        if "text" in text:
+            continue
+        found = quick_list(
+            "issue", ["--filter", text, "--format", "raw", "--columns", "id", "--limit", "1000"], str(full)
+        )
+        ordinary = page(store.index, "issue", text, (), 1000, None, False, store.now())
+        assert found == "\n".join(row.id for row in ordinary.rows), text
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["issue", "--json"],
+        ["issue", "--cursor", "5"],
+        ["issue", "--filter", "nope == 1"],
+        ["issue", "--filter", "text ~ x"],
+        ["issue", "--limit", "0"],
+        ["issue", "--columns", "colour"],
+        ["epic"],
+        [],
+        ["issue", "--help"],
+    ],
+)
+def test_what_is_not_simple_takes_the_ordinary_way(full: Path, words: list[str]):
+    assert quick_list(None, words, str(full)) is None
+
+
+def test_a_stale_cache_or_an_odd_repository_takes_the_ordinary_way(full: Path, tmp_path: Path):
+    assert quick_list("issue", [], str(full)) is not None
+    git(full, "pack-refs", "--all")
+    assert quick_list("issue", [], str(full)) is not None
+    other = Store(find_repository(str(full)))
+    with other.writing() as pen:
+        pen.write(ev.Created, ev.new_entity_id(), kind="issue", title="Newest")
+    assert "Newest" in (quick_list("issue", [], str(full)) or "")
+    git(full, "update-ref", "refs/postil/remote/x/" + "a" * 13, "refs/postil/log/" + pen.replica)
+    assert quick_list("issue", [], str(full)) is None
+    assert quick_list("issue", [], str(tmp_path)) is None
+    (full / "postil.toml").write_text("")
+    assert quick_list("issue", [], str(full)) is None
+
+
+def test_the_shortcut_imports_neither_msgspec_nor_the_application(full: Path):
+    code = (
+        "import sys; sys.argv = ['git-mile', 'list', 'issue']\n"
+        "from postil.surfaces.shell import git_mile\n"
+        "assert git_mile() == 0\n"
+        "names = {'msgspec', 'postil.app', 'asyncio', 'subprocess', 'argparse', 'http', 'postil.wire'}\n"
+        "heavy = names & set(sys.modules)\n"
+        "assert not heavy, heavy"
+    )
+    plain = {name: value for name, value in os.environ.items() if not name.startswith("POSTIL_")}
+    done = subprocess.run([sys.executable, "-c", code], cwd=full, env=plain, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
