@@ -58,15 +58,22 @@ SERVERS = (
 )
 
 
+def environment() -> dict[str, str]:
+    """No inherited settings: what the user exported must not decide what is measured.
+
+    A token makes Postil offer the GitLab part's tools as well; nothing here calls them.
+    """
+    kept = {"PATH": os.environ["PATH"], "HOME": os.environ.get("HOME", "/"), "LANG": "C.UTF-8"}
+    return {**kept, "GITLAB_TOKEN": "not-a-token", "GITLAB_URL": "https://gitlab.invalid"}
+
+
 class Process:
     """A started server, spoken to in lines of JSON."""
 
     def __init__(self, server: Server, *arguments: str) -> None:
-        # No inherited settings: what the user exported must not decide what is measured.
-        environment = {"PATH": os.environ["PATH"], "HOME": os.environ.get("HOME", "/"), "LANG": "C.UTF-8"}
         pipe = subprocess.PIPE
         self._process = subprocess.Popen(
-            [*server.command, *arguments], stdin=pipe, stdout=pipe, stderr=pipe, cwd=ROOT, env=environment
+            [*server.command, *arguments], stdin=pipe, stdout=pipe, stderr=pipe, cwd=ROOT, env=environment()
         )
         assert self._process.stdin and self._process.stdout and self._process.stderr
         self.stdin, self.stdout, self.stderr = self._process.stdin, self._process.stdout, self._process.stderr
@@ -136,14 +143,13 @@ def _children(pid: int) -> list[int]:
 
 def ended_cpu(command: list[str], stdin: bytes = b"", cwd: Path | None = None) -> float:
     """Seconds of CPU of a whole process, from start to end."""
-    environment = {"PATH": os.environ["PATH"], "HOME": os.environ.get("HOME", "/"), "LANG": "C.UTF-8"}
     process = subprocess.Popen(
         command,
         stdin=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         cwd=cwd or ROOT,
-        env=environment,
+        env=environment(),
     )
     assert process.stdin and process.stderr
     process.stdin.write(stdin)
