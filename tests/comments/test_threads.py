@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import base64
 import io
+import os
 import sys
 from pathlib import Path
+from typing import Literal
 
 import msgspec
 import pytest
@@ -15,7 +17,7 @@ from postil.comments.inline import extracted, inline_comment, inserted
 from postil.comments.patterns import Corpus, Pattern
 from postil.comments.service import Comments
 from postil.core import call
-from postil.core.failure import Conflict, Failure, InvalidArguments, NotFound
+from postil.core.failure import Conflict, Failure, InvalidArguments, NotAllowed, NotFound
 from tests.comments.sidecars import DAMAGED_BY_REFERENCE, EXTENSION, REFERENCE, SOURCE, as_javascript
 from tests.comments.workspaces import commit, sidecar, workspace, write
 
@@ -285,3 +287,39 @@ def test_an_unknown_id_is_not_found_and_nonsense_is_refused(comments: Comments) 
         comments.at("no-such-branch")
     with pytest.raises(NotFound):
         comments.at("--output=x")
+
+
+@pytest.mark.parametrize("surface", ["http", "stdio"])
+def test_commands_of_the_shell_cannot_be_called_from_elsewhere(
+    comments: Comments, tmp_path: Path, surface: Literal["http", "stdio"]
+) -> None:
+    call.enter(call.Call(call.Caller(surface=surface)))
+    try:
+        for command in (
+            lambda: comments.export_to("json", output=str(tmp_path / "out.json")),
+            lambda: comments.merge_files("/etc/passwd", "/etc/passwd", "/etc/passwd"),
+            lambda: comments.relocate_here(batch=True),
+            comments.setup_git,
+            lambda: comments.import_inline(("a.py",)),
+        ):
+            with pytest.raises(NotAllowed):
+                command()
+    finally:
+        call.enter(call.Call())
+    assert not (tmp_path / "out.json").exists()
+
+
+def test_the_status_shows_what_is_open_and_what_is_lost(comments: Comments) -> None:
+    assert comments.glance() == "no comments"
+    comments.add("a.py", 3, "x", "NOTE")
+    assert comments.glance() == "1 open"
+    write(root_of(comments), "a.py", "alpha = 'a'\n")
+    assert comments.glance() == "1 open, 1 without their code (postil comments orphans)"
+
+
+def test_a_name_that_is_not_text_hides_no_other(comments: Comments) -> None:
+    comments.add("a.py", 3, "x", "NOTE")
+    with open(os.fsencode(root_of(comments)) + b"/caf\xe9.py.comments", "wb") as file:
+        file.write(b"{}")
+    assert comments.listed().total == 1
+    assert comments.check_files().faults == ()

@@ -21,7 +21,8 @@ from postil.comments.reading import Reading
 from postil.comments.sidecar import Sidecar
 from postil.comments.store import Store
 from postil.comments.words import is_comment_id
-from postil.core.failure import InvalidArguments
+from postil.core import call
+from postil.core.failure import InvalidArguments, NotAllowed
 
 if TYPE_CHECKING:
     from postil.comments.overview import Overview
@@ -108,3 +109,9 @@ def check_text(text: str) -> None:
     """Refuse a text that is empty or too long."""
     if not 1 <= len(text) <= LONGEST_TEXT:
         raise InvalidArguments(f"Invalid arguments: text has 1 to {LONGEST_TEXT} characters", path="text")
+
+
+def only_in_the_shell() -> None:
+    """Refuse a caller from elsewhere: these commands read and write files that the person at the shell names."""
+    if call.current().caller.surface not in ("shell", "library"):
+        raise NotAllowed("This is a command of the shell", advice="Run it with `postil comments` in the workspace")

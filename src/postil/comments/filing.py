@@ -10,6 +10,7 @@ from msgspec import Meta, Struct
 from postil.comments import history
 from postil.comments.answers import Added, CommentNow, Exported, comment_now
 from postil.comments.arguments import ExportOptions, GivenAiMeta
+from postil.comments.desk import check_tag, only_in_the_shell
 from postil.comments.dialects import Unreadable
 from postil.comments.export import FORMATS, write_export
 from postil.comments.ground import Source, decode
@@ -129,8 +130,6 @@ class Filing(Relocating):
         ] = "code",
     ) -> Added:
         """Comment on a line or a range of a source file"""
-        from postil.comments.desk import check_tag
-
         check_tag(tag, every=True)
         end = endLine if endLine != line else 0
         tag = tag or detect_tag(text)
@@ -162,6 +161,7 @@ class Filing(Relocating):
         output: Annotated[str, Meta(description="Write to this file")] = "",
     ) -> Exported:
         """Export comments as JSON, Markdown, training data or Parquet"""
+        only_in_the_shell()
         options = ExportOptions(context > 0, context or 3)
         path = self.ground.path(file) if file else None
         if not output:
@@ -195,6 +195,7 @@ class Filing(Relocating):
         author: Annotated[str, Meta(description="Who wrote them")] = "",
     ) -> Imported:
         """Turn inline `// @paired:` comments into comments of the sidecar"""
+        only_in_the_shell()
         added: list[Added] = []
         skipped = 0
         removed: list[str] = []
@@ -231,6 +232,7 @@ class Filing(Relocating):
         tag: Annotated[str, Meta(description="Only this tag")] = "",
     ) -> Inlined:
         """Write a file's open comments into its source as `// @paired:` lines"""
+        only_in_the_shell()
         source = self.ground.source(self.ground.path(file))
         wanted = [
             (each.place.line, each.comment.text)
@@ -285,6 +287,7 @@ class Filing(Relocating):
         self, fix: Annotated[bool, Meta(description="Restore or set aside what is damaged")] = False
     ) -> Checked:
         """Name the comment files that are damaged; restore them or set them aside (--fix)"""
+        only_in_the_shell()
         return Checked(tuple(faults(self.store, fix=fix)), sum(1 for _ in self.store.paths()))
 
     @check("comment files")
@@ -313,6 +316,7 @@ class Filing(Relocating):
         files: Annotated[int, Meta(ge=1, le=100000, description="At most so many changed files")] = 200,
     ) -> Measured:
         """Measure how well comments would have followed this repository's own history"""
+        only_in_the_shell()
         if not self.ground.git:
             raise NotFound("There is no history to measure on", advice="Run it in a git repository")
         return measure(self.ground, commits, files)
@@ -326,6 +330,7 @@ class Filing(Relocating):
         path: Annotated[str, Meta(description="The path in the repository (%P)")] = "",
     ) -> Merged:
         """Merge three versions of a comment file: git's merge driver"""
+        only_in_the_shell()
         sides: list[bytes | None] = []
         for name in (base, ours, theirs):
             try:
@@ -348,6 +353,7 @@ class Filing(Relocating):
         remove: Annotated[bool, Meta(description="Undo it")] = False,
     ) -> GitSetUp:
         """Let git merge comment files with Postil, so that branches that add or edit comments never conflict"""
+        only_in_the_shell()
         if not self.ground.git:
             raise NotFound("There is no git repository here", advice="Run it in a repository")
         state = self._git_state()

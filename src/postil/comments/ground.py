@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+import time
 
 from msgspec import Struct
 
@@ -21,6 +22,7 @@ from postil.workspace.gitdir import locate
 from postil.workspace.paths import RelativePath, resolve_inside
 
 LARGEST_SOURCE = 16 * 1024 * 1024
+ONE_TICK = 20_000_000
 _SECRET = re.compile(r"\.env(\..*)?")
 _DRIVE = re.compile(r"[A-Za-z]:[\\/]")
 
@@ -122,7 +124,10 @@ class Ground:
             seen = os.stat(path, follow_symlinks=False)
         except OSError:
             return ""
-        return f"{seen.st_mtime_ns}-{seen.st_size}-{seen.st_ino}-{seen.st_ctime_ns}"
+        now = time.time_ns()
+        # The clock of a file system is coarse: two writes of one tick look alike, so a file this new is never known.
+        fresh = f"-{now}" if now - max(seen.st_mtime_ns, seen.st_ctime_ns) < ONE_TICK else ""
+        return f"{seen.st_mtime_ns}-{seen.st_size}-{seen.st_ino}-{seen.st_ctime_ns}{fresh}"
 
     def shown_root(self) -> str:
         """The root for a failure's data; callers from elsewhere have no use for a path of this machine."""

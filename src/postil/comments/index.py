@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import threading
+from collections import Counter
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
@@ -139,6 +140,16 @@ class Index:
             for (body,) in db.execute(sentence, tuple(values)):
                 made.update(body)
         return made.digest()
+
+    def counts(self) -> Counter[str]:
+        """How many open comments there are, and how many in each state."""
+        with self._using() as db:
+            rows = db.execute("SELECT state, status, count(*) FROM note GROUP BY state, status").fetchall()
+        count: Counter[str] = Counter()
+        for state, status, number in rows:
+            count[status] += number
+            count[state] += number
+        return count
 
     def paths(self) -> list[str]:
         """The files that have comments."""

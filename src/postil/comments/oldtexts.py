@@ -16,6 +16,9 @@ from postil.workspace.files import atomic_write, make_folder, read_file
 from postil.workspace.paths import RelativePath
 
 LARGEST_TEXT = 16 * 1024 * 1024
+MOST_COPIES = 5000
+PRUNED_AT = "00"
+"""One copy in 256 looks whether there are too many: its id begins so."""
 
 
 class OldTexts:
@@ -33,8 +36,17 @@ class OldTexts:
             make_folder(self._ground.folder, os.path.dirname(_place(source.blob)), 0o700)
             packed = zlib.compress(source.text.encode("utf-8", "replace"), 1)
             atomic_write(self._ground.folder, _place(source.blob), packed)
+            if source.blob.startswith(PRUNED_AT):
+                self.prune()
         except (Failure, OSError):
             return  # a full disk must not stop a comment: the marker has the lines, too
+
+    def prune(self) -> None:
+        """Forget the oldest copies when there are very many: a marker also keeps the lines around it."""
+        folder = os.path.join(self._ground.folder, "comments/texts")
+        copies = [entry for part in os.scandir(folder) if part.is_dir() for entry in os.scandir(part.path)]
+        for entry in sorted(copies, key=lambda each: each.stat().st_mtime)[: max(0, len(copies) - MOST_COPIES)]:
+            os.unlink(entry.path)
 
     def texts(self, blobs: Iterable[str]) -> dict[str, str]:
         """The texts that can be had, by blob id."""

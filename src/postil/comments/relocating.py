@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 from msgspec import Meta, Struct
 
 from postil.comments.answers import CommentNow, Moved, comment_now
+from postil.comments.desk import only_in_the_shell
 from postil.comments.failures import SourceNotFound
 from postil.comments.model import Placed
 from postil.comments.moves import move
@@ -16,7 +17,7 @@ from postil.comments.search import file_matches
 from postil.comments.sidecar import Sidecar
 from postil.comments.threads import Id, Threads, Where, one_line
 from postil.core import call
-from postil.core.failure import Failure, InvalidArguments, NotFound
+from postil.core.failure import Failure, NotFound
 from postil.core.operation import reads, writes
 from postil.workspace.paths import RelativePath
 
@@ -87,6 +88,7 @@ class Relocating(Threads):
         batch: Annotated[bool, Meta(description="Answer pairs of texts, one JSON object a line, on stdin")] = False,
     ) -> Relocated | Iterator[object]:
         """Write into the sidecars where comments are now, or follow lines between texts in bulk (--batch)"""
+        only_in_the_shell()
         return _batch() if batch else self.relocated(list(files), dry_run=dryRun)
 
     def relocated(self, wanted: list[str], *, dry_run: bool) -> Relocated:
@@ -185,6 +187,7 @@ class Relocating(Threads):
     @writes("comments_review", shell="comments review", positional=("file",), tool=False)
     def review(self, file: Where = "") -> Reviewed:
         """Go through uncertain and orphaned comments and decide where each belongs"""
+        only_in_the_shell()
         waiting = self.orphaned(file).comments
         if not call.current().interactive:
             return Reviewed(0, 0, 0, waiting)
@@ -276,8 +279,6 @@ def _batch() -> Iterator[object]:
 
     from postil.anchor.batch import Request, answer_all  # the engine, for whoever measures it
 
-    if call.current().caller.surface == "http":
-        raise InvalidArguments("Only the shell reads standard input", path="batch")
     decode = msgspec.json.Decoder(Request).decode
     for answer in answer_all(decode(row) for row in sys.stdin.buffer if row.strip()):
         yield msgspec.json.encode(answer) + b"\n"

@@ -20,7 +20,7 @@ from postil.comments.sidecar import Sidecar
 from postil.comments.store import SUFFIX, Store, sidecar_path
 from postil.comments.words import now
 from postil.core.failure import Failure
-from postil.workspace.files import atomic_write, remove_file
+from postil.workspace.files import atomic_write, read_file, remove_file
 from postil.workspace.git import run_git
 from postil.workspace.paths import RelativePath
 
@@ -96,8 +96,11 @@ def _sources(store: Store, path: RelativePath) -> Iterator[tuple[str, bytes]]:
     here = os.path.join(store.ground.root, folder)
     backups = [each for each in os.listdir(here) if each.startswith(f"{name}.backup-") and each.endswith(SUFFIX)]
     for backup in sorted(backups, reverse=True):
-        with open(os.path.join(here, backup), "rb") as file:
-            yield f"the backup {backup}", file.read()
+        inside = RelativePath(f"{folder}/{backup}" if folder else backup)
+        try:
+            yield f"the backup {backup}", read_file(store.ground.root, inside)
+        except Failure:
+            continue  # a link, or too large: the next one
     if store.ground.git and (committed := text_at(store.ground, "HEAD", path + SUFFIX)) is not None:
         yield "the last commit", committed
 

@@ -219,6 +219,15 @@ class Comments(Filing, Resources, Prompts):
                 raise SourceNotFound(path, self.ground.shown_root())
         return exported(self.ground, self.overview, format, path, options or ExportOptions())
 
+    def glance(self) -> str:
+        """The comments in one line, for `postil status`."""
+        if not any(True for _ in self.store.paths()):
+            return "no comments"
+        self.overview.refresh()
+        count = self.overview.index.counts()
+        open_, lost = count["open"], count["orphaned"] + count["review"]
+        return f"{open_} open" + (f", {lost} without their code (postil comments orphans)" if lost else "")
+
 
 def _new_comment(line: int, end: int, text: str, tag: str | None, author: str, ai: GivenAiMeta | None) -> JsonObject:
     made = now()

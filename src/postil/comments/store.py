@@ -177,6 +177,8 @@ class Store:
                 continue
             with entries:
                 for entry in entries:
+                    if not entry.name.isprintable() and _not_text(entry.name):
+                        continue  # a name that is not UTF-8 can be neither sent nor written into a sidecar
                     path = f"{inside}/{entry.name}" if inside else entry.name
                     if entry.is_dir(follow_symlinks=False):
                         if entry.name not in _SKIPPED_FOLDERS:
@@ -195,3 +197,11 @@ def is_sidecar(name: str) -> bool:
 def skipped_folder(name: str) -> bool:
     """Whether a folder holds no sources of this workspace."""
     return name in _SKIPPED_FOLDERS
+
+
+def _not_text(name: str) -> bool:
+    try:
+        name.encode("utf-8")
+    except UnicodeEncodeError:
+        return True
+    return False
