@@ -231,7 +231,7 @@ def _flows(app: App) -> object:
 PARTS: dict[str, Part] = {
     "workspace": Part("postil.workspace.service", "Overview", _workspace),
     "inbox": Part("postil.inbox.service", "Inbox", _inbox, glances=True),
-    "comments": Part("postil.comments.service", "Comments", _comments),
+    "comments": Part("postil.comments.service", "Comments", _comments, glances=True),
     "tracker": Part("postil.tracker.service", "Tracker", _tracker, glances=True),
     "gitlab": Part("postil.gitlab.service", "GitLab", _gitlab),
     "flows": Part("postil.flows.promotion", "Flows", _flows),

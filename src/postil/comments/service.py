@@ -37,6 +37,8 @@ from postil.comments.sidecar import Sidecar
 from postil.comments.words import detect_tag, new_id, now
 from postil.core.operation import destroys, reads, writes
 
+QUICKLY_READ = 500
+
 
 class Comments(Filing, Resources, Prompts):
     """Comments paired with source files, anchored to code."""
@@ -221,8 +223,11 @@ class Comments(Filing, Resources, Prompts):
 
     def glance(self) -> str:
         """The comments in one line, for `postil status`."""
-        if not any(True for _ in self.store.paths()):
+        files = sum(1 for _ in self.store.paths())
+        if not files:
             return "no comments"
+        if files > len(self.overview.index.paths()) + QUICKLY_READ:
+            return f"{files} files have comments"  # never read before: too much for a glance
         self.overview.refresh()
         count = self.overview.index.counts()
         open_, lost = count["open"], count["orphaned"] + count["review"]
