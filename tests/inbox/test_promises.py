@@ -394,6 +394,23 @@ def test_the_hunk_and_the_version_travel_along_in_every_context(person: Person) 
         assert f"File: commit {commit}" in assistant.check()
 
 
+def test_staged_and_unstaged_changes_are_both_seen_outside_of_staging(person: Person) -> None:
+    path = person.root / "a.txt"
+    path.write_text(path.read_text().replace("two", "TWO"))
+    git(person.root, "add", "a.txt")
+    person.send("staged", "a.txt", "2")
+    assert "+TWO" in person.messages()[0]["hunk"]
+    assert person.run("postil", "inbox", "hunks", "a.txt").stdout.splitlines()[0] == "2|+TWO"
+
+
+def test_a_repository_without_a_commit_takes_remarks_too(person: Person, tmp_path: Path) -> None:
+    (tmp_path / "young").mkdir()
+    git(tmp_path / "young", "init", "-q")
+    (tmp_path / "young" / "a.txt").write_text("one\n")
+    done = person.run("postil", "inbox", "send", "-f", "a.txt", "-c", "x", "-l", "1", cwd=tmp_path / "young")
+    assert done.returncode == 0, done.stderr
+
+
 # 8. The person can see it
 
 

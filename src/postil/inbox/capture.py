@@ -15,7 +15,7 @@ from postil.inbox.model import Context, Place, Side, line_text, span_of
 from postil.workspace.digest import blob_name
 from postil.workspace.failures import FileMissing
 from postil.workspace.files import read_file
-from postil.workspace.git import run_git, try_git
+from postil.workspace.git import try_git
 from postil.workspace.paths import RelativePath, resolve_inside
 from postil.workspace.repository import Repository
 
@@ -157,9 +157,10 @@ def diff_of(repository: Repository, inside: str, context: Context, commit: str) 
         arguments = ["diff-tree", "-p", "--root", "-m", "--first-parent", "--no-commit-id", commit]
     elif context == "stagingSecondary":
         arguments = ["diff", "--cached"]
-    else:
+    elif context == "staging":
         arguments = ["diff"]
-    shown = run_git(repository.root, *arguments, "--no-color", "--", inside)
-    if not shown and not commit and context != "stagingSecondary":
-        shown = run_git(repository.root, "diff", "--cached", "--no-color", "--", inside)
-    return hunks(shown.decode("utf-8", "replace"))
+    else:  # all that changed, staged or not, in one question
+        arguments = ["diff", "HEAD"]
+    shown = try_git(repository.root, *arguments, "--no-color", "--", inside)
+    # A repository without a commit has no HEAD to compare with; a remark is not refused for want of a hunk.
+    return hunks(shown.out.decode("utf-8", "replace")) if shown.status == 0 else []
