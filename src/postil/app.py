@@ -119,7 +119,14 @@ class App:
 
         address = self.settings.state_address
         if not isinstance(self.state, SqliteState):
-            return address, []
+            from postil.storage.redis import RedisState
+
+            assert isinstance(self.state, RedisState)
+            promise, faults = self.state.promise()
+            return (
+                f"{address.partition('://')[0]}://{address.rpartition('@')[2].rpartition('://')[2]}: {promise}",
+                faults,
+            )
         damage = self.state.damage() if os.path.exists(address) else []
         return f"{address}, SQLite {sqlite3.sqlite_version}", damage
 

@@ -109,6 +109,22 @@ def test_a_key_used_on_one_replica_answers_on_another(address: str) -> None:
     two.close()
 
 
+def test_the_doctor_says_which_promise_redis_keeps(address: str) -> None:
+    import redis
+
+    state = RedisState(address)
+    assert state.promise() == ("nothing acknowledged is lost", [])
+    with redis.Redis.from_url(address) as client:  # pyright: ignore[reportUnknownMemberType]
+        client.config_set("appendfsync", "everysec")  # pyright: ignore[reportUnknownMemberType]
+        client.config_set("maxmemory-policy", "allkeys-lru")  # pyright: ignore[reportUnknownMemberType]
+        said, faults = state.promise()
+        client.config_set("appendfsync", "always")  # pyright: ignore[reportUnknownMemberType]
+        client.config_set("maxmemory-policy", "noeviction")  # pyright: ignore[reportUnknownMemberType]
+    assert "last second" in said
+    assert len(faults) == 1
+    state.close()
+
+
 def test_expired_records_are_cleared_away(address: str) -> None:
     state = RedisState(address)
     with state.writing() as changes:

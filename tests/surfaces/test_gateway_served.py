@@ -91,6 +91,38 @@ def test_kept_answers_are_said_to_be_kept(repository: Path) -> None:
         assert server.ask(LIST, DEVELOPER)[0].headers["X-Cache"] is None
 
 
+def test_a_token_is_written_nowhere(repository: Path, tmp_path: Path) -> None:
+    state = tmp_path / "state"
+    environ = {"XDG_STATE_HOME": str(state), "POSTIL_DEBUG": "1"}
+    canary = DEVELOPER.encode()
+    said = tmp_path / "said"
+    with emulating(Emulator()) as gitlab, said.open("wb") as stderr:
+        command = [BIN / "postil", "serve", "--http", "127.0.0.1:0", "--auth", "pat"]
+        environment = {**os.environ, **environ, "GITLAB_URL": gitlab}
+        with subprocess.Popen(command, cwd=repository, stderr=stderr, env=environment) as process:
+            url = ""
+            while not url:
+                found = re.search(rb"serving (\S+)", said.read_bytes())
+                url = found[1].decode() if found else ""
+                assert process.poll() is None
+            server = Served(url, "")
+            for name, params in (
+                ("list_projects", {"cache": True}),
+                ("create_issue", {"project_id": 123, "title": "t"}),
+                ("create_issue", {"project_id": DEVELOPER}),
+                ("get_project", {"project_id": 999999}),
+                ("nosuch", {}),
+            ):
+                _, answer = server.ask({"jsonrpc": "2.0", "id": 1, "method": name, "params": params}, DEVELOPER)
+                assert name == "create_issue" or canary not in json.dumps(answer).encode()
+            assert canary not in Path(f"/proc/{process.pid}/cmdline").read_bytes()
+            process.terminate()
+            process.wait(10)
+    kept = [path for path in state.rglob("*") if path.is_file()]
+    assert kept, "the audit was written"
+    assert not [path for path in (*kept, said) if canary in path.read_bytes()]
+
+
 def test_https_is_spoken_with_a_certificate(repository: Path, tmp_path: Path) -> None:
     cert, key = tmp_path / "cert.pem", tmp_path / "key.pem"
     made = [needs("openssl"), "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "1", "-subj", "/CN=localhost"]

@@ -173,6 +173,22 @@ class RedisState:
             watcher.join(2)
         self._redis.close()
 
+    def promise(self) -> tuple[str, list[str]]:
+        """What this Redis was told to promise, in words; and what must be changed, if anything."""
+        with translated():
+            said: dict[str, str] = {}
+            for name in ("appendonly", "appendfsync", "maxmemory-policy"):
+                told = cast("dict[Any, Any]", self._redis.config_get(name))
+                said |= {text(key): text(value) for key, value in told.items()}
+        faults: list[str] = []
+        if said.get("maxmemory-policy", "noeviction") != "noeviction":
+            faults.append(f"maxmemory-policy is {said['maxmemory-policy']}: it may forget messages; set noeviction")
+        if said.get("appendonly") != "yes":
+            return "what was written since its last snapshot is lost when it stops (appendonly is off)", faults
+        if said.get("appendfsync") != "always":
+            return "at most the last second is lost when its machine stops", faults
+        return "nothing acknowledged is lost", faults
+
     # -- entering and committing ------------------------------------------------------------------------------------
 
     def _enter(self, script: str, token: str) -> None:
