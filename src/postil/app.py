@@ -123,10 +123,8 @@ class App:
 
             assert isinstance(self.state, RedisState)
             promise, faults = self.state.promise()
-            return (
-                f"{address.partition('://')[0]}://{address.rpartition('@')[2].rpartition('://')[2]}: {promise}",
-                faults,
-            )
+            where = address.rpartition("@")[2].rpartition("://")[2]  # without the password
+            return f"Redis at {where}: {promise}", faults
         damage = self.state.damage() if os.path.exists(address) else []
         return f"{address}, SQLite {sqlite3.sqlite_version}", damage
 
