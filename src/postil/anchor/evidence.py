@@ -56,9 +56,18 @@ class Evidence:
     def settled(self, row: int) -> int:
         """The new row when nothing near the old one has changed but the layout, else -1."""
         if self.partial:
-            return -1
+            return self._whole(row)
         at = self._unmoved(row)
         return at if at >= 0 else self._rewrap.row_of(row)
+
+    def _whole(self, row: int) -> int:
+        """Where a fragment stands as it was: at its old place, or at the only other one."""
+        keys, count = self.old.keys, len(self.old)
+        starts = [at - row for at in self.new.places.get(keys[row], ()) if keys[row]]
+        whole = [start for start in starts if start >= 0 and self.new.keys[start : start + count] == keys]
+        if self.shift in whole:
+            return row + self.shift
+        return row + whole[0] if len(whole) == 1 and count > 1 else -1
 
     @cached_property
     def _rewrap(self) -> Rewrap:
