@@ -43,3 +43,10 @@ def test_a_line_of_which_only_the_hash_was_kept_is_found() -> None:
 def test_what_is_gone_is_not_found() -> None:
     kept = Fingerprint(line=3, text="launch_missiles(now=True)", before=("check()",), after=("wait()",))
     assert relocate_fingerprints([kept], Source(OLD, "a.py"))[0].state == "orphaned"
+
+
+def test_a_repeated_fragment_that_stands_where_it_was_is_exact() -> None:
+    text = "a = 1\nb = 2\n" * 9
+    kept = fingerprint(Source(text, "a.txt"), Span(8))
+    (found,) = relocate_fingerprints([kept], Source(text + "c = 3\n", "a.txt"))
+    assert (found.state, found.span) == ("exact", Span(8, 8))

@@ -38,11 +38,12 @@ MEASURES = tuple(
 class Evidence:
     """All that can be asked about the rows of one pair of pages.
 
-    `shift` is given when the old page is a fragment of its file: how many rows of the file came before it.
+    For a fragment of a file `shift` is how many rows of the file came before it, and `symbol` the path of its symbol.
     """
 
-    def __init__(self, old: Page, new: Page, shift: int | None = None) -> None:
+    def __init__(self, old: Page, new: Page, shift: int | None = None, symbol: tuple[str, ...] = ()) -> None:
         self.old, self.new = old, new
+        self.symbol = symbol
         self.shift = shift or 0
         self.partial = shift is not None
         self.aligned = Alignment(old, new)
@@ -284,8 +285,8 @@ class Evidence:
 
     def _owned(self, row: int, at: int) -> float:
         """Whether the symbols around the rows bear the same names."""
-        mine, theirs = self.old.owners.get(row, ()), self.new.owners.get(at, ())
-        if not self.old.symbols or not self.new.symbols:
+        mine, theirs = self.symbol or self.old.owners.get(row, ()), self.new.owners.get(at, ())
+        if not (self.symbol or self.old.symbols) or not self.new.symbols:
             return -1.0
         return 1.0 if mine == theirs else 0.5 if mine[-1:] == theirs[-1:] else 0.0
 

@@ -64,7 +64,7 @@ def _relocate(print_: Fingerprint, new: Page) -> Relocation:
     before = Page(Source("\n".join([*print_.before, *lines, *print_.after]), new.source.path))
     start = len(print_.before) + 1
     span = Span(start, start + len(lines) - 1)
-    return Search(before, new, shift=print_.line - start).relocate([span])[0]
+    return Search(before, new, shift=print_.line - start, symbol=print_.symbol).relocate([span])[0]
 
 
 def _recalled(print_: Fingerprint, new: Page) -> Fingerprint:

@@ -20,11 +20,18 @@ _LIKELY = 0.5
 class Search:
     """Rows of one pair of pages, each looked for once however many spans begin or end on it."""
 
-    def __init__(self, old: Page, new: Page, shift: int | None = None, elsewhere: Elsewhere | None = None) -> None:
+    def __init__(
+        self,
+        old: Page,
+        new: Page,
+        shift: int | None = None,
+        symbol: tuple[str, ...] = (),
+        elsewhere: Elsewhere | None = None,
+    ) -> None:
         self.old, self.new = old, new
         self.shift = shift or 0
         self.elsewhere = elsewhere
-        self.evidence = Evidence(old, new, shift)
+        self.evidence = Evidence(old, new, shift, symbol)
         self._found: dict[int, Ranked] = {}
         self._others: dict[str, Search] = {}
 
