@@ -293,14 +293,18 @@ class Index:
     ) -> None:
         root = self.repository.root
         runs: Iterator[bytes] | None = None if ends else news(root, git, commit, None)
+        base: str | None = None
         for oid, end in sorted(ends.items(), key=lambda item: -item[1]):
             if oid == tip.oid or (commit.end <= end and is_ancestor(root, tip.oid, oid)):
                 runs = iter(())
             elif commit.end > end and end > 0:
                 runs = news(root, git, commit, (oid, end))
+                base = oid
             if runs is not None:
                 break
-        if old is not None and old != tip.oid and not is_ancestor_or_empty(root, old, tip.oid, ends):
+        # Having read on from the old end proves that the ref moved forward; git need not walk the history for it.
+        proved = runs is not None and base == old
+        if old is not None and old != tip.oid and not proved and not is_ancestor_or_empty(root, old, tip.oid, ends):
             self._keep(tip, old)
         if runs is None:
             # Two histories of one log: read all of this one; events that are known already count once.
