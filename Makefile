@@ -25,6 +25,7 @@ run: setup ## serve this checkout over HTTP (ARGS='…' for other flags)
 
 # The assistants are 900 MB: CI has them, people ask for them.
 gitlab-emulator: setup ## a stand-in for GitLab, to try that part without an account (ARGS='--port 8929')
+	$(if $(DATA),$(BIN)/python -m tests.emulator.recorded $(DATA))
 	$(BIN)/python -m tests.emulator.server $(ARGS)
 
 test: check .tools/.stamp $(NODE)/node_modules/.stamp $(if $(CI),assistants) ## every check and every test, as CI runs them

@@ -275,6 +275,17 @@ async def test_a_cached_answer_is_served_revalidated_and_purged(gitlab: GitLab, 
     assert emulator.seen[-1].status == 304
 
 
+async def test_a_write_by_path_forgets_what_was_kept_by_number(gitlab: GitLab, emulator: Emulator) -> None:
+    assert len((await gitlab.list_issues(123, cache=True)).issues) == 1
+    await gitlab.list_issues(124, cache=True)
+    await gitlab.create_issue("username/my-project", "New")
+    assert len((await gitlab.list_issues(123, cache=True)).issues) == 2
+    await gitlab.list_issues(123, cache=True)
+    await gitlab.create_issue(124, "New")
+    await gitlab.list_issues(123, cache=True)
+    assert len(emulator.seen) == 5  # another number's write forgets nothing of this one
+
+
 async def test_equal_reads_at_once_ask_gitlab_once(gitlab: GitLab, emulator: Emulator) -> None:
     await asyncio.gather(*(gitlab.get_project(123, cache=True) for _ in range(20)))
     assert len(emulator.seen) == 1

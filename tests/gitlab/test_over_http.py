@@ -110,6 +110,15 @@ def test_caching_is_asked_for_by_the_contracts_parameters(endpoint: str, emulato
     assert len(passed_on(emulator)) == 1
 
 
+def test_gitlabs_own_limits_are_passed_on_under_their_own_names(endpoint: str, emulator: Emulator) -> None:
+    request = urllib.request.Request(endpoint, json.dumps(asked("get_project", project_id=123)).encode(), method="POST")
+    request.add_header("Content-Type", "application/json")
+    request.add_header("Authorization", f"Bearer {DEVELOPER}")
+    with urllib.request.urlopen(request, timeout=20) as response:
+        assert response.headers["X-GitLab-RateLimit-Limit"] == "2000"
+        assert response.headers["X-RateLimit-Limit"] == "600"
+
+
 def test_standard_mcp_is_spoken_at_the_same_address(endpoint: str, emulator: Emulator) -> None:
     from mcp import Client
     from mcp.client.streamable_http import streamable_http_client

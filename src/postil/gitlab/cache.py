@@ -79,7 +79,7 @@ class ResponseCache:
 
     def purge(self, project: str) -> None:
         """Forget every answer about a project, and every answer about many: something in it changed."""
-        for key in [key for key, kept in self._kept.items() if kept.project in (project, "")]:
+        for key in [key for key, kept in self._kept.items() if _may_be_same(kept.project, project)]:
             self._forget(key)
 
     def _keep(self, key: str, kept: Kept) -> None:
@@ -95,6 +95,11 @@ class ResponseCache:
         kept = self._kept.pop(key, None)
         if kept is not None:
             self._size -= len(kept.reply.body)
+
+
+def _may_be_same(one: str, other: str) -> bool:
+    """Whether two names may mean one project. A number and a path may: only GitLab knows which belong together."""
+    return not one or one.isdigit() != other.isdigit() or one.lower() == other.lower()
 
 
 def cache_key(instance: str, token: str, path: str, query: Query | None) -> str:

@@ -116,11 +116,11 @@ class Connection:
         """Read a route as this caller."""
         token = self.token()
         if not caching.wanted:
-            return await self.instance.get(path, query, token=token)
+            return _limits_told(await self.instance.get(path, query, token=token))
         key = cache_key(self.instance.url, token, path, query)
 
         async def ask(etag: str) -> Reply:
-            return await self.instance.get(path, query, token=token, etag=etag)
+            return _limits_told(await self.instance.get(path, query, token=token, etag=etag))
 
         reply, state = await self.cache.get(key, project, caching.seconds, ask)
         call.current().tell("X-Cache", state)
@@ -165,7 +165,7 @@ class Connection:
         """Write as this caller; what was kept about the project is forgotten. Fields that are None are left out."""
         try:
             filled = {name: value for name, value in body.items() if value is not None}
-            reply = await self.instance.send(method, path, filled, token=self.token())
+            reply = _limits_told(await self.instance.send(method, path, filled, token=self.token()))
         finally:
             self.cache.purge(project)
         return Record(reply.json())
@@ -195,6 +195,15 @@ class Connection:
         issue = data.record("issue") if data else None
         iid = issue.number("iid") if issue else None
         return [iid] if iid is not None else []
+
+
+def _limits_told(reply: Reply) -> Reply:
+    """Pass on what GitLab says about its own limits, under names that cannot be taken for ours."""
+    for name in ("Limit", "Remaining", "Reset"):
+        value = reply.headers.get(f"ratelimit-{name.lower()}", "")
+        if value.isascii() and value.isdigit():
+            call.current().tell(f"X-GitLab-RateLimit-{name}", value)
+    return reply
 
 
 def _hash(token: str) -> str:
