@@ -2,7 +2,7 @@
 
 import random
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -25,15 +25,11 @@ from postil.inbox.store import Shelf
 from postil.storage.holder import this_process
 from postil.storage.memory import MemoryState
 from postil.storage.sqlite import SqliteState
+from tests.storage.states import redis, state
+
+__all__ = ["redis", "state"]  # fixtures
 
 ME = this_process()
-
-
-@pytest.fixture(params=["sqlite", "memory"])
-def state(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[State]:
-    made: State = SqliteState(str(tmp_path / "postil" / "state.db")) if request.param == "sqlite" else MemoryState()
-    yield made
-    made.close()
 
 
 @pytest.fixture

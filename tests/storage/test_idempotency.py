@@ -3,7 +3,6 @@
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -11,15 +10,10 @@ import pytest
 from postil.core.ports import State
 from postil.storage.failures import KeyInFlight, KeyInterrupted, KeyReused
 from postil.storage.idempotency import IdempotencyKeys
-from postil.storage.memory import MemoryState
 from postil.storage.sqlite import SqliteState
+from tests.storage.states import redis, state
 
-
-@pytest.fixture(params=["sqlite", "memory"])
-def state(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[State]:
-    made: State = SqliteState(str(tmp_path / "postil" / "state.db")) if request.param == "sqlite" else MemoryState()
-    yield made
-    made.close()
+__all__ = ["redis", "state"]  # fixtures
 
 
 def test_a_repeat_gets_the_first_answer(state: State) -> None:

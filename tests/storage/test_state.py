@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -12,28 +12,10 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from postil.core.ports import State
 from postil.storage.memory import MemoryState
-from postil.storage.redis import RedisState
 from postil.storage.sqlite import SqliteState
-from tests.storage.redis_server import RedisServer, redis_server
+from tests.storage.states import redis, state
 
-
-@pytest.fixture(scope="module")
-def redis() -> Iterator[RedisServer]:
-    with redis_server() as server:
-        yield server
-
-
-@pytest.fixture(params=["sqlite", "memory", "redis"])
-def state(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[State]:
-    made: State
-    if request.param == "redis":
-        server: RedisServer = request.getfixturevalue("redis")
-        server.clear()
-        made = RedisState(server.address)
-    else:
-        made = SqliteState(str(tmp_path / "postil" / "state.db")) if request.param == "sqlite" else MemoryState()
-    yield made
-    made.close()
+__all__ = ["redis", "state"]  # fixtures
 
 
 def put(state: State, space: str, key: str, value: bytes, expires: float | None = None) -> None:
@@ -169,9 +151,9 @@ class Compared(RuleBasedStateMachine):
 
     @rule(key=KEYS, value=st.binary(max_size=5), fails=st.booleans())
     def put_one(self, key: str, value: bytes, fails: bool) -> None:
-        for state in (self.left, self.right):
+        for each in (self.left, self.right):
             try:
-                with state.writing() as changes:
+                with each.writing() as changes:
                     changes.put("s", key, value)
                     changes.next("n")
                     if fails:
@@ -181,8 +163,8 @@ class Compared(RuleBasedStateMachine):
 
     @rule(key=KEYS)
     def delete_one(self, key: str) -> None:
-        for state in (self.left, self.right):
-            with state.writing() as changes:
+        for each in (self.left, self.right):
+            with each.writing() as changes:
                 changes.delete("s", key)
 
     @rule(after=KEYS | st.just(""), limit=st.none() | st.integers(0, 4))

@@ -1,0 +1,34 @@
+"""Every implementation of the State port, as one fixture: a test module that imports it runs over all."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from postil.core.ports import State
+from postil.storage.memory import MemoryState
+from postil.storage.redis import RedisState
+from postil.storage.sqlite import SqliteState
+from tests.storage.redis_server import RedisServer, redis_server
+
+
+@pytest.fixture(scope="module")
+def redis() -> Iterator[RedisServer]:
+    with redis_server() as server:
+        yield server
+
+
+@pytest.fixture(params=["sqlite", "memory", "redis"])
+def state(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[State]:
+    made: State
+    if request.param == "redis":
+        server: RedisServer = request.getfixturevalue("redis")
+        server.clear()
+        made = RedisState(server.address)
+    else:
+        made = SqliteState(str(tmp_path / "postil" / "state.db")) if request.param == "sqlite" else MemoryState()
+    yield made
+    made.close()
+
+
+__all__ = ["redis", "state"]
