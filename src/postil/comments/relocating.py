@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from typing import Annotated, Literal
+from typing import Annotated, Literal, cast
 
 from msgspec import Meta, Struct
 
@@ -86,10 +86,12 @@ class Relocating(Threads):
         files: Annotated[tuple[str, ...], Meta(description="Only these files, folders or globs")] = (),
         dryRun: DryRun = False,
         batch: Annotated[bool, Meta(description="Answer pairs of texts, one JSON object a line, on stdin")] = False,
-    ) -> Relocated | Iterator[object]:
+    ) -> Relocated:
         """Write into the sidecars where comments are now, or follow lines between texts in bulk (--batch)"""
         only_in_the_shell()
-        return _batch() if batch else self.relocated(list(files), dry_run=dryRun)
+        if batch:
+            return cast(Relocated, _batch())  # piece by piece, as the shell prints them: no answer to keep
+        return self.relocated(list(files), dry_run=dryRun)
 
     def relocated(self, wanted: list[str], *, dry_run: bool) -> Relocated:
         """Bring every comment of these files to its place."""
