@@ -132,13 +132,36 @@ def test_checking_what_is_not_there_says_how_to_set_it_up(repository: Path, tmp_
 
 
 def test_an_entry_whose_program_is_gone_is_unreachable(repository: Path, tmp_path: Path) -> None:
-    (repository / ".mcp.json").write_text('{"mcpServers": {"postil": {"command": "/nowhere/postil", "args": []}}}')
-    done = run("postil", "setup", "claude", "--check", cwd=repository, **home(tmp_path))
+    path = file_of("codex", repository, tmp_path)
+    path.parent.mkdir(parents=True)
+    path.write_text('[mcp_servers.postil]\ncommand = "/nowhere/postil"\nargs = []\n')
+    done = run("postil", "setup", "codex", "--check", cwd=repository, **home(tmp_path))
     assert done.returncode == 4
     doctor = run("postil", "doctor", "--json", cwd=repository, **home(tmp_path))
     assert doctor.returncode == 1
     rows = {(row["part"], row["name"]): row for row in json.loads(doctor.stdout)}
-    assert rows["assistants", "claude"]["status"] == "error"
+    assert rows["assistants", "codex"]["status"] == "error"
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        {"command": "touch", "args": ["{marker}"]},
+        {"command": POSTIL, "args": ["setup", "cursor", "--write"]},
+        {"command": POSTIL, "args": ["serve", "--config", "evil.toml"]},
+        {"command": POSTIL},
+        {"command": [POSTIL], "args": 3},
+    ],
+)
+def test_what_a_cloned_repository_says_is_not_run(entry: dict[str, object], repository: Path, tmp_path: Path) -> None:
+    marker = tmp_path / "marker"
+    text = json.dumps({"mcpServers": {"postil": entry}}).replace("{marker}", str(marker))
+    (repository / ".mcp.json").write_text(text)
+    done = run("postil", "setup", "claude", "--check", cwd=repository, **home(tmp_path))
+    assert done.returncode == 6, done.stderr
+    assert run("postil", "doctor", cwd=repository, **home(tmp_path)).returncode == 1
+    assert not marker.exists()
+    assert not (repository / ".cursor").exists()
 
 
 def test_outside_a_repository_a_repositorys_client_is_refused(tmp_path: Path) -> None:

@@ -9,8 +9,8 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from postil.core.failure import Unreachable
-from postil.surfaces.clients import Client, command_of
+from postil.core.failure import Conflict, Unreachable
+from postil.surfaces.clients import Client, command_of, may_be_run
 
 PATIENCE = 15.0
 HELLO = {
@@ -35,8 +35,18 @@ class Answered(Struct, frozen=True):
     milliseconds: int
 
 
+class NotOurs(Conflict):
+    """An entry in a repository's file that would start another program."""
+
+
 def try_entry(client: Client, found: dict[str, Any], folder: str) -> Answered:
     """Start what this entry of the client starts; raises Unreachable when it does not answer."""
+    if not may_be_run(client, found):
+        raise NotOurs(
+            f"{client.file} starts something else than this Postil; it was not run, since a repository's file may be "
+            "somebody else's",
+            advice=f"Look at it, then run `postil setup {client.name} --write`",
+        )
     command = command_of(client, found)
     if client.shape == "hooks":
         # Not the hook itself: it would take the messages that wait for the assistant.
