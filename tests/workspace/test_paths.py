@@ -109,11 +109,15 @@ def test_a_link_swapped_in_between_check_and_use_leads_nowhere(tmp_path: Path) -
     done = threading.Event()
 
     def swap() -> None:
+        turn = 0
         while not done.is_set():
             os.rename(root / "a", root / "kept")
             os.symlink(evil, root / "a")
             os.unlink(root / "a")
             os.rename(root / "kept", root / "a")
+            turn += 1
+            if turn % 3 == 0:  # on a busy machine the folder would else never be there for long enough
+                done.wait(0.001)
 
     swapper = threading.Thread(target=swap)
     swapper.start()
