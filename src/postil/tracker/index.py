@@ -164,6 +164,9 @@ class Index:
         db = _connect(path or ":memory:")
         self._db = db
         # A build that dies leaves user_version 0 and is thrown away, so it needs no journal.
+        db.execute(
+            "PRAGMA page_size = 16384"
+        )  # entities of a few kB: a tenth less time and a sixth less disk than 4096
         db.execute("PRAGMA journal_mode = OFF")
         db.execute("PRAGMA synchronous = OFF")
         db.execute("PRAGMA cache_size = -32000")
