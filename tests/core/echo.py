@@ -12,7 +12,7 @@ from msgspec import Meta, Struct
 
 from postil.core import call
 from postil.core.content import Message, said
-from postil.core.failure import NotFound
+from postil.core.failure import Failure, NotFound
 from postil.core.operation import destroys, reads, writes
 from postil.core.prompt import prompt
 from postil.core.resource import resource
@@ -35,6 +35,13 @@ class Counted(Struct, frozen=True):
 
     def metadata(self) -> object:
         return {"count": self.count}
+
+
+class Doubt(Failure):
+    """Nobody knows."""
+
+    code = -32000
+    doubtful = True
 
 
 class Echo:
@@ -107,6 +114,12 @@ class Echo:
     def fail(self, what: str = "it") -> Counted:
         """Fail on purpose"""
         raise NotFound(f"No {what}", advice="Look elsewhere", what=what)
+
+    @writes("gamble")
+    async def gamble(self) -> Counted:
+        """Do it, and fail to say so"""
+        self.count += 1
+        raise Doubt("The write may have happened", advice="Look first", outcome="unknown")
 
     @writes("note")
     def write(self, text: str) -> Counted:

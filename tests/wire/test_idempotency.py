@@ -52,3 +52,12 @@ async def test_a_read_ignores_the_key_and_an_endless_key_is_refused() -> None:
     assert "result" in await talk.ask("echo", {"text": "a", "idempotency_key": "k"})
     assert "result" in await talk.ask("echo", {"text": "b", "idempotency_key": "k"})
     assert (await talk.ask("count", {"idempotency_key": "k" * 300}))["error"]["code"] == -32602
+
+
+async def test_a_write_of_unknown_outcome_is_not_tried_again_under_its_key() -> None:
+    talk, part = keyed()
+    first = await talk.ask("gamble", {"idempotency_key": "k"})
+    second = await talk.ask("gamble", {"idempotency_key": "k"})
+    assert first["error"] == second["error"]
+    assert first["error"]["data"] == {"outcome": "unknown", "suggestion": "Look first"}
+    assert part.count == 1

@@ -22,6 +22,8 @@ class Failure(Exception):
 
     code: int = -32603
     exit_status: int = 1
+    doubtful: bool = False
+    """Whether the effect may have happened all the same: a repeat under the same key must not try it again."""
 
     def __init__(self, message: str, /, *, advice: str = "", **data: object) -> None:
         super().__init__(message)

@@ -11,11 +11,12 @@ from typing import Any
 import msgspec
 
 from postil.core import call
-from postil.core.failure import InvalidArguments
+from postil.core.failure import Failure, InvalidArguments
 from postil.core.operation import Operation
 from postil.core.ports import Keys
 
 LONGEST_KEY = 256
+_DOUBT = b"!"  # no JSON begins with it
 
 
 def run_here(operation: Operation, arguments: Mapping[str, Any]) -> object:
@@ -35,11 +36,19 @@ def once(operation: Operation, arguments: object, key: str, keys: Keys, run: Cal
         return recall(operation, stored)
     try:
         result = run()
-    except Exception:
-        keys.abandon(scope, key)
+    except Exception as fault:
+        give_up(keys, scope, key, fault)
         raise
     keys.finish(scope, key, msgspec.json.encode(result))
     return result
+
+
+def give_up(keys: Keys, scope: str, key: str, fault: Exception) -> None:
+    """After a failed write: free its key, or keep the failure where the effect may have happened all the same."""
+    if isinstance(fault, Failure) and fault.doubtful:
+        keys.finish(scope, key, _DOUBT + msgspec.json.encode([fault.code, fault.message, fault.advice, fault.data]))
+    else:
+        keys.abandon(scope, key)
 
 
 def claim(operation: Operation, arguments: object, key: str) -> tuple[str, str]:
@@ -53,5 +62,9 @@ def claim(operation: Operation, arguments: object, key: str) -> tuple[str, str]:
 
 
 def recall(operation: Operation, stored: bytes) -> object:
-    """The stored outcome as the operation's own result type."""
+    """The stored outcome as the operation's own result type; a doubtful failure is raised again."""
+    if stored.startswith(_DOUBT):
+        again = Failure("")
+        again.code, again.message, again.advice, again.data = msgspec.json.decode(stored[len(_DOUBT) :])
+        raise again
     return msgspec.json.decode(stored, type=operation.result or Any)

@@ -46,6 +46,8 @@ class GitLabFailure(Failure):
 class UnknownOutcome(GitLabFailure):
     """A write was sent, and whether GitLab did it is not known."""
 
+    doubtful = True
+
     def __init__(self, status: int, said: str, /) -> None:
         sentence = f"{said}: unknown outcome"
         super().__init__(

@@ -177,8 +177,8 @@ async def _run_once(
     async def run_and_keep() -> object:
         try:
             result = await operation.run(**decoded)
-        except Exception:
-            await exchange.in_thread(keys.abandon, scope, key)
+        except Exception as fault:
+            await exchange.in_thread(invoke.give_up, keys, scope, key, fault)
             raise
         await exchange.in_thread(keys.finish, scope, key, msgspec.json.encode(result))
         return result
