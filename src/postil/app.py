@@ -20,7 +20,7 @@ from postil.core.registry import Offer, Registry
 from postil.settings import BadSettings, Settings
 
 if TYPE_CHECKING:
-    from postil.core.delivery import Deliveries
+    from postil.core.delivery import Deliveries, Delivery
     from postil.core.ports import Keys, Moments, State
     from postil.wire.server import Server
     from postil.workspace.repository import Repository
@@ -84,12 +84,31 @@ class App:
 
     def deliveries(self) -> Deliveries:
         """Where events from outside are kept; what was kept about their project is forgotten."""
+        return self._deliveries
+
+    @cached_property
+    def _deliveries(self) -> Deliveries:
         from postil.gitlab.events import EventLog
         from postil.gitlab.service import GitLab
 
         gitlab = self.part("gitlab")
         assert isinstance(gitlab, GitLab)
-        return EventLog(self.state, gitlab.heard)
+        kinds = self.settings.webhooks.inbox
+        if not kinds or self.settings.read_only or "inbox" not in self.parts_offered():
+            return EventLog(self.state, gitlab.heard)
+        from postil.flows.reports import Reports
+        from postil.inbox.service import Inbox
+
+        inbox = self.part("inbox")
+        assert isinstance(inbox, Inbox)
+        reports = Reports(EventLog(self.state), inbox, self.state, kinds)
+
+        def heard(delivery: Delivery) -> None:
+            gitlab.heard(delivery)
+            reports.wake()
+
+        reports.start()  # first with what an earlier process kept and did not hand over
+        return EventLog(self.state, heard)
 
     @cached_property
     def _moments(self) -> Moments:

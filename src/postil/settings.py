@@ -102,6 +102,13 @@ class SecuritySettings(Struct, frozen=True, omit_defaults=True):
     webhook_key_files: tuple[str, ...] = ()
 
 
+class WebhookSettings(Struct, frozen=True, omit_defaults=True):
+    """What becomes of events that GitLab's webhooks bring, besides being kept."""
+
+    inbox: tuple[Literal["push", "issues", "merge_requests", "pipelines", "wiki"], ...] = ()
+    """These become messages of the served repository's inbox."""
+
+
 class Folders(Struct, frozen=True):
     """Where Postil keeps its own things (XDG)."""
 
@@ -138,6 +145,7 @@ class Settings(Struct, frozen=True, omit_defaults=True):
     oauth: OAuthSettings = OAuthSettings()
     limits: LimitSettings = LimitSettings()
     security: SecuritySettings = SecuritySettings()
+    webhooks: WebhookSettings = WebhookSettings()
     folders: Folders = Folders("", "", "")
     terminal: Terminal = Terminal()
     cwd: str = "."
@@ -168,11 +176,12 @@ _ENVIRONMENT = {
     "POSTIL_STATE": "state",
     "POSTIL_HTTP": "http.address",
     "POSTIL_AUTH": "http.auth",
+    "POSTIL_WEBHOOKS_INBOX": "webhooks.inbox",
     "GITLAB_URL": "gitlab.url",
     "GITLAB_TOKEN_FILE": "gitlab.token_file",
     "GITLAB_TOKEN": "gitlab.token",
 }
-_LISTS = {"parts", "allow_tools", "deny_tools"}
+_LISTS = {"parts", "allow_tools", "deny_tools", "webhooks.inbox"}
 
 
 def load(

@@ -78,6 +78,11 @@ class EventLog:
                 changes.delete(SPACE, _key(number - MOST))
         return True
 
+    def mark(self) -> str:
+        """A place behind every event kept so far, and before every one to come."""
+        with self._state.writing() as changes:
+            return _key(changes.next(COUNTER))
+
     def heard(self, delivery: Delivery) -> None:
         """Tell whoever wants to know of new events."""
         if self._on_kept is not None:
@@ -130,8 +135,8 @@ class EventOperations:
 
         log = self.events
         found = await asyncio.to_thread(log.after, after, limit, keeps) if log is not None else []
-        shown = [_shown(delivery, payload=payload) for _, delivery in found]
-        return WebhookEvents(shown, found[-1][0] if len(found) == limit else None)
+        events = [shown(delivery, payload=payload) for _, delivery in found]
+        return WebhookEvents(events, found[-1][0] if len(found) == limit else None)
 
     async def _check_reach(self, project_id: int | None) -> None:
         """Who is not the local user sees the events of a project that GitLab lets them read, and no others."""
@@ -155,7 +160,8 @@ def _key(number: int) -> str:
     return f"{number:016d}"
 
 
-def _shown(delivery: Delivery, *, payload: bool) -> WebhookEvent:
+def shown(delivery: Delivery, *, payload: bool = False) -> WebhookEvent:
+    """What an event is about."""
     said = Record(msgspec.json.decode(delivery.body))
     about = said.record("object_attributes") or Record({})
     commit = (about.text("title") or about.text("ref") or said.text("ref") or "").removeprefix("refs/heads/")

@@ -34,6 +34,8 @@ class Shown(Struct, frozen=True, omit_defaults=True):
     broadcast: bool = False
     edited: bool = False
     replies: tuple[Reply, ...] = ()
+    source: str = ""
+    """The system that reported it; empty for a person's remark."""
 
     def text(self) -> str:
         """The message in full, for people."""
@@ -48,7 +50,7 @@ class Shown(Struct, frozen=True, omit_defaults=True):
 
     def headline(self) -> str:
         """`#12 queued  src/main.go:42 (moved to 57)  question`."""
-        where = self.file or f"commit {self.commit[:12]}"
+        where = self.file or self.source or f"commit {self.commit[:12]}"
         where += f":{self.line}" if self.line else ""
         if self.anchor is not None and self.anchor.state not in ("exact", "unknown"):
             where += f" ({self.anchor.text()})"
@@ -80,6 +82,7 @@ def shown(message: Message, anchor: Anchor | None) -> Shown:
         broadcast=message.broadcast,
         edited=message.edited,
         replies=message.replies,
+        source=message.source,
     )
 
 

@@ -21,6 +21,8 @@ def view(messages: Sequence[Shown]) -> str:
 
 
 def _one(number: int, message: Shown) -> str:
+    if message.source:  # no person wrote it and no code is meant: the contract's request would be nobody's
+        return f"Message {number}:\nFrom: {message.source}\nComment: {message.comment}\nTime: {message.time}"
     rows = [f"Message {number}:", f"File: {file_row(message.file, message.commit)}"]
     if message.line:
         rows.append(f"Line: {message.line}")

@@ -59,12 +59,22 @@ def output(event: str, messages: Sequence[Shown]) -> str:
     """What the client wants to read: plain text, or, to go on instead of stopping, a decision as JSON."""
     if not messages:
         return ""
-    remarks = "\n\n".join(message.text() for message in messages)
-    said = f"The person reviewing this repository left {_count(len(messages))} about this code:\n\n{remarks}"
+    said = "\n\n".join(_told(messages))
     said += "\n\nWhen one is done, call inbox_resolve with its number (or run `postil inbox resolve NUMBER`)."
     if event == "stop":
         return msgspec.json.encode({"decision": "block", "reason": said}).decode()
     return said
+
+
+def _told(messages: Sequence[Shown]) -> list[str]:
+    """Their words, those of the person apart from what another system reported."""
+    remarks = [message.text() for message in messages if not message.source]
+    reports = [message.text() for message in messages if message.source]
+    if remarks:
+        remarks.insert(0, f"The person reviewing this repository left {_count(len(remarks))} about this code:")
+    if reports:
+        reports.insert(0, "Other systems reported, for your information:")
+    return [*remarks, *reports]
 
 
 def _count(number: int) -> str:

@@ -61,7 +61,7 @@ class Place(Struct, frozen=True, omit_defaults=True):
 
 
 class Message(Struct, frozen=True, omit_defaults=True):
-    """One remark of a person."""
+    """One remark of a person, or what another system reported."""
 
     id: int
     place: Place
@@ -79,6 +79,8 @@ class Message(Struct, frozen=True, omit_defaults=True):
     """Of a broadcast message: the clients that have it."""
     replies: tuple[Reply, ...] = ()
     edited: bool = False
+    source: str = ""
+    """Which system reported it, about no code; empty for what a person wrote."""
 
 
 def checked_comment(comment: str) -> str:

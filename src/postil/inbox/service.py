@@ -317,6 +317,20 @@ class Inbox:
         waiting = self._shelf().counts().waiting
         return f"{waiting} {'message' if waiting == 1 else 'messages'} waiting"
 
+    # -- for flows ------------------------------------------------------------------------------------------------
+
+    def name(self) -> str:
+        """What tells this inbox from those of other repositories."""
+        return self._repository().key
+
+    def receive(self, source: str, text: str, delivery: str) -> bool:
+        """Queue what another system reported, as a note; False when this delivery came before."""
+        comment = checked_comment(text)
+        digest = f"{source} {self.name()} {delivery}"
+        add = self._shelf().add
+        made = add(lambda number: Message(number, Place(""), comment, _now(), "note", source=source), digest=digest)
+        return made is not None
+
     # -- noticing -------------------------------------------------------------------------------------------------
 
     def watch(self, uri: str, changed: Callable[[], None]) -> Callable[[], None]:
@@ -345,7 +359,7 @@ class Inbox:
             self._take_legacy()
             fresh = [message for message in shelf.waiting("", 1000) if message.sequence > last]
             for message in fresh:
-                file = contract.file_row(message.place.file, message.place.commit)
+                file = message.source or contract.file_row(message.place.file, message.place.commit)
                 tell(Announcement("info", "New message from lazygit", {"file": file}))
             last = max([last, *(message.sequence for message in fresh)])
 

@@ -26,7 +26,7 @@ class Composition(Protocol):
         ...
 
     def deliveries(self) -> Deliveries:
-        """Where events from outside are kept."""
+        """Where events from outside are kept. Asking for it begins the work on those that are kept already."""
         ...
 
     def moments(self) -> Moments:

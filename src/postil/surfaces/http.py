@@ -102,7 +102,8 @@ def routes(composed: Composition) -> dict[str, Route]:
 
         security = settings.security
         lists, _ = read_lists(security.ip_whitelist, security.blocked_ips, settings.http.trusted_proxies)
-        opened[PATH] = WebhookReceiver(Verifier(keys), composed.deliveries, composed.moments(), lists)
+        deliveries = composed.deliveries()
+        opened[PATH] = WebhookReceiver(Verifier(keys), lambda: deliveries, composed.moments(), lists)
     return opened
 
 
