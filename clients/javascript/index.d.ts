@@ -72,6 +72,8 @@ export declare class McpGitlabClient {
   listRepositoryFiles(params: { project_id: number | string; path?: string; ref?: string; recursive?: boolean; page?: number; per_page?: number; cache?: boolean; cache_ttl?: number; }): Promise<Result>;
   /** Make or change a project's webhook. */
   configureWebhook(params: { project_id: number | string; url: string; events: Array<'push' | 'issues' | 'merge_requests' | 'pipelines' | 'wiki'>; token?: string; idempotency_key?: string; }): Promise<Result>;
+  /** Events that webhooks sent to the server, oldest first; go on with `after: next_after`. */
+  listWebhookEvents(params?: { project_id?: number; event?: 'push' | 'issues' | 'merge_requests' | 'pipelines' | 'wiki'; after?: string; limit?: number; payload?: boolean; }): Promise<Result>;
 }
 
 export default McpGitlabClient;

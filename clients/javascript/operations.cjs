@@ -25,4 +25,5 @@ module.exports = [
   'get_file_content',
   'list_repository_files',
   'configure_webhook',
+  'list_webhook_events',
 ];

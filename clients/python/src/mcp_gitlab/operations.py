@@ -451,3 +451,18 @@ class Operations(Generic[T]):
                 "idempotency_key": idempotency_key,
             },
         )
+
+    def list_webhook_events(
+        self,
+        *,
+        project_id: int | None = None,
+        event: Literal["push", "issues", "merge_requests", "pipelines", "wiki"] | None = None,
+        after: str | None = None,
+        limit: int | None = None,
+        payload: bool | None = None,
+    ) -> T:
+        """Events that webhooks sent to the server, oldest first; go on with `after=next_after`."""
+        return self.call(
+            "list_webhook_events",
+            {"project_id": project_id, "event": event, "after": after, "limit": limit, "payload": payload},
+        )
