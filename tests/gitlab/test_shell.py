@@ -56,6 +56,38 @@ def test_a_refusal_says_gitlabs_own_words_and_has_its_exit_status(workspace: Pat
     assert DEVELOPER not in refused.stderr
 
 
+@pytest.mark.parametrize(
+    ("url", "shown", "reason"),
+    [
+        ("http://127.0.0.1:1", "http://127.0.0.1:1", "Connection refused"),
+        ("http://user:hunter2@127.0.0.1:1/git", "http://127.0.0.1:1/git", "Connection refused"),
+        ("http://gitlab.invalid", "http://gitlab.invalid", ""),  # a resolver says in its own words what it lacks
+    ],
+)
+def test_a_gitlab_that_is_not_there_is_named_with_the_reason(
+    workspace: Path, url: str, shown: str, reason: str
+) -> None:
+    away = {"GITLAB_URL": url, "GITLAB_TOKEN": DEVELOPER}
+    for words in (("gitlab", "project", "123"), ("gitlab", "create-issue", "123", "Lost")):
+        told = postil(workspace, *words, **away)
+        assert told.returncode == 4
+        assert f"GitLab cannot be reached at {shown}: {reason}" in told.stderr
+        assert told.stderr.splitlines()[0].rstrip()[-1] != ":", told.stderr
+        assert "Check GITLAB_URL" in told.stderr
+        assert "Internal error" not in told.stderr
+        assert "hunter2" not in told.stderr
+    error = json.loads(postil(workspace, "gitlab", "project", "123", "--json", **away).stderr)["error"]
+    assert (error["code"], error["message"], error["data"]["status"]) == (-32603, "Internal error", 503)
+    assert error["data"]["message"].startswith(f"GitLab cannot be reached at {shown}: {reason}")
+
+
+def test_a_gitlab_that_fails_is_not_called_an_error_of_ours(workspace: Path, address: str, emulator: Emulator) -> None:
+    emulator.faults.add("500")
+    told = postil(workspace, "gitlab", "create-issue", "123", "x", GITLAB_URL=address, GITLAB_TOKEN=DEVELOPER)
+    assert told.returncode == 4
+    assert "GitLab failed: Internal server error (status 500)" in told.stderr
+
+
 def test_without_a_token_the_shell_says_how_to_connect(workspace: Path) -> None:
     told = postil(workspace, "gitlab", "connect")
     assert "GITLAB_TOKEN" in told.stdout

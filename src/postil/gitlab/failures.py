@@ -39,17 +39,21 @@ class GitLabFailure(Failure):
 
     def text(self) -> str:
         """What a person or a model reads: GitLab's sentence, then what to do."""
-        first = f"{self.message}: {self.data['message']} (status {self.status})"
+        # The wire's word for a 5xx is "Internal error": a person would look for the fault here, and it is not here.
+        title = "GitLab failed" if self.status >= 500 else self.message
+        first = f"{title}: {self.data['message']} (status {self.status})"
         return f"{first}\n{self.advice}" if self.advice else first
 
 
 class UnknownOutcome(GitLabFailure):
     """A write was sent, and whether GitLab did it is not known."""
 
+    code = -32603
+    exit_status = 4
     doubtful = True
 
     def __init__(self, status: int, said: str, /) -> None:
-        sentence = f"{said}: unknown outcome"
+        sentence = f"{said[:1].upper()}{said[1:]}: unknown outcome"
         super().__init__(
             status, sentence, advice="The write may have happened. Look before you try again.", outcome="unknown"
         )
@@ -58,8 +62,18 @@ class UnknownOutcome(GitLabFailure):
 class GitLabUnreachable(GitLabFailure):
     """No connection to GitLab could be made; nothing was sent."""
 
-    def __init__(self, said: str, /) -> None:
+    code = -32603
+    exit_status = 4
+
+    def __init__(self, url: str, reason: str, /) -> None:
+        scheme, mark, rest = url.partition("://")
+        shown = scheme + mark + rest.rpartition("@")[2]  # a password in an address is nobody's to read
+        said = f"GitLab cannot be reached at {shown}: {reason}"
         super().__init__(503, said, advice="Check GITLAB_URL and the network, then try again.")
+
+    def text(self) -> str:
+        """What a person or a model reads: what happened, and what to look at."""
+        return f"{self.data['message']}\n{self.advice}"
 
 
 class NotOffered(Failure):

@@ -7,6 +7,7 @@ said in `reading.py`. Failures of the transport are translated here and nowhere 
 from __future__ import annotations
 
 import asyncio
+import os
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Literal, TypeAlias
@@ -140,7 +141,7 @@ class Instance:
         except _TimedOut as error:
             raise GitLabFailure(504, str(error), advice="Try again, or ask for a smaller page.") from None
         except _Broken as error:
-            raise GitLabUnreachable(str(error)) from None
+            raise GitLabUnreachable(self.url, str(error)) from None
         return reply
 
     def _at_home(self, url: str, target: str, status: int) -> str:
@@ -176,12 +177,12 @@ class Instance:
                 content = await _bounded(response)
             finally:
                 await response.aclose()
-        except (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout):
-            raise GitLabUnreachable(f"No connection to {self.url}") from None
+        except (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout) as error:
+            raise GitLabUnreachable(self.url, _reason(error)) from None
         except httpx2.TimeoutException:
             raise _TimedOut("GitLab did not answer in time") from None
         except (httpx2.TransportError, httpx2.DecodingError):
-            raise _Broken("The connection to GitLab broke off") from None
+            raise _Broken("the connection broke off") from None
         return Reply(response.status_code, dict(response.headers), content)
 
     def _client_here(self) -> httpx2.AsyncClient:
@@ -221,6 +222,17 @@ def unreadable(reply: Reply) -> GitLabFailure:
     """A read was answered with success and something that is not JSON: a sign-in page, or half an answer."""
     advice = "Check that GITLAB_URL is the address of GitLab itself."
     return GitLabFailure(502, "GitLab's answer could not be read", advice=advice, upstream_status=reply.status)
+
+
+def _reason(error: BaseException) -> str:
+    """Why there is no connection, in the system's words: the innermost cause knows it, the outer ones only that."""
+    seen: BaseException | None = error
+    reason = "no connection within the time allowed"
+    while seen is not None:
+        if isinstance(seen, OSError) and seen.strerror:
+            reason = os.strerror(seen.errno) if (seen.errno or 0) > 1 else seen.strerror
+        seen = seen.__cause__ or seen.__context__
+    return reason
 
 
 async def _bounded(response: httpx2.Response) -> bytes:
