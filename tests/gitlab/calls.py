@@ -1,0 +1,83 @@
+"""One good call of every operation of the part, and the routes of GitLab that each may ask for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from postil.app import read_catalogue
+
+HOOK_TOKEN = "whsec_c2VjcmV0LW9mLXRoZS1ob29r"
+MR: dict[str, Any] = {"project_id": 123, "merge_request_iid": 1}
+ISSUE: dict[str, Any] = {"project_id": 123, "issue_iid": 1}
+
+CALLS: dict[str, dict[str, Any]] = {
+    "connect_gitlab": {},
+    "list_projects": {"search": "my"},
+    "get_project": {"project_id": "username/my-project"},
+    "search_projects": {"search": "my"},
+    "list_issues": {"project_id": 123},
+    "get_issue": {"project_id": 123, "issue_id": 789},
+    "create_issue": {"project_id": 123, "title": "New", "description": "Words", "labels": ["bug"]},
+    "update_issue": {**ISSUE, "title": "Newer"},
+    "list_issue_notes": ISSUE,
+    "create_issue_note": {**ISSUE, "body": "A note"},
+    "search_issues": {"search": "issue", "project_id": 123},
+    "list_merge_requests": {"project_id": 123},
+    "get_merge_request": MR,
+    "create_merge_request": {"project_id": 123, "title": "Mine", "source_branch": "feature", "target_branch": "main"},
+    "get_merge_request_diff": MR,
+    "list_merge_request_discussions": MR,
+    "comment_on_merge_request": {**MR, "body": "Well done"},
+    "resolve_discussion": {**MR, "discussion_id": "6a9c1750b37d513a43987b574953fceb50b03ce7"},
+    "list_pipelines": {"project_id": 123, "ref": "main"},
+    "get_pipeline": {"project_id": 123, "pipeline_id": 999},
+    "trigger_pipeline": {"project_id": 123, "ref": "main", "variables": {"A": "b"}},
+    "get_file_content": {"project_id": 123, "file_path": "README.md", "ref": "main"},
+    "list_repository_files": {"project_id": 123, "path": "src", "ref": "main"},
+    "configure_webhook": {
+        "project_id": 123,
+        "url": "https://93.184.216.34/hook",
+        "events": ["push"],
+        "token": HOOK_TOKEN,
+    },
+    "list_webhook_events": {"project_id": 123},
+}
+
+ROUTES: dict[str, set[str]] = {
+    "connect_gitlab": set(),
+    "list_projects": {"GET projects"},
+    "get_project": {"GET projects/:id"},
+    "search_projects": {"GET projects"},
+    "list_issues": {"GET projects/:id/issues"},
+    "get_issue": {"GET projects/:id/issues/:iid", "POST graphql"},
+    "create_issue": {"POST projects/:id/issues"},
+    "update_issue": {"PUT projects/:id/issues/:iid"},
+    "list_issue_notes": {"GET projects/:id/issues/:iid/notes"},
+    "create_issue_note": {"POST projects/:id/issues/:iid/notes"},
+    "search_issues": {"GET projects/:id/issues", "GET issues"},
+    "list_merge_requests": {"GET projects/:id/merge_requests"},
+    "get_merge_request": {"GET projects/:id/merge_requests/:iid"},
+    "create_merge_request": {"POST projects/:id/merge_requests"},
+    "get_merge_request_diff": {"GET projects/:id/merge_requests/:iid/diffs"},
+    "list_merge_request_discussions": {"GET projects/:id/merge_requests/:iid/discussions"},
+    "comment_on_merge_request": {
+        "POST projects/:id/merge_requests/:iid/discussions",
+        "POST projects/:id/merge_requests/:iid/discussions/:discussion/notes",
+    },
+    "resolve_discussion": {"PUT projects/:id/merge_requests/:iid/discussions/:discussion"},
+    "list_pipelines": {"GET projects/:id/pipelines"},
+    "get_pipeline": {
+        "GET projects/:id/pipelines/:pipeline",
+        "GET projects/:id/pipelines/:pipeline/jobs",
+        "GET projects/:id/jobs/:job/trace",
+    },
+    "trigger_pipeline": {"POST projects/:id/pipeline"},
+    "get_file_content": {"GET projects/:id/repository/files/:path", "GET projects/:id/repository/commits/:sha"},
+    "list_repository_files": {"GET projects/:id/repository/tree"},
+    "configure_webhook": {"GET projects/:id/hooks", "POST projects/:id/hooks", "PUT projects/:id/hooks/:hook"},
+    "list_webhook_events": {"GET projects/:id"},
+}
+
+ENTRIES = {entry.name: entry for entry in read_catalogue(["gitlab"]).operations}
+WRITES = sorted(name for name, entry in ENTRIES.items() if entry.effect != "reads")
+assert set(ENTRIES) == set(CALLS) == set(ROUTES), "an operation without a call here would go untested"
