@@ -167,7 +167,7 @@ def test_a_key_works_until_it_is_revoked(monkeypatch: pytest.MonkeyPatch) -> Non
     key = made(state, gitlab_token="glpat-of-the-team")
     with serving(AccessKeys(state, lambda: SECRET)) as server:
         assert call(server, "who", key).json()["result"]["credential"] == "glpat-of-the-team"
-        assert call(server, "who", key[:-1] + "A").status == 401
+        assert call(server, "who", key[:-1] + ("A" if key[-1] != "A" else "B")).status == 401
         brought = call(server, "who", key, PRIVATE_TOKEN="glpat-my-own").json()["result"]
         assert brought["credential"] == "glpat-my-own"
         assert call(server, "count", key).json()["error"]["code"] == -32601
