@@ -8,6 +8,8 @@ from msgspec import Meta, to_builtins
 
 from postil.anchor.languages import language_of
 from postil.anchor.symbols import innermost, symbols, syntax_problem_at
+from postil.comments.additions import Addition
+from postil.comments.anchoring import marker_for
 from postil.comments.answers import Added, Deleted, Edited, Exported, FileComments, Found, Moved, comment_now
 from postil.comments.arguments import (
     Author,
@@ -96,17 +98,11 @@ class Comments(Filing, Resources, Prompts):
         """Add a comment to a version of a source at hand."""
         check_author(author)
         raw = _new_comment(line, end, text, tag, author, ai)
-
-        def change(sidecar: Sidecar) -> str:
-            self.settle(sidecar, source)
-            marker = self.marker_at(sidecar, source, line, end)
-            raw["ghostMarkerId"] = marker["id"]
-            sidecar.add(raw, {**marker, "commentIds": [raw["id"]]})
-            return str(marker["id"])
-
-        marker = self.store.change(source.path, change)
+        named = symbols(source.text, language_of(source.path))
+        addition = Addition(source.blob, raw, marker_for(source, named, line, end))
+        marker = self.store.add(source.path, addition, lambda sidecar: self.settle(sidecar, source))
         self.texts.keep(source)
-        symbol = innermost(symbols(source.text, language_of(source.path)), line)
+        symbol = innermost(named, line)
         held = f"the {symbol.phrase}" if symbol else f"line {line}"
         return Added(str(raw["id"]), marker, source.path, line, tag, held, end)
 

@@ -6,12 +6,13 @@ first change: every key it has stays, the keys the extension demands are added. 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import cast
 
 import msgspec
 
 from postil.comments import dialects
+from postil.comments.additions import Addition
 from postil.comments.jsontext import Document, Items, JsonObject, NotAnObject, decoded, new_document
 from postil.comments.model import Anchor, Comment, Marker
 from postil.comments.words import line_hash, new_id, now
@@ -124,6 +125,42 @@ class Sidecar:
         at = _position([each.line or 0 for each in comments], _integer(raw["line"]))
         self._comments.insert(at, {**raw, "ghostMarkerId": marker["id"]})
         self._touch()
+
+    def add_all(self, additions: Sequence[Addition]) -> list[str]:
+        """Add comments, each under the marker its lines have or a new one; the ids of their markers.
+
+        One that is here already stays as it is: its writer died before it could say so.
+        """
+        self._settle()
+        comments = self._heads.comments if self._heads else self.found.comments or []
+        known, lines = {each.id for each in comments}, [each.line or 0 for each in comments]
+        markers = self.raw_markers
+        spots = [(each.line, each.endLine or 0, each.lineText) for each in markers]
+        names, held = [each.id for each in markers], [list(each.commentIds or ()) for each in markers]
+        answers: list[str] = []
+        for each in additions:
+            if each.id in known:
+                answers.append(next((name for name, ids in zip(names, held, strict=True) if each.id in ids), ""))
+                continue
+            line = _integer(each.marker["line"])
+            spot = (line, _integer(each.marker.get("endLine") or 0), str(each.marker["lineText"]))
+            if spot in spots:
+                at = spots.index(spot)
+                held[at].append(each.id)
+                self._markers.replace(at, {**_object(self._markers.texts[at]), "commentIds": held[at]})
+            else:
+                at = _position([start for start, _, _ in spots], line)
+                spots.insert(at, spot)
+                names.insert(at, str(each.marker["id"]))
+                held.insert(at, [each.id])
+                self._markers.insert(at, {**each.marker, "commentIds": [each.id]})
+            answers.append(names[at])
+            place = _position(lines, line)
+            lines.insert(place, line)
+            known.add(each.id)
+            self._comments.insert(place, {**each.comment, "ghostMarkerId": names[at]})
+        self._touch()
+        return answers
 
     def add_bare(self, raw: JsonObject) -> None:
         """Add a comment that has no marker, at the end; `finish` gives it one."""

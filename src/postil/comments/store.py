@@ -9,10 +9,11 @@ from __future__ import annotations
 import os
 import re
 import threading
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TypeVar, cast
 
+from postil.comments.additions import Addition, Leaving, Left, left_for
 from postil.comments.dialects import Unreadable
 from postil.comments.failures import FileAccessDenied, SidecarDamaged
 from postil.comments.ground import Ground
@@ -37,10 +38,11 @@ def sidecar_path(path: str) -> RelativePath:
 
 
 class _Waiting:
-    """A change that a thread waits for, and what came of it."""
+    """A change that a thread waits for, and what came of it. Of an addition, the change is what comes before it."""
 
-    def __init__(self, change: Callable[[Sidecar], object]) -> None:
+    def __init__(self, change: Callable[[Sidecar], object], addition: Addition | None = None) -> None:
         self._change = change
+        self.addition = addition
         self.answer: object = None
         self.fault: Exception | None = None
         self.done = False
@@ -91,7 +93,16 @@ class Store:
 
         Calls of several threads that wait for the same file are made together, with one write.
         """
-        mine = _Waiting(change)
+        return cast(T, self._made(path, _Waiting(change)))
+
+    def add(self, path: RelativePath, addition: Addition, settle: Callable[[Sidecar], None]) -> str:
+        """Add a comment to a sidecar in which all others were settled; the id of its marker, when it is safe on disk.
+
+        Additions of several processes that wait for the same file are made together, too.
+        """
+        return str(self._made(path, _Waiting(settle, addition)))
+
+    def _made(self, path: RelativePath, mine: _Waiting) -> object:
         with self._mutex:
             self._waiting.setdefault(path, []).append(mine)
             turn = self._turns.setdefault(path, threading.Lock())
@@ -102,35 +113,77 @@ class Store:
                 self._change_together(path, batch)
         if mine.fault is not None:
             raise mine.fault
-        return cast(T, mine.answer)
+        return mine.answer
 
     def _change_together(self, path: RelativePath, batch: list[_Waiting]) -> None:
+        left = list(batch)
+        leaving = [(each, Leaving(self._waiting_folder, path, each.addition)) for each in batch if each.addition]
+
+        def written_by_another() -> bool:
+            for each, lying in leaving:
+                lying.put()
+                if each in left and (marker := lying.written()):
+                    each.answer = marker
+                    left.remove(each)
+            return not left
+
         try:
-            with self.locked():
-                left = list(batch)
+            with self.locked(written_by_another) as held:
+                if not held or (leaving and any(lying.lies for _, lying in leaving) and written_by_another()):
+                    return
                 while left:
                     sidecar = self.read(path)
-                    refused = next((each for each in left if not each.made(sidecar)), None)
+                    refused, others = self._change_all(path, sidecar, left)
                     if refused is None:
                         self.write(sidecar)
+                        for one, marker in others:
+                            one.answer(marker)
                         break
                     left.remove(refused)  # and begin again: it may have changed a part of it
         except Exception as fault:  # noqa: BLE001 - handed to everyone who waits, each raises it
-            for each in batch:
-                each.fault = each.fault or fault
+            for each in left:
+                each.fault = fault
         finally:
+            for _, lying in leaving:
+                lying.take_back()
             for each in batch:
                 each.done = True
 
+    def _change_all(
+        self, path: RelativePath, sidecar: Sidecar, batch: Sequence[_Waiting]
+    ) -> tuple[_Waiting | None, list[tuple[Left, str]]]:
+        """Make all changes; the first that was refused, or what was added for other processes."""
+        by_version: dict[str, list[_Waiting]] = {}
+        for each in batch:
+            same = by_version.setdefault(each.addition.blob, []) if each.addition else []
+            if not same and not each.made(sidecar):
+                return each, []
+            same.append(each)
+        others: list[tuple[Left, str]] = []
+        for blob, some in by_version.items():
+            own = {each.addition.id: each for each in some if each.addition}
+            theirs = [each for each in left_for(self._waiting_folder, path, blob) if each.addition.id not in own]
+            wanted = [*(each.addition for each in some if each.addition), *(each.addition for each in theirs)]
+            markers = sidecar.add_all(wanted)
+            for each, marker in zip(some, markers, strict=False):
+                each.answer = marker
+            others += zip(theirs, markers[len(some) :], strict=True)
+        return None, others
+
+    @property
+    def _waiting_folder(self) -> str:
+        return os.path.join(self.ground.folder, f"comments-{self.ground.key}.waiting")
+
     @contextmanager
-    def locked(self) -> Generator[None]:
-        """Nobody else writes a sidecar of this workspace meanwhile. Not to be taken twice."""
-        with FileLock(os.path.join(self.ground.folder, f"comments-{self.ground.key}.lock"), LOCK_PATIENCE):
-            if os.path.exists(os.path.join(self.ground.folder, f"comments-{self.ground.key}.move")):
+    def locked(self, needless: Callable[[], bool] = lambda: False) -> Generator[bool]:
+        """Nobody else writes a sidecar of this workspace meanwhile. Not to be taken twice. False if it got needless."""
+        name = os.path.join(self.ground.folder, f"comments-{self.ground.key}.lock")
+        with FileLock(name, LOCK_PATIENCE, needless) as lock:
+            if lock.held and os.path.exists(os.path.join(self.ground.folder, f"comments-{self.ground.key}.move")):
                 from postil.comments.moves import finish_interrupted  # a process died while it moved a comment
 
                 finish_interrupted(self)
-            yield
+            yield lock.held
 
     def write(self, sidecar: Sidecar) -> None:
         """Put a changed sidecar in its place; the caller holds the lock. An unchanged one is left alone."""

@@ -11,6 +11,7 @@ import fcntl
 import os
 import stat
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from types import TracebackType
 from typing import Self
@@ -180,13 +181,20 @@ class FileLock:
     with FileLock(repository.postil_folder() + "/comments.lock"):
         …
 
-    Not re-entrant: the same thread taking it twice waits for itself until the timeout.
+    Not re-entrant: the same thread taking it twice waits for itself until the timeout. `needless` is asked while
+    another has it: once it says yes, waiting ends without the lock, and `held` is False.
     """
 
-    def __init__(self, path: str, timeout: float = 10.0) -> None:
+    def __init__(self, path: str, timeout: float = 10.0, needless: Callable[[], bool] = lambda: False) -> None:
         self.path = path
         self.timeout = timeout
+        self._needless = needless
         self._file: int | None = None
+
+    @property
+    def held(self) -> bool:
+        """Whether we have it."""
+        return self._file is not None
 
     def __enter__(self) -> Self:
         try:
@@ -195,26 +203,32 @@ class FileLock:
         except OSError as error:
             raise WriteFailed(self.path, error.strerror or str(error)) from error
         try:
-            self._take(file)
+            taken = self._take(file)
         except BaseException:
             os.close(file)
             raise
-        self._file = file
+        if taken:
+            self._file = file
+        else:
+            os.close(file)
         return self
 
-    def _take(self, file: int) -> None:
+    def _take(self, file: int) -> bool:
         deadline = time.monotonic() + self.timeout
         pause = 0.001
         while True:
             try:
-                return fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                return True
             except BlockingIOError:
+                if self._needless():
+                    return False
                 if time.monotonic() >= deadline:
                     raise LockBusy(os.path.basename(self.path), self.timeout) from None
             except OSError as error:
                 raise WriteFailed(self.path, error.strerror or str(error)) from error
             time.sleep(pause)
-            pause = min(pause * 1.5, 0.02)
+            pause = min(pause * 1.5, 0.005)
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
