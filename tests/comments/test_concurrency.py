@@ -9,9 +9,12 @@ import sys
 import threading
 from pathlib import Path
 
+from postil.comments.additions import Addition, Leaving
+from postil.comments.anchoring import marker_for
 from postil.comments.dialects import extension_accepts
 from postil.comments.service import Comments
 from postil.comments.sidecar import Sidecar
+from postil.workspace.paths import RelativePath
 from tests.comments.workspaces import sidecar, workspace, write
 
 SOURCE = "".join(f"value_{n} = {n}\n" for n in range(1, 101))
@@ -122,3 +125,59 @@ def test_a_change_of_another_program_between_two_of_ours_is_kept(tmp_path: Path)
     comments.add("a.py", 2, "ours again", "NOTE")
     assert b'"theirs": true' in sidecar(tmp_path, "a.py")
     assert len(comments.file_comments("a.py").comments) == 2
+
+
+def addition(comments: Comments, line: int, id: str) -> Addition:
+    source = comments.ground.source(RelativePath("a.py"))
+    made = {"author": "ai", "created": "2026-01-01T00:00:00.000Z", "updated": "2026-01-01T00:00:00.000Z"}
+    return Addition(source.blob, {"id": id, "line": line, "text": id, **made}, marker_for(source, [], line))
+
+
+def waiting_folder(comments: Comments) -> str:
+    return os.path.join(comments.ground.folder, f"comments-{comments.ground.key}.waiting")
+
+
+def test_whoever_has_the_lock_writes_what_others_wait_for_and_tells_them(tmp_path: Path) -> None:
+    comments = workspace(tmp_path, **{"a.py": SOURCE})
+    first = comments.add("a.py", 7, "first", "NOTE")
+    left = [Leaving(waiting_folder(comments), "a.py", addition(comments, line, f"c_{line}")) for line in (7, 8, 9)]
+    for each in left:
+        each.put()
+    assert [each.written() for each in left] == ["", "", ""]
+    comments.add("a.py", 8, "the next writer", "NOTE")
+    answers = [each.written() for each in left]
+    stored = Sidecar("a.py", sidecar(tmp_path, "a.py"))
+    assert [each.text for each in stored.comments] == ["first", "c_7", "the next writer", "c_8", "c_9"]
+    assert {each.id: each.markerId for each in stored.comments if each.id.startswith("c_") and len(each.id) < 5} == {
+        f"c_{line}": answer for line, answer in zip((7, 8, 9), answers, strict=True)
+    }
+    assert answers[0] == first.ghostMarkerId
+    assert os.listdir(waiting_folder(comments)) == []
+    assert extension_accepts(sidecar(tmp_path, "a.py"))
+
+
+def test_what_a_dead_process_left_is_thrown_away_and_other_versions_wait(tmp_path: Path) -> None:
+    comments = workspace(tmp_path, **{"a.py": SOURCE})
+    dead = Leaving(waiting_folder(comments), "a.py", addition(comments, 3, "c_dead"))
+    older = Leaving(waiting_folder(comments), "a.py", addition(comments, 4, "c_older"))
+    older.put()
+    write(tmp_path, "a.py", SOURCE + "one_more = 1\n")
+    copy = os.path.join(waiting_folder(comments), "copy")
+    dead.put()
+    (name,) = [name for name in os.listdir(waiting_folder(comments)) if name.endswith("c_dead")]
+    content = Path(waiting_folder(comments), name).read_bytes()
+    dead.take_back()
+    Path(copy).write_bytes(content)
+    os.rename(copy, os.path.join(waiting_folder(comments), name))  # nobody holds a lock on it: its process died
+    comments.add("a.py", 1, "alive", "NOTE")
+    assert [each.text for each in Sidecar("a.py", sidecar(tmp_path, "a.py")).comments] == ["alive"]
+    assert [each.endswith("c_older") for each in os.listdir(waiting_folder(comments))] == [True]
+    assert older.written() == ""
+
+
+def test_an_addition_that_is_in_already_is_not_made_twice(tmp_path: Path) -> None:
+    comments = workspace(tmp_path, **{"a.py": SOURCE})
+    once = addition(comments, 5, "c_once")
+    marker = comments.store.add(RelativePath("a.py"), once, lambda _: None)
+    assert comments.store.add(RelativePath("a.py"), once, lambda _: None) == marker
+    assert len(comments.file_comments("a.py").comments) == 1
