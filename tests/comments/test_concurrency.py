@@ -162,15 +162,16 @@ def test_what_a_dead_process_left_is_thrown_away_and_other_versions_wait(tmp_pat
     older = Leaving(waiting_folder(comments), "a.py", addition(comments, 4, "c_older"))
     older.put()
     write(tmp_path, "a.py", SOURCE + "one_more = 1\n")
-    copy = os.path.join(waiting_folder(comments), "copy")
     dead.put()
     (name,) = [name for name in os.listdir(waiting_folder(comments)) if name.endswith("c_dead")]
-    content = Path(waiting_folder(comments), name).read_bytes()
+    left = Path(waiting_folder(comments), name)
+    content = left.read_bytes()
     dead.take_back()
-    Path(copy).write_bytes(content)
-    os.rename(copy, os.path.join(waiting_folder(comments), name))  # nobody holds a lock on it: its process died
+    left.write_bytes(content)  # nobody holds a lock on it: its process died
+    comments.add("a.py", 1, "at once", "NOTE")
+    os.utime(left, (0, 0))
     comments.add("a.py", 1, "alive", "NOTE")
-    assert [each.text for each in Sidecar("a.py", sidecar(tmp_path, "a.py")).comments] == ["alive"]
+    assert [each.text for each in Sidecar("a.py", sidecar(tmp_path, "a.py")).comments] == ["at once", "alive"]
     assert [each.endswith("c_older") for each in os.listdir(waiting_folder(comments))] == [True]
     assert older.written() == ""
 

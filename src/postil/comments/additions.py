@@ -10,6 +10,7 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import os
+import time
 from collections.abc import Iterator
 from contextlib import suppress
 
@@ -18,7 +19,8 @@ from msgspec import Struct
 
 from postil.comments.jsontext import JsonObject
 
-_HALF_WRITTEN = "."
+DEAD_AFTER = 10.0
+"""A file this old that nobody holds: the instant between a writer's create and its lock is long over."""
 
 
 class Addition(Struct, frozen=True):
@@ -67,11 +69,9 @@ class Leaving:
             return
         with suppress(OSError):
             os.makedirs(self._folder, mode=0o700, exist_ok=True)
-            half = os.path.join(self._folder, f"{_HALF_WRITTEN}{self._addition.id}")
-            self._file = os.open(half, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+            self._file = os.open(self._name, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             os.write(self._file, msgspec.json.encode(self._addition))
-            os.rename(half, self._name)
 
     def written(self) -> str:
         """The marker's id once another process has written it; empty before."""
@@ -96,30 +96,29 @@ def left_for(folder: str, path: str, blob: str) -> Iterator[Left]:
         return
     for name in sorted(names):
         file = os.path.join(folder, name)
-        if _thrown_away(file) or not name.startswith(f"{_key(path)}-"):
+        if not _lives(file) or not name.startswith(f"{_key(path)}-"):
             continue
         try:
             with open(file, "rb") as given:
                 addition = msgspec.json.decode(given.read(), type=Addition)
         except (OSError, msgspec.DecodeError):
-            continue
+            continue  # half written: the next writer takes it
         if addition.blob == blob:
             yield Left(file, addition)
 
 
-def _thrown_away(file: str) -> bool:
-    """Remove a file whose process is dead; one that lives holds a lock on it."""
-    if os.path.basename(file).startswith(_HALF_WRITTEN):
-        return True  # not yet to be read, and perhaps not yet locked
+def _lives(file: str) -> bool:
+    """Whether its process lives: then it holds a lock on it. A file of a dead one is removed after a while."""
     try:
         with open(file, "rb") as given:
-            fcntl.flock(given, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            os.unlink(file)
+            fcntl.flock(given, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            if time.time() - os.fstat(given.fileno()).st_mtime > DEAD_AFTER:
+                os.unlink(file)
     except BlockingIOError:
-        return False
-    except OSError:
         return True
-    return True
+    except OSError:
+        return False
+    return False
 
 
 def _key(path: str) -> str:
