@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Sequence
-from typing import Annotated
+from typing import Annotated, cast
 
 import msgspec
 from msgspec import Meta, Raw, Struct
@@ -18,7 +18,7 @@ from postil.core.ports import State
 from postil.core.resource import resource
 from postil.gitlab.connection import Connection
 from postil.gitlab.records import Record
-from postil.gitlab.untrusted import cleaned
+from postil.gitlab.untrusted import cleaned, framed
 
 SPACE, SEEN, COUNTER = "gitlab/events", "gitlab/event-ids", "gitlab/events"
 KEPT_SECONDS = 30 * 24 * 3600.0
@@ -29,7 +29,7 @@ KINDS = ("push", "issues", "merge_requests", "pipelines", "wiki")
 
 
 class WebhookEvent(Struct, frozen=True, omit_defaults=True):
-    """One event: what it is about, and GitLab's own payload when it was asked for."""
+    """One event: what it is about, and GitLab's own payload, cleaned, when it was asked for."""
 
     id: str
     event: str
@@ -55,8 +55,11 @@ class WebhookEvents(Struct, frozen=True):
     next_after: str | None
 
     def text(self) -> str:
-        """What a person or a model reads."""
-        return "\n".join(one.line() for one in self.events) or "No webhook events"
+        """What a person or a model reads; for a model, inside a boundary."""
+        if not self.events:
+            return "No webhook events"
+        written = "\n".join(one.line() for one in self.events)
+        return written if call.current().caller.surface == "shell" else framed(written, "GitLab")
 
 
 class EventLog:
@@ -114,7 +117,7 @@ class EventOperations:
     gitlab: Connection
     events: EventLog | None
 
-    @reads("list_webhook_events", shell="gitlab events", tool=False, direct=True)  # assistants have the resource
+    @reads("list_webhook_events", shell="gitlab events")
     async def list_webhook_events(
         self,
         project_id: int | None = None,
@@ -162,7 +165,8 @@ def _key(number: int) -> str:
 
 def shown(delivery: Delivery, *, payload: bool = False) -> WebhookEvent:
     """What an event is about."""
-    said = Record(msgspec.json.decode(delivery.body))
+    body: object = msgspec.json.decode(delivery.body)
+    said = Record(body)
     about = said.record("object_attributes") or Record({})
     commit = (about.text("title") or about.text("ref") or said.text("ref") or "").removeprefix("refs/heads/")
     user = said.record("user") or Record({})
@@ -176,5 +180,15 @@ def shown(delivery: Delivery, *, payload: bool = False) -> WebhookEvent:
         title=cleaned(commit)[:300],
         user=cleaned(user.text("username") or said.text("user_username") or ""),
         url=about.text("url") or "",
-        payload=delivery.body if payload else None,
+        payload=Raw(msgspec.json.encode(_cleaned(body))) if payload else None,
     )
+
+
+def _cleaned(value: object) -> object:
+    if isinstance(value, str):
+        return cleaned(value)
+    if isinstance(value, list):
+        return [_cleaned(item) for item in cast("list[object]", value)]
+    if isinstance(value, dict):
+        return {cleaned(key): _cleaned(item) for key, item in cast("dict[str, object]", value).items()}
+    return value
