@@ -69,6 +69,8 @@ class HttpSettings(Struct, frozen=True, omit_defaults=True):
     allowed_hosts: tuple[str, ...] = ()
     allowed_origins: tuple[str, ...] = ()
     trusted_proxies: tuple[str, ...] = ()
+    behind_proxy: bool = False
+    """That something in front speaks HTTPS: without it or a certificate, plain HTTP stays on this machine."""
     members: tuple[str, ...] = ()
     """Who else than the local user may read this workspace's comments, issues and inbox."""
 
@@ -176,6 +178,7 @@ _ENVIRONMENT = {
     "POSTIL_STATE": "state",
     "POSTIL_HTTP": "http.address",
     "POSTIL_AUTH": "http.auth",
+    "POSTIL_BEHIND_PROXY": "http.behind_proxy",
     "POSTIL_WEBHOOKS_INBOX": "webhooks.inbox",
     "GITLAB_URL": "gitlab.url",
     "GITLAB_TOKEN_FILE": "gitlab.token_file",

@@ -16,6 +16,8 @@ from typing import Any
 
 import pytest
 
+from postil.settings import HttpSettings, Settings, load
+from postil.surfaces.http import check_reach
 from tests.emulator.app import Emulator
 from tests.emulator.server import running as emulating
 from tests.emulator.world import DEVELOPER
@@ -142,6 +144,8 @@ def test_https_is_spoken_with_a_certificate(repository: Path, tmp_path: Path) ->
         (("--http", "0.0.0.0:0"), "without a way to know who asks"),
         (("--http", "0.0.0.0:0", "--auth", "local"), "without a way to know who asks"),
         (("--http", "[::]:0"), "without a way to know who asks"),
+        (("--http", "0.0.0.0:0", "--auth", "key"), "without HTTPS"),
+        (("--http", "0.0.0.0:0", "--behind-proxy"), "without a way to know who asks"),
         (("--http", "127.0.0.1:0", "--tls-cert", "nosuch.pem"), "both a certificate and its key"),
         (("--http", "127.0.0.1:0", "--tls-cert", "no.pem", "--tls-key", "no.key"), "cannot be used"),
         (("--http", "127.0.0.1:0", "--auth", "oauth"), "oauth.issuer"),
@@ -175,3 +179,21 @@ def test_the_contracts_address_lists_work_as_they_are_written(repository: Path, 
         config.write_text(lists.format(network))
         with served(repository, POSTIL_CONFIG=str(config)) as server:
             assert server.ask(info, server.token)[0].status == status
+
+
+@pytest.mark.parametrize(
+    "given",
+    [{"behind_proxy": True}, {"trusted_proxies": ("10.0.0.2",)}, {"tls_cert": "cert.pem", "tls_key": "key.pem"}],
+)
+def test_beyond_this_machine_https_or_a_proxy_is_enough(given: dict[str, Any]) -> None:
+    check_reach("0.0.0.0", Settings(http=HttpSettings(auth="key", **given)))
+
+
+@pytest.mark.parametrize(("said", "heard"), [("1", True), ("true", True), ("0", False), ("", False)])
+def test_the_environment_says_that_a_proxy_is_in_front(tmp_path: Path, said: str, heard: bool) -> None:
+    assert load({"HOME": str(tmp_path), "POSTIL_BEHIND_PROXY": said}, str(tmp_path)).http.behind_proxy is heard
+
+
+def test_behind_a_proxy_it_listens_beyond_this_machine(repository: Path) -> None:
+    with served(repository, "--auth", "key", "--behind-proxy", "--http", "0.0.0.0:0") as server:
+        assert "//0.0.0.0:" in server.url

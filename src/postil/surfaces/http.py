@@ -108,13 +108,19 @@ def routes(composed: Composition) -> dict[str, Route]:
 
 
 def check_reach(host: str, settings: Settings) -> None:
-    """Refuse to be reached from other machines without a named way to know who asks."""
+    """Refuse to be reached from other machines without a named way to know who asks, and without HTTPS."""
     if is_loopback(host):
         return
     if settings.http.auth in ("", "local"):
         raise CannotListen(
             f"Will not listen on {host}, beyond this machine, without a way to know who asks",
             advice="Add --auth pat, key or oauth, or listen on 127.0.0.1",
+        )
+    http = settings.http
+    if not (http.tls_cert or http.tls_key or http.trusted_proxies or http.behind_proxy):
+        raise CannotListen(
+            f"Will not listen on {host}, beyond this machine, without HTTPS: others on the way could read tokens",
+            advice="Give --tls-cert and --tls-key, or say --behind-proxy if a proxy in front speaks HTTPS",
         )
 
 

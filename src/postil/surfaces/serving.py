@@ -41,7 +41,7 @@ def serve(words: list[str], program: str, compose: Compose, options: Globals) ->
 def _layer(given: dict[str, Any]) -> dict[str, Any]:
     """The flags as settings. `--http` alone leaves the address to the settings."""
     layer = {name: given[name] for name in ("parts", "read_only", "allow_tools", "deny_tools") if name in given}
-    http = {name: given[name] for name in ("address", "auth", "tls_cert", "tls_key") if given.get(name)}
+    http = {name: given[name] for name in ("address", "auth", "tls_cert", "tls_key", "behind_proxy") if given.get(name)}
     return {**layer, "http": http} if http else layer
 
 
@@ -70,6 +70,9 @@ def _given(words: list[str], program: str) -> dict[str, Any]:
     )
     parser.add_argument("--tls-cert", dest="tls_cert", metavar="FILE", help="serve HTTPS with this certificate")
     parser.add_argument("--tls-key", dest="tls_key", metavar="FILE", help="the certificate's key")
+    parser.add_argument(
+        "--behind-proxy", action="store_true", dest="behind_proxy", help="HTTPS is spoken by a proxy in front"
+    )
     parser.add_argument("--config", metavar="FILE", help="use this settings file")
     given = vars(parser.parse_args(words))
     for part in given.get("parts", ()):
