@@ -44,6 +44,10 @@ class Failure(Exception):
         """What a person or a model reads."""
         return f"{self.message}\n{self.advice}" if self.advice else self.message
 
+    def reply(self) -> str:
+        """The content of a failed tool call: the same text, where no contract wants another."""
+        return self.text()
+
 
 class InvalidArguments(Failure):
     """The caller's arguments do not fit; `path` says where."""

@@ -26,14 +26,14 @@ _NAMES = {-32600: "InvalidRequest", -32602: "InvalidParams", -32001: "ServerErro
 class TrackerFailure(Failure):
     """A failure that also speaks as the contract's tools do."""
 
-    def text(self) -> str:
+    def reply(self) -> str:
         """The JSON that the contract puts into the content of a failed call."""
         message = f"{self.message} ({self.advice})" if self.advice else self.message
         return msgspec.json.encode({"error": {"code": _NAMES[self.code], "message": message}}).decode()
 
     def details(self) -> dict[str, object]:
         """The facts, and the content the contract asks for."""
-        return {**super().details(), "isError": True, "content": [{"type": "text", "text": self.text()}]}
+        return {**super().details(), "isError": True, "content": [{"type": "text", "text": self.reply()}]}
 
 
 class InvalidRequest(TrackerFailure):

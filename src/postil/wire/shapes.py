@@ -126,7 +126,7 @@ def error(failure: Failure) -> dict[str, Any]:
 def failed_result(failure: Failure) -> dict[str, Any]:
     """A failure as a tool's result: the text for the model, the error object for programs."""
     return {
-        "content": [Text(failure.text())],
+        "content": [Text(failure.reply())],
         "structuredContent": {"error": error(failure)},
         "isError": True,
     }
