@@ -7,6 +7,7 @@ import os
 import re
 import ssl
 import subprocess
+import time
 import urllib.error
 import urllib.request
 from collections.abc import Generator
@@ -17,6 +18,7 @@ from typing import Any
 import pytest
 
 from postil.settings import HttpSettings, Settings, load
+from postil.surfaces.gateway.signatures import signature
 from postil.surfaces.http import check_reach
 from tests.emulator.app import Emulator
 from tests.emulator.server import running as emulating
@@ -197,3 +199,20 @@ def test_the_environment_says_that_a_proxy_is_in_front(tmp_path: Path, said: str
 def test_behind_a_proxy_it_listens_beyond_this_machine(repository: Path) -> None:
     with served(repository, "--auth", "key", "--behind-proxy", "--http", "0.0.0.0:0") as server:
         assert "//0.0.0.0:" in server.url
+
+
+def test_a_key_made_to_be_signed_opens_nothing_unsigned(repository: Path, tmp_path: Path) -> None:
+    (tmp_path / "shared").write_text("the shared secret of the team\n")
+    config = tmp_path / "user.toml"
+    config.write_text(f'[security]\nsigning_key_files = ["{tmp_path}/shared"]\n')
+    environ = {"XDG_STATE_HOME": str(tmp_path / "state"), "POSTIL_CONFIG": str(config)}
+    words = ("key", "create", "ci", "--workspace", "--require-signature", "--json")
+    key = json.loads(run("postil", *words, cwd=repository, **environ).stdout)["key"]
+    assert "signed only" in run("postil", "key", "list", cwd=repository, **environ).stdout
+    info = {"jsonrpc": "2.0", "method": "workspace_info", "id": 2}
+    stamp = str(int(time.time()))
+    payload = f"{stamp}..{json.dumps(info)}".encode()
+    sign = signature(b"the shared secret of the team", payload).decode()
+    with served(repository, "--auth", "key", **environ) as server:
+        assert server.ask(info, key)[0].status == 401
+        assert server.ask(info, key, X_MCP_Signature=sign, X_MCP_Timestamp=stamp)[0].status == 200

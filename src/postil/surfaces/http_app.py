@@ -32,8 +32,8 @@ class Door(Protocol):
         """Who this is, or Refused."""
         ...
 
-    async def check_body(self, headers: Headers, body: bytes) -> None:
-        """Refused when the body is not what was signed."""
+    async def check_body(self, visitor: Visitor, headers: Headers, body: bytes) -> None:
+        """Refused when the body is not what was signed, or not signed where this caller must."""
         ...
 
     async def charge(self, visitor: Visitor, incoming: Incoming | None) -> tuple[Incoming | None, RawHeaders]:
@@ -123,7 +123,7 @@ class HttpApp:
             await self._speak(scope["method"], asked, endpoint)
             return
         body = await self._body(asked)
-        await door.check_body(headers, body)
+        await door.check_body(visitor, headers, body)
         incoming, asked.carried = await door.charge(visitor, jsonrpc.parse(body))
         assert incoming is not None
         door.check_scope(visitor, incoming, self.server.registry.operations)

@@ -27,6 +27,7 @@ def run_key(composed: Composition, words: list[str], program: str, options: Glob
     parser.add_argument("--workspace", action="store_true", help="may use this workspace's inbox, comments and issues")
     parser.add_argument("--gitlab-read-only", action="store_true", help="may change nothing on GitLab")
     parser.add_argument("--gitlab-token-file", metavar="FILE", help="the GitLab token to use for it; - reads stdin")
+    parser.add_argument("--require-signature", action="store_true", help="takes signed calls only (X-MCP-Signature)")
     add_common(parser, writes=False)
     parsed, common = arguments_of(parser.parse_args(words[1:]))
     as_json, verb, name = bool(common.get("--json")), parsed["VERB"], parsed["NAME"]
@@ -51,7 +52,10 @@ def run_key(composed: Composition, words: list[str], program: str, options: Glob
         read_only=bool(parsed.get("gitlab_read_only")),
         gitlab_token=read_token(parsed.get("gitlab_token_file") or ""),
         secret=lambda: secret.subkey(secret.load(composed.settings), "stored-credentials"),
+        must_sign=bool(parsed.get("require_signature")),
     )
+    if parsed.get("require_signature") and not composed.settings.security.signing_key_files:
+        sys.stderr.write("No secret is named in security.signing_key_files: until one is, this key opens nothing\n")
     if not as_json:
         sys.stderr.write("This key is shown once; Postil keeps only its hash:\n")
     return show({"key": key} if as_json else key, composed.settings, as_json=as_json)
@@ -74,7 +78,8 @@ def shown(key: access_keys.AccessKey) -> dict[str, object]:
     """What may be told of a key."""
     may = [word for word, given in (("workspace", key.workspace), ("GitLab token", bool(key.sealed))) if given]
     when = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(key.created))
-    return {"name": key.name, "id": key.id, "created": when, "may": [*may, *(["read only"] if key.read_only else [])]}
+    only = [word for word, given in (("read only", key.read_only), ("signed only", key.must_sign)) if given]
+    return {"name": key.name, "id": key.id, "created": when, "may": [*may, *only]}
 
 
 def read_token(path: str) -> str:

@@ -16,17 +16,20 @@ from postil.core.call import current
 from postil.core.operation import reads, writes
 from postil.settings import OAuthSettings
 from postil.storage.memory import MemoryState
+from postil.storage.moments import MemoryMoments
 from postil.storage.redis_connection import StateAway
 from postil.surfaces.gateway import access_keys, gitlab_tokens, oauth
 from postil.surfaces.gateway.access_keys import AccessKeys, KeyExists, NoSuchKey
 from postil.surfaces.gateway.auth import LocalToken, Way
 from postil.surfaces.gateway.gitlab_tokens import GitLabTokens
 from postil.surfaces.gateway.oauth import OAuthTokens
+from postil.surfaces.gateway.signatures import Policy, Signatures, signature
 from tests.surfaces.gateway.door import door
 from tests.surfaces.gateway.fake_gitlab import FakeGitLab, fake_gitlab
 from tests.wire.http_client import Running, request, running
 
 SECRET = b"k" * 32
+SIGNING = b"the shared secret of the team"
 
 
 class Seen(msgspec.Struct, frozen=True):
@@ -211,6 +214,43 @@ def test_a_name_is_used_once_and_an_unknown_one_is_told() -> None:
     with pytest.raises(NoSuchKey):
         access_keys.revoke(state, "nobody")
     assert [key.name for key in access_keys.listed(state)] == ["ci"]
+
+
+def signed(body: bytes, age: float = 0) -> dict[str, str]:
+    stamp = str(int(time.time() - age))
+    made = signature(SIGNING, b".".join((stamp.encode(), b"", body)))
+    return {"X_MCP_Signature": made.decode(), "X_MCP_Timestamp": stamp}
+
+
+@pytest.mark.parametrize("policy", ["off", "optional"])
+def test_a_key_may_demand_signatures_where_the_server_does_not(policy: Policy) -> None:
+    state = MemoryState()
+    strict, other = made(state, "strict", must_sign=True), made(state, "other")
+    guard = door(ways=[AccessKeys(state, lambda: SECRET)])
+    guard.signatures = Signatures(policy, [SIGNING], MemoryMoments().first)
+    body = msgspec.json.encode(request("who"))
+    plain = {"X_MCP_Signature": signature(SIGNING, body).decode()}
+    with running(guard, gitlab=GitLabPart()) as server:
+
+        def status(key: str, **headers: str) -> int:
+            head = {"Content_Type": "application/json", "Authorization": f"Bearer {key}", **headers}
+            return server.ask("POST", "/mcp", body, **head).status
+
+        assert status(other) == 200
+        assert status(strict) == 401
+        assert status(strict, **plain) == 401  # it could be replayed for ever
+        assert status(strict, **signed(body, age=400)) == 401
+        assert status(strict, **signed(body + b" ")) == 401
+        right = signed(body)
+        assert status(strict, **right) == 200
+        assert status(strict, **right) == 401  # made before
+
+
+def test_a_key_that_demands_signatures_opens_nothing_where_no_secret_is_known() -> None:
+    state = MemoryState()
+    key = made(state, must_sign=True)
+    with serving(AccessKeys(state, lambda: SECRET)) as server:
+        assert call(server, "who", key, X_MCP_Signature="sha256=00").status == 403
 
 
 # -- OAuth ------------------------------------------------------------------------------------------------------------

@@ -42,6 +42,8 @@ class AccessKey(Struct, frozen=True):
     read_only: bool = False
     sealed: bytes = b""
     """The GitLab token, sealed."""
+    must_sign: bool = False
+    """Whether its calls need a signature, also where the server asks for none."""
 
 
 class NoSuchKey(NotFound):
@@ -53,13 +55,20 @@ class KeyExists(Conflict):
 
 
 def create(
-    state: State, name: str, *, workspace: bool, read_only: bool, gitlab_token: str, secret: Callable[[], bytes]
+    state: State,
+    name: str,
+    *,
+    workspace: bool,
+    read_only: bool,
+    gitlab_token: str,
+    secret: Callable[[], bytes],
+    must_sign: bool = False,
 ) -> str:
     """Make a key and answer it: the only time that it is seen."""
     key_id, secret_part = secrets.token_hex(8), secrets.token_urlsafe(32)
     key = f"postil_{key_id}_{secret_part}"
     sealed = seal(gitlab_token, key_id, secret()) if gitlab_token else b""
-    record = AccessKey(key_id, name, fingerprint(key), time.time(), workspace, read_only, sealed)
+    record = AccessKey(key_id, name, fingerprint(key), time.time(), workspace, read_only, sealed, must_sign)
     with state.writing() as changes:
         if any(_read(value).name == name for _, value in changes.range(SPACE)):
             raise KeyExists(f"There is a key named {name!r} already", advice="Choose another name, or revoke that one")
@@ -102,7 +111,7 @@ class AccessKeys:
         brought = headers.get(b"private-token", b"").strip(b" \t").decode("latin-1")
         credential = brought or (unseal(record.sealed, record.id, self._secret()) if record.sealed else "")
         caller = Caller(f"key:{record.id}", surface="http", credential=credential)
-        return Visitor(caller, record.digest, View(record.workspace, not record.read_only))
+        return Visitor(caller, record.digest, View(record.workspace, not record.read_only), must_sign=record.must_sign)
 
     async def _record(self, key_id: str) -> AccessKey | None:
         now = time.monotonic()

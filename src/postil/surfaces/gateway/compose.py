@@ -46,7 +46,7 @@ def compose(composed: Composition, token: str) -> tuple[Gateway, list[str]]:
             "security.signature is required, but there is no secret to check with",
             advice="Name a file with the shared secret in security.signing_key_files",
         )
-    signatures = Signatures(security.signature, secrets, moments.first)
+    signatures = Signatures(security.signature, secrets, moments.first) if secrets else None
     return Gateway(_bearers(composed, token), limits=limits, addresses=addresses, signatures=signatures), warnings
 
 

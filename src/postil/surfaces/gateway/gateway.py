@@ -54,10 +54,12 @@ class Gateway:
                 counted["postil_gitlab_verifications_total"] = asked
         return counted
 
-    async def check_body(self, headers: Mapping[bytes, bytes], body: bytes) -> None:
+    async def check_body(self, visitor: Visitor, headers: Mapping[bytes, bytes], body: bytes) -> None:
         """Refuse a body whose signature is wrong, or missing where one is required."""
         if self.signatures is not None:
-            await self.signatures.check(headers, body)
+            await self.signatures.check(headers, body, demanded=visitor.must_sign)
+        elif visitor.must_sign:
+            raise Refused(403, "Forbidden: this key takes signed requests only, and the server has no secret for them")
 
     async def charge(self, visitor: Visitor, incoming: Incoming | None) -> tuple[Incoming | None, Headers]:
         """Count the calls against the token's limits."""

@@ -26,20 +26,21 @@ class Signatures:
     """Which requests must be signed, and by what."""
 
     def __init__(self, policy: Policy, secrets: Sequence[bytes], first: First, *, fresh: bool | None = None) -> None:
-        self.policy = policy if secrets else "off"
+        self.policy: Policy = policy if secrets else "off"
         self._secrets = {key_id(secret): secret for secret in secrets}
         self._first = first
         # Without a time it can be replayed for ever. That is the contract's form: taken where signing is a choice.
         self._fresh = policy == "required" if fresh is None else fresh
 
-    async def check(self, headers: Mapping[bytes, bytes], body: bytes) -> None:
-        """Refuse a request whose signature is wrong, or missing where it is required."""
+    async def check(self, headers: Mapping[bytes, bytes], body: bytes, *, demanded: bool = False) -> None:
+        """Refuse a request whose signature is wrong, or missing where the server or the caller's key demands one."""
         given = headers.get(HEADER)
-        if self.policy == "off" or (given is None and self.policy == "optional"):
+        if not demanded and (self.policy == "off" or (given is None and self.policy == "optional")):
             return
         if given is None:
-            raise NeedsCredential("this server takes signed requests only: add X-MCP-Signature")
-        signed = _signed(headers, body, required=self._fresh)
+            who = "this key" if demanded else "this server"
+            raise NeedsCredential(f"{who} takes signed requests only: add X-MCP-Signature")
+        signed = _signed(headers, body, required=demanded or self._fresh)
         if not self._is_ours(given.strip(b" \t"), signed, headers.get(KEY_ID)):
             raise NeedsCredential("X-MCP-Signature does not fit this body")
         if TIMESTAMP in headers:

@@ -25,6 +25,8 @@ class Visitor(Struct, frozen=True):
     view: View = View()
     needs: str = ""
     """The scope that the hidden operations would need."""
+    must_sign: bool = False
+    """Whether its calls need a signature, also where the server asks for none."""
 
 
 def fingerprint(credential: str | bytes) -> str:
