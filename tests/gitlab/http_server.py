@@ -5,13 +5,19 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
 
 @contextmanager
-def postil(address: str, folder: Path, *words: str, errors: Path | None = None, **environ: str) -> Generator[str]:
+def postil(
+    address: str,
+    folder: Path,
+    *words: str,
+    errors: Path | None = None,
+    environ: Mapping[str, str] | None = None,
+) -> Generator[str]:
     """The endpoint of a server that speaks to the GitLab at this address; `errors` keeps what it says on stderr."""
     subprocess.run(["git", "init", "--quiet", str(folder)], check=True)
     program = Path(sys.executable).with_name("postil")
@@ -19,7 +25,7 @@ def postil(address: str, folder: Path, *words: str, errors: Path | None = None, 
     with subprocess.Popen(
         command,
         cwd=folder,
-        env={**os.environ, "GITLAB_URL": address, **environ},
+        env={**os.environ, "GITLAB_URL": address, **(environ or {})},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

@@ -208,7 +208,7 @@ def test_both_clients_list_the_events_that_webhooks_sent(
     (tmp_path / "key").write_text("the-token-of-the-hook")
     (tmp_path / "postil.toml").write_text(f'[security]\nwebhook_key_files = ["{tmp_path / "key"}"]\n')
     state = {"POSTIL_STATE": str(tmp_path / "state.db"), "POSTIL_CONFIG": str(tmp_path / "postil.toml")}
-    with postil(address, tmp_path, **state) as endpoint, McpGitlabClient(endpoint, DEVELOPER) as client:
+    with postil(address, tmp_path, environ=state) as endpoint, McpGitlabClient(endpoint, DEVELOPER) as client:
         for number in range(3):
             push = {"ref": "refs/heads/main", "project": {"id": 123, "path_with_namespace": "username/my-project"}}
             told = {"X-Gitlab-Event": "Push Hook", "X-Gitlab-Token": "the-token-of-the-hook", "webhook-id": str(number)}

@@ -29,7 +29,7 @@ def endpoint(
 ) -> Generator[str]:
     words = ("--read-only",) if request.param == "flag" else ()
     environ = {} if request.param == "flag" else {"POSTIL_READ_ONLY": "1"}
-    with postil(served[1], tmp_path_factory.mktemp("workspace"), *words, **environ) as url:
+    with postil(served[1], tmp_path_factory.mktemp("workspace"), *words, environ=environ) as url:
         yield url
 
 
@@ -73,12 +73,15 @@ def test_no_write_is_taken_as_tool_as_method_or_in_a_batch(
     assert [answer["id"] for answer in answers] == [*(item["id"] for item in batch), 999]
     assert all(is_refused(answer) for answer in answers[:-1])
     assert answers[-1]["result"]["id"] == 123  # the reads among them are served
-    tools = post(endpoint, [called(name, CALLS[name], number) for number, name in enumerate(WRITES)], **headers)
+    tools: list[Any] | dict[str, Any] = post(
+        endpoint, [called(name, CALLS[name], number) for number, name in enumerate(WRITES)], **headers
+    )
     assert all(is_refused(answer) for answer in (tools if isinstance(tools, list) else [tools])), tools
     assert nothing_was_written(emulator)
 
 
 def test_no_argument_loosens_it_either(endpoint: str, emulator: Emulator) -> None:
-    for more in ({"read_only": False}, {"_meta": {"read_only": False}}, {"idempotency_key": "k"}):
-        assert is_refused(post(endpoint, asked("create_issue", **CALLS["create_issue"], **more)))
+    looser: list[dict[str, Any]] = [{"read_only": False}, {"_meta": {"read_only": False}}, {"idempotency_key": "k"}]
+    for more in looser:
+        assert is_refused(post(endpoint, asked("create_issue", **{**CALLS["create_issue"], **more})))
     assert nothing_was_written(emulator)
