@@ -115,6 +115,9 @@ class Emulator:
             host = base if fault.kind == "redirect-same" else fault.other
             query = f"?{seen.query}" if seen.query else ""
             raise Refusal(301, {"message": "Moved"}, {"Location": f"{host}{seen.path}{query}"})
+        if fault.kind == "echo":
+            words = f"token {seen.token} is odd: https://oauth2:{seen.token}@gitlab.example.com {seen.body.decode()}"
+            raise Refusal(422, {"message": words})
         refused = refusal(fault)
         if refused is not None:
             raise refused

@@ -21,6 +21,7 @@ KINDS = (
     "400",
     "409",
     "422",
+    "echo",  # a refusal that repeats the token it was sent
     "slow",
     "truncated",  # the body ends in the middle of the JSON
     "html",  # a sign-in page with status 200
