@@ -20,8 +20,10 @@ from tests.storage.redis_server import RedisServer, redis_server
 from tests.surfaces.programs import BIN, run
 from tests.wire.http_client import BOTH, META, STATELESS, Connection, request
 
+# Short by default. The whole promise: POSTIL_REPLICA_CALLS=10000 POSTIL_REPLICA_KILL_EVERY=2
 CALLS = int(os.environ.get("POSTIL_REPLICA_CALLS", "600"))
-KILL_EVERY = 1.0
+KILL_EVERY = float(os.environ.get("POSTIL_REPLICA_KILL_EVERY", "1"))
+PER_MINUTE = 600
 
 
 class Replicas:
@@ -104,7 +106,7 @@ def config(tmp_path: Path, text: str) -> str:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(280)
+@pytest.mark.timeout(max(280, CALLS // 10))
 def test_no_acknowledged_write_is_lost_and_none_is_made_twice_while_replicas_die(
     folder: Path, redis: RedisServer, tmp_path: Path
 ) -> None:
@@ -115,11 +117,14 @@ def test_no_acknowledged_write_is_lost_and_none_is_made_twice_while_replicas_die
         sent = run("postil", "inbox", "send", "--file", "a.py", "-c", "please look", "--json", cwd=folder, **environ)
         assert sent.returncode == 0, sent.stderr
         over = threading.Event()
+        killed = 0
 
         def kill() -> None:
+            nonlocal killed
             for number in itertools.cycle(range(3)):
                 if over.wait(KILL_EVERY):
                     return
+                killed += 1
                 replicas.kill_one(number)
 
         killer = threading.Thread(target=kill)
@@ -145,17 +150,23 @@ def test_no_acknowledged_write_is_lost_and_none_is_made_twice_while_replicas_die
         replies = [int(found) for found in re.findall(r"reply (\d{5})", json.dumps(shown))]
         assert len(replies) == len(set(replies)), "a reply was made twice"
         assert set(acknowledged) <= set(replies), "an acknowledged reply was lost"
-        assert len(acknowledged) > CALLS // 3 - 20
-        assert unknown <= 20
+        assert killed, "nobody was killed: more calls are needed"
+        assert unknown <= killed, "one call is on its way at a time, so a kill can interrupt one"
     finally:
         replicas.close()
 
 
-def test_one_limit_holds_for_all_replicas(folder: Path, redis: RedisServer, tmp_path: Path) -> None:
-    replicas = Replicas(folder, redis, POSTIL_CONFIG=config(tmp_path, "[limits]\nper_minute = 60\n"))
+def test_the_601st_call_in_a_window_is_refused_wherever_it_lands(folder: Path, redis: RedisServer) -> None:
+    replicas = Replicas(folder, redis)
     try:
-        statuses = [replicas.call("inbox_list", {})[0] for _ in range(63)]
-        assert statuses == [200] * 60 + [429] * 3
+        begun = time.monotonic()
+        statuses = [replicas.call("workspace_info", {})[0] for _ in range(PER_MINUTE // 2)]
+        replicas.kill_one(1)  # what it counted is not forgotten with it
+        statuses += [replicas.call("workspace_info", {})[0] for _ in range(PER_MINUTE // 2)]
+        beyond = [replicas.call("workspace_info", {}) for _ in range(3)]  # one for each replica
+        assert time.monotonic() - begun < 60, "this machine is too slow to fill the window"
+        assert statuses == [200] * PER_MINUTE
+        assert [(status, answer["error"]["code"]) for status, answer in beyond] == [(429, -32000)] * 3
     finally:
         replicas.close()
 
