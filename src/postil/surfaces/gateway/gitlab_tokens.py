@@ -48,7 +48,9 @@ class GitLabTokens:
         self._host = urlsplit(url).netloc.rpartition("@")[2].lower()
         self._members = frozenset(members)
         self._client = client
-        self._known: OrderedDict[str, tuple[float, Verified | None]] = OrderedDict()
+        # Apart, so that no flood of wrong tokens pushes out the verdict on a good one.
+        self._good: OrderedDict[str, tuple[float, Verified]] = OrderedDict()
+        self._wrong: OrderedDict[str, float] = OrderedDict()
         self._asking: dict[str, asyncio.Task[Verified | None]] = {}
         self._room = asyncio.Semaphore(AT_ONCE)
         self.asked = 0
@@ -59,7 +61,9 @@ class GitLabTokens:
         if not _TOKEN.fullmatch(bearer):
             return None
         name = fingerprint(bearer)
-        expires, verified = self._known.get(name, (0.0, None))
+        if self._wrong.get(name, 0.0) > time.monotonic():
+            return None
+        expires, verified = self._good.get(name, (0.0, None))
         if expires <= time.monotonic():
             if verified is None:  # one that was good a minute ago is asked about whatever else came from its address
                 await attempt()
@@ -85,10 +89,21 @@ class GitLabTokens:
         self._asking.pop(name, None)
         if done.cancelled() or done.exception() is not None:
             return
-        self._known[name] = (time.monotonic() + REMEMBERED, done.result())
-        self._known.move_to_end(name)
-        while len(self._known) > MOST_REMEMBERED:
-            self._known.popitem(last=False)
+        expires, verified = time.monotonic() + REMEMBERED, done.result()
+        self._good.pop(name, None)
+        self._wrong.pop(name, None)
+        if verified is None:
+            self._wrong[name] = expires
+        else:
+            self._good[name] = (expires, verified)
+        for known in (self._good, self._wrong):
+            while len(known) > MOST_REMEMBERED:
+                known.popitem(last=False)
+
+    @property
+    def remembered(self) -> int:
+        """How many verdicts are kept."""
+        return len(self._good) + len(self._wrong)
 
     async def _verify(self, token: str) -> Verified | None:
         async with self._room:
