@@ -2,6 +2,7 @@
 
 from bisect import bisect_left
 from collections import Counter
+from collections.abc import Sequence
 from functools import cached_property
 from itertools import chain
 from math import log1p
@@ -50,6 +51,7 @@ class Evidence:
         self._locals: dict[int, dict[int, Drift]] = {}
         self._seen: dict[tuple[bool, int, int], str] = {}
         self._bags: dict[tuple[bool, int], frozenset[str]] = {}
+        self._token_sets: dict[tuple[bool, int], tuple[frozenset[str], float]] = {}
         self._firm: dict[int, dict[int, int]] = {}
         self._kepts: dict[tuple[int, int], float] = {}
         self._rivals: dict[int, list[tuple[float, int]]] = {}
@@ -182,56 +184,70 @@ class Evidence:
         start = max(0, min(expected - _POOL // 2, count - _POOL))
         return range(start, min(count, start + _POOL))
 
-    def measure(self, row: int, at: int, home: Ranked, heads: Ranked) -> tuple[float, ...]:
-        """The evidence for one candidate, a number for each of MEASURES."""
-        old, new, forward = self.old, self.new, self.aligned.forward
-        key, now = old.keys[row], new.keys[at]
-        drift = self.aligned.drift(row)
+    def measures(self, row: int, rows: Sequence[int], home: Ranked, heads: Ranked) -> list[tuple[float, ...]]:
+        """The evidence for each candidate, a number for each of MEASURES. What only the old row says is asked once."""
+        old, new, forward, backward = self.old, self.new, self.aligned.forward, self.aligned.backward
+        key, header, name, opening = old.keys[row], old.header(row), old.name(row), old.opening(row)
+        before, after = self._context(old, row, -1), self._context(old, row, 1)
+        words = len(old.tokens(row))
+        drift, local = self.aligned.drift(row), self._local(row, heads)
         above, below = self.aligned.around(row)
         low = forward[above] if above >= 0 else -1
         high = forward[below] if below < len(old) else len(new)
-        up, over = old.parents[row], new.parents[at]
-        rival = self.aligned.backward[at]
-        shared, smaller = self._tokens(row, at)
-        local = self._local(row, heads)
         low_local, high_local = self._bounds(row, heads)
-        return (
-            _similar(key, now),
-            _similar(old.header(row), new.header(at)),
-            shared,
-            smaller,
-            float(old.name(row) == new.name(at)),
-            float(old.opening(row) == new.opening(at)),
-            _similar(self._context(old, row, -1), self._context(new, at, -1)),
-            _similar(self._context(old, row, 1), self._context(new, at, 1)),
-            float(drift is not None and drift.first == at),
-            drift.votes.get(at, 0) / len(old.tokens(row)) if drift else 0.0,
-            float(low < at < high),
-            log1p(abs(at - self.expected(row))),
-            self._blocks(row, at),
-            log1p(old.ends[row] - row),
-            _similar(old.keys[up] if up >= 0 else "", new.keys[over] if over >= 0 else ""),
-            float(over < 0) if up < 0 else next((chance for chance, parent in home if parent == over), 0.0),
-            float(rival >= 0 and rival != row),
-            abs(old.indents[row] - new.indents[at]) / 4.0 if key and now else 9.0,
-            log1p(len(key)),
-            self._support(row, at),
-            self._fostered(row, at),
-            self._framed(row, at, heads),
-            float(local is not None and local.first == at),
-            local.votes.get(at, 0) / len(old.tokens(row)) if local else 0.0,
-            _same(old.kind(row), new.kind(at)),
-            self._owned(row, at),
-            self._rival(row, at),
-            self._kept(0, len(old)),
-            self._kept(max(0, row - 15), min(len(old), row + 16)),
-            self._kept(old.frames[row], old.frame_end(old.frames[row])) if old.frames[row] >= 0 else -1.0,
-            self._frames_alike(row, at),
-            log1p(abs(at - (low_local + high_local) / 2)) if high_local < 1 << 30 else -1.0,
-            float(low_local < at < high_local) if high_local < 1 << 30 else -1.0,
-            float(old.header_rows(row)),
-            float(new.header_rows(at)),
-        )
+        bounded, middle = high_local < 1 << 30, (low_local + high_local) / 2
+        expected, indent, up, frame = self.expected(row), old.indents[row], old.parents[row], old.frames[row]
+        parent = old.keys[up] if up >= 0 else ""
+        homes: dict[int, float] = {}
+        for chance, place in home:
+            homes.setdefault(place, chance)
+        size, length, kind = log1p(old.ends[row] - row), log1p(len(key)), old.kind(row)
+        kept, kept_near = self._kept(0, len(old)), self._kept(max(0, row - 15), min(len(old), row + 16))
+        kept_frame = self._kept(frame, old.frame_end(frame)) if frame >= 0 else -1.0
+        header_rows = float(old.header_rows(row))
+        found: list[tuple[float, ...]] = []
+        for at in rows:
+            now, over, rival = new.keys[at], new.parents[at], backward[at]
+            shared, smaller = self._tokens(row, at)
+            measured = (
+                _similar(key, now),
+                _similar(header, new.header(at)),
+                shared,
+                smaller,
+                float(name == new.name(at)),
+                float(opening == new.opening(at)),
+                _similar(before, self._context(new, at, -1)),
+                _similar(after, self._context(new, at, 1)),
+                float(drift is not None and drift.first == at),
+                drift.votes.get(at, 0) / words if drift else 0.0,
+                float(low < at < high),
+                log1p(abs(at - expected)),
+                self._blocks(row, at),
+                size,
+                _similar(parent, new.keys[over] if over >= 0 else ""),
+                float(over < 0) if up < 0 else homes.get(over, 0.0),
+                float(rival >= 0 and rival != row),
+                abs(indent - new.indents[at]) / 4.0 if key and now else 9.0,
+                length,
+                self._support(row, at),
+                self._fostered(row, at),
+                self._framed(row, at, heads),
+                float(local is not None and local.first == at),
+                local.votes.get(at, 0) / words if local else 0.0,
+                _same(kind, new.kind(at)),
+                self._owned(row, at),
+                self._rival(row, at),
+                kept,
+                kept_near,
+                kept_frame,
+                self._frames_alike(row, at),
+                log1p(abs(at - middle)) if bounded else -1.0,
+                float(low_local < at < high_local) if bounded else -1.0,
+                header_rows,
+                float(new.header_rows(at)),
+            )
+            found.append(measured)
+        return found
 
     def _bounds(self, row: int, heads: Ranked) -> tuple[int, int]:
         """The rows of the function, as it is now, between which the row should be."""
@@ -323,12 +339,20 @@ class Evidence:
 
     def _tokens(self, row: int, at: int) -> tuple[float, float]:
         """The weight of the tokens that two rows share, as part of both and as part of the lighter."""
+        (mine, a), (theirs, b) = self._weighed(self.old, row), self._weighed(self.new, at)
+        if not a or not b:
+            return 0.0, 0.0
         weights = self._weights
-        mine, theirs = set(self.old.tokens(row)), set(self.new.tokens(at))
-        a = sum(weights.get(token, 1.0) for token in mine)
-        b = sum(weights.get(token, 1.0) for token in theirs)
-        both = sum(weights.get(token, 1.0) for token in mine & theirs)
-        return (2 * both / (a + b), both / min(a, b)) if a and b else (0.0, 0.0)
+        both = sum([weights.get(token, 1.0) for token in mine & theirs])
+        return 2 * both / (a + b), both / min(a, b)
+
+    def _weighed(self, page: Page, row: int) -> tuple[frozenset[str], float]:
+        name = (page is self.old, row)
+        found = self._token_sets.get(name)
+        if found is None:
+            tokens, weights = frozenset(page.tokens(row)), self._weights
+            found = self._token_sets[name] = tokens, sum([weights.get(token, 1.0) for token in tokens])
+        return found
 
     def _blocks(self, row: int, at: int) -> float:
         """How many of the words under the rows are common to both: a Dice of sets."""

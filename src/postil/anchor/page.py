@@ -42,6 +42,9 @@ class Page:
         self._headers: dict[int, list[str]] = {}
         self._header_rows: dict[int, int] = {}
         self._kinds: dict[int, str] = {}
+        self._openings: dict[int, str] = {}
+        self._names: dict[int, str] = {}
+        self._frame_ends: dict[int, int] = {}
         self.language = language_of(source.path)
 
     def __len__(self) -> int:
@@ -130,13 +133,20 @@ class Page:
 
     def opening(self, row: int) -> str:
         """The first word of a row, or its first sign where it has no word."""
-        tokens = self.tokens(row)
-        return next((token for token in tokens if token[0].isalpha() or token[0] == "_"), tokens[0] if tokens else "")
+        found = self._openings.get(row)
+        if found is None:
+            tokens = self.tokens(row)
+            words = (token for token in tokens if token[0].isalpha() or token[0] == "_")
+            found = self._openings[row] = next(words, tokens[0] if tokens else "")
+        return found
 
     def name(self, row: int) -> str:
         """What a row defines, assigns or calls first: the first word before a bracket, an assignment or an end."""
-        found = _NAME.search(self.rows[row][: 2 * LONGEST_KEY])
-        return found[1] if found else ""
+        name = self._names.get(row)
+        if name is None:
+            found = _NAME.search(self.rows[row][: 2 * LONGEST_KEY])
+            name = self._names[row] = found[1] if found else ""
+        return name
 
     @cached_property
     def tree(self) -> "Tree | None":
@@ -168,9 +178,12 @@ class Page:
 
     def frame_end(self, head: int) -> int:
         """The last row of the function that begins on a row."""
-        last = self.ends[head]
-        while last + 1 < len(self.rows) and self.frames[last + 1] == head:
-            last += 1
+        last = self._frame_ends.get(head)
+        if last is None:
+            last = self.ends[head]
+            while last + 1 < len(self.rows) and self.frames[last + 1] == head:
+                last += 1
+            self._frame_ends[head] = last
         return last
 
     @cached_property

@@ -66,7 +66,7 @@ class Search:
         home = self._found.get(parent, []) if parent >= 0 else [(1.0, -1)]
         heads = self._found.get(self.old.frames[row], [])
         rows = self.evidence.candidates(row, home, heads)
-        return rows, [self.evidence.measure(row, at, home, heads) for at in rows]
+        return rows, self.evidence.measures(row, rows, home, heads)
 
     def weighed(self, row: int) -> tuple[list[int], list[tuple[float, ...]]]:
         """The candidates of a row and their measures, if they have to be weighed at all: what training learns from."""
