@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Sequence
 from functools import cached_property
 from itertools import chain
-from math import log1p
+from math import fsum, log1p
 
 from rapidfuzz import fuzz, process
 from rapidfuzz.distance import Indel
@@ -338,12 +338,15 @@ class Evidence:
         return {token: 1.0 / (1.0 + log1p(count)) for token, count in counts.items()}
 
     def _tokens(self, row: int, at: int) -> tuple[float, float]:
-        """The weight of the tokens that two rows share, as part of both and as part of the lighter."""
+        """The weight of the tokens that two rows share, as part of both and as part of the lighter.
+
+        The sums are exact, since the order of a set is another in every process and the answer must not be.
+        """
         (mine, a), (theirs, b) = self._weighed(self.old, row), self._weighed(self.new, at)
         if not a or not b:
             return 0.0, 0.0
         weights = self._weights
-        both = sum([weights.get(token, 1.0) for token in mine & theirs])
+        both = fsum([weights.get(token, 1.0) for token in mine & theirs])
         return 2 * both / (a + b), both / min(a, b)
 
     def _weighed(self, page: Page, row: int) -> tuple[frozenset[str], float]:
@@ -351,7 +354,7 @@ class Evidence:
         found = self._token_sets.get(name)
         if found is None:
             tokens, weights = frozenset(page.tokens(row)), self._weights
-            found = self._token_sets[name] = tokens, sum([weights.get(token, 1.0) for token in tokens])
+            found = self._token_sets[name] = tokens, fsum([weights.get(token, 1.0) for token in tokens])
         return found
 
     def _blocks(self, row: int, at: int) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
+from functools import cache, lru_cache
 from importlib import import_module
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
@@ -96,8 +96,12 @@ def _parser(language: str) -> Parser:
     return Parser(grammar(language))
 
 
+@lru_cache(2)
 def parse(text: str, language: str | None) -> Tree | None:
-    """The syntax tree, or None where there is no grammar or the text is not something to parse."""
+    """The syntax tree, or None where there is no grammar or the text is not something to parse.
+
+    The last two are kept: whoever compares two versions, or comments on one again, asks for the same ones.
+    """
     if language not in _GRAMMARS:
         return None
     data = text.encode("utf-8", "surrogatepass")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from postil.anchor.languages import language_of, parse
 from postil.anchor.model import Source
-from postil.anchor.symbols import Symbol, symbols_of
+from postil.anchor.symbols import Symbol, symbols
 
 if TYPE_CHECKING:
     from tree_sitter import Tree
@@ -154,7 +154,7 @@ class Page:
 
     @cached_property
     def symbols(self) -> "list[Symbol]":
-        return symbols_of(self.tree, self.language) if self.tree and self.language else []
+        return symbols(self.text, self.language)
 
     @cached_property
     def frames(self) -> list[int]:

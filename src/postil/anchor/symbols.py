@@ -6,6 +6,7 @@ Read from the syntax tree; a language without a grammar has no symbols, and that
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -64,8 +65,13 @@ class SyntaxProblem(Struct, frozen=True):
 
 def symbols(text: str, language: str | None) -> list[Symbol]:
     """Every named thing, in the order they begin, outer before inner."""
+    return list(_symbols(text, language))
+
+
+@lru_cache(2)
+def _symbols(text: str, language: str | None) -> tuple[Symbol, ...]:
     tree = parse(text, language)
-    return [] if tree is None or language is None else symbols_of(tree, language)
+    return () if tree is None or language is None else tuple(symbols_of(tree, language))
 
 
 def symbol_at(text: str, language: str | None, line: int) -> Symbol | None:
