@@ -11,6 +11,7 @@ from statistics import median
 
 import msgspec
 
+from bench.comments import comments
 from bench.gateway import gateway
 from bench.gitlab import gitlab
 from bench.load import http
@@ -49,6 +50,7 @@ def main() -> int:
     whole = whole_processes(options.rounds)
     ours, sdk, typescript = (results[server.name] for server in (OURS, LOWLEVEL, TYPESCRIPT))
     listed = [*goals(ours, sdk, typescript, whole, options.calls), *startup(options.rounds), *gateway(), *gitlab()]
+    listed += comments()
     listed += tracker(large=options.issues) if options.issues else []
     print("\n".join([*result_table(list(results.values())), "", *goal_table(listed)]))
     if not options.no_page:

@@ -1,5 +1,9 @@
 """Where code is now: states, ranges, odd texts, and the laws that hold for every text."""
 
+import os
+import subprocess
+import sys
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -169,3 +173,28 @@ def test_a_closing_bracket_goes_with_the_line_that_it_closes() -> None:
 def test_a_blank_line_goes_with_the_line_above_it() -> None:
     new = BRACES.replace("        return a + 1;\n", "        int c = a;\n        return c + 1;\n")
     assert line_of(relocate(BRACES, new, Span(5), "A.java")) == 6
+
+
+SEEDED = """
+from postil.anchor import evidence
+from postil.anchor.model import Source
+from postil.anchor.page import Page
+text = open(evidence.__file__, encoding="utf-8").read()
+old, new = Page(Source(text, "a.py")), Page(Source(text.replace("self", "me"), "a.py"))
+asked = evidence.Evidence(old, new)
+print([asked.measures(row, range(row, row + 9), [], []) for row in range(0, 200, 9)])
+"""
+
+
+def test_the_measures_do_not_depend_on_the_order_of_sets() -> None:
+    answers = {
+        subprocess.run(
+            [sys.executable, "-c", SEEDED],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            stdout=subprocess.PIPE,
+            check=True,
+            timeout=60,
+        ).stdout
+        for seed in ("0", "1", "2")
+    }
+    assert len(answers) == 1
