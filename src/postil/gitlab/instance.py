@@ -230,7 +230,8 @@ def _reason(error: BaseException) -> str:
     reason = "no connection within the time allowed"
     while seen is not None:
         if isinstance(seen, OSError) and seen.strerror:
-            reason = os.strerror(seen.errno) if (seen.errno or 0) > 1 else seen.strerror
+            number = seen.errno or 0
+            reason = os.strerror(number) if number > 1 else seen.strerror  # resolvers and TLS number theirs otherwise
         seen = seen.__cause__ or seen.__context__
     return reason
 
