@@ -151,6 +151,8 @@ def test_whoever_has_the_lock_writes_what_others_wait_for_and_tells_them(tmp_pat
     assert {each.id: each.markerId for each in stored.comments if each.id.startswith("c_") and len(each.id) < 5} == {
         f"c_{line}": answer for line, answer in zip((7, 8, 9), answers, strict=True)
     }
+    for each in left:
+        each.take_back()
     assert answers[0] == first.ghostMarkerId
     assert os.listdir(waiting_folder(comments)) == []
     assert extension_accepts(sidecar(tmp_path, "a.py"))
@@ -174,6 +176,7 @@ def test_what_a_dead_process_left_is_thrown_away_and_other_versions_wait(tmp_pat
     assert [each.text for each in Sidecar("a.py", sidecar(tmp_path, "a.py")).comments] == ["at once", "alive"]
     assert [each.endswith("c_older") for each in os.listdir(waiting_folder(comments))] == [True]
     assert older.written() == ""
+    older.take_back()
 
 
 def test_an_addition_that_is_in_already_is_not_made_twice(tmp_path: Path) -> None:

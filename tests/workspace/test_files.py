@@ -226,4 +226,5 @@ def test_no_descriptor_is_left_open(root: Path) -> None:
         read_file(str(root), NOTE)
         with pytest.raises(UnsafePath):
             read_file(str(root), RelativePath("../x"))
-    assert len(os.listdir("/proc/self/fd")) == before
+    # Fewer is no leak: connections of earlier tests may be collected meanwhile.
+    assert len(os.listdir("/proc/self/fd")) <= before
