@@ -11,6 +11,7 @@ from collections.abc import Callable
 from postil.wire.server import Server
 
 Heard = Callable[[str], None]
+Stop = Callable[[], None]
 MOST_WATCHES = 1024
 
 
@@ -20,46 +21,50 @@ class Watches:
     def __init__(self, server: Server) -> None:
         self._server = server
         self._listeners: dict[str, list[Heard]] = {}
-        self._stops: dict[str, Callable[[], None]] = {}
+        self._started: dict[str, asyncio.Future[Stop]] = {}
         self._due: set[str] = set()
 
     async def add(self, uri: str, heard: Heard) -> None:
         """Call `heard(uri)` on the loop after each change. The first listener of an address starts its watch."""
-        listeners = self._listeners.setdefault(uri, [])
-        listeners.append(heard)
-        if len(listeners) > 1:
-            return
+        self._listeners.setdefault(uri, []).append(heard)
+        started = self._started.get(uri) or self._start(uri)
+        try:
+            # Shielded: one listener that leaves early must neither take the watch from others nor lose its end.
+            await asyncio.shield(started)
+        except BaseException:
+            self.remove(uri, heard)
+            raise
+
+    def _start(self, uri: str) -> asyncio.Future[Stop]:
         loop = asyncio.get_running_loop()
 
         def changed() -> None:
             loop.call_soon_threadsafe(self._changed, uri)
 
-        try:
-            stop = await loop.run_in_executor(self._server.pool, self._server.registry.watch, uri, changed)
-        except BaseException:
-            self._listeners.pop(uri, None)
-            raise
-        if self._listeners.get(uri):
-            self._stops[uri] = stop
-        else:  # everyone left while it was starting
-            await loop.run_in_executor(self._server.pool, stop)
+        started = loop.run_in_executor(self._server.pool, self._server.registry.watch, uri, changed)
+        self._started[uri] = started
+        return started
 
     def remove(self, uri: str, heard: Heard) -> None:
-        """Stop listening; the last one to leave ends the watch."""
+        """Stop listening; the last one to leave ends the watch, as soon as it has begun."""
         listeners = self._listeners.get(uri, [])
-        if heard in listeners:
-            listeners.remove(heard)
+        if heard not in listeners:
+            return
+        listeners.remove(heard)
         if not listeners:
-            self._listeners.pop(uri, None)
-            stop = self._stops.pop(uri, None)
-            if stop is not None:
-                self._server.pool.submit(stop)
+            del self._listeners[uri]
+            self._started.pop(uri).add_done_callback(self._end)
+
+    def _end(self, started: asyncio.Future[Stop]) -> None:
+        if not started.cancelled() and started.exception() is None:
+            self._server.pool.submit(started.result())
 
     def close(self) -> None:
         """End every watch."""
-        for stop in self._stops.values():
-            stop()
-        self._stops.clear()
+        for started in self._started.values():
+            if started.done() and not started.cancelled() and started.exception() is None:
+                started.result()()
+        self._started.clear()
         self._listeners.clear()
 
     def _changed(self, uri: str) -> None:

@@ -1,0 +1,89 @@
+"""One watch an address, whoever comes and goes while it starts."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable
+
+import pytest
+
+from postil.core.registry import Registry, ResourceNotFound
+from postil.core.resource import resource
+from postil.wire.server import UNITED, Face, Server
+from postil.wire.watches import Watches
+
+pytestmark = pytest.mark.anyio
+URI = "slow://note"
+
+
+class Slow:
+    """A part whose watch takes its time to begin."""
+
+    def __init__(self) -> None:
+        self.may_begin = threading.Event()
+        self.begun = self.ended = 0
+        self.running: list[Callable[[], None]] = []
+
+    @resource(URI, name="Note", watch="watch")
+    def read(self) -> str:
+        """A note"""
+        return ""
+
+    def watch(self, uri: str, changed: Callable[[], None]) -> Callable[[], None]:
+        self.begun += 1
+        assert self.may_begin.wait(5)
+        self.running.append(changed)
+
+        def stop() -> None:
+            self.running.remove(changed)
+            self.ended += 1
+
+        return stop
+
+
+def slow() -> tuple[Slow, Watches]:
+    part = Slow()
+    return part, Watches(Server(Registry.of([("slow", part)]), Face("slow", "1", UNITED)))
+
+
+async def settled(claim: Callable[[], object]) -> None:
+    async with asyncio.timeout(5):
+        while not claim():  # noqa: ASYNC110 - what happens in a thread sets no event here
+            await asyncio.sleep(0.001)
+
+
+async def test_a_listener_that_leaves_while_the_watch_begins_leaves_nothing_behind() -> None:
+    part, watches = slow()
+    adding = asyncio.ensure_future(watches.add(URI, lambda _: None))
+    await settled(lambda: part.begun)
+    adding.cancel()
+    await asyncio.wait([adding])
+    part.may_begin.set()
+    await settled(lambda: part.ended == 1)
+    assert part.running == []
+
+
+async def test_a_listener_that_leaves_early_does_not_take_the_watch_from_another() -> None:
+    part, watches = slow()
+    heard: list[str] = []
+    first = asyncio.ensure_future(watches.add(URI, lambda _: None))
+    await settled(lambda: part.begun)
+    second = asyncio.ensure_future(watches.add(URI, heard.append))
+    await asyncio.sleep(0)
+    first.cancel()
+    part.may_begin.set()
+    await second
+    part.running[0]()
+    await settled(lambda: heard == [URI])
+    assert part.begun == 1
+    watches.remove(URI, heard.append)
+    await settled(lambda: not part.running)
+
+
+async def test_an_address_that_does_not_exist_is_forgotten_at_once() -> None:
+    _, watches = slow()
+    with pytest.raises(ResourceNotFound):
+        await watches.add("slow://other", lambda _: None)
+    with pytest.raises(ResourceNotFound):
+        await watches.add("slow://other", lambda _: None)
