@@ -1,4 +1,4 @@
-"""The weights of judge.py, learnt: a sum of decision trees over measures. Made by scripts/train_anchor.py.
+"""The weights of judge.py, learnt: a sum of decision trees over measures (see scripts/train_anchor.py).
 
 `f` holds the measures of one candidate in the order of NAMES, then those of judge.RELATIVE, then how many candidates
 there are. Conditional expressions, because compiled they are several times faster than walking a table, and this runs
