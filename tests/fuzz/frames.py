@@ -180,6 +180,18 @@ def readable_id(frame: bytes) -> str | int | None:
     return found if len(str(found).encode()) <= LONGEST_ID and (isinstance(found, str) or abs(found) < 2**53) else None
 
 
+def cancelled_id(frame: bytes) -> str | int | None:
+    """The id whose request this frame may take back: from then on its answer need not come."""
+    if b"notifications/cancelled" not in frame:
+        return None
+    try:
+        value: Any = json.loads(frame.decode("utf-8"))
+        found = value["params"]["requestId"] if value["method"] == "notifications/cancelled" else None
+    except (ValueError, RecursionError, KeyError, TypeError):
+        return None
+    return found if isinstance(found, int | str) else None
+
+
 def refuse(constant: str) -> float:
     raise ValueError(constant)
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Any, cast
 
-from tests.fuzz.frames import frames, readable_id
+from tests.fuzz.frames import cancelled_id, frames, readable_id
 from tests.needs import ROOT
 
 PATIENCE = 20.0
@@ -61,6 +61,9 @@ class Visit:
             found = readable_id(frame)
             if found is not None:
                 expected[found] = frame
+            taken_back = cancelled_id(frame)
+            if taken_back is not None:
+                expected.pop(taken_back, None)
             self._write(frame)
         good = f"good-{number}"
         self._write(json.dumps({"jsonrpc": "2.0", "id": good, **GOOD}).encode())
