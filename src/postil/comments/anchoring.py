@@ -47,9 +47,10 @@ def renewed(marker: Marker, place: Place, source: Source, symbols: Sequence[Symb
     }
 
 
-def history_with(marker: Marker, place: Place, path: str = "") -> tuple[Event, ...]:
-    """A marker's history with its present place added, before it goes to the next."""
+def history_with(marker: Marker, place: Place, path: str = "", comment: str = "") -> tuple[Event, ...]:
+    """A marker's history with its present place added, before it goes to the next; `comment` when only one goes."""
     anchor = current_anchor(marker)
+    texts = (marker.lineText, marker.prevLineText, marker.nextLineText)
     event = Event(
         now(),
         place.state,
@@ -59,6 +60,8 @@ def history_with(marker: Marker, place: Place, path: str = "") -> tuple[Event, .
         anchor.blob if anchor else "",
         round(place.confidence, 3),
         place.reason[:LONGEST_KEPT],
+        comment,
+        () if anchor else _kept(texts),
     )
     before = marker.anchor.history if marker.anchor else ()
     return (*before, event)[-MOST_EVENTS:]

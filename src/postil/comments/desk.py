@@ -1,4 +1,4 @@
-"""What every operation on comments works with: the ground, the sidecars, the readings, and how they are written.
+"""What every operation on comments works with: the ground, the sidecars, the readings, and those who write.
 
 The part's operations are spread over several classes, one a file; this is what they share.
 """
@@ -9,20 +9,22 @@ import os
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from postil.anchor.languages import language_of
-from postil.anchor.symbols import Symbol, symbols
-from postil.comments.anchoring import marker_for, renewed
-from postil.comments.failures import CommentNotFound, InvalidLine
-from postil.comments.ground import Ground, Source
-from postil.comments.jsontext import JsonObject
-from postil.comments.model import ALL_TAGS, LONGEST_AUTHOR, LONGEST_TEXT, TAGS, Comment
+from postil.comments.adding import Adding
+from postil.comments.answers import CommentNow, comment_now
+from postil.comments.checks import check_author
+from postil.comments.editing import Editing
+from postil.comments.failures import CommentNotFound
+from postil.comments.ground import Ground
+from postil.comments.model import Placed
+from postil.comments.moves import Moves
 from postil.comments.oldtexts import OldTexts
+from postil.comments.places import current_anchor
 from postil.comments.reading import Reading
-from postil.comments.sidecar import Sidecar
 from postil.comments.store import Store
 from postil.comments.words import is_comment_id
 from postil.core import call
-from postil.core.failure import InvalidArguments, NotAllowed
+from postil.core.failure import InvalidArguments
+from postil.workspace.paths import RelativePath
 
 if TYPE_CHECKING:
     from postil.comments.overview import Overview
@@ -36,6 +38,9 @@ class Desk:
         self.store = Store(self.ground)
         self.texts = OldTexts(self.ground)
         self.reading = Reading(self.ground, self.store, self.texts)
+        self.adding = Adding(self.reading, self.texts)
+        self.editing = Editing(self.store)
+        self.moves = Moves(self.reading, self.texts)
         self.author = author
 
     @cached_property
@@ -45,73 +50,42 @@ class Desk:
 
         return Overview(self.reading)
 
-    def source_with_line(self, path: str, line: int, end: int = 0) -> Source:
-        """A source that has these lines."""
-        source = self.ground.source(self.ground.path(path))
-        count = len(source.lines)
-        for number in (line, end or line):
-            if not 1 <= number <= count:
-                raise InvalidLine(source.path, number, count)
-        if end and end < line:
-            raise InvalidArguments("endLine is before line", path="endLine", line=line, endLine=end)
-        return source
+    def one(self, comment: str) -> Placed:
+        """The comment of that id in its place, wherever it is."""
+        placed = self.overview.where("id = ?", comment)
+        if placed:
+            return placed[0]
+        if not is_comment_id(comment):
+            raise InvalidArguments(
+                "That is not the id of a comment", advice="See the ids with `postil comments list`", path="commentId"
+            )
+        raise CommentNotFound("", comment)
 
-    def settle(self, sidecar: Sidecar, source: Source | None) -> None:
-        """Write the places that are sure into a sidecar that is being changed anyway."""
-        if source is None:
-            return
-        named: list[Symbol] | None = None
-        for marker, place in self.reading.places(sidecar, source):
-            if place.state in ("moved", "modified") and place.path == sidecar.path:
-                named = named if named is not None else symbols(source.text, language_of(source.path))
-                sidecar.change_marker(marker.id, renewed(marker, place, source, named))
-        if named is not None:
-            self.texts.keep(source)
+    def file_of(self, comment: str) -> RelativePath:
+        """The source whose sidecar holds the comment."""
+        return RelativePath(self.one(comment).filePath)
 
-    def marker_at(self, sidecar: Sidecar, source: Source, line: int, end: int = 0) -> JsonObject:
-        """The marker for these lines: one that is already there, or a new one."""
-        for raw in sidecar.raw_markers:
-            if raw.line == line and (raw.endLine or 0) == end and raw.lineText == source.lines[line - 1].strip():
-                return {"id": raw.id, "line": line}
-        return marker_for(source, symbols(source.text, language_of(source.path)), line, end)
+    def explained(self, each: Placed) -> CommentNow:
+        """A comment with the commit that moved, changed or deleted its code."""
+        commit = None
+        anchor = current_anchor(each.marker) if each.marker else None
+        if each.marker and anchor and each.place.state != "exact":
+            from postil.comments.history import culprit  # only for code that is not where or what it was
 
+            commit = culprit(self.ground, self.texts, each.filePath, anchor.blob, each.marker.line, each.place)
+        return comment_now(each, commit=commit)
 
-def wanted(sidecar: Sidecar, comment: str) -> Comment:
-    """The comment a caller names; CommentNotFound, or InvalidArguments when that cannot be an id."""
-    found = sidecar.comment(comment)
-    if found:
-        return found
-    if not is_comment_id(comment):
-        raise InvalidArguments(
-            "Invalid arguments: commentId is not the id of a comment",
-            advice="Use get_file_comments to list valid comment IDs",
-            path="commentId",
-        )
-    raise CommentNotFound(sidecar.path, comment)
+    def signed(self, author: str) -> str:
+        """Who writes: the name given, else the person at the shell, else an assistant."""
+        author = author or (self.person() if call.current().caller.surface == "shell" else "ai")
+        check_author(author)
+        return author
 
+    def person(self) -> str:
+        """The name git knows the user by."""
+        if not self.author:
+            from postil.workspace.git import try_git  # only who writes in the shell
 
-def check_tag(tag: str | None, *, every: bool = False) -> None:
-    """Refuse a tag that there is none of."""
-    known = ALL_TAGS if every else TAGS
-    if tag is not None and tag not in known:
-        raise InvalidArguments(
-            f"Invalid arguments: unknown tag {tag[:50]!r}", advice=f"Use one of {', '.join(known)}", path="tag"
-        )
-
-
-def check_author(author: str) -> None:
-    """Refuse a name that is empty or too long."""
-    if not 1 <= len(author) <= LONGEST_AUTHOR:
-        raise InvalidArguments(f"Invalid arguments: author has 1 to {LONGEST_AUTHOR} characters", path="author")
-
-
-def check_text(text: str) -> None:
-    """Refuse a text that is empty or too long."""
-    if not 1 <= len(text) <= LONGEST_TEXT:
-        raise InvalidArguments(f"Invalid arguments: text has 1 to {LONGEST_TEXT} characters", path="text")
-
-
-def only_in_the_shell() -> None:
-    """Refuse a caller from elsewhere: these commands read and write files that the person at the shell names."""
-    if call.current().caller.surface not in ("shell", "library"):
-        raise NotAllowed("This is a command of the shell", advice="Run it with `postil comments` in the workspace")
+            named = try_git(self.ground.root, "config", "user.name").out if self.ground.git else b""
+            self.author = named.decode("utf-8", "replace").strip()[:100] or "user"
+        return self.author

@@ -77,6 +77,10 @@ class Event(Struct, frozen=True, omit_defaults=True):
     blob: str = ""
     confidence: float = 1.0
     reason: str = ""
+    comment: str = ""
+    """The one comment that left; empty when all of the marker went together."""
+    texts: tuple[str, ...] = ()
+    """The line and its neighbours, where the marker knew no version of the source."""
 
 
 class Anchor(Struct, frozen=True, omit_defaults=True):

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from postil.anchor.model import Source as Version
-from postil.comments.failures import SourceNotFound, SourceNotParsed
+from postil.comments.failures import InvalidLine, SourceNotFound, SourceNotParsed
 from postil.comments.ground import Ground, Source
 from postil.comments.model import Marker, Place, Placed
 from postil.comments.oldtexts import OldTexts
 from postil.comments.places import Now, current_anchor, place_all
 from postil.comments.sidecar import Sidecar
 from postil.comments.store import SUFFIX, Store
+from postil.core.failure import InvalidArguments
 from postil.workspace.paths import RelativePath
 
 MOST_KNOWN = 256
@@ -36,6 +37,17 @@ class Reading:
             self._known.clear()
         self._known[path] = stamp, found
         return list(found)
+
+    def source_with_line(self, path: str, line: int, end: int = 0) -> Source:
+        """A source a caller names that has these lines."""
+        source = self.ground.source(self.ground.path(path))
+        count = len(source.lines)
+        for number in (line, end or line):
+            if not 1 <= number <= count:
+                raise InvalidLine(source.path, number, count)
+        if end and end < line:
+            raise InvalidArguments("endLine is before line", path="endLine", line=line, endLine=end)
+        return source
 
     def source_or_none(self, path: RelativePath) -> Source | None:
         """The source, or None when it is gone or is no text any more."""

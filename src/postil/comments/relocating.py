@@ -9,15 +9,15 @@ from typing import Annotated, Literal, cast
 from msgspec import Meta, Struct
 
 from postil.comments.answers import CommentNow, Moved, comment_now
-from postil.comments.desk import only_in_the_shell
-from postil.comments.failures import SourceNotFound
+from postil.comments.checks import only_in_the_shell
+from postil.comments.desk import Desk
 from postil.comments.model import Placed
-from postil.comments.moves import move
 from postil.comments.search import file_matches
+from postil.comments.settling import settle
 from postil.comments.sidecar import Sidecar
-from postil.comments.threads import Id, Threads, Where, one_line
+from postil.comments.threads import Id, Where, one_line
 from postil.core import call
-from postil.core.failure import Failure, NotFound
+from postil.core.failure import Failure
 from postil.core.operation import reads, writes
 from postil.workspace.paths import RelativePath
 
@@ -72,7 +72,7 @@ class Reviewed(Struct, frozen=True):
         return f"{self.placed} placed, {self.deleted} deleted, {self.skipped} left as they were"
 
 
-class Relocating(Threads):
+class Relocating(Desk):
     """Following code, on request."""
 
     @writes("comments_relocate", title="Write where comments are now")
@@ -119,31 +119,12 @@ class Relocating(Threads):
         if any(each.place.path == path for each in some):
 
             def change(sidecar: Sidecar) -> None:
-                self.settle(sidecar, self.reading.source_or_none(path))
+                settle(sidecar, self.reading.source_or_none(path), self.reading, self.texts)
 
             self.store.change(path, change)
         for each in some:
             if each.place.path != path:
-                self._migrate(each)
-
-    def _migrate(self, each: Placed) -> None:
-        """Take a comment to the file its code went to."""
-        place = each.place
-        source = self.ground.source(RelativePath(place.path))
-        with self.store.locked():
-            here = self.store.read(RelativePath(each.filePath))
-            if here.comment(each.comment.id) is None:
-                return
-            there = self.store.read(source.path)
-            move(
-                self.store,
-                here,
-                there,
-                each.comment.id,
-                lambda sidecar: self.marker_at(sidecar, source, place.line, place.endLine),
-                place,
-            )
-        self.texts.keep(source)
+                self.moves.follow(each)
 
     @reads("comments_orphans", title="Comments without their code", shell="comments orphans", positional=("file",))
     def orphaned(self, file: Where = "") -> Orphaned:
@@ -153,7 +134,7 @@ class Relocating(Threads):
             for each in self.overview.where("state IN ('orphaned', 'review')")
             if not file or file_matches(file, each.filePath)
         ]
-        return Orphaned(tuple(self.show(each.comment.id).comment for each in found))
+        return Orphaned(tuple(self.explained(each) for each in found))
 
     @writes(
         "comments_move",
@@ -170,21 +151,12 @@ class Relocating(Threads):
         endLine: Annotated[int, Meta(ge=0, description="The last line, for a range")] = 0,
     ) -> Moved:
         """Tie a comment to other lines, in this or another file"""
-        return self.move_to(self.file_of(commentId), file, commentId, line, endLine)
+        return self.moves.to(self.file_of(commentId), file, commentId, line, endLine)
 
     @writes("comments_undo", title="Undo a move", shell="comments undo", positional=("commentId",))
     def undo(self, commentId: Id) -> Moved:
         """Take a comment back to where it was before its last move"""
-        each = self.one(commentId)
-        events = each.marker.anchor.history if each.marker and each.marker.anchor else ()
-        if not events:
-            raise NotFound("This comment has not been moved", advice="There is nothing to undo", commentId=commentId)
-        last = events[-1]
-        target = last.path or each.filePath
-        if not self.ground.stat(target):
-            raise SourceNotFound(target, self.ground.shown_root())
-        count = len(self.ground.source(self.ground.path(target)).lines)
-        return self.move_to(each.filePath, target, commentId, min(last.line, count), min(last.end, count))
+        return self.moves.undo(self.one(commentId))
 
     @writes("comments_review", shell="comments review", positional=("file",), tool=False)
     def review(self, file: Where = "") -> Reviewed:
@@ -200,23 +172,19 @@ class Relocating(Threads):
                 skipped += len(waiting) - number + 1
                 break
             if answer == "delete":
-                self.delete_by_id(each.id)
+                self.editing.delete(RelativePath(each.filePath), each.id)
                 deleted += 1
             elif answer is None:
                 skipped += 1
             else:
                 try:
                     file, comment, line = answer
-                    self.move_to(each.filePath, file, comment, line)
+                    self.moves.to(each.filePath, file, comment, line)
                     placed += 1
                 except Failure as fault:
                     sys.stderr.write(f"{fault.text()}\n")
                     skipped += 1
         return Reviewed(placed, deleted, skipped)
-
-    def move_to(self, sourceFile: str, targetFile: str, comment_id: str, line: int, end: int = 0) -> Moved:
-        """Put a comment on other lines, here or in another file: the part's tools have it."""
-        raise NotImplementedError
 
 
 class Orphaned(Struct, frozen=True):

@@ -6,10 +6,7 @@ from typing import Annotated
 
 from msgspec import Meta, to_builtins
 
-from postil.anchor.languages import language_of
-from postil.anchor.symbols import innermost, symbols, syntax_problem_at
-from postil.comments.additions import Addition
-from postil.comments.anchoring import marker_for
+from postil.comments.adding import Saying
 from postil.comments.answers import Added, Deleted, Edited, Exported, FileComments, Found, Moved, comment_now
 from postil.comments.arguments import (
     Author,
@@ -25,24 +22,23 @@ from postil.comments.arguments import (
     Tag,
     Text,
 )
-from postil.comments.desk import check_author, check_tag, check_text, wanted
+from postil.comments.checks import check_tag
+from postil.comments.exchange import Exchange
 from postil.comments.export import exported
-from postil.comments.failures import SourceNotFound, SourceNotParsed
-from postil.comments.filing import Filing
-from postil.comments.ground import Source
-from postil.comments.jsontext import JsonObject
-from postil.comments.moves import move
+from postil.comments.failures import SourceNotFound
+from postil.comments.past import Past
 from postil.comments.prompts import Prompts
+from postil.comments.relocating import Relocating
 from postil.comments.resources import Resources
 from postil.comments.search import Wanted, found
-from postil.comments.sidecar import Sidecar
-from postil.comments.words import detect_tag, new_id, now
+from postil.comments.threads import Threads
+from postil.comments.upkeep import Upkeep
 from postil.core.operation import destroys, reads, writes
 
 QUICKLY_READ = 500
 
 
-class Comments(Filing, Resources, Prompts):
+class Comments(Threads, Relocating, Past, Exchange, Upkeep, Resources, Prompts):
     """Comments paired with source files, anchored to code."""
 
     @writes("add_comment")
@@ -57,54 +53,7 @@ class Comments(Filing, Resources, Prompts):
     ) -> Added:
         """Add a new paired comment to a source file at a specific line"""
         check_tag(tag)
-        return self.add_at(filePath, line, text, tag, author, aiMeta)
-
-    def add_at(
-        self,
-        path: str,
-        line: int,
-        text: str,
-        tag: str | None,
-        author: str,
-        ai: GivenAiMeta | None = None,
-        end: int = 0,
-        *,
-        by_text: bool = False,
-    ) -> Added:
-        """Add a comment on a line or a range."""
-        check_text(text)
-        source = self.source_with_line(path, line, end)
-        language = language_of(source.path)
-        problem = syntax_problem_at(source.text, language, line)
-        if problem and not by_text:
-            raise SourceNotParsed(
-                source.path,
-                f"{problem.message} at line {problem.span.start}",
-                'Fix syntax errors before adding comments, or use comments_add with anchor: "text" to comment all the '
-                "same",
-            )
-        return self.add_on(source, line, text, tag, author, end, ai)
-
-    def add_on(
-        self,
-        source: Source,
-        line: int,
-        text: str,
-        tag: str | None,
-        author: str,
-        end: int = 0,
-        ai: GivenAiMeta | None = None,
-    ) -> Added:
-        """Add a comment to a version of a source at hand."""
-        check_author(author)
-        raw = _new_comment(line, end, text, tag, author, ai)
-        named = symbols(source.text, language_of(source.path))
-        addition = Addition(source.blob, raw, marker_for(source, named, line, end))
-        marker = self.store.add(source.path, addition, lambda sidecar: self.settle(sidecar, source))
-        self.texts.keep(source)
-        symbol = innermost(named, line)
-        held = f"the {symbol.phrase}" if symbol else f"line {line}"
-        return Added(str(raw["id"]), marker, source.path, line, tag, held, end)
+        return self.adding.add(filePath, Saying(line, text, author, tag, ai=aiMeta))
 
     @writes("edit_comment")
     def edit(
@@ -114,33 +63,14 @@ class Comments(Filing, Resources, Prompts):
         text: Annotated[str, Meta(min_length=1, max_length=10000, description="New comment text")],
     ) -> Edited:
         """Edit the text content of an existing comment"""
-        path = self.ground.path(filePath)
-
-        def change(sidecar: Sidecar) -> Edited:
-            comment = wanted(sidecar, commentId)
-            tag = detect_tag(text) or comment.tag
-            updated = now()
-            values: JsonObject = {"text": text, "updated": updated}
-            if tag != comment.tag:
-                values["tag"] = tag
-            sidecar.change(comment.id, values)
-            return Edited(comment.id, path, updated, tag)
-
-        return self.store.change(path, change)
+        return self.editing.edit(self.ground.path(filePath), commentId, text)
 
     @destroys("delete_comment")
     def delete(
         self, filePath: Annotated[str, Meta(description="Path to source file")], commentId: DeletedId
     ) -> Deleted:
         """Delete a comment and its associated ghost marker"""
-        path = self.ground.path(filePath)
-
-        def change(sidecar: Sidecar) -> Deleted:
-            comment = wanted(sidecar, commentId)
-            sidecar.remove(comment.id)
-            return Deleted(comment.id, path)
-
-        return self.store.change(path, change)
+        return self.editing.delete(self.ground.path(filePath), commentId)
 
     @reads("search_comments")
     def search(
@@ -181,25 +111,7 @@ class Comments(Filing, Resources, Prompts):
         targetLine: Annotated[int, Meta(ge=1, description="New line number in target file")],
     ) -> Moved:
         """Move a comment to a different file or line (e.g., after refactoring)"""
-        return self.move_to(sourceFile, targetFile, commentId, targetLine)
-
-    def move_to(self, sourceFile: str, targetFile: str, comment_id: str, line: int, end: int = 0) -> Moved:
-        """Put a comment on other lines, here or in another file."""
-        origin = self.ground.path(sourceFile)
-        source = self.source_with_line(targetFile, line, end)
-        with self.store.locked():
-            here = self.store.read(origin)
-            comment = wanted(here, comment_id)
-            before = next(
-                each.place
-                for each in self.reading.placed(here, self.reading.source_or_none(origin))
-                if each.comment.id == comment.id
-            )
-            there = here if source.path == origin else self.store.read(source.path)
-            move(self.store, here, there, comment.id, lambda s: self.marker_at(s, source, line, end), before)
-        self.texts.keep(source)
-        symbol = innermost(symbols(source.text, language_of(source.path)), line)
-        return Moved(comment.id, origin, before.line, source.path, line, symbol.label if symbol else f"line {line}")
+        return self.moves.to(sourceFile, targetFile, commentId, targetLine)
 
     @reads("export_comments")
     def export(
@@ -228,22 +140,3 @@ class Comments(Filing, Resources, Prompts):
         count = self.overview.index.counts()
         open_, lost = count["open"], count["orphaned"] + count["review"]
         return f"{open_} open" + (f", {lost} without their code (postil comments orphans)" if lost else "")
-
-
-def _new_comment(line: int, end: int, text: str, tag: str | None, author: str, ai: GivenAiMeta | None) -> JsonObject:
-    made = now()
-    raw: JsonObject = {
-        "id": new_id("c_"),
-        "line": line,
-        "text": text,
-        "author": author,
-        "created": made,
-        "updated": made,
-        "startLine": line,
-    }
-    if end:
-        raw["endLine"] = end
-    raw |= {"ghostMarkerId": "", "tag": tag, "status": "open"}
-    if ai is not None:
-        raw["aiMeta"] = {**to_builtins(ai), "enrichedAt": made}
-    return raw

@@ -280,7 +280,7 @@ class Sidecar:
             marker = self.marker_of(comment)
             line = marker.line if marker else max(comment.line, 1)
             if not marker:
-                new = made.setdefault(line, _plain_marker(line, fingerprint(line)))
+                new = made.setdefault(line, plain_marker(line, fingerprint(line)))
                 cast("list[object]", new["commentIds"]).append(str(raw["id"]))
             wanted: JsonObject = {
                 "line": line,
@@ -315,7 +315,8 @@ def fingerprint_of(lines: list[str], line: int) -> JsonObject:
     }
 
 
-def _plain_marker(line: int, fingerprint: JsonObject) -> JsonObject:
+def plain_marker(line: int, fingerprint: JsonObject) -> JsonObject:
+    """A marker that knows no more than the texts of its line and the neighbours."""
     return {"id": new_id("gm_"), "line": line, "commentIds": [], **fingerprint, "lastVerified": now()}
 
 

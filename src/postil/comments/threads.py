@@ -1,32 +1,29 @@
-"""Working with comments by their id: add on a range, list, search, show, edit, reply, resolve, delete, move."""
+"""Working with comments by their id: add on a range, list, search, show, edit, reply, resolve, delete."""
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from msgspec import Meta, Struct, to_builtins
 
-from postil.comments import history
-from postil.comments.answers import CommentNow, Deleted, Edited, Found, comment_now, indented
-from postil.comments.desk import Desk, check_author, check_tag, wanted
-from postil.comments.failures import CommentChanged, CommentNotFound
-from postil.comments.history import Touch
+from postil.comments.adding import Saying
+from postil.comments.answers import Added, CommentNow, Deleted, Edited, Found, comment_now, indented
+from postil.comments.checks import check_tag, wanted
+from postil.comments.desk import Desk
 from postil.comments.jsontext import JsonObject
-from postil.comments.model import ALL_TAGS, Commit, Event, Placed, Reply, State, Status
-from postil.comments.places import current_anchor
+from postil.comments.model import ALL_TAGS, Commit, Event, Reply, State, Status
+from postil.comments.moves import events_of
 from postil.comments.search import Wanted, found
 from postil.comments.sidecar import Sidecar
-from postil.comments.words import detect_tag, is_comment_id, new_id, now
+from postil.comments.words import detect_tag, new_id, now
 from postil.core.failure import InvalidArguments
 from postil.core.operation import destroys, reads, writes
-from postil.workspace.paths import RelativePath
 
 Id = Annotated[str, Meta(description="The comment's id", min_length=1, max_length=200)]
 AnyTag = Annotated[str, Meta(description="Only this tag", extra_json_schema={"enum": list(ALL_TAGS)})]
 Where = Annotated[str, Meta(description="Only this file or folder, or a glob", max_length=500)]
 StateArgument = Annotated[State, Meta(description="Only comments whose code is in this state")]
 StatusArgument = Annotated[Status, Meta(description="Only open, resolved or wontfix")]
-AtRevision = Annotated[str, Meta(min_length=1, max_length=300, description="A commit, a branch or a tag")]
 Limit = Annotated[int, Meta(ge=1, le=1000, description="At most so many")]
 
 
@@ -102,24 +99,27 @@ class Settled(Struct, frozen=True):
         return f"✅ Comment is {self.status}\n\nComment ID: {self.commentId}\nFile: {self.filePath}"
 
 
-class Blamed(Struct, frozen=True):
-    """The commits that made and changed the code of a comment, newest first."""
-
-    commentId: str
-    touches: tuple[Touch, ...]
-
-    def text(self) -> str:
-        if not self.touches:
-            return "No commit has touched this code yet."
-        return "\n".join(
-            f"{each.commit.id[:12]} {each.commit.date[:10]} {each.commit.author}: {each.commit.subject}"
-            f"  ({each.did}, {each.path}:{each.line})"
-            for each in self.touches
-        )
-
-
 class Threads(Desk):
     """Comments by their id, wherever they are."""
+
+    @writes("comments_add", title="Comment on lines", shell="comments add", positional=("filePath", "line", "text"))
+    def add_lines(
+        self,
+        filePath: Annotated[str, Meta(description="The source file, relative to the workspace")],
+        line: Annotated[int, Meta(ge=1, description="The line, from 1")],
+        text: Annotated[str, Meta(min_length=1, max_length=10000, description="What to say")],
+        tag: Annotated[str, Meta(description="Its tag", extra_json_schema={"enum": list(ALL_TAGS)})] | None = None,
+        endLine: Annotated[int, Meta(ge=0, description="The last line, for a range")] = 0,
+        author: Annotated[str, Meta(description="Who says it")] = "",
+        anchor: Annotated[
+            Literal["code", "text"], Meta(description="`text` comments on code that has a syntax error, too")
+        ] = "code",
+    ) -> Added:
+        """Comment on a line or a range of a source file"""
+        check_tag(tag, every=True)
+        end = endLine if endLine != line else 0
+        said = Saying(line, text, self.signed(author), tag or detect_tag(text), end)
+        return self.adding.add(filePath, said, by_text=anchor == "text")
 
     @reads("comments_list", title="List comments", shell="comments list", positional=("file",))
     def listed(
@@ -168,23 +168,8 @@ class Threads(Desk):
     def show(self, commentId: Id) -> Shown:
         """Show one comment with its thread, its code then and now, and the commit that changed it"""
         each = self.one(commentId)
-        marker = each.marker
-        anchor = current_anchor(marker) if marker else None
-        commit = None
-        if marker and anchor and each.place.state != "exact":
-            commit = history.culprit(self.ground, self.texts, each.filePath, anchor.blob, marker.line, each.place)
-        events = marker.anchor.history if marker and marker.anchor else ()
-        return Shown(comment_now(each, commit=commit), commit, events, each.place.newText)
-
-    @reads("comments_blame", title="Commits behind a comment", shell="comments blame", positional=("commentId",))
-    def blame(self, commentId: Id) -> Blamed:
-        """List the commits that made and changed the code under a comment"""
-        each = self.one(commentId)
-        place = each.place
-        if place.state == "orphaned":
-            return Blamed(each.comment.id, ())
-        found_ = history.touching(self.ground, self.texts, place.path, place.line, place.endLine)
-        return Blamed(each.comment.id, tuple(found_))
+        now_ = self.explained(each)
+        return Shown(now_, now_.commit, events_of(each.comment, each.marker), each.place.newText)
 
     @writes("comments_reply", title="Reply to a comment", shell="comments reply", positional=("commentId", "text"))
     def reply(
@@ -244,67 +229,14 @@ class Threads(Desk):
         check_tag(tag, every=True)
         if not text and not tag:
             raise InvalidArguments("Nothing to change", advice="Give a text or a tag", path="text")
-        path = self.file_of(commentId)
-
-        def change(sidecar: Sidecar) -> Edited:
-            comment = wanted(sidecar, commentId)
-            if expectedUpdated and comment.updated != expectedUpdated:
-                raise CommentChanged(path, comment.id, comment.updated)
-            new_tag = tag or detect_tag(text) or comment.tag
-            updated = now()
-            values: JsonObject = {"text": text or comment.text, "updated": updated}
-            if new_tag != comment.tag:
-                values["tag"] = new_tag
-            sidecar.change(comment.id, values)
-            return Edited(comment.id, path, updated, new_tag)
-
-        return self.store.change(path, change)
+        return self.editing.edit(self.file_of(commentId), commentId, text, tag, expectedUpdated)
 
     @destroys(
         "comments_delete", title="Delete a comment", shell="comments delete", positional=("commentId",), tool=False
     )
     def delete_by_id(self, commentId: Id) -> Deleted:
         """Delete a comment, wherever it is"""
-        path = self.file_of(commentId)
-
-        def change(sidecar: Sidecar) -> Deleted:
-            comment = wanted(sidecar, commentId)
-            sidecar.remove(comment.id)
-            return Deleted(comment.id, path)
-
-        return self.store.change(path, change)
-
-    def one(self, comment: str) -> Placed:
-        """The comment of that id in its place, wherever it is."""
-        placed = self.overview.where("id = ?", comment)
-        if placed:
-            return placed[0]
-        if not is_comment_id(comment):
-            raise InvalidArguments(
-                "That is not the id of a comment", advice="See the ids with `postil comments list`", path="commentId"
-            )
-        raise CommentNotFound("", comment)
-
-    def file_of(self, comment: str) -> RelativePath:
-        """The source whose sidecar holds the comment."""
-        return RelativePath(self.one(comment).filePath)
-
-    def signed(self, author: str) -> str:
-        """Who writes: the name given, else the person at the shell, else an assistant."""
-        from postil.core import call
-
-        author = author or (self.person() if call.current().caller.surface == "shell" else "ai")
-        check_author(author)
-        return author
-
-    def person(self) -> str:
-        """The name git knows the user by."""
-        if not self.author:
-            from postil.workspace.git import try_git
-
-            named = try_git(self.ground.root, "config", "user.name").out if self.ground.git else b""
-            self.author = named.decode("utf-8", "replace").strip()[:100] or "user"
-        return self.author
+        return self.editing.delete(self.file_of(commentId), commentId)
 
 
 def one_line(each: CommentNow) -> str:

@@ -1,0 +1,85 @@
+"""Adding comments to sources: checked, anchored, and on disk before it is answered."""
+
+from __future__ import annotations
+
+from msgspec import Struct, to_builtins
+
+from postil.anchor.languages import language_of
+from postil.anchor.symbols import innermost, symbols, syntax_problem_at
+from postil.comments.additions import Addition
+from postil.comments.anchoring import marker_for
+from postil.comments.answers import Added
+from postil.comments.arguments import GivenAiMeta
+from postil.comments.checks import check_author, check_text
+from postil.comments.failures import SourceNotParsed
+from postil.comments.ground import Source
+from postil.comments.jsontext import JsonObject
+from postil.comments.oldtexts import OldTexts
+from postil.comments.reading import Reading
+from postil.comments.settling import settle
+from postil.comments.words import new_id, now
+
+
+class Saying(Struct, frozen=True):
+    """What is said, by whom, and of which lines."""
+
+    line: int
+    text: str
+    author: str
+    tag: str | None = None
+    end: int = 0
+    ai: GivenAiMeta | None = None
+
+
+class Adding:
+    """Puts comments into sidecars."""
+
+    def __init__(self, reading: Reading, texts: OldTexts) -> None:
+        self._reading, self._texts = reading, texts
+
+    def add(self, path: str, said: Saying, *, by_text: bool = False) -> Added:
+        """Add a comment on a line or a range of a file; `by_text` also where the code has a syntax error."""
+        check_text(said.text)
+        source = self._reading.source_with_line(path, said.line, said.end)
+        problem = syntax_problem_at(source.text, language_of(source.path), said.line)
+        if problem and not by_text:
+            raise SourceNotParsed(
+                source.path,
+                f"{problem.message} at line {problem.span.start}",
+                'Fix syntax errors before adding comments, or use comments_add with anchor: "text" to comment all the '
+                "same",
+            )
+        return self.add_on(source, said)
+
+    def add_on(self, source: Source, said: Saying) -> Added:
+        """Add a comment to a version of a source at hand."""
+        check_author(said.author)
+        raw = _new_comment(said)
+        named = symbols(source.text, language_of(source.path))
+        addition = Addition(source.blob, raw, marker_for(source, named, said.line, said.end))
+        marker = self._reading.store.add(
+            source.path, addition, lambda sidecar: settle(sidecar, source, self._reading, self._texts)
+        )
+        self._texts.keep(source)
+        symbol = innermost(named, said.line)
+        held = f"the {symbol.phrase}" if symbol else f"line {said.line}"
+        return Added(str(raw["id"]), marker, source.path, said.line, said.tag, held, said.end)
+
+
+def _new_comment(said: Saying) -> JsonObject:
+    made = now()
+    raw: JsonObject = {
+        "id": new_id("c_"),
+        "line": said.line,
+        "text": said.text,
+        "author": said.author,
+        "created": made,
+        "updated": made,
+        "startLine": said.line,
+    }
+    if said.end:
+        raw["endLine"] = said.end
+    raw |= {"ghostMarkerId": "", "tag": said.tag, "status": "open"}
+    if said.ai is not None:
+        raw["aiMeta"] = {**to_builtins(said.ai), "enrichedAt": made}
+    return raw

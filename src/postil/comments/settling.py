@@ -1,0 +1,24 @@
+"""Writing where markers are now into a sidecar that is being changed anyway."""
+
+from __future__ import annotations
+
+from postil.anchor.languages import language_of
+from postil.anchor.symbols import Symbol, symbols
+from postil.comments.anchoring import renewed
+from postil.comments.ground import Source
+from postil.comments.oldtexts import OldTexts
+from postil.comments.reading import Reading
+from postil.comments.sidecar import Sidecar
+
+
+def settle(sidecar: Sidecar, source: Source | None, reading: Reading, texts: OldTexts) -> None:
+    """Renew the markers whose place is sure; those that are uncertain or lost stay as they are."""
+    if source is None:
+        return
+    named: list[Symbol] | None = None
+    for marker, place in reading.places(sidecar, source):
+        if place.state in ("moved", "modified") and place.path == sidecar.path:
+            named = named if named is not None else symbols(source.text, language_of(source.path))
+            sidecar.change_marker(marker.id, renewed(marker, place, source, named))
+    if named is not None:
+        texts.keep(source)
