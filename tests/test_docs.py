@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -10,10 +11,14 @@ from pathlib import Path
 import pytest
 
 from postil import __version__
+from postil.app import read_catalogue
 from postil.settings import _ENVIRONMENT  # pyright: ignore[reportPrivateUsage] # the page has to name every one
 from postil.settings_files import HARMLESS, settable_keys
 from postil.surfaces.clients import CLIENTS
+from postil.surfaces.commands import parser_of, spelled
+from postil.surfaces.help import BUILTINS
 from postil.surfaces.setup import snippet
+from postil.surfaces.words import PROGRAMS, find, split_globals
 from scripts import demo
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -63,6 +68,36 @@ def test_the_readmes_commands_work_as_they_stand(block: str, tmp_path: Path) -> 
         ["bash", "-c", script], cwd=repository, env=environ, capture_output=True, text=True, timeout=110, check=False
     )
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+COMMAND = re.compile(r"^(?:\$ )?(postil|git mile|lazygit-mcp-bridge) (.+)$", re.MULTILINE)
+
+
+def written_commands() -> list[tuple[str, str, str]]:
+    """Every command of one of our operations that stands in a block of shell on a page: page, program, words."""
+    found: list[tuple[str, str, str]] = []
+    for page in sorted({*(ROOT / "docs").rglob("*.md")} - {ROOT / "docs" / "reference.md"}):  # generated, a synopsis
+        for block in re.findall(r"```(?:sh|bash|console)\n(.*?)```", page.read_text("utf-8"), re.DOTALL):
+            found += [(page.name, program, words) for program, words in COMMAND.findall(block.replace("\\\n", " "))]
+    return found
+
+
+def plain_words(line: str) -> list[str]:
+    """The words of a command up to a pipe or a redirection, without a remark behind them."""
+    words = shlex.split(line, comments=True)
+    ends = [place for place, word in enumerate(words) if word in ("|", "&&", ";", ">", "<") or word.startswith("<<")]
+    return words[: min(ends, default=len(words))]
+
+
+@pytest.mark.parametrize(("page", "program", "line"), written_commands())
+def test_the_commands_on_every_page_can_be_parsed(page: str, program: str, line: str) -> None:
+    options, words = split_globals(plain_words(line))
+    found = find(read_catalogue().operations, words, PROGRAMS.get(program, ()))
+    if found is None:
+        assert program != "postil" or words[0] in (*BUILTINS, "--version", "--help"), words
+    elif not {"--help", "…", "..."} & {*words}:
+        entry, rest = found
+        parser_of(entry, program).parse_args(spelled(entry, rest))
 
 
 def test_the_picture_shows_what_the_commands_answer() -> None:

@@ -92,6 +92,18 @@ def test_without_a_token_the_shell_says_how_to_connect(workspace: Path) -> None:
     told = postil(workspace, "gitlab", "connect")
     assert "GITLAB_TOKEN" in told.stdout
     assert told.returncode == 0
+    refused = postil(workspace, "gitlab", "issues", "group/shop")
+    assert "`postil gitlab issues` is not offered here" in refused.stderr  # it is no misspelling of another
+    assert "postil gitlab --help" in refused.stderr
+    assert refused.returncode == 3
+
+
+def test_an_issue_is_asked_for_by_either_of_its_numbers(workspace: Path, address: str) -> None:
+    for words in (["--issue-iid", "1"], ["789"]):
+        got = postil(workspace, "gitlab", "issue", "123", *words, GITLAB_URL=address, GITLAB_TOKEN=DEVELOPER)
+        assert "title: Issue title" in got.stdout, got.stderr
+    neither = postil(workspace, "gitlab", "issue", "123", GITLAB_URL=address, GITLAB_TOKEN=DEVELOPER)
+    assert "issue_iid or issue_id must be given" in neither.stderr
 
 
 def test_the_part_is_listed_and_loaded_without_an_http_client() -> None:

@@ -56,7 +56,7 @@ def test_a_value_may_begin_with_a_hyphen(capsys: Capture) -> None:
         (["call", "echo", '{"text": 1}'], 2, "text"),
         (["call", "break"], 1, "POSTIL_DEBUG"),
         (["-C", "/nowhere", "echo", "say", "x"], 2, "not a folder"),
-        (["--read-only", "echo", "count"], 2, "no command"),
+        (["--read-only", "echo", "count"], 3, "`postil echo count` is not offered here"),
         (["--read-only", "call", "forget"], 2, "Unknown operation"),
     ],
 )

@@ -3,6 +3,7 @@
 import contextlib
 import io
 import re
+from typing import Any
 
 import msgspec
 import pytest
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 from postil.app import read_catalogue
 from postil.core.catalogue import OperationEntry
 from postil.core.failure import Failure
-from postil.surfaces.commands import kebab, parser_of, spelled
+from postil.surfaces.commands import arguments_of, kebab, parser_of, spelled
 
 COMMANDS = [entry for entry in read_catalogue().operations if entry.shell]
 
@@ -39,6 +40,22 @@ def test_a_commands_words_are_plain(entry: OperationEntry) -> None:
     letters = list(entry.flags.values())
     assert len(set(letters)) == len(letters)
     assert "h" not in letters
+
+
+@pytest.mark.parametrize("entry", COMMANDS, ids=named)
+def test_words_that_may_be_left_out_are_left_to_the_operation(entry: OperationEntry) -> None:
+    schema = msgspec.json.decode(entry.input_schema)
+    needed = {name: schema["properties"][name] for name in schema.get("required", ())}
+    words = [_fitting(needed[name]) for name in entry.positional if name in needed]
+    words += [f"--{kebab(name)}={_fitting(field)}" for name, field in needed.items() if name not in entry.positional]
+    parsed = parser_of(entry, "postil").parse_args(spelled(entry, words))
+    assert set(arguments_of(parsed)[0]) == set(needed)
+
+
+def _fitting(field: dict[str, Any]) -> str:
+    """A word that this argument takes."""
+    one = field.get("items", field)
+    return str(one["enum"][0]) if "enum" in one else "{}" if one.get("type") == "object" else "1"
 
 
 def test_no_command_is_the_beginning_of_another() -> None:

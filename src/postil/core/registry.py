@@ -61,6 +61,7 @@ class Registry:
     ) -> None:
         offer = offer or Offer()
         self.operations: dict[str, OperationEntry] = {e.name: e for e in catalogue.operations if offer.includes(e)}
+        self.withheld: list[OperationEntry] = [e for e in catalogue.operations if e.name not in self.operations]
         self.tools: list[OperationEntry] = [e for e in self.operations.values() if e.tool]
         offered = [e for e in catalogue.resources if offer.includes_part(e.part)]
         self.resources: list[ResourceEntry] = [e for e in offered if not is_template(e.uri)]

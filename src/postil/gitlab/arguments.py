@@ -38,7 +38,7 @@ def joined(labels: Labels | None) -> str | None:
         return None
     for label in labels:
         if "," in line("labels", label):
-            raise invalid("labels", "must not contain commas")
+            raise invalid("labels", "must not contain commas: give each label by itself")
     return ",".join(labels)
 
 

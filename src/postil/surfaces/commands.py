@@ -97,8 +97,7 @@ def arguments_of(parsed: argparse.Namespace) -> tuple[dict[str, Any], dict[str, 
 def _add_positional(parser: argparse.ArgumentParser, name: str, field: Schema, required: bool) -> None:
     options: dict[str, Any] = {"metavar": kebab(name).upper(), "help": _help(field)}
     if _kind(field) == "array":
-        options["nargs"] = "+" if required else "*"
-        options["action"] = Extend
+        options |= {"nargs": "+" if required else "*", "action": "extend"}
     elif not required:
         options["nargs"] = "?"
     parser.add_argument(name, type=_Reader(name, field.get("items", field)), **options)
@@ -112,10 +111,9 @@ def _add_flag(parser: argparse.ArgumentParser, name: str, field: Schema, require
         options["type"] = _Reader(name, field.get("items", field) if kind == "array" else field)
         options["metavar"] = _metavar(name, field)
         if kind == "array":
-            options["action"] = Append
+            options["action"] = "append"
     elif field.get("default") is True:
-        names.append(f"--no-{kebab(name)}")
-        options |= {"action": OnOff, "nargs": 0}
+        options["action"] = argparse.BooleanOptionalAction
     else:
         options["action"] = "store_true"
     parser.add_argument(*names, **options)
@@ -157,49 +155,6 @@ def spelled(entry: OperationEntry, words: list[str]) -> list[str]:
     return answer
 
 
-class Append(argparse.Action):
-    """Collect a repeated flag. argparse's own `append` would begin with the default."""
-
-    def __call__(
-        self,
-        parser: argparse.ArgumentParser,
-        namespace: argparse.Namespace,
-        values: Any,
-        option_string: str | None = None,
-    ) -> None:
-        """Add one value."""
-        setattr(namespace, self.dest, [*getattr(namespace, self.dest, []), values])
-
-
-class Extend(argparse.Action):
-    """Take all words of a list without a flag; none at all leaves the operation's own default."""
-
-    def __call__(
-        self,
-        parser: argparse.ArgumentParser,
-        namespace: argparse.Namespace,
-        values: Any,
-        option_string: str | None = None,
-    ) -> None:
-        """Keep the words."""
-        if values:
-            setattr(namespace, self.dest, list(values))
-
-
-class OnOff(argparse.Action):
-    """`--flag` and `--no-flag`."""
-
-    def __call__(
-        self,
-        parser: argparse.ArgumentParser,
-        namespace: argparse.Namespace,
-        values: Any,
-        option_string: str | None = None,
-    ) -> None:
-        """Say which of the two it was."""
-        setattr(namespace, self.dest, not (option_string or "").startswith("--no-"))
-
-
 def _kind(field: Schema) -> str:
     kind = field.get("type")
     if isinstance(kind, str):
@@ -238,6 +193,8 @@ class _Reader:
         return self.kind
 
     def __call__(self, word: str) -> Any:
+        if word is argparse.SUPPRESS:  # an optional word that was left out: Python 3.11 asks for the default's type too
+            return word
         if self.kind in ("integer", "number"):
             return self._number(word)
         if self.kind in ("object", "array"):

@@ -6,9 +6,10 @@ import sys
 from collections.abc import Iterable
 
 from postil.core.catalogue import OperationEntry
+from postil.core.failure import NotAllowed
 from postil.surfaces.commands import Usage, near
 from postil.surfaces.output import table
-from postil.surfaces.words import HIDDEN
+from postil.surfaces.words import HIDDEN, find
 
 BUILTINS = {
     "serve": "Serve assistants over stdio, or with --http over HTTP",
@@ -51,6 +52,19 @@ def explain(entries: list[OperationEntry], words: list[str], program: str, prefi
     known = [*commands, *{name.split()[0] for name in commands}, *(BUILTINS if program == "postil" else ())]
     guess = near(" ".join(spoken[:2]), known) or near(spoken[0], known)
     raise Usage(f"There is no command `{program} {' '.join(spoken[:2])}`{guess}", advice=f"Run `{program} --help`")
+
+
+def say_if_withheld(withheld: list[OperationEntry], words: list[str], program: str, prefixes: tuple[str, ...]) -> None:
+    """Refuse a command that exists and is not offered under these settings: it is no misspelling."""
+    found = find(withheld, words, prefixes)
+    if found is None:
+        return
+    spoken = words[: len(words) - len(found[1])]
+    group = f"{program} {spoken[0]}" if len(spoken) > 1 else program
+    raise NotAllowed(
+        f"`{program} {' '.join(spoken)}` is not offered here: a setting hides it, or it needs something not connected",
+        advice=f"`{group} --help` lists what is offered, `postil doctor` what is connected",
+    )
 
 
 def _spoken(entries: Iterable[OperationEntry], prefixes: tuple[str, ...]) -> dict[str, str]:

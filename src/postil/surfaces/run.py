@@ -104,8 +104,9 @@ def _command(composed: Composition, words: list[str], program: Program, options:
     if found is None and builtin is not None:
         return builtin(composed, words, program.name, options)
     if found is None:
-        from postil.surfaces.help import explain
+        from postil.surfaces.help import explain, say_if_withheld
 
+        say_if_withheld(registry.withheld, words, program.name, program.prefixes)
         return explain(entries, words, program.name, program.prefixes)
     entry, rest = found
     from postil.surfaces.operations import run_operation
