@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import html
 import re
+import time
 
 import pytest
 from hypothesis import given
@@ -56,6 +58,29 @@ def test_cleaning_twice_is_cleaning_once(written: str) -> None:
     assert prose(prose(written)) == prose(written)
     assert "<!--" not in prose(written)
     assert not re.search("[\u200b\u202e]", cleaned(written))
+
+
+NESTED = [
+    ("&#82", "&#8203;", "03;"),
+    ("&zw", "&zwnj;", "nj;"),
+    ("<!-", "<!-- -->", "- -->"),
+    ("<!-<!-- -->", "<!--", "- -->"),
+]
+
+
+@pytest.mark.parametrize(("before", "inside", "after"), NESTED)
+@pytest.mark.parametrize("depth", [3, 20, 20_000])
+def test_traps_inside_traps_are_gone_and_cost_no_more_than_their_length(
+    before: str, inside: str, after: str, depth: int
+) -> None:
+    started = time.process_time()
+    seen = prose("words " + before * depth + inside + after * depth)
+    assert time.process_time() - started < 2.0  # a round for each level would take minutes
+    assert seen.startswith("words ")
+    assert "<!--" not in seen
+    assert "\u200b" not in html.unescape(seen)
+    assert "\u200c" not in html.unescape(seen)
+    assert prose(seen) == seen
 
 
 @given(st.text(max_size=200))

@@ -18,6 +18,8 @@ _INVISIBLE = re.compile(
     f"{_TAG}\U000e0100-\U000e01ef]"
 )
 _ENTITY = re.compile(r"&(?:#(\d{1,8})|#[xX]([0-9a-fA-F]{1,7})|([A-Za-z]{2,31}));?")
+ROUNDS = 8
+"""How often a text is gone through. Nobody nests by accident, and a text could ask for as many rounds as it is long."""
 _HTML_COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
 _NATIONS = ("gbeng", "gbsct", "gbwls")  # the flags that are spelt with tags
 _FLAGS = {"\U0001f3f4" + "".join(chr(0xE0000 + ord(sign)) for sign in name) + "\U000e007f" for name in _NATIONS}
@@ -28,18 +30,21 @@ def cleaned(text: str) -> str:
     """The text without anything a reader cannot see; emoji and joined scripts keep what shapes them."""
     if text.isascii() and "&" not in text and not _INVISIBLE.search(text):
         return text
-    while True:  # striking out one thing may put together another
+    for _ in range(ROUNDS):  # striking out one thing may put together another
         shorter = _ENTITY.sub(_visible_entity, _struck(text))
         if shorter == text:
             return text
         text = shorter
+    return cleaned(text.replace("&", "\uff06"))  # a trap inside a trap: no entity is left in it, only its letters
 
 
 def prose(text: str) -> str:
     """A description or a note: cleaned, and without the comments that its reader on the page does not see."""
-    while "<!--" in (text := cleaned(text)):
+    for _ in range(ROUNDS):
+        if "<!--" not in (text := cleaned(text)):
+            return text
         text = _HTML_COMMENT.sub("", text)
-    return text
+    return cleaned(text).partition("<!--")[0]
 
 
 def framed(text: str, source: str) -> str:
