@@ -91,7 +91,7 @@ def plain_words(line: str) -> list[str]:
 
 @pytest.mark.parametrize(("page", "program", "line"), written_commands())
 def test_the_commands_on_every_page_can_be_parsed(page: str, program: str, line: str) -> None:
-    options, words = split_globals(plain_words(line))
+    _, words = split_globals(plain_words(line))
     found = find(read_catalogue().operations, words, PROGRAMS.get(program, ()))
     if found is None:
         assert program != "postil" or words[0] in (*BUILTINS, "--version", "--help"), words
