@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextvars import copy_context
+
 from postil.core.delivery import Deliveries
 from postil.core.ports import Keys, Moments, State
 from postil.core.registry import Registry
@@ -46,5 +48,5 @@ class EchoApp:
 
 
 def postil(*words: str, app: EchoApp | None = None) -> int:
-    """Run one command line in this process; the exit status."""
-    return run(list(words), "postil", app or EchoApp())
+    """Run one command line in this process; the exit status. The call in progress is not left behind for other tests."""
+    return copy_context().run(run, list(words), "postil", app or EchoApp())
