@@ -48,5 +48,5 @@ class EchoApp:
 
 
 def postil(*words: str, app: EchoApp | None = None) -> int:
-    """Run one command line in this process; the exit status. The call in progress is not left behind for other tests."""
+    """Run one command line in this process; the exit status. Leaves no call behind for other tests."""
     return copy_context().run(run, list(words), "postil", app or EchoApp())
