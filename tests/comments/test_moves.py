@@ -7,10 +7,12 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from postil.comments.arguments import Filters
 from postil.comments.dialects import extension_accepts
 from postil.comments.service import Comments
 from postil.core.failure import NotFound
 from tests.comments.sidecars import EXTENSION, SOURCE, as_javascript
+from tests.comments.test_resources import subscribed
 from tests.comments.workspaces import commit, sidecar, workspace, write
 
 CODE = "".join(f"def function_{n}(value):\n    return value + {n}\n\n\n" for n in range(8))
@@ -100,3 +102,44 @@ def test_a_journal_whose_files_are_damaged_stops_no_other_write(comments: Commen
     comments.add("a.py", 2, "all the same", "NOTE")
     assert len(comments.file_comments("a.py").comments) == 2
     assert journal.exists()
+
+
+def test_code_moved_in_shows_at_once_wherever_its_file_is_asked_for(comments: Comments) -> None:
+    root = root_of(comments)
+    identity = comments.add("a.py", 30, "the last function", "NOTE").commentId
+    commit(root, "commented")
+    split(root, 7)  # in an editor: git has seen nothing of it
+    (listed,) = comments.listed("b.py").comments
+    assert (listed.id, listed.movedTo, listed.line) == (identity, "b.py", 5)
+    assert [each.id for each in comments.file_comments("b.py").comments] == [identity]
+    assert [each.movedTo for each in comments.file_comments("a.py").comments] == ["b.py"]
+    assert comments.search("last", Filters(filePath="b.py")).totalResults == 1
+    assert [each.id for each in comments.read_file("b.py").comments] == [identity]
+
+
+def test_lost_code_is_found_when_it_turns_up_later_and_lost_when_it_leaves(comments: Comments) -> None:
+    root = root_of(comments)
+    identity = comments.add("a.py", 30, "the last function", "NOTE").commentId
+    commit(root, "commented")
+    piece = CODE[CODE.index("def function_7") :]
+    write(root, "a.py", CODE.replace(piece, ""))
+    assert comments.show(identity).comment.state == "orphaned"  # cut, and not yet pasted
+    write(root, "later.py", "import sys\n\n\n" + piece)
+    assert comments.show(identity).comment.movedTo == "later.py"
+    write(root, "later.py", "import sys\n\n\n# a heading\n\n" + piece)
+    assert comments.show(identity).comment.line == 7
+    (root / "later.py").unlink()
+    assert comments.show(identity).comment.state == "orphaned"
+    assert comments.show(identity).comment.movedTo == ""
+
+
+def test_a_subscriber_hears_that_lost_code_turned_up(comments: Comments) -> None:
+    root = root_of(comments)
+    comments.add("a.py", 30, "the last function", "NOTE")
+    commit(root, "commented")
+    piece = CODE[CODE.index("def function_7") :]
+    write(root, "a.py", CODE.replace(piece, ""))
+    bell, stop = subscribed(comments, "comment://workspace/later.py.comments")
+    write(root, "later.py", "import sys\n\n\n" + piece)
+    assert bell.waits_for(1)
+    stop()

@@ -66,7 +66,7 @@ class _Changed:
         """For each line the changed files that hold it."""
         if commit not in self._since:
             holding: dict[str, list[str]] = {}
-            for path in self._paths(commit):
+            for path in changed_since(self._ground, commit):
                 for line in self.lines(path):
                     holding.setdefault(line, []).append(path)
             self._since[commit] = holding
@@ -87,12 +87,15 @@ class _Changed:
                 self._texts[path] = ""
         return self._texts[path]
 
-    def _paths(self, commit: str) -> list[str]:
-        root = self._ground.root
-        changed = try_git(root, "diff", "--name-only", "-z", "--no-renames", "--diff-filter=AM", commit, "--", ".").out
-        new = try_git(root, "ls-files", "-z", "--others", "--exclude-standard").out
-        paths = [name.decode("utf-8", "surrogateescape") for name in (changed + new).split(b"\0") if name]
-        return [path for path in paths if not path.endswith(SUFFIX)][:MOST_CHANGED]
+
+def changed_since(ground: Ground, commit: str) -> list[str]:
+    """The sources that are new or differ from what they were at a commit, committed or not."""
+    changed = try_git(
+        ground.root, "diff", "--name-only", "-z", "--no-renames", "--diff-filter=AM", commit, "--", "."
+    ).out
+    new = try_git(ground.root, "ls-files", "-z", "--others", "--exclude-standard").out
+    paths = [name.decode("utf-8", "surrogateescape") for name in (changed + new).split(b"\0") if name]
+    return [path for path in paths if not path.endswith(SUFFIX)][:MOST_CHANGED]
 
 
 def _telling(text: str) -> frozenset[str]:

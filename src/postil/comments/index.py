@@ -21,7 +21,7 @@ from postil.comments.model import Placed
 from postil.comments.patterns import Corpus, Pattern
 from postil.comments.words import moment, stamp
 
-LAYOUT = 4
+LAYOUT = 5
 PAGE = 2000
 FEW = 20_000
 """So many comments are looked up one by one; more of them are found by reading through the table."""
@@ -34,11 +34,16 @@ CREATE TABLE IF NOT EXISTS note (
 CREATE INDEX IF NOT EXISTS note_path ON note (path);
 CREATE INDEX IF NOT EXISTS note_id ON note (id);
 CREATE INDEX IF NOT EXISTS note_state ON note (state, now_path);
+CREATE INDEX IF NOT EXISTS note_elsewhere ON note (now_path) WHERE now_path != path;
 CREATE INDEX IF NOT EXISTS note_tag ON note (tag, created);
 CREATE INDEX IF NOT EXISTS note_created ON note (created, id);
 CREATE TABLE IF NOT EXISTS gone (number INTEGER PRIMARY KEY AUTOINCREMENT, seq INTEGER NOT NULL);
 CREATE TRIGGER IF NOT EXISTS note_gone AFTER DELETE ON note BEGIN INSERT INTO gone (seq) VALUES (old.seq); END;
 """
+
+
+IN_FILE = "(path = ? OR (now_path != path AND now_path = ?))"
+"""The condition of one file, named twice: comments it holds, and those of other files whose code is in it now."""
 
 
 class Seen(Struct, frozen=True):
@@ -72,6 +77,12 @@ class Index:
         """The sidecars that could not be read, and why."""
         with self._using() as db:
             return dict(db.execute("SELECT path, problem FROM file WHERE problem != '' ORDER BY path"))
+
+    def problem(self, path: str) -> str | None:
+        """Why a sidecar could not be read; empty when it could, None when it is not known."""
+        with self._using() as db:
+            row = db.execute("SELECT problem FROM file WHERE path = ?", (path,)).fetchone()
+        return row[0] if row else None
 
     def replace(self, files: Iterable[Seen], gone: Iterable[str] = ()) -> None:
         """Keep what was read of some files, and forget others."""
@@ -155,6 +166,11 @@ class Index:
         """The files that have comments."""
         with self._using() as db:
             return [path for (path,) in db.execute("SELECT path FROM file ORDER BY path")]
+
+    def elsewhere(self) -> list[str]:
+        """The files that code of comments in other files has gone to."""
+        with self._using() as db:
+            return [path for (path,) in db.execute("SELECT DISTINCT now_path FROM note WHERE now_path != path")]
 
     def numbers(self, where: str = "", values: Sequence[object] = ()) -> list[int]:
         """The numbers of the comments for which a condition holds, newest first."""

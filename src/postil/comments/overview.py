@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import cached_property
 
-from postil.comments.elsewhere import other_files
+from postil.comments.elsewhere import changed_since, other_files
 from postil.comments.folders import FolderWatch
-from postil.comments.index import Index, Seen
+from postil.comments.index import IN_FILE, Index, Seen
 from postil.comments.model import Damage, Placed
 from postil.comments.placer import ENOUGH, Job, place_many
 from postil.comments.places import Now, current_anchor
@@ -49,21 +51,29 @@ class Overview:
 
     def _look(self) -> None:
         known = self.index.stamps()
-        lost = self._lost_stamp()
+        lost = _Later(self._lost_stamp)
         now = {path: self._stamp(path) for path in self.store.paths()}
-        changed = [path for path, stamp in now.items() if known.get(path) not in (stamp, f"{stamp}|{lost}")]
+        changed = [path for path, stamp in now.items() if not _same(known.get(path, ""), stamp, lost)]
         gone = [path for path in known if path not in now]
         for at in range(0, len(changed) or bool(gone), AT_ONCE):
             call.current().check()
             call.current().progress(at, len(changed), "reading comments")
             some = changed[at : at + AT_ONCE]
-            self.index.replace(self._read(some, now, lost), gone)
+            self.index.replace(self._read(some, now, known, lost), gone)
             gone = []
 
     def file(self, path: RelativePath) -> list[Placed]:
-        """The comments of one file, and those of other files whose code is in it now."""
+        """The comments of one file, and those of other files whose code is in it now; SidecarDamaged as it may be."""
         self.refresh()
-        return self.index.rows("path = ? OR (now_path = ? AND state != 'orphaned')", (path, path))
+        if self.index.problem(path) is None:  # not among the files that are walked, such as those of node_modules
+            return self.reading.file(path) + self.index.rows(IN_FILE, (path, path))
+        if self.index.problem(path):
+            self.store.read(path)  # says in the contract's words what is wrong with it
+        return self.index.rows(IN_FILE, (path, path))
+
+    def unsettled(self) -> bool:
+        """Whether a comment's code is in another file, or might turn up there."""
+        return any("|" in stamp for stamp in self.index.stamps().values())
 
     def everything(self) -> Iterator[Placed]:
         """Every comment, by file, in the sidecars' order."""
@@ -84,36 +94,59 @@ class Overview:
         return f"{self.ground.stat(path + SUFFIX)} {self.ground.stat(path)}"
 
     def _lost_stamp(self) -> str:
-        """What changes when code lost in one file may have turned up in another: git's index and HEAD."""
+        """What changes when code lost in one file may have turned up in another, or has left it again."""
         seen = [self.ground.stat_of(os.path.join(self.ground.git_dir, name)) for name in ("index", "HEAD", "logs/HEAD")]
-        return " ".join(seen)
+        if self.ground.git:
+            seen += [f"{path} {self.ground.stat(path)}" for path in changed_since(self.ground, "HEAD")]
+        return hashlib.sha256("\n".join(seen).encode("utf-8", "surrogateescape")).hexdigest()[:24]
 
-    def _read(self, paths: list[RelativePath], stamps: dict[RelativePath, str], lost: str) -> list[Seen]:
+    def _read(
+        self, paths: list[RelativePath], stamps: dict[RelativePath, str], known: dict[str, str], lost: _Later
+    ) -> list[Seen]:
         """Files read and placed; their old versions are asked of git all at once."""
         sidecars: list[tuple[Sidecar, Now]] = []
         seen: list[Seen] = []
+        found: dict[str, list[Placed]] = {}
         for path in paths:
-            try:
-                sidecars.append((self.store.read(path), Now(path, self.reading.source_or_none(path))))
-            except Failure as fault:
-                seen.append(Seen(path, stamps[path], problem=str(fault.data.get("problem") or fault.message)))
+            if known.get(path, "").partition("|")[0] == stamps[path] and (kept := self._kept(path)):
+                found[path] = kept
+            else:
+                try:
+                    sidecars.append(self._opened(path))
+                except Failure as fault:
+                    problem = str(fault.data.get("problem") or fault.message)
+                    seen.append(Seen(path, stamps[path], problem=problem))
+        texts = self._old_texts(sidecars)
+        for (sidecar, _), one in zip(sidecars, self._placed(sidecars, texts), strict=True):
+            found[sidecar.path] = one
+        lacking = {path: [each for each in one if each.place.state == "orphaned"] for path, one in found.items()}
+        orphans = [each for one in lacking.values() for each in one if each.marker]
+        others = other_files(self.ground, orphans) if orphans else {}
+        opened = {sidecar.path: (sidecar, now) for sidecar, now in sidecars}
+        for path, one in found.items():
+            if lacking[path] and (elsewhere := others.get(path)):
+                again = [opened.get(path) or self._opened(RelativePath(path))]
+                one = placed_in(*again[0], self._old_texts(again), elsewhere)
+            stamp = stamps[RelativePath(path)]
+            seen.append(Seen(path, f"{stamp}|{lost.value}" if lacking[path] else stamp, one))
+        return seen
+
+    def _kept(self, path: RelativePath) -> list[Placed]:
+        """The comments of a file that is what it was, unless one of them was found in another file."""
+        placed = self.index.rows("path = ?", (path,))
+        return [] if any(each.place.path != path for each in placed) else placed
+
+    def _opened(self, path: RelativePath) -> tuple[Sidecar, Now]:
+        return self.store.read(path), Now(path, self.reading.source_or_none(path))
+
+    def _old_texts(self, sidecars: list[tuple[Sidecar, Now]]) -> dict[str, str]:
         wanted = {
             anchor.blob
             for sidecar, now in sidecars
             for marker in sidecar.markers
             if (anchor := current_anchor(marker)) and anchor.blob != now.blob
         }
-        texts = self.reading.texts.texts(wanted) if wanted else {}
-        placed = self._placed(sidecars, texts)
-        orphans = [each for one in placed for each in one if each.place.state == "orphaned" and each.marker]
-        others = other_files(self.ground, orphans) if orphans else {}
-        for (sidecar, now), one in zip(sidecars, placed, strict=True):
-            unsettled = any(each.place.state == "orphaned" for each in one)
-            if unsettled and (elsewhere := others.get(sidecar.path)):
-                one = placed_in(sidecar, now, texts, elsewhere)
-            stamp = stamps[RelativePath(sidecar.path)]
-            seen.append(Seen(sidecar.path, f"{stamp}|{lost}" if unsettled else stamp, one))
-        return seen
+        return self.reading.texts.texts(wanted) if wanted else {}
 
     def _placed(self, sidecars: list[tuple[Sidecar, Now]], texts: dict[str, str]) -> list[list[Placed]]:
         """The comments of files in their places; where the engine has much to do, by several processes."""
@@ -135,3 +168,20 @@ class Overview:
         blobs = {anchor.blob for each in sidecar.markers if (anchor := current_anchor(each))}
         old = {blob: texts[blob] for blob in blobs if blob in texts}
         return Job(sidecar.path, sidecar.text(), now.text if now.source else None, now.blob, old)
+
+
+class _Later:
+    """A stamp that is made when it is first needed: most workspaces have lost nothing."""
+
+    def __init__(self, make: Callable[[], str]) -> None:
+        self._make = make
+
+    @cached_property
+    def value(self) -> str:
+        return self._make()
+
+
+def _same(seen: str, stamp: str, lost: _Later) -> bool:
+    """Whether a file is still what the cache saw."""
+    files, looked_elsewhere, then = seen.partition("|")
+    return files == stamp and (not looked_elsewhere or then == lost.value)

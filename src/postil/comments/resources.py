@@ -108,7 +108,7 @@ class Resources(Desk):
         path = self.ground.path(filePath)
         if not self.store.has(path) and not self.ground.stat(path):
             raise SourceNotFound(path, self.ground.shown_root())
-        return _file_entry(path, self.reading.file(path))
+        return _file_entry(path, self.overview.file(path))
 
     @resource(TAG_TEMPLATE, name="Comments with a tag", mime_type=_JSON, watch="watch")
     def read_tag(self, tag: str) -> Tagged:
@@ -154,7 +154,10 @@ class Resources(Desk):
             return fixed[name], ()
         file = match(FILE_TEMPLATE, uri)
         if file:
-            return "path = ?", (self.ground.path(file["filePath"]),)
+            from postil.comments.index import IN_FILE  # brings in SQLite, which a subscriber has anyway
+
+            path = self.ground.path(file["filePath"])
+            return IN_FILE, (path, path)
         tag = match(TAG_TEMPLATE, uri)
         return "tag = ?", (tag["tag"] if tag else "",)
 

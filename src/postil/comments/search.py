@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -72,10 +73,13 @@ class Wanted(Struct, frozen=True):
                 parts.append(f"created {sign} ?")
                 values.append(_time(text, name))
         if self.file:
-            paths = [path for path in overview.index.paths() if file_matches(self.file, path)]
-            parts.append("path IN (SELECT value FROM json_each(?))")
-            values.append(msgspec.json.encode(paths).decode())
+            parts.append("(path IN (SELECT value FROM json_each(?))")
+            parts[-1] += " OR (now_path != path AND now_path IN (SELECT value FROM json_each(?))))"
+            values += (self._matching(overview.index.paths()), self._matching(overview.index.elsewhere()))
         return " AND ".join(parts), values
+
+    def _matching(self, paths: Iterable[str]) -> str:
+        return msgspec.json.encode([path for path in paths if file_matches(self.file, path)]).decode()
 
 
 def found(

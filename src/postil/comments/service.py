@@ -97,7 +97,7 @@ class Comments(Threads, Relocating, Past, Exchange, Upkeep, Resources, Prompts):
         path = self.ground.path(filePath)
         if not self.store.has(path) and not self.ground.stat(path):
             raise SourceNotFound(path, self.ground.shown_root())
-        placed = sorted(self.reading.file(path), key=lambda each: (each.comment.created, each.comment.id))
+        placed = sorted(self.overview.file(path), key=lambda each: (each.comment.created, each.comment.id))
         orphaned = sum(each.place.state == "orphaned" for each in placed)
         listed = [each for each in placed if includeOrphaned or each.place.state != "orphaned"]
         return FileComments(path, tuple(comment_now(each) for each in listed), len(listed), orphaned)

@@ -102,7 +102,7 @@ class Watching:
                     watch.add(folder)
                 matters = True  # it may have come with sidecars in it
             matters = matters or name == "*" or name.endswith(SUFFIX) or os.path.exists(name + SUFFIX)
-        return matters
+        return matters or self._overview.unsettled()  # code that is lost may turn up in any file
 
     def _tell(self) -> None:
         try:
