@@ -230,6 +230,20 @@ async def test_the_callers_own_token_comes_before_the_configured_one(connect: Co
     assert emulator.seen[-1].token == DEVELOPER
 
 
+async def test_the_configured_token_is_lent_to_nobody_but_the_local_user(connect: Connect, emulator: Emulator) -> None:
+    part = connect(DEVELOPER)
+
+    async def as_another() -> None:
+        call.enter(Call(Caller("oauth:https://issuer.example:alice", surface="http")))
+        await part.get_project(123)
+
+    with pytest.raises(GitLabFailure) as caught:
+        await asyncio.create_task(as_another())
+    assert caught.value.status == 401
+    assert "PRIVATE-TOKEN" in caught.value.advice
+    assert not emulator.seen
+
+
 async def test_no_token_reaches_a_log_an_error_or_a_result(
     connect: Connect, emulator: Emulator, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -16,11 +16,14 @@ from postil.core.failure import Cancelled, Failure
 Level: TypeAlias = Literal["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"]
 LEVELS: tuple[Level, ...] = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
 
+LOCAL = "local"
+"""The principal of the person whose machine and workspace this is."""
+
 
 class Caller(Struct, frozen=True):
     """Who calls: `principal` is stable across connections, `client` is one of them."""
 
-    principal: str = "local"
+    principal: str = LOCAL
     client: str = ""
     surface: Literal["library", "shell", "stdio", "http"] = "library"
     credential: str = ""

@@ -12,6 +12,7 @@ from typing import Literal, TypeVar
 from msgspec import Struct
 
 from postil.core import call
+from postil.core.call import LOCAL
 from postil.gitlab import identifiers, pages
 from postil.gitlab.cache import ResponseCache, cache_key
 from postil.gitlab.failures import GitLabFailure, NotOffered
@@ -43,6 +44,17 @@ class NotConnected(GitLabFailure):
         super().__init__(401, "No GitLab token is configured", advice=HOW_TO_CONNECT)
 
 
+class NoTokenBrought(GitLabFailure):
+    """Somebody else than the local user calls, without a token of their own."""
+
+    def __init__(self) -> None:
+        super().__init__(401, "No GitLab token of yours came with this call", advice=HOW_TO_BRING)
+
+
+HOW_TO_BRING = (
+    "Send your GitLab token in the header PRIVATE-TOKEN, or ask for an access key that has one "
+    "(`postil key create NAME --gitlab-token-file FILE`)."
+)
 HOW_TO_CONNECT = (
     "Make a personal access token with the scope api (or read_api to read only) in GitLab under Preferences, Access "
     "tokens. Give it to Postil as GITLAB_TOKEN, or put it into a file of mode 0600 and name that as GITLAB_TOKEN_FILE; "
@@ -70,11 +82,21 @@ class Connection:
         self._projects: dict[tuple[str, str], bool] = {}
 
     def token(self) -> str:
-        """The caller's own credential, else the configured one."""
-        token = call.current().caller.credential or self._configured_token()
+        """The caller's own credential. The configured one is the local user's: nobody else borrows it."""
+        caller = call.current().caller
+        is_local = caller.principal == LOCAL
+        token = caller.credential or (self._configured_token() if is_local else "")
         if not token:
-            raise NotConnected
+            raise NotConnected() if is_local else NoTokenBrought()
         return token
+
+    @property
+    def is_connected(self) -> bool:
+        """Whether this caller has a token."""
+        try:
+            return bool(self.token())
+        except GitLabFailure:
+            return False
 
     async def project(self, given: identifiers.ProjectId) -> str:
         """The encoded segment of a project that may be touched."""

@@ -11,6 +11,7 @@ import msgspec
 from msgspec import Meta, Raw, Struct
 
 from postil.core import call
+from postil.core.call import LOCAL
 from postil.core.delivery import Delivery
 from postil.core.failure import InvalidArguments
 from postil.core.operation import reads
@@ -143,7 +144,7 @@ class EventOperations:
 
     async def _check_reach(self, project_id: int | None) -> None:
         """Who is not the local user sees the events of a project that GitLab lets them read, and no others."""
-        if call.current().caller.principal == "local":
+        if call.current().caller.principal == LOCAL:
             return
         if project_id is None:
             raise InvalidArguments("project_id is needed: events are shown project by project", path="project_id")

@@ -57,13 +57,12 @@ class GitLab(
     ) -> None:
         self.events = events
         instance = instance or Instance(url, read_only=read_only)
-        self._token = token
         self.gitlab = Connection(instance, token, projects=projects, allow_quick_actions=allow_quick_actions)
 
     @reads("connect_gitlab", shell="gitlab connect")
     async def connect_gitlab(self) -> HowToConnect:
         """Say how to connect GitLab: no token is configured"""
-        connected = bool(self._token())
+        connected = self.gitlab.is_connected
         return HowToConnect(connected, self.gitlab.instance.url, "" if connected else HOW_TO_CONNECT)
 
     @check("gitlab")
@@ -72,7 +71,7 @@ class GitLab(
         url = self.gitlab.instance.url
         if not url.startswith(("https://", "http://")):
             return Finding("error", f"GITLAB_URL is {url}", "Set it to an address such as https://gitlab.example.com")
-        if not self._token():
+        if not self.gitlab.is_connected:
             return Finding("ok", "no GitLab token is configured, so GitLab is off", HOW_TO_CONNECT)
         if url.startswith("http://"):
             return Finding("warning", f"{url} is not encrypted, and the token is sent to it", "Use https where you can")

@@ -18,7 +18,7 @@ class ShellCall(Call):
     """A call from the command line: progress is drawn on a terminal, warnings are told, questions only to a person."""
 
     def __init__(self, *, interactive: bool) -> None:
-        super().__init__(Caller(principal="local", client=f"shell:{os.getpid()}", surface="shell"))
+        super().__init__(Caller(client=f"shell:{os.getpid()}", surface="shell"))
         self.interactive = interactive
         self._drawn = False
         self._last = ""

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 from postil.core import call
 from postil.core.call import Caller
 from postil.core.operation import reads
@@ -59,7 +61,10 @@ def test_a_call_may_say_something_beside_its_answer() -> None:
         assert "x-cache" not in server.post(request("count")).headers
 
 
-def test_a_key_is_made_listed_and_revoked_by_the_shell(repository: Path) -> None:
+def test_a_key_is_made_listed_and_revoked_by_the_shell(
+    repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "a state of its own"))
     made = run("postil", "key", "create", "ci", "--workspace", "--json", cwd=repository)
     key = json.loads(made.stdout)["key"]
     assert key.startswith("postil_")
