@@ -51,7 +51,8 @@ def section(part: str, catalogue: Catalogue) -> str:
     """The reference of one part."""
     lines = [f"## {part}", ""]
     for entry in catalogue.operations:
-        lines += operation(entry)
+        if not entry.same_as:
+            lines += operation(entry, [other for other in catalogue.operations if other.same_as == entry.name])
     if catalogue.resources:
         lines += ["### Resources", "", "| address | name | type | what |", "|---|---|---|---|"]
         lines += [f"| `{e.uri}` | {e.name} | `{e.mime_type}` | {e.description} |" for e in catalogue.resources]
@@ -72,8 +73,8 @@ def section(part: str, catalogue: Catalogue) -> str:
     return "\n".join(lines)
 
 
-def operation(entry: OperationEntry) -> list[str]:
-    """The reference of one operation."""
+def operation(entry: OperationEntry, others: list[OperationEntry]) -> list[str]:
+    """The reference of one operation, and the other words it is said by."""
     schema: dict[str, Any] = msgspec.json.decode(entry.input_schema)
     required = set(schema.get("required", ()))
     fields: dict[str, Any] = schema.get("properties", {})
@@ -81,7 +82,9 @@ def operation(entry: OperationEntry) -> list[str]:
     facts = [f"*{entry.effect}*"] + (["*reaches beyond this machine*"] if entry.open_world else [])
     lines += [" · ".join(facts + ([] if entry.tool else ["*shell only*"])), ""]
     if entry.shell:
-        lines += ["```sh", command(entry, fields, required), "```", ""]
+        lines += ["```sh", command(entry, fields, required)]
+        lines += [f"postil {other.shell} …" for other in others]
+        lines += ["```", ""]
     if fields:
         lines += ["| argument | type | | |", "|---|---|---|---|"]
         for name, field in fields.items():

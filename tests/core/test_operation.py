@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import msgspec
 import pytest
 
 from postil.core.failure import InvalidArguments, UnknownOperation
+from postil.core.operation import writes
 from postil.core.registry import Offer, Registry
 from postil.core.resource import match
 from tests.core.echo import Echo
@@ -76,6 +79,23 @@ def test_what_is_not_offered_can_be_neither_listed_nor_called(
         offered.operation(hidden)
     if shown:
         assert offered.operation(shown)
+
+
+class Doors:
+    @writes("door.move", tool=False, shell="door move", positional=("way", "id"), spellings={"shut": {"way": "shut"}})
+    def move(self, way: Literal["open", "shut"], id: int) -> str:
+        """Move a door"""
+        return f"{way} {id}"
+
+
+def test_other_words_for_an_operation_settle_arguments_and_no_longer_ask_for_them() -> None:
+    offered = Registry.of([("doors", Doors())])
+    other = offered.operations["shut"]
+    assert (other.shell, other.same_as, other.positional) == ("shut", "door.move", ("id",))
+    assert (other.settled, other.effect, other.tool) == ({"way": "shut"}, "writes", False)
+    assert list(msgspec.json.decode(other.input_schema)["properties"]) == ["id"]
+    assert msgspec.json.decode(other.input_schema)["required"] == ["id"]
+    assert offered.operation("shut").run(way="shut", id=1) == "shut 1"
 
 
 def test_a_template_variable_stays_in_its_segment_unless_marked() -> None:

@@ -239,3 +239,44 @@ def test_worktrees_and_bare_repositories_share_and_keep_issues(repository: Path,
     git(tmp_path, "init", "--quiet", "--bare", "bare.git")
     answered(tmp_path / "bare.git", "create", "issue", "In the bare one")
     assert [item["title"] for item in answered(tmp_path / "bare.git", "list", "issue")["items"]] == ["In the bare one"]
+
+
+def test_the_first_word_settles_the_kind_and_every_verb_is_there_for_milestones(repository: Path):
+    mile = answered(repository, "milestone", "create", "1.0", "--comment", "go", program="main")
+    assert (mile["kind"], mile["initial_comment"]) == ("milestone", True)
+    issue = answered(repository, "issue", "create", "T", program="main")["id"]
+    answered(repository, "milestone", "comment", mile["id"], "on it", program="main")
+    answered(repository, "milestone", "label", "1.0", "--add", "x", program="main")
+    wrong = run(repository, "issue", "label", mile["id"], "--add", "y", program="main")
+    assert (wrong.returncode, "is a milestone" in wrong.stderr) == (5, True)
+    assert "kind" not in run(repository, "issue", "list", "--help", program="main").stdout.lower()
+    for verb in ("draft", "open", "close", "show", "log"):
+        assert run(repository, "milestone", verb, "1.0", program="main").returncode == 0
+    assert [item["id"] for item in answered(repository, "list")["items"]] == [issue]
+    same = answered(repository, "mile", "list", "milestone", "label:x", "--all", program="main")["items"]
+    assert same == answered(repository, "milestone", "list", "label:x", "--all", program="main")["items"]
+
+
+def test_a_key_used_for_an_issue_is_not_answered_for_a_milestone(repository: Path):
+    answered(repository, "issue", "create", "Same", "--idempotency-key", "k", program="main")
+    other = run(repository, "milestone", "create", "Same", "--idempotency-key", "k", program="main")
+    assert other.returncode == 6
+
+
+def test_a_milestone_answers_to_its_title_but_never_in_place_of_an_id(repository: Path):
+    issue = answered(repository, "create", "issue", "T")["id"]
+    mile = answered(repository, "create", "milestone", "Spring 1.0")["id"]
+    assert answered(repository, "show", "Spring 1.0")["id"] == mile
+    answered(repository, "create", "milestone", issue[:8])
+    assert answered(repository, "show", issue[:8])["id"] == issue
+    answered(repository, "create", "milestone", "Spring 1.0")
+    twice = run(repository, "show", "Spring 1.0")
+    assert (twice.returncode, "Several milestones" in twice.stderr, mile in twice.stderr) == (2, True, True)
+
+
+def test_an_empty_comment_needs_to_be_meant(repository: Path):
+    refused = run(repository, "create", "issue", "T", "--comment", "  ")
+    assert (refused.returncode, "comment is empty" in refused.stderr) == (2, True)
+    id_ = answered(repository, "create", "issue", "T", "--comment", "", "--allow-empty")["id"]
+    answered(repository, "comment", "issue", id_, "--comment", "", "--allow-empty")
+    assert [comment["body"] for comment in answered(repository, "show", id_)["comments"]] == ["", ""]

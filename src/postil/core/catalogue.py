@@ -6,7 +6,8 @@ command line costs nothing of the code behind them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from typing import Any
 
 import msgspec
 from msgspec import Raw, Struct, field
@@ -16,7 +17,7 @@ from postil.core.check import CheckMark
 from postil.core.operation import Effect, Mark, description_of, is_async, marks_of, signature_types
 from postil.core.prompt import PromptArgument, PromptMark, listed_arguments
 from postil.core.resource import ResourceMark
-from postil.core.schema import arguments_schema, result_schema
+from postil.core.schema import arguments_schema, result_schema, without
 
 _NONE = Raw()
 
@@ -35,6 +36,10 @@ class OperationEntry(Struct, frozen=True, omit_defaults=True):
     shell: str = ""
     positional: tuple[str, ...] = ()
     flags: dict[str, str] = {}
+    same_as: str = ""
+    """The operation that this one says in other words."""
+    settled: dict[str, Any] = {}
+    """Arguments that the words of the command settle."""
     tool: bool = True
     direct: bool = False
     open_world: bool = False
@@ -93,7 +98,7 @@ def describe(parts: Iterable[tuple[str, type]]) -> Catalogue:
     catalogue = Catalogue([], [], [], [], [])
     for part, owner in parts:
         for attribute, mark in marks_of(owner, Mark):
-            catalogue.operations.append(_operation(part, attribute, owner, mark))
+            catalogue.operations.extend(_operations(part, attribute, owner, mark))
         for attribute, mark in marks_of(owner, ResourceMark):
             about = description_of(getattr(owner, attribute))
             catalogue.resources.append(
@@ -109,6 +114,24 @@ def describe(parts: Iterable[tuple[str, type]]) -> Catalogue:
         for attribute, mark in marks_of(owner, AnnouncerMark):
             catalogue.announcers.append(HookEntry(mark.name, part, attribute))
     return catalogue
+
+
+def _operations(part: str, attribute: str, owner: type, mark: Mark) -> Iterator[OperationEntry]:
+    """The operation itself, and once more for every other way to say it in the shell."""
+    entry = _operation(part, attribute, owner, mark)
+    yield entry
+    for words, settled in mark.spellings.items():
+        yield msgspec.structs.replace(
+            entry,
+            name=words.replace(" ", "."),
+            same_as=entry.name,
+            shell=words,
+            input_schema=Raw(msgspec.json.encode(without(msgspec.json.decode(entry.input_schema), settled))),
+            positional=tuple(name for name in entry.positional if name not in settled),
+            settled=dict(settled),
+            tool=False,
+            direct=False,
+        )
 
 
 def _operation(part: str, attribute: str, owner: type, mark: Mark) -> OperationEntry:

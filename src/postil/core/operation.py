@@ -29,6 +29,8 @@ class Mark(Struct, frozen=True):
     """Arguments the shell takes without a flag, in order."""
     flags: Mapping[str, str] = {}
     """Short flags of the shell: argument name to letter."""
+    spellings: Mapping[str, Mapping[str, object]] = {}
+    """Other words for it in the shell, each with the arguments that these words settle and that are then not asked."""
     tool: bool = True
     """Whether assistants see it; a command of the shell alone says False."""
     direct: bool = False

@@ -6,6 +6,7 @@ beside an argument that may simply be left out. Runs when the catalogue is gener
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any, cast
 
 import msgspec
@@ -19,6 +20,13 @@ def arguments_schema(arguments: type, *, closed: bool = False) -> Schema:
     if not closed:
         schema.pop("additionalProperties", None)
     return schema
+
+
+def without(schema: Schema, names: Collection[str]) -> Schema:
+    """An input schema that does not ask for these arguments."""
+    fields = {name: field for name, field in schema.get("properties", {}).items() if name not in names}
+    required = [name for name in schema.get("required", ()) if name not in names]
+    return _plain({**schema, "properties": fields, "required": required})
 
 
 def result_schema(result: object, *, depth: int = 1) -> Schema | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
+from typing import Any, cast
 
 from postil.core import call
 from postil.core.catalogue import OperationEntry
@@ -34,6 +34,9 @@ def perform(
     doing = ShellCall(interactive=not no_input and sys.stdin.isatty() and sys.stderr.isatty())
     call.enter(doing)
     operation = registry.operation(name)
+    settled = registry.operations[name].settled
+    if settled and isinstance(arguments, dict):
+        arguments = cast("dict[str, Any]", arguments) | settled
     decoded = operation.decode(arguments)
     try:
         if key and operation.mark.effect != "reads":

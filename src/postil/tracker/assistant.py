@@ -13,7 +13,7 @@ from msgspec import UNSET, Meta
 from postil.core.operation import reads, writes
 from postil.tracker.answers import Changed, Claimed, CommentAdded, Ready, ReadyItem, second
 from postil.tracker.contract import EntityKind
-from postil.tracker.desk import Desk
+from postil.tracker.desk import Desk, checked_comment
 from postil.tracker.events import Claimed as ClaimEvent
 from postil.tracker.events import Released
 from postil.tracker.failures import ClaimLost, InvalidParams, ServerError
@@ -90,7 +90,7 @@ class AssistantTools(Desk):
         """Comment on an issue or milestone"""
         with self.store.writing() as pen:
             found = self.find(id)
-            comment_id = self.comment(pen, found, body)
+            comment_id = self.comment(pen, found, checked_comment(body))
         return CommentAdded(id=found, comment_id=comment_id, ts=second(pen.ts))
 
     @writes("git_mile.close", crash=ServerError, output_depth=0)
@@ -112,7 +112,13 @@ class AssistantTools(Desk):
             added, removed = self.label(pen, entity, add, remove)
         return self.changed(entity.id, [*(f"+{label}" for label in added), *(f"-{label}" for label in removed)])
 
-    @writes("git_mile.link", crash=ServerError, output_depth=0)
+    @writes(
+        "git_mile.link",
+        crash=ServerError,
+        output_depth=0,
+        shell="issue link",
+        positional=("id", "type", "target"),
+    )
     def link_entities(
         self,
         id: Id,
@@ -164,7 +170,14 @@ class AssistantTools(Desk):
             cycles=[[id_[:8] for id_ in circle] for circle in circles] or UNSET,
         )
 
-    @writes("git_mile.claim", crash=ServerError, output_depth=0)
+    @writes(
+        "git_mile.claim",
+        crash=ServerError,
+        output_depth=0,
+        shell="issue claim",
+        positional=("id",),
+        spellings={"issue release": {"release": True}},
+    )
     def claim(
         self,
         id: Id,

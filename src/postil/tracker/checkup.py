@@ -9,6 +9,7 @@ import time
 
 import msgspec
 
+from postil.tracker.columns import many
 from postil.tracker.events import LOG_ENTITY, Absorbed, decode
 from postil.tracker.index import Index
 from postil.tracker.log import LogCommit, LogDamaged, Objects, objects
@@ -40,7 +41,15 @@ class Checked(msgspec.Struct, frozen=True, kw_only=True):
     def shell(self) -> str:
         """Counts, then what is wrong."""
         lines = [
-            f"{self.logs} logs, {self.commits} commits, {self.events} events, {self.entities} entities",
+            ", ".join(
+                many(count, thing)
+                for count, thing in (
+                    (self.logs, "log"),
+                    (self.commits, "commit"),
+                    (self.events, "event"),
+                    (self.entities, "entity"),
+                )
+            ),
             f"state {self.state}",
         ]
         lines += [f"repaired: {line}" for line in self.repaired]

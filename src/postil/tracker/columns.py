@@ -46,6 +46,12 @@ def cell(row: Row, column: str, full: bool, milestones: Mapping[str, str]) -> st
             return str(getattr(row, column))
 
 
+def many(count: int, thing: str) -> str:
+    """A number of things: `1 issue`, `2 issues`, `0 entities`."""
+    plural = thing.removesuffix("y") + "ies" if thing.endswith("y") else thing + "s"
+    return f"{count} {thing if count == 1 else plural}"
+
+
 def aligned(rows: Sequence[Sequence[str]]) -> str:
     """Columns of text."""
     if not rows:

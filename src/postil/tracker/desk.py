@@ -78,17 +78,26 @@ class Desk:
     # Reading
 
     def find(self, given: str, kind: str | None = None) -> str:
-        """The full id of what was typed: an id or the beginning of one. The index must be fresh."""
+        """The full id of what was typed: an id, the beginning of one, or a milestone's title. Needs a fresh index."""
         text = given.strip().lower().removeprefix("#")
-        if not re.fullmatch(r"[0-9a-f-]{1,36}", text):
-            raise InvalidParams(
-                f"`{given[:64]}` is not an id", advice="An id is a UUID or the beginning of one, as lists show it"
-            )
-        found = candidates(self.store.index, text, kind)
+        is_id = re.fullmatch(r"[0-9a-f-]{1,36}", text) is not None
+        found = candidates(self.store.index, text, kind) if is_id else []
         if len(found) == 1 or (found and found[0].id == text):
             return found[0].id
         if found:
             raise AmbiguousId(text, [row.id for row in found])
+        # After the ids: nobody may divert another's id by giving a milestone a title that looks like it.
+        titled = self._titled(given.strip()) if kind in (None, "milestone") else []
+        if len(titled) == 1:
+            return titled[0]
+        if titled:
+            raise InvalidParams(
+                f"Several milestones are called `{given[:64]}`: {', '.join(titled)}", advice="Give the id of one"
+            )
+        if not is_id:
+            raise InvalidParams(
+                f"`{given[:64]}` is not an id", advice="An id is a UUID or the beginning of one, as lists show it"
+            )
         other = candidates(self.store.index, text, None, 1)
         advice = f"{other[0].id[:8]} is {_a(other[0].kind)}" if other else ""
         raise NoSuchEntity((kind or "entity").capitalize(), given, advice)
@@ -175,7 +184,6 @@ class Desk:
         due: str | None = None,
         assignees: Sequence[str] = (),
         status: str = "open",
-        comment: str = "",
     ) -> str:
         """Write a new entity; its id."""
         one_of("kind", kind, KINDS)
@@ -193,8 +201,6 @@ class Desk:
             due=checked_due(due),
             assignees=checked_names("assignee", assignees),
         )
-        if comment.strip():
-            self.comment(pen, id_, comment)
         return id_
 
     def update(
@@ -242,11 +248,8 @@ class Desk:
 
     def comment(self, pen: Pen, id_: str, body: str) -> str:
         """Write a comment; its id."""
-        text = checked_text("comment", body).rstrip()
-        if not text.strip():
-            raise InvalidParams("The comment is empty", advice="Write something")
         comment_id = new_event_id()
-        pen.write(Commented, id_, c=comment_id, body=text)
+        pen.write(Commented, id_, c=comment_id, body=checked_text("comment", body).rstrip())
         return comment_id
 
     def label(self, pen: Pen, entity: Entity, add: Sequence[str], remove: Sequence[str]) -> tuple[list[str], list[str]]:
@@ -279,11 +282,14 @@ class Desk:
             return None
         if kind == "milestone":
             raise InvalidParams("A milestone cannot belong to a milestone", advice="Leave `milestone` out")
+        titled = self._titled(given)  # before the ids here: `1` is rather the title 1 than an id that begins so
+        return titled[0] if len(titled) == 1 else self.find(given, "milestone")
+
+    def _titled(self, title: str) -> list[str]:
+        """The milestones of this title, a few at most."""
+        sql = "SELECT id FROM ent WHERE kind = 'milestone' AND title = ? ORDER BY id LIMIT 10"
         with self.store.index.lock:
-            titled = self.store.index.db.execute(
-                "SELECT id FROM ent WHERE kind = 'milestone' AND title = ? LIMIT 2", (given,)
-            ).fetchall()
-        return titled[0][0] if len(titled) == 1 else self.find(given, "milestone")
+            return [id_ for (id_,) in self.store.index.db.execute(sql, (title,))]
 
 
 _REVERSE = {
@@ -326,6 +332,15 @@ def checked_text(what: str, text: str) -> str:
     if len(text) > LONGEST_TEXT:
         raise InvalidParams(f"The {what} has {len(text)} characters; at most {LONGEST_TEXT}", advice="Shorten it")
     return text
+
+
+def checked_comment(body: str) -> str:
+    """A comment that says something."""
+    if not body.strip():
+        raise InvalidParams(
+            "The comment is empty", advice="Say something; in a shell, with --comment or --comment-file"
+        )
+    return body.rstrip()
 
 
 def checked_labels(labels: Sequence[str]) -> tuple[str, ...]:

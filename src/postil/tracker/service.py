@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from postil.tracker.columns import many
 from postil.tracker.contract import ContractTools
 from postil.tracker.resources import Resources
 from postil.tracker.shell_exchange import ExchangeCommands
+from postil.tracker.shell_issue import IssueCommands
 from postil.tracker.shell_mile import MileCommands
 from postil.tracker.shell_sync import SyncCommands
 
 
-class Tracker(ContractTools, MileCommands, SyncCommands, ExchangeCommands, Resources):
+class Tracker(ContractTools, MileCommands, IssueCommands, SyncCommands, ExchangeCommands, Resources):
     """Issues and milestones kept inside git."""
 
     def glance(self) -> str:
@@ -18,4 +20,4 @@ class Tracker(ContractTools, MileCommands, SyncCommands, ExchangeCommands, Resou
             counted = dict(
                 self.store.index.db.execute("SELECT kind, count(*) FROM ent WHERE status <> 'closed' GROUP BY kind")
             )
-        return f"{counted.get('issue', 0)} open issues, {counted.get('milestone', 0)} open milestones"
+        return f"{many(counted.get('issue', 0), 'open issue')}, {many(counted.get('milestone', 0), 'open milestone')}"

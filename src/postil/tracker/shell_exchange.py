@@ -11,6 +11,7 @@ import msgspec
 from msgspec import Meta
 
 from postil.core.operation import reads, writes
+from postil.tracker.columns import many
 from postil.tracker.desk import Desk
 from postil.tracker.events import decode
 from postil.tracker.failures import InvalidParams
@@ -52,7 +53,7 @@ class ExchangeCommands(Desk):
             with open(os.path.join(folder, f"{entity.kind}-{entity.id[:8]}.md"), "w", encoding="utf-8") as file:
                 file.write(to_markdown(foreign_of(entity)))
             count += 1
-        return f"Wrote {count} files into {folder}"
+        return f"Wrote {many(count, 'file')} into {folder}"
 
     @writes("issue.import", tool=False, shell="issue import", positional=("file",))
     def import_(

@@ -1,71 +1,125 @@
-"""The commands that `git mile` spells its own way, with the kind as a word: create, list, comment, label.
+"""The commands that `git mile` spells with the kind as a word: create, list, comment, label.
 
-And milestones'.
+`postil issue …` and `postil milestone …` are the same commands, with the kind settled by their first word.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Literal
 
-from msgspec import Meta
+from msgspec import UNSET, Meta
+from msgspec.structs import replace
 
 from postil.core.operation import reads, writes
-from postil.tracker.assistant import Id
-from postil.tracker.pages import DEFAULT_LIMIT
-from postil.tracker.shell_answers import CommentAnswer, LabelAnswer, MadeAnswer, StatusAnswer
-from postil.tracker.shell_issue import Columns, Filter, IssueCommands, Sort, Style
-from postil.tracker.tables import ListedDetails, Listing, ShownInShell
-from postil.tracker.typing_in import labels_from, text_or_file
+from postil.tracker.answers import comment_of, name_of, second
+from postil.tracker.assistant import AssistantTools, Id
+from postil.tracker.columns import COLUMNS, DEFAULT_COLUMNS
+from postil.tracker.desk import checked_comment
+from postil.tracker.failures import InvalidParams
+from postil.tracker.model import Entity
+from postil.tracker.pages import DEFAULT_LIMIT, Page
+from postil.tracker.shell_answers import CommentAnswer, LabelAnswer, MadeAnswer
+from postil.tracker.tables import ListedDetails, Listing, details_of
+from postil.tracker.typing_in import can_edit, edited, labels_from, preview, text_or_file
 
 Kind = Literal["milestone", "mile", "issue"]
+Filter = Annotated[
+    str, Meta(description='status == "open" and labels contains "x"; (= status open); status:open words')
+]
+Sort = Annotated[tuple[str, ...], Meta(description="field[:asc|desc]; may be repeated")]
+Columns = Annotated[str, Meta(description="by comma: " + ",".join(COLUMNS))]
+Message = Annotated[str, Meta(description="a note for the history")]
 
 
-class MileCommands(IssueCommands):
-    """`git mile create|list|comment|label KIND …` and `postil milestone …`."""
+def _spelled(verb: str) -> Mapping[str, Mapping[str, object]]:
+    return {f"{kind} {verb}": {"kind": kind} for kind in ("issue", "milestone")}
 
-    @writes("mile.create", tool=False, shell="mile create", positional=("kind", "title"))
+
+class MileCommands(AssistantTools):
+    """`git mile create|list|comment|label KIND …`."""
+
+    @writes(
+        "mile.create",
+        tool=False,
+        shell="mile create",
+        positional=("kind", "title"),
+        spellings=_spelled("create"),
+    )
     def mile_create(
         self,
         kind: Kind,
         title: str,
         description: str | None = None,
         description_file: str | None = None,
-        comment: str | None = None,
+        comment: Annotated[str, Meta(description="a first comment")] | None = None,
         comment_file: str | None = None,
-        editor: bool = False,
-        no_editor: bool = False,
-        allow_empty: bool = False,
+        editor: Annotated[bool, Meta(description="type the first comment in your editor")] = False,
+        no_editor: Annotated[bool, Meta(description="open no editor, whatever else is said")] = False,
+        allow_empty: Annotated[bool, Meta(description="record the comment though it is empty")] = False,
         label: tuple[str, ...] = (),
         label_file: tuple[str, ...] = (),
         milestone: Annotated[str, Meta(description="id or title")] | None = None,
         due: Annotated[str, Meta(description="YYYY-MM-DD")] | None = None,
-        message: str = "",
+        assign: tuple[str, ...] = (),
+        message: Message = "",
         draft: bool = False,
         dry_run: bool = False,
         author: str | None = None,
         email: str | None = None,
     ) -> MadeAnswer:
         """Create an issue or a milestone"""
-        return self.make(
-            _kind(kind),
-            title,
-            description=text_or_file("description", description, description_file),
-            comment=text_or_file("comment", comment, comment_file),
-            type_in=editor and not no_editor,
-            labels=labels_from(label, label_file),
-            milestone=milestone,
-            due=due,
-            message=message,
-            draft=draft,
-            dry_run=dry_run,
-            author=author,
-            email=email,
+        first = text_or_file("comment", comment, comment_file)
+        if editor and not no_editor:
+            if first is not None:
+                raise InvalidParams("Both a comment and --editor were given", advice="Give one of them")
+            first = edited(self._editor, _hint(f"The first comment on: {title}"))
+        if first is not None and not allow_empty:
+            first = checked_comment(first)
+        with self.store.writing(author, email) as pen:
+            pen.message = message
+            id_ = self.create(
+                pen,
+                _kind(kind),
+                title,
+                description=text_or_file("description", description, description_file) or "",
+                labels=labels_from(label, label_file),
+                milestone=milestone,
+                due=due,
+                assignees=assign,
+                status="draft" if draft else "open",
+            )
+            if first is not None:
+                self.comment(pen, id_, first)
+            made = pen.made(id_)
+            if dry_run:
+                pen.discard()
+        return MadeAnswer(
+            id=id_,
+            title=made.title,
+            status=made.status,
+            description=made.description or None,
+            labels=made.labels,
+            initial_comment=bool(made.comments),
+            kind=made.kind,
+            milestone=made.milestone or UNSET,
+            due=made.due or UNSET,
+            dry_run=True if dry_run else UNSET,
         )
 
-    @reads("mile.list", tool=False, shell="mile list", positional=("kind",), output_depth=0)
+    @reads(
+        "mile.list",
+        tool=False,
+        shell="mile list",
+        positional=("kind", "query"),
+        flags={"filter": "f"},
+        output_depth=0,
+        spellings=_spelled("list"),
+    )
     def mile_list(
         self,
-        kind: Kind,
+        kind: Kind = "issue",
+        query: Annotated[tuple[str, ...], Meta(description="a filter, as words")] = (),
         filter: Filter | None = None,
         sort: Sort = (),
         limit: Annotated[int, Meta(ge=1)] = DEFAULT_LIMIT,
@@ -73,36 +127,78 @@ class MileCommands(IssueCommands):
         all: Annotated[bool, Meta(description="closed ones too")] = False,
         long: bool = False,
         columns: Columns | None = None,
-        format: Style = "table",
-        legacy_query: Annotated[
-            bool, Meta(description="accepted and without effect: all syntaxes are understood")
-        ] = False,
+        format: Literal["table", "raw", "json"] = "table",
     ) -> Listing | ListedDetails:
         """List issues or milestones"""
-        return self.listing(_kind(kind), filter, sort, limit, cursor, all, long, columns, format)
+        shown = tuple(name.strip() for name in columns.split(",")) if columns else COLUMNS if long else DEFAULT_COLUMNS
+        for name in shown:
+            if name not in COLUMNS:
+                raise InvalidParams(f"Unknown column `{name}`", advice=f"Columns are {', '.join(COLUMNS)}")
+        found = self.page_of(_kind(kind), " ".join(query) if query else filter, sort, limit, cursor, all)
+        if format == "json":
+            return self._details(found, long)
+        titles = self._milestone_titles() if "milestone" in shown else {}
+        return Listing(found.rows, shown, format, found.next_cursor, lambda: self._details(found, long), titles)
 
-    @writes("mile.comment", tool=False, shell="mile comment", positional=("kind", "id"))
+    @writes(
+        "mile.comment",
+        tool=False,
+        shell="mile comment",
+        positional=("kind", "id", "text"),
+        spellings=_spelled("comment"),
+    )
     def mile_comment(
         self,
         kind: Kind,
         id: Id,
+        text: str | None = None,
         comment: str | None = None,
         comment_file: str | None = None,
-        editor: bool = False,
-        no_editor: bool = False,
-        allow_empty: bool = False,
+        editor: Annotated[bool, Meta(description="type it in your editor, as without any text")] = False,
+        no_editor: Annotated[bool, Meta(description="open no editor, whatever else is said")] = False,
+        allow_empty: Annotated[bool, Meta(description="record the comment though it is empty")] = False,
         quote: Annotated[str, Meta(description="id of a comment to quote")] | None = None,
         dry_run: bool = False,
-        message: str = "",
+        message: Message = "",
         author: str | None = None,
         email: str | None = None,
     ) -> CommentAnswer:
         """Comment on an issue or milestone"""
-        body = text_or_file("comment", comment, comment_file)
-        type_in = editor or not no_editor
-        return self.remark(_kind(kind), id, body, quote, dry_run, message, author, email, type_in=type_in)
+        body = text_or_file("comment", comment if comment is not None else text, comment_file)
+        if body is not None and editor:
+            raise InvalidParams("Both a comment and --editor were given", advice="Give one of them")
+        self.fresh()
+        entity = self.entity(id, _kind(kind))
+        quoted = _quoted(entity, quote) if quote is not None else ""
+        if body is None and not no_editor and (editor or can_edit()):
+            body = edited(self._editor, _hint(f"Comment on: {entity.title}") + quoted)
+        elif body is not None or quoted:
+            body = quoted + (body or "")
+        words = (body or "").rstrip() if allow_empty else checked_comment(body or "")
+        would = CommentAnswer(
+            resource=entity.kind,
+            resource_id=entity.id,
+            body=words,
+            preview=preview(words),
+            created=False,
+            dry_run=True,
+        )
+        if dry_run:
+            return would
+        with self.store.writing(author, email) as pen:
+            pen.message = message
+            comment_id = self.comment(pen, entity.id, words)
+        return replace(
+            would,
+            created=True,
+            comment_id=comment_id,
+            created_at=second(pen.ts),
+            timestamp=second(pen.ts),
+            author=pen.author.name,
+            dry_run=UNSET,
+        )
 
-    @writes("mile.label", tool=False, shell="mile label", positional=("kind", "id"))
+    @writes("mile.label", tool=False, shell="mile label", positional=("kind", "id"), spellings=_spelled("label"))
     def mile_label(
         self,
         kind: Kind,
@@ -115,70 +211,50 @@ class MileCommands(IssueCommands):
         email: str | None = None,
     ) -> LabelAnswer:
         """Attach, detach, set or clear labels"""
-        return self.relabel(_kind(kind), id, add, remove, set, clear, author, email)
-
-    @writes("milestone.create", tool=False, shell="milestone create", positional=("title",))
-    def milestone_create(
-        self,
-        title: str,
-        description: str | None = None,
-        description_file: str | None = None,
-        label: tuple[str, ...] = (),
-        due: Annotated[str, Meta(description="YYYY-MM-DD")] | None = None,
-        draft: bool = False,
-        author: str | None = None,
-        email: str | None = None,
-    ) -> MadeAnswer:
-        """Create a milestone"""
-        return self.make(
-            "milestone",
-            title,
-            description=text_or_file("description", description, description_file),
-            comment=None,
-            type_in=False,
-            labels=label,
-            milestone=None,
-            due=due,
-            message="",
-            draft=draft,
-            dry_run=False,
-            author=author,
-            email=email,
+        if sum((bool(add or remove), bool(set), clear)) != 1:
+            raise InvalidParams("Nothing to do, or too much", advice="Give --add and --remove, or --set, or --clear")
+        with self.store.writing(author, email) as pen:
+            entity = self.entity(id, _kind(kind))
+            if set or clear:
+                add, remove = set, tuple(label for label in entity.labels if label not in set)
+            added, removed = self.label(pen, entity, add, remove)
+        return LabelAnswer(
+            resource=entity.kind,
+            resource_id=entity.id,
+            changed=bool(added or removed),
+            added=added,
+            removed=removed,
+            current=sorted({*entity.labels, *added} - {*removed}),
         )
 
-    @reads("milestone.list", tool=False, shell="milestone list", positional=("query",), output_depth=0)
-    def milestone_list(
-        self,
-        query: Annotated[tuple[str, ...], Meta(description="a filter, as words")] = (),
-        filter: Filter | None = None,
-        sort: Sort = (),
-        limit: Annotated[int, Meta(ge=1)] = DEFAULT_LIMIT,
-        cursor: str | None = None,
-        all: Annotated[bool, Meta(description="closed ones too")] = False,
-        long: bool = False,
-        columns: Columns | None = None,
-        format: Style = "table",
-    ) -> Listing | ListedDetails:
-        """List milestones"""
-        wanted = " ".join(query) if query else filter
-        return self.listing("milestone", wanted, sort, limit, cursor, all, long, columns, format)
+    def _details(self, found: Page, long: bool) -> ListedDetails:
+        items = [
+            details_of(row, item, entity, [comment_of(c) for c in entity.comments] if long and entity else [])
+            for row, item in zip(found.rows, self.items(found), strict=True)
+            for entity in [self.store.entity(row.id)]
+        ]
+        cursor = found.next_cursor
+        return ListedDetails(items=items, nextCursor=cursor, next_cursor=cursor, generation=found.generation)
 
-    @reads("milestone.show", tool=False, shell="milestone show", positional=("id",), output_depth=0)
-    def milestone_show(self, id: Id, limit_comments: Annotated[int, Meta(ge=0)] = 20) -> ShownInShell:
-        """Show a milestone with its progress"""
-        self.fresh()
-        return self.shown_in_shell(self.entity(id, "milestone"), limit_comments)
-
-    @writes("milestone.close", tool=False, shell="milestone close", positional=("id",))
-    def milestone_close(self, id: Id, message: str = "") -> StatusAnswer:
-        """Close a milestone"""
-        return self.set_status(id, "closed", message, None, None)
-
-    @writes("milestone.open", tool=False, shell="milestone open", positional=("id",))
-    def milestone_open(self, id: Id, message: str = "") -> StatusAnswer:
-        """Open a milestone again"""
-        return self.set_status(id, "open", message, None, None)
+    def _milestone_titles(self) -> dict[str, str]:
+        with self.store.index.lock:
+            return dict(self.store.index.db.execute("SELECT id, title FROM ent WHERE kind = 'milestone'").fetchall())
 
 
 def _kind(kind: Kind) -> str:
     return "milestone" if kind == "mile" else kind
+
+
+def _hint(sentence: str) -> str:
+    return f"# {sentence}\n# Lines that begin with # up here are dropped.\n\n"
+
+
+def _quoted(entity: Entity, quote: str) -> str:
+    found = [comment for comment in entity.comments if comment.id.startswith(quote)] if quote else []
+    if len(found) != 1:
+        said = "No comment has" if not found else f"{len(found)} comments have"
+        raise InvalidParams(
+            f"{said} an id that begins with `{quote[:64]}`", advice="`show` lists the ids of comments; give one of them"
+        )
+    lines = "\n".join(f"> {line}" for line in found[0].body.split("\n"))
+    return f"> {name_of(found[0].author)} wrote:\n{lines}\n\n"

@@ -10,6 +10,7 @@ from msgspec import Meta
 from postil.core.check import Finding, check
 from postil.core.operation import destroys, reads, writes
 from postil.tracker.checkup import Checked, absorb, drop_absorbed, verify
+from postil.tracker.columns import many
 from postil.tracker.desk import Desk
 from postil.tracker.failures import InvalidParams
 from postil.tracker.refnames import FETCH, LOG
@@ -18,6 +19,9 @@ from postil.tracker.sync import check_remote, fetch, init, push, remove_all
 from postil.workspace.git import NETWORK, run_git
 
 Remote = Annotated[str, Meta(description="a remote of this repository")]
+
+
+_REFS = ("refs/postil", "refs/heads/postil", "logs/refs/postil", "logs/refs/heads/postil")
 
 
 class SyncCommands(Desk):
@@ -90,7 +94,7 @@ class SyncCommands(Desk):
                 run_git(self.store.repository.root, "push", "--quiet", "--no-verify", remote, *gone, mode=NETWORK)
         dropped = drop_absorbed(self.store)
         return Said(
-            done=f"Took over {len(taken)} logs; removed {len(dropped)} refs",
+            done=f"Took over {many(len(taken), 'log')}; removed {many(len(dropped), 'ref')}",
             facts={"absorbed": taken, "refs": dropped},
         )
 
@@ -105,10 +109,17 @@ class SyncCommands(Desk):
             )
         removed = remove_all(self.store)
         folder = self.store.repository.postil_folder()
-        for name in ("tracker.json", "tracker.lock", "cache.db.lock"):
+        for name in ("tracker.json", "tracker.lock", "cache.db.lock", "queries.json", "queries.lock"):
             if os.path.exists(os.path.join(folder, name)):
                 os.unlink(os.path.join(folder, name))
-        return Said(done=f"Removed {len(removed)} refs and config lines", facts={"removed": removed})
+        # Our own folder is shared with the other parts; git leaves the empty folders of refs behind.
+        for trace in (folder, *(os.path.join(self.store.repository.common_dir, name) for name in _REFS)):
+            _remove_empty(trace)
+        refs = sum(name.startswith("refs/") for name in removed)
+        return Said(
+            done=f"Removed {many(refs, 'ref')}, {many(len(removed) - refs, 'config line')} and the cache",
+            facts={"removed": removed},
+        )
 
     @check("tracker")
     def check_logs(self) -> Finding:
@@ -118,3 +129,10 @@ class SyncCommands(Desk):
         if damage:
             return Finding("error", damage[0], "Run `git mile verify --fix`")
         return Finding("ok", "the tracker's logs can be read")
+
+
+def _remove_empty(folder: str) -> None:
+    """Remove a folder and those inside it as far as nothing is in them."""
+    for where, _, _ in os.walk(folder, topdown=False):
+        if not os.listdir(where):
+            os.rmdir(where)
