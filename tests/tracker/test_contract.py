@@ -53,16 +53,14 @@ def milestones(repository: Path) -> Path:
     return repository
 
 
-def talk(where: Path, *frames: dict[str, Any] | str) -> list[dict[str, Any]]:
+PROGRAM = "import sys; from postil.surfaces.shell import git_mile; sys.exit(git_mile())"
+
+
+def talk(where: Path, *frames: dict[str, Any] | str, code: str = PROGRAM) -> list[dict[str, Any]]:
     """Send frames to a real `git mile mcp-server`, close its stdin and read what it answered."""
     sent = "".join((frame if isinstance(frame, str) else json.dumps(frame)) + "\n" for frame in frames)
     done = subprocess.run(
-        [
-            sys.executable,
-            "-c",
-            "import sys; from postil.surfaces.shell import git_mile; sys.exit(git_mile())",
-            "mcp-server",
-        ],
+        [sys.executable, "-c", code, "mcp-server"],
         input=sent,
         cwd=where,
         capture_output=True,
@@ -219,9 +217,34 @@ def test_a_bad_filter_says_where_and_what_was_meant(milestones: Path):
 def test_a_broken_repository_is_a_server_error_in_one_line(milestones: Path):
     git_dir = milestones / ".git"
     (git_dir / "HEAD").unlink()
-    answers = by_id(talk(milestones, INITIALIZE, call(2, "git_mile.list", {"entity": "issue"})))
-    assert "error" in answers[2]
-    assert "\n" not in answers[2]["error"]["message"]
+    for tool, arguments in (
+        ("git_mile.list", {"entity": "issue"}),
+        ("git_mile.show", {"entity": "issue", "id": FIRST}),
+    ):
+        failure = failing(milestones, tool, arguments)
+        assert (failure["code"], failure["name"]) == (-32001, "ServerError")
+        assert "No git repository" in failure["message"]
+        assert "\n" not in failure["message"]
+
+
+def test_a_bug_is_a_server_error_with_a_summary_and_the_server_goes_on(milestones: Path):
+    bug = (
+        "import sys; from postil.surfaces.shell import git_mile; from postil.tracker.desk import Desk\n"
+        "def shown(self, entity): raise ZeroDivisionError('two\\nlines')\n"
+        "Desk.shown = shown; sys.exit(git_mile())"
+    )
+    show, listing = ("git_mile.show", {"entity": "milestone", "id": ALPHA}), ("git_mile.list", {"entity": "milestone"})
+    answers = by_id(talk(milestones, INITIALIZE, call(2, *show), call(3, *listing), code=bug))
+    assert answers[2]["error"]["code"] == -32001
+    assert answers[2]["error"]["message"] == "Internal error: ZeroDivisionError: two lines"
+    inner = json.loads(answers[2]["error"]["data"]["content"][0]["text"])
+    assert inner == {"error": {"code": "ServerError", "message": "Internal error: ZeroDivisionError: two lines"}}
+    assert len(payload(answers[3])["items"]) == 2
+
+
+def test_a_mistyped_argument_is_told_which_was_meant(milestones: Path):
+    data = failing(milestones, "git_mile.list", {"entity": "issue", "filtr": "x"})["data"]
+    assert (data["path"], data["suggestion"]) == ("filtr", "Did you mean `filter`?")
 
 
 def test_an_unknown_tool_is_method_not_found_and_says_its_name(milestones: Path):
@@ -245,12 +268,7 @@ def test_ping_is_echoed_and_malformed_json_is_told(milestones: Path):
 
 def test_shutdown_ends_the_process_though_stdin_stays_open(milestones: Path):
     process = subprocess.Popen(
-        [
-            sys.executable,
-            "-c",
-            "import sys; from postil.surfaces.shell import git_mile; sys.exit(git_mile())",
-            "mcp-server",
-        ],
+        [sys.executable, "-c", PROGRAM, "mcp-server"],
         cwd=milestones,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,

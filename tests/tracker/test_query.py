@@ -54,6 +54,11 @@ def test_key_queries_make_the_same_tree_and_may_name_an_order():
     }
 
 
+def test_bare_words_search_the_text():
+    assert parse("crash on start").tree == parse('text ~ crash and text ~ on and text ~ "start"').tree
+    assert parse('"good first"').tree == parse('text ~ "good first"').tree
+
+
 def test_several_statuses_by_key_are_alternatives():
     assert parse("status:open status:draft").tree == Any(
         (Compare("status", "=", ("open",)), Compare("status", "=", ("draft",)))
@@ -82,6 +87,11 @@ def test_several_statuses_by_key_are_alternatives():
         ("comments > many", 11, "is not a number"),
         ("has_comments == banana", 16, "neither true nor false"),
         ("colour:red", 0, "unknown field `colour`"),
+        ("stat == open", 0, "did you mean `status`?"),
+        ("assign == ann", 0, "did you mean `assignee`?"),
+        ("colour == red", 0, "known: title, author, text, id, kind, status,"),
+        ("status open", 7, "an operator must follow `status`"),
+        ("lable", 0, "did you mean `label`?"),
         ("status:", None, ""),
     ],
 )

@@ -31,6 +31,11 @@ class Failure(Exception):
         self.advice = advice
         self.data: dict[str, object] = data
 
+    @classmethod
+    def of_bug(cls, bug: Exception) -> Failure:
+        """How a bug is answered: in general words, where no contract wants more."""
+        return cls("Internal error")
+
     @property
     def name(self) -> str:
         """The failure's kind, in one word that does not change."""

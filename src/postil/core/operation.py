@@ -110,7 +110,18 @@ class Operation:
         quoted = reason.split("`")
         if not path and "field" in reason and len(quoted) > 1:  # a missing or unknown field is its own path
             path = quoted[1]
-        return self.mark.fault(f"Invalid arguments: {reason}" + (f" at {path}" if where else ""), path=path)
+        advice = self._advice(quoted[1]) if "unknown field" in reason and not where else ""
+        return self.mark.fault(
+            f"Invalid arguments: {reason}" + (f" at {path}" if where else ""), advice=advice, path=path
+        )
+
+    def _advice(self, name: str) -> str:
+        """Which argument was probably meant."""
+        from difflib import get_close_matches  # only a mistake pays for it
+
+        known = list(self.arguments.__struct_fields__)
+        meant = get_close_matches(name, known, 1, 0.6)
+        return f"Did you mean `{meant[0]}`?" if meant else f"Arguments are {', '.join(known) or 'none'}"
 
 
 def signature_types(function: Callable[..., Any]) -> tuple[type[Struct], object]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from msgspec import UNSET, Struct, UnsetType
 
+from postil.tracker.columns import aligned, harmless, many
 from postil.tracker.model import Comment, Entity
 from postil.tracker.schema import Row
 
@@ -148,6 +149,17 @@ class Ready(Struct, frozen=True, kw_only=True):
     items: list[ReadyItem]
     blocked: int
     cycles: list[list[str]] | UnsetType = UNSET
+
+    def shell(self) -> str:
+        """A table, then what waits."""
+        rows = [
+            [item.id[:8], harmless(item.title), harmless(",".join(item.labels)), item.due or ""] for item in self.items
+        ]
+        told = [aligned([["ID", "TITLE", "LABELS", "DUE"], *rows]) if rows else "Nothing is ready"]
+        if self.blocked:
+            told.append(f"{many(self.blocked, 'issue')} blocked by others")
+        told += [f"Circle, cut at its youngest link: {' → '.join(circle)}" for circle in self.cycles or ()]
+        return "\n".join(told)
 
 
 class Claimed(Struct, frozen=True, kw_only=True):

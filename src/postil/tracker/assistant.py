@@ -13,7 +13,7 @@ from msgspec import UNSET, Meta
 from postil.core.operation import reads, writes
 from postil.tracker.answers import Changed, Claimed, CommentAdded, Ready, ReadyItem, second
 from postil.tracker.contract import EntityKind
-from postil.tracker.desk import Desk, checked_comment
+from postil.tracker.desk import Desk, checked_comment, checked_names
 from postil.tracker.events import Claimed as ClaimEvent
 from postil.tracker.events import Released
 from postil.tracker.failures import ClaimLost, InvalidParams, ServerError
@@ -188,7 +188,7 @@ class AssistantTools(Desk):
         """Claim an issue so that nobody else takes it, or release it"""
         with self.store.writing() as pen:
             entity = self.entity(id, "issue")
-            name = who.strip() or author_of(self.store.repository.root).name
+            (name,) = checked_names("claimer", (who,)) or (author_of(self.store.repository.root).name,)
             held = entity.claim if entity.claim and entity.claim.until > pen.ts else None
             if release:
                 if held is not None and held.who == name:

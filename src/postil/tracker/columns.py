@@ -29,21 +29,39 @@ def cell(row: Row, column: str, full: bool, milestones: Mapping[str, str]) -> st
         case "id":
             return row.id if full else row.id[:8]
         case "title":
-            return row.title if full or len(row.title) <= 60 else row.title[:59] + "…"
+            title = harmless(row.title)
+            return title if full or len(title) <= 60 else title[:59] + "…"
         case "labels":
-            return ",".join(row.label_names())
+            return harmless(",".join(row.label_names()))
         case "comments":
             return str(row.comments)
         case "updated":
             return row.updated_ts[:19] + "Z"
         case "milestone":
-            return milestones.get(row.milestone, row.milestone[:8])
+            return harmless(milestones.get(row.milestone, row.milestone[:8]))
         case "author":
-            return row.author.partition(" <")[0]
+            return harmless(row.author.partition(" <")[0])
         case "claimed":
-            return row.claim_who
+            return harmless(row.claim_who)
         case _:
-            return str(getattr(row, column))
+            return harmless(str(getattr(row, column)))
+
+
+def harmless(text: str) -> str:
+    """Others' words as one cell: what would break the line or command the terminal is made visible.
+
+    Here and not only where a terminal is written to: the quick list has no such place, and lines and tabs would break
+    the raw form as well.
+    """
+    if text.isprintable():
+        return text
+    line = " ".join(text.split())
+    return "".join(f"\\x{ord(c):02x}" if _commands(ord(c)) else c for c in line)
+
+
+def _commands(code: int) -> bool:
+    """Control characters and the marks that turn the direction of text around; not the joiners inside an emoji."""
+    return code < 32 or 127 <= code < 160 or 0x202A <= code <= 0x202E or 0x2066 <= code <= 0x2069
 
 
 def many(count: int, thing: str) -> str:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator
+from contextlib import contextmanager
 from typing import Annotated, Literal
 
 from msgspec import Meta
 
+from postil.core.failure import Cancelled, Failure
 from postil.core.operation import reads
 from postil.tracker.answers import Listed, Shown
 from postil.tracker.desk import Desk
-from postil.tracker.failures import InvalidRequest, ServerError
+from postil.tracker.failures import InvalidRequest, ServerError, TrackerFailure
 from postil.tracker.pages import DEFAULT_LIMIT
 
 EntityKind = Literal["milestone", "issue"]
@@ -36,8 +39,9 @@ class ContractTools(Desk):
         includeClosed: bool = False,
     ) -> Listed:
         """List git-mile issues or milestones"""
-        found = self.page_of(entity, filter, sort or (), limit, cursor, includeClosed)
-        return Listed(items=self.items(found), nextCursor=found.next_cursor)
+        with _contract_codes():
+            found = self.page_of(entity, filter, sort or (), limit, cursor, includeClosed)
+            return Listed(items=self.items(found), nextCursor=found.next_cursor)
 
     @reads(
         "git_mile.show",
@@ -49,5 +53,19 @@ class ContractTools(Desk):
     )
     def show_entity(self, entity: EntityKind, id: Annotated[str, Meta(description="UUID or its beginning")]) -> Shown:
         """Show git-mile issue or milestone details"""
-        self.fresh()
-        return self.shown(self.entity(id, entity))
+        with _contract_codes():
+            self.fresh()
+            return self.shown(self.entity(id, entity))
+
+
+@contextmanager
+def _contract_codes() -> Generator[None]:
+    """The contract knows three codes: what git, the disk or the workspace refuse is its ServerError."""
+    try:
+        yield
+    except (TrackerFailure, Cancelled):
+        raise
+    except Failure as failure:
+        error = ServerError(failure.message, advice=failure.advice, **failure.data)
+        error.exit_status = failure.exit_status
+        raise error from failure

@@ -8,6 +8,7 @@ from __future__ import annotations
 import datetime
 import re
 import threading
+import unicodedata
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
@@ -120,11 +121,18 @@ class Desk:
         include_closed: bool,
     ) -> Page:
         """A page of a list; what cannot be asked is InvalidParams with the place of the fault."""
-        store = self.fresh()
+        import sqlite3  # loaded by the index anyway
+
+        store, most = self.fresh(), min(limit, LARGEST_LIMIT)
         try:
-            return page(
-                store.index, kind, filter_, sort, min(limit, LARGEST_LIMIT), cursor, include_closed, store.now()
-            )
+            try:
+                return page(store.index, kind, filter_, sort, most, cursor, include_closed, store.now())
+            except sqlite3.DatabaseError as fault:
+                if "locked" in str(fault) or "busy" in str(fault):
+                    raise
+                store.index.forget()  # damage that only a question finds: the cache is built anew, the logs hold all
+                store.refresh()
+                return page(store.index, kind, filter_, sort, most, cursor, include_closed, store.now())
         except QueryFault as fault:
             raise invalid_query(fault) from None
 
@@ -317,13 +325,22 @@ def one_of(what: str, value: str, known: Sequence[str]) -> str:
 
 def checked_title(title: str) -> str:
     """A title on one line."""
-    line = " ".join(title.split())
+    line = one_line("title", title)
     if not line:
         raise InvalidParams("The title is empty", advice="Give a title of a few words")
     if len(line) > LONGEST_TITLE:
         raise InvalidParams(
             f"The title has {len(line)} characters; at most {LONGEST_TITLE} are kept", advice="Shorten it"
         )
+    return line
+
+
+def one_line(what: str, text: str) -> str:
+    """The words of a text on one line; characters that command a terminal are refused."""
+    line = " ".join(text.split())
+    bad = next((character for character in line if unicodedata.category(character) in ("Cc", "Cs")), None)
+    if bad is not None:
+        raise InvalidParams(f"The {what} holds the control character U+{ord(bad):04X}", advice="Leave it out")
     return line
 
 
@@ -352,7 +369,7 @@ def checked_names(what: str, names: Sequence[str]) -> tuple[str, ...]:
     """Names trimmed, each once."""
     kept: dict[str, str] = {}
     for name in names:
-        plain = " ".join(name.split())
+        plain = one_line(what, name)
         if len(plain) > 200:
             raise InvalidParams(f"The {what} `{plain[:40]}…` is longer than 200 characters", advice="Shorten it")
         if plain:

@@ -18,7 +18,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from postil.core.failure import Failure
+from postil.core.failure import Conflict, Failure, InvalidArguments, NotFound
 
 _NAMES = {-32600: "InvalidRequest", -32602: "InvalidParams", -32001: "ServerError"}
 
@@ -43,11 +43,8 @@ class InvalidRequest(TrackerFailure):
     exit_status = 2
 
 
-class InvalidParams(TrackerFailure):
+class InvalidParams(TrackerFailure, InvalidArguments):
     """A decoded value that is not valid."""
-
-    code = -32602
-    exit_status = 2
 
 
 class ServerError(TrackerFailure):
@@ -55,11 +52,15 @@ class ServerError(TrackerFailure):
 
     code = -32001
 
+    @classmethod
+    def of_bug(cls, bug: Exception) -> Failure:
+        """The contract's message holds a summary for whoever debugs it, in one line."""
+        said = " ".join(str(bug).split())[:200]
+        return cls(f"Internal error: {type(bug).__name__}{f': {said}' if said else ''}")
 
-class NoSuchEntity(InvalidParams):
+
+class NoSuchEntity(NotFound, InvalidParams):
     """No issue or milestone has this id."""
-
-    exit_status = 5
 
     def __init__(self, what: str, id_: str, advice: str = "") -> None:
         super().__init__(f"{what} not found: {id_[:64]}", advice=advice or "List them to see the ids", id=id_[:64])
@@ -87,10 +88,10 @@ class DependencyCycle(InvalidParams):
         )
 
 
-class ClaimLost(InvalidParams):
+class ClaimLost(Conflict, InvalidParams):
     """Someone else works on it."""
 
-    exit_status = 6
+    code = InvalidParams.code
 
     def __init__(self, id_: str, who: str, until: str) -> None:
         super().__init__(

@@ -7,8 +7,23 @@ from collections.abc import Callable, Sequence
 from msgspec import UNSET, Struct, UnsetType
 
 from postil.tracker.answers import Item, MilestoneCounts, Shown, ShownComment, second
-from postil.tracker.columns import aligned, list_text
-from postil.tracker.events import Event, kind_of
+from postil.tracker.columns import aligned, harmless, list_text, many
+from postil.tracker.events import (
+    Assigned,
+    Claimed,
+    CommentDeleted,
+    Commented,
+    CommentEdited,
+    Created,
+    Described,
+    Event,
+    Labelled,
+    Linked,
+    Released,
+    Set,
+    Unknown,
+    kind_of,
+)
 from postil.tracker.model import Entity
 from postil.tracker.schema import Row
 
@@ -104,11 +119,11 @@ class ShownInShell:
     def shell(self) -> str:
         """Title, facts, description, comments."""
         shown = self._shown
-        lines = [f"{shown.title} [{shown.status}]", f"ID: {shown.id} ({shown.kind})"]
+        lines = [f"{harmless(shown.title)} [{shown.status}]", f"ID: {shown.id} ({shown.kind})"]
         if shown.labels:
-            lines.append(f"Labels: {', '.join(shown.labels)}")
+            lines.append(f"Labels: {harmless(', '.join(shown.labels))}")
         if self._milestone:
-            lines.append(f"Milestone: {self._milestone}")
+            lines.append(f"Milestone: {harmless(self._milestone)}")
         if shown.due:
             lines.append(f"Due: {shown.due}")
         if shown.assignees:
@@ -117,7 +132,7 @@ class ShownInShell:
             lines.append(progress_line(shown.stats.open_issues, shown.stats.closed_issues))
         if shown.claim:
             lines.append(f"Claimed by {shown.claim.who} until {shown.claim.until}{' (expired)' * shown.claim.expired}")
-        lines += [f"{link.type}: {link.id[:8]} {link.title} [{link.status}]" for link in shown.links or ()]
+        lines += [f"{link.type}: {link.id[:8]} {harmless(link.title)} [{link.status}]" for link in shown.links or ()]
         lines += [
             f"Conflict: {one.field} was also set to {one.value!r} by {one.author} at {one.ts}; set it to decide"
             for one in shown.conflicts or ()
@@ -127,7 +142,7 @@ class ShownInShell:
             lines += ["", shown.description]
         hidden = max(0, len(shown.comments) - self._most)
         if hidden:
-            lines += ["", f"({hidden} earlier comments; --limit-comments shows more)"]
+            lines += ["", f"({many(hidden, 'earlier comment')}; --limit-comments shows more)"]
         for comment in shown.comments[hidden:]:
             changed = " (edited)" if comment.edited_at else ""
             lines += ["", f"{comment.author} at {comment.ts}{changed}  {comment.id}", comment.body]
@@ -153,7 +168,9 @@ class History(Struct, frozen=True, kw_only=True):
 
     def shell(self) -> str:
         """One line an event."""
-        return aligned([[second(e.ts), e.author.partition(" <")[0], e.type, e.what] for e in self.events])
+        return aligned(
+            [[second(e.ts), harmless(e.author.partition(" <")[0]), harmless(e.type), e.what] for e in self.events]
+        )
 
 
 def history_of(id_: str, events: Sequence[Event]) -> History:
@@ -167,7 +184,7 @@ def history_of(id_: str, events: Sequence[Event]) -> History:
                 author=event.a,
                 ts=event.ts,
                 clock=f"{event.l}@{event.r}",
-                what=_what(event),
+                what=what_of(event),
             )
             for event in events
         ],
@@ -182,14 +199,37 @@ def progress_line(open_: int, closed: int, width: int = 24) -> str:
     return f"{'█' * filled}{'░' * (width - filled)} {share} ({closed} of {total} closed)"
 
 
-def _what(event: Event) -> str:
-    skipped = {"ent", "id", "r", "n", "l", "ts", "a", "dep", "v", "t"}
-    told: list[str] = []
-    for field in event.__struct_fields__:
-        value: object = getattr(event, field)
-        if field not in skipped and value not in (None, "", ()):
-            told.append(f"{field}={_excerpt(value if isinstance(value, str) else repr(value))}")
-    return " ".join(told)
+def what_of(event: Event) -> str:
+    """What an event did, in words; then the note of its writer, if there is one."""
+    match event:
+        case Created():
+            given = [f"“{event.title}”", *(f"+{label}" for label in event.labels)]
+            given += [f"for {name}" for name in event.assignees] + ([f"due {event.due}"] if event.due else [])
+            told = f"{event.kind} {event.status}: {' '.join(given)}"
+        case Set():
+            told = f"{event.f} → {event.value if event.value is not None else 'none'}"
+        case Described():
+            told = event.text or "(empty)"
+        case Labelled() | Assigned():
+            told = " ".join([*(f"+{name}" for name in event.add), *(f"-{name}" for name in event.rm)])
+        case Linked():
+            told = " ".join(f"{sign}{type_} {target[:8]}" for sign, type_, target in _edges(event))
+        case Commented() | CommentEdited():
+            told = f"{event.c}: {event.body}"
+        case CommentDeleted():
+            told = event.c
+        case Claimed():
+            told = f"{event.who} until {second(event.until)}"
+        case Released():
+            told = event.who
+        case _:
+            told = "(of a kind that this version does not know)" if isinstance(event, Unknown) else ""
+    note = "" if isinstance(event, Unknown) else event.m
+    return harmless(_excerpt(told) + (f" — {_excerpt(note)}" if note else ""))
+
+
+def _edges(event: Linked) -> list[tuple[str, str, str]]:
+    return [("+", *edge) for edge in event.add] + [("-", *edge) for edge in event.rm]
 
 
 def _excerpt(text: str) -> str:

@@ -156,7 +156,7 @@ async def _run(exchange: Exchange, operation: Operation, arguments: object) -> o
         raise
     except Exception as bug:
         exchange.server.report(bug, operation.mark.name)
-        raise operation.mark.crash("Internal error") from bug
+        raise operation.mark.crash.of_bug(bug) from bug
     finally:
         if turn is not None:
             turn.end()

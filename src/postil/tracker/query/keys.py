@@ -4,7 +4,18 @@ from __future__ import annotations
 
 import re
 
-from postil.tracker.query.tree import ALIASES, FIELDS, All, Any, Node, Not, QueryFault, compare, nearest
+from postil.tracker.query.tree import (
+    ALIASES,
+    FIELDS,
+    All,
+    Any,
+    Node,
+    Not,
+    QueryFault,
+    compare,
+    meant_field,
+    nearest,
+)
 
 _TOKEN = re.compile(
     r"""\s*(?P<minus>-?)(?:(?P<key>[A-Za-z_-]+):)?(?P<op>>=|<=|>|<)?(?P<value>"(?:[^"\\]|\\.)*"|[^\s"]+)?"""
@@ -12,6 +23,7 @@ _TOKEN = re.compile(
 _KEY = re.compile(r"""(?:^|\s)-?[A-Za-z_-]+:(?=[^\s:])""")
 _INFIX = re.compile(r"""[=~]|\s[<>]|\s(?:contains|in|and|or|not)\s""")
 _QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"')
+_INFIX_WORDS = {"contains", "in", "and", "or", "not"}
 # In git-bug several of these mean "one of them"; labels and titles must all be there.
 _ALTERNATIVES = ("status", "author", "kind", "id", "milestone")
 _SETS = ("label", "labels", "assignee", "assignees")
@@ -22,6 +34,14 @@ def looks_like_keys(text: str) -> bool:
     """Whether the text has `key:value` pairs and nothing of the infix syntax outside of quotations."""
     bare = _QUOTED.sub('"', text)
     return _KEY.search(bare) is not None and _INFIX.search(bare.replace(":>=", ":").replace(":<=", ":")) is None
+
+
+def looks_like_words(text: str) -> bool:
+    """Whether the text is nothing but words to search for: no sign or word of the infix syntax, no field's name."""
+    words = _QUOTED.sub('"', text).split()
+    plain = all(word == '"' or word.replace("-", "").replace("_", "").isalnum() for word in words)
+    first = words[0].lower() if words else ""
+    return plain and not meant_field(first) and not {word.lower() for word in words} & _INFIX_WORDS
 
 
 def parse_keys(text: str) -> tuple[Node, list[str]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from postil.tracker.query.infix import parse_infix
-from postil.tracker.query.keys import looks_like_keys, parse_keys
+from postil.tracker.query.keys import looks_like_keys, looks_like_words, parse_keys
 from postil.tracker.query.sexpr import looks_like_sexpr, parse_sexpr
 from postil.tracker.query.tree import All, Node, QueryFault
 
@@ -27,7 +27,7 @@ def parse(text: str | None) -> Question:
         raise QueryFault(f"the filter is longer than {_LONGEST} characters", _LONGEST, "shorten it")
     if looks_like_sexpr(text):
         return Question(parse_sexpr(text))
-    if looks_like_keys(text):
+    if looks_like_keys(text) or looks_like_words(text):
         tree, sort = parse_keys(text)
         return Question(tree, tuple(sort))
     return Question(parse_infix(text))

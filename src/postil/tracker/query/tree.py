@@ -123,6 +123,11 @@ def field_named(name: str, position: int | None = None) -> str:
     return known
 
 
+def meant_field(word: str) -> bool:
+    """Whether a word is a field's name, or nearly: then a question about it was begun and not ended."""
+    return word in FIELDS or word in ALIASES or nearest(word, [*FIELDS, *ALIASES]).startswith("did you mean")
+
+
 def compare(name: str, op: str, values: Sequence[str], position: int, value_position: int | None = None) -> Compare:
     """A checked comparison."""
     field = field_named(name, position)
@@ -144,10 +149,11 @@ def compare(name: str, op: str, values: Sequence[str], position: int, value_posi
 def nearest(word: str, choices: Iterable[str]) -> str:
     """A did-you-mean, or the list of what there is."""
     listed = list(dict.fromkeys(choices))
-    best = min(listed, key=lambda choice: (_distance(word, choice), choice), default="")
-    if best and _distance(word, best) <= max(1, len(word) // 3):
+    begun = [choice for choice in listed if len(word) > 2 and choice.startswith(word)]
+    best = min(begun or listed, key=lambda choice: (_distance(word, choice), choice), default="")
+    if best and (begun or _distance(word, best) <= max(1, len(word) // 3)):
         return f"did you mean `{best}`?"
-    return f"known: {', '.join(listed)}"
+    return f"known: {', '.join(choice for choice in listed if choice not in ALIASES)}"
 
 
 def _checked(field: str, kind: str, value: str, position: int) -> str:

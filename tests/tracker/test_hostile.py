@@ -1,0 +1,117 @@
+"""Text that nobody should write: in arguments, in files that are imported, in logs that others push."""
+
+from __future__ import annotations
+
+import json
+import re
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from postil.tracker import events as ev
+from postil.tracker.failures import InvalidParams
+from postil.tracker.service import Tracker
+from postil.tracker.store import Store
+from postil.workspace.repository import find_repository
+from tests.tracker.conftest import git
+from tests.tracker.shell import answered, run, said
+
+HUGE = "x" * 300_000
+ESCAPES = "\x1b]0;owned\x07 two\nlines\tand \x9b2J \u202eback"
+
+
+def tracker(where: Path) -> Tracker:
+    return Tracker(lambda: find_repository(str(where)))
+
+
+@pytest.mark.parametrize("title", [HUGE, "\x1b[2J", "a\x00b", "bell\x07", "\x9b31m", "del\x7f", "\ud800"])
+def test_a_title_of_any_size_or_with_control_characters_is_refused_and_writes_nothing(repository: Path, title: str):
+    with pytest.raises(InvalidParams, match=r"at most 1000|control character"):
+        tracker(repository).create_entity(title)
+    assert git(repository, "for-each-ref") == ""
+
+
+@pytest.mark.parametrize("title", [HUGE, "\x1b[2J"])
+def test_the_same_is_refused_on_standard_input_with_the_contracts_code(repository: Path, title: str):
+    arguments = json.dumps({"title": title})
+    done = run(repository, "call", "git_mile.create", "-", "--json", program="main", stdin=arguments)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert json.loads(done.stderr)["error"]["code"] == -32602
+    assert len(done.stderr) < 2000
+
+
+def test_a_title_on_several_lines_is_put_on_one(repository: Path):
+    assert tracker(repository).create_entity(" two\r\n\t lines ").title == "two lines"
+
+
+def test_labels_people_and_comments_are_bounded_too(repository: Path):
+    mine = tracker(repository)
+    id_ = mine.create_entity("T").id
+    for attempt in (
+        lambda: mine.label_entity(id_, add=(HUGE,)),
+        lambda: mine.label_entity(id_, add=("\x1b[31m",)),
+        lambda: mine.update_entity(id_, assign=("a\x07",)),
+        lambda: mine.add_comment(id_, "x" * 1_000_001),
+        lambda: mine.claim(id_, who="\x1b]0;me\x07"),
+        lambda: mine.claim(id_, who=HUGE),
+    ):
+        with pytest.raises(InvalidParams):
+            attempt()
+    mine.add_comment(id_, HUGE)
+    assert len(mine.show_entity("issue", id_).comments[0].body) == 300_000
+
+
+@pytest.mark.parametrize(
+    "id_", ["*", "?" * 36, "[0-9a-f]*", "../../HEAD", "%", "_", "-", "'; DROP TABLE ent; --", "\0", ""]
+)
+def test_an_id_made_of_patterns_or_paths_names_nothing(repository: Path, id_: str):
+    mine = tracker(repository)
+    mine.create_entity("One")
+    mine.create_entity("Two")
+    for attempt in (
+        lambda: mine.close_entity(id_),
+        lambda: mine.show_entity("issue", id_),
+        lambda: mine.claim(id_),
+    ):
+        with pytest.raises(InvalidParams):
+            attempt()
+    assert len(mine.list_entities("issue").items) == 2
+
+
+def forged(repository: Path, **data: str) -> str:
+    """An issue as a hostile writer's log could hold it: no check of ours ever saw it."""
+    store = Store(find_repository(str(repository)))
+    id_ = ev.new_entity_id()
+    with store.writing() as pen:
+        pen.write(ev.Created, id_, kind="issue", title=ESCAPES, labels=(ESCAPES,), a=f"{ESCAPES} <a@b>", **data)
+        pen.write(ev.Claimed, id_, who=ESCAPES, until="9999-01-01T00:00:00.000Z")
+        pen.write(ev.Commented, id_, c="c", body=ESCAPES)
+    return id_
+
+
+@pytest.mark.parametrize("style", ["table", "raw"])
+def test_what_others_wrote_stays_in_its_line_and_commands_no_terminal(repository: Path, style: str):
+    id_ = forged(repository)
+    quick = said(repository, "list", "issue", "--long", "--format", style)
+    slow = said(repository, "--repo", str(repository), "list", "issue", "--long", "--format", style)
+    assert quick == slow
+    assert len(quick.splitlines()) == (2 if style == "table" else 1)
+    told = (
+        quick
+        + said(repository, "log", id_)
+        + said(repository, "ready")
+        + said(repository, "show", id_).partition("\n")[0]
+    )
+    assert re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e]", told) is None
+    assert answered(repository, "show", id_)["title"] == ESCAPES  # nothing is lost: JSON has it as it is
+
+
+def test_damage_that_only_a_question_finds_rebuilds_the_cache(repository: Path):
+    mine = tracker(repository)
+    mine.create_entity("Kept")
+    mine.store.index.close()
+    with sqlite3.connect(repository / ".git/postil/cache.db") as db:
+        db.execute("DROP TABLE ent")
+    db.close()
+    assert [item["title"] for item in answered(repository, "list", "issue")["items"]] == ["Kept"]
