@@ -69,8 +69,6 @@ class Session:
         self.in_flight: dict[jsonrpc.Id, Running] = {}
         self.unsettled: list[tuple[Exchange, Callable[[], None], Callable[[], None]]] = []
         self.turns = Turns()
-        self.told: dict[str, str] = {}
-        """What calls said about their answers, for a transport with headers."""
         self._on_room = on_room
         self._is_read = is_read
         self._subscribed: set[str] = set()
@@ -98,17 +96,23 @@ class Session:
         *,
         caller: Caller | None = None,
         key: str = "",
+        told: dict[str, str] | None = None,
     ) -> bool:
-        """Take what a transport has already parsed. True when one answer has come or will come through `out`."""
+        """Take what a transport has already parsed. True when one answer has come or will come through `out`.
+
+        `told` gets what the calls say beside their answers, where the transport has a place for it.
+        """
         if self.unsettled and (self._is_read is None or self._is_read()):
             self._confirm_settled()
         if isinstance(incoming, list):
-            return self._batch(incoming, out, caller or self.caller, key)
-        return self._take(incoming, out, caller or self.caller, key)
+            return self._batch(incoming, out, caller or self.caller, key, told)
+        return self._take(incoming, out, caller or self.caller, key, told)
 
-    def _take(self, incoming: jsonrpc.Incoming, out: Out, caller: Caller, key: str) -> bool:
+    def _take(
+        self, incoming: jsonrpc.Incoming, out: Out, caller: Caller, key: str, told: dict[str, str] | None
+    ) -> bool:
         if isinstance(incoming, jsonrpc.Request):
-            self._request(Exchange(self, incoming, out, caller, key))
+            self._request(Exchange(self, incoming, out, caller, key, told))
             return True
         if isinstance(incoming, jsonrpc.Notification):
             self._notification(incoming)
@@ -119,7 +123,9 @@ class Session:
         out(jsonrpc.refusal(incoming.id, incoming.code, incoming.message, incoming.data), True, incoming.code)
         return True
 
-    def _batch(self, items: list[jsonrpc.Incoming], out: Out, caller: Caller, key: str) -> bool:
+    def _batch(
+        self, items: list[jsonrpc.Incoming], out: Out, caller: Caller, key: str, told: dict[str, str] | None
+    ) -> bool:
         requests = [item for item in items if isinstance(item, jsonrpc.Request)]
         allowed = self.era.batches or (
             self.direct and all(direct_methods.is_direct(request.method) for request in requests)
@@ -143,7 +149,7 @@ class Session:
             return add
 
         for position, item in enumerate(items):
-            self._take(item, collect(position), caller, f"{key}#{position}" if key else "")
+            self._take(item, collect(position), caller, f"{key}#{position}" if key else "", told)
         return wanted > 0
 
     def _request(self, exchange: Exchange) -> None:

@@ -40,8 +40,17 @@ class InputRequired(Exception):
 class Exchange(Call):
     """A request, its era and its way back. It is the call in progress for the operation it reaches."""
 
-    def __init__(self, session: Session, request: jsonrpc.Request, out: Out, caller: Caller, key: str = "") -> None:
+    def __init__(
+        self,
+        session: Session,
+        request: jsonrpc.Request,
+        out: Out,
+        caller: Caller,
+        key: str = "",
+        told: dict[str, str] | None = None,
+    ) -> None:
         super().__init__(caller)
+        self._told = told
         self.session = session
         self.server = session.server
         self.request = request
@@ -77,7 +86,9 @@ class Exchange(Call):
         self.notify("notifications/message", params)
 
     def tell(self, name: str, value: str) -> None:
-        self._on_loop(lambda: self.session.told.update({name: value}))
+        told = self._told  # the request's own: calls of one session run side by side
+        if told is not None:
+            self._on_loop(lambda: told.update({name: value}))
 
     def settle(self, confirmed: Callable[[], None], lost: Callable[[], None]) -> None:
         self._on_loop(lambda: self.session.unsettled.append((self, confirmed, lost)))

@@ -246,7 +246,7 @@ class Endpoint:
         outlives: bool = False,
     ) -> None:
         """Hand a message to the engine, send what comes back. `outlives`: the call goes on when its client leaves."""
-        if not session.take(incoming, reply.out, caller=asked.caller, key=asked.key):
+        if not session.take(incoming, reply.out, caller=asked.caller, key=asked.key, told=reply.told):
             await respond(asked.send, 202, b"", asked.carried)
             return
         if reply.answer is None:
@@ -254,7 +254,7 @@ class Endpoint:
         if reply.answer is None or reply.messages:
             await self._follow(asked, session, incoming, reply, statuses or {}, outlives)
         else:
-            await _answer(asked, reply, statuses, session.told)
+            await _answer(asked, reply, statuses)
         if session.unsettled and not outlives:
             await session.settle(reached=not reply.gone)
 
@@ -280,7 +280,7 @@ class Endpoint:
             if running is not None:
                 running.task.add_done_callback(lambda done: reply.end() if done.cancelled() else None)
         try:
-            await self._stream(asked, reply, statuses=statuses, told=session.told)
+            await self._stream(asked, reply, statuses=statuses)
         finally:
             self.calls -= not listens
             self.streams -= listens
@@ -296,7 +296,6 @@ class Endpoint:
         *,
         at_once: bool = False,
         statuses: dict[int, int] | None = None,
-        told: dict[str, str] | None = None,
     ) -> None:
         """Send what the reply gets until its answer, its end, or its client leaves."""
         loop = asyncio.get_running_loop()
@@ -330,7 +329,7 @@ class Endpoint:
                 last = sse.event(reply.answer) if reply.answer is not None else b""
                 await send({"type": "http.response.body", "body": last, "more_body": False})
             elif reply.answer is not None:
-                await _answer(asked, reply, statuses, told)
+                await _answer(asked, reply, statuses)
             else:  # given up by the client itself: there is nothing to say
                 await respond(send, 202, b"", asked.carried)
         finally:
@@ -377,16 +376,17 @@ def _id_of(incoming: Incoming) -> jsonrpc.Id | None:
     return incoming.id if isinstance(incoming, jsonrpc.Request | jsonrpc.Invalid) else None
 
 
-async def _answer(asked: Asked, reply: Reply, statuses: dict[int, int] | None, told: dict[str, str] | None) -> None:
+async def _answer(asked: Asked, reply: Reply, statuses: dict[int, int] | None) -> None:
     """Send the answer with its status, and with what the call said beside it."""
     assert reply.answer is not None
     status = statuses.get(reply.code, 200) if statuses and reply.code else 200
-    carried = asked.carried
+    carried, told = asked.carried, reply.told
     if told:
-        status = int(told.pop(STATUS, status))
+        stated = told.pop(STATUS, "")
+        if stated and not reply.answer.startswith(b"["):  # in a batch each item's error says its own
+            status = int(stated)
         said = [(name.lower().encode("ascii"), value.encode("ascii", "replace")) for name, value in told.items()]
         carried = [*carried, *said]
-        told.clear()
     await respond(asked.send, status, reply.answer, carried)
 
 

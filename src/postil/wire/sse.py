@@ -26,7 +26,7 @@ def event(frame: bytes) -> bytes:
 class Reply:
     """What one request, or one open stream, has to tell its client."""
 
-    __slots__ = ("_wake", "answer", "code", "gone", "messages", "over", "streams", "waiting")
+    __slots__ = ("_wake", "answer", "code", "gone", "messages", "over", "streams", "told", "waiting")
 
     def __init__(self, *, streams: bool) -> None:
         self.streams = streams
@@ -35,6 +35,8 @@ class Reply:
         self.code = 0
         self.messages: list[bytes] = []
         self.waiting: set[bytes] = set()
+        self.told: dict[str, str] = {}
+        """What its calls said beside their answers: headers, where the answer is no stream."""
         self.over = False
         """No answer will come: the call was given up, or the stream ended."""
         self.gone = False
