@@ -110,9 +110,14 @@ class App:
         reports.start()  # first with what an earlier process kept and did not hand over
         return EventLog(self.state, heard)
 
+    @property
+    def is_shared(self) -> bool:
+        """Whether other replicas see the same state."""
+        return self.settings.state_address.startswith(REDIS)
+
     @cached_property
     def _moments(self) -> Moments:
-        if self.settings.state_address.startswith(REDIS):
+        if self.is_shared:
             from postil.storage.redis_moments import RedisMoments
 
             return RedisMoments(self.settings.state_address)
@@ -231,6 +236,7 @@ def _tracker(app: App) -> object:
 
 
 def _gitlab(app: App) -> object:
+    from postil.gitlab.cache import ResponseCache
     from postil.gitlab.events import EventLog
     from postil.gitlab.service import GitLab
 
@@ -242,6 +248,7 @@ def _gitlab(app: App) -> object:
         projects=gitlab.projects,
         allow_quick_actions=gitlab.allow_quick_actions,
         events=EventLog(app.state),
+        cache=ResponseCache(app.moments(), shared=app.is_shared),
     )
 
 

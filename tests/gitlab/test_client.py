@@ -17,6 +17,7 @@ from postil.gitlab.failures import GitLabFailure, GitLabUnreachable, UnknownOutc
 from postil.gitlab.instance import Instance
 from postil.gitlab.redaction import redacted
 from postil.gitlab.service import GitLab
+from postil.storage.moments import MemoryMoments
 from tests.emulator.app import Emulator
 from tests.emulator.server import running
 from tests.emulator.world import DEVELOPER, FILES_ONLY, READER, REVOKED, STRANGER
@@ -329,5 +330,10 @@ async def test_garbage_tokens_leave_nothing_behind(connect: Connect, emulator: E
         await asyncio.create_task(read(f"glpat-garbage{number}"))
     for name in ("_issues", "_projects"):
         assert len(getattr(part.gitlab, name)) == 0
-    assert not vars(part.gitlab.cache)["_kept"]
-    assert not vars(part.gitlab.cache)["_asking"]
+    cache = vars(part.gitlab.cache)
+    moments = cache["_moments"]
+    assert isinstance(moments, MemoryMoments)
+    kept: dict[str, object] = vars(moments)["_kept"]
+    assert not [name for name in kept if name.startswith("gitlab:")]
+    assert not cache["_asking"]
+    assert not cache["_projects"]

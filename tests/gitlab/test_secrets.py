@@ -15,6 +15,7 @@ import pytest
 from postil.core.failure import Failure
 from postil.core.operation import Operation
 from postil.gitlab.service import GitLab
+from postil.storage.moments import MemoryMoments
 from tests.emulator.app import Emulator
 from tests.emulator.faults import KINDS
 from tests.emulator.world import DEVELOPER
@@ -81,7 +82,9 @@ async def test_no_answer_error_log_or_key_of_the_cache_holds_a_secret(
     assert fault != "none" or not refused, refused
     assert len(emulator.seen) >= 20, "the calls went out"
     assert "httpcore2" in caplog.text or "httpx2" in caplog.text, "the client's own log is searched too"
-    keys = [*vars(part.gitlab.cache)["_kept"], *vars(part.gitlab)["_issues"], *vars(part.gitlab)["_projects"]]
+    moments = vars(part.gitlab.cache)["_moments"]
+    assert isinstance(moments, MemoryMoments)
+    keys: list[Any] = [*vars(moments)["_kept"], *vars(part.gitlab)["_issues"], *vars(part.gitlab)["_projects"]]
     assert keys or fault != "none"
     for words in (*said, caplog.text, repr(keys), repr(part), repr(part.gitlab.instance)):
         assert found(words) == []

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import subprocess
 import sys
 import threading
@@ -16,7 +15,6 @@ from postil.storage.failures import StateBusy
 from postil.storage.idempotency import IdempotencyKeys
 from postil.storage.redis import RedisState
 from postil.storage.redis_connection import StateAway
-from postil.storage.redis_moments import RedisMoments
 from tests.storage.redis_server import RedisServer, redis_server
 
 WRITER = """
@@ -137,34 +135,3 @@ def test_expired_records_are_cleared_away(address: str) -> None:
     with redis.Redis.from_url(address) as client:  # pyright: ignore[reportUnknownMemberType]
         assert client.hlen("postil:values:s") == 1
     state.close()
-
-
-def test_a_window_is_one_for_all_replicas_and_a_name_new_only_once(address: str) -> None:
-    async def ask() -> None:
-        one, two = RedisMoments(address), RedisMoments(address)
-        granted = [(await (one, two)[n % 2].take("w", 1, 600, 60)).granted for n in range(601)]
-        assert granted == [1] * 600 + [0]
-        left = await two.take("w", 0, 600, 60)
-        assert (left.granted, left.remaining) == (0, 0)
-        assert 0 < left.reset - time.time() <= 60
-        assert [await one.first("nonce", 60), await two.first("nonce", 60)] == [True, False]
-        await one.keep("a:1", b"x", 60)
-        assert await two.recall("a:1") == b"x"
-        await two.forget("a:")
-        assert await one.recall("a:1") is None
-        await one.close()
-        await two.close()
-
-    asyncio.run(ask())
-
-
-def test_while_redis_is_away_limits_go_on_alone_and_nonces_are_refused() -> None:
-    async def ask() -> None:
-        moments = RedisMoments("unix:///nonexistent/redis.sock")
-        assert [(await moments.take("w", 1, 2, 60)).granted for _ in range(3)] == [1, 1, 0]
-        assert await moments.first("nonce", 60) is False
-        assert await moments.recall("a") is None
-        assert moments.away == 5
-        await moments.close()
-
-    asyncio.run(ask())

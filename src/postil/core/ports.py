@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Protocol
 
@@ -102,11 +102,42 @@ class Taken(Struct, frozen=True):
     """When the oldest leaves the window and the next one is free: seconds since 1970."""
 
 
+class Entry(Struct, frozen=True):
+    """Calls that want to begin: how many of whom, and what bounds them. 0 turns a bound off."""
+
+    who: str
+    cost: int
+    limit: int
+    seconds: float
+    at_once: int
+
+
+class Entered(Struct, frozen=True):
+    """Which of these calls may begin."""
+
+    granted: int
+    remaining: int
+    reset: float
+    busy: bool = False
+    """None may, since too many of theirs run already; nothing was taken from the window."""
+    ticket: str = ""
+    """To be given to `leave` when they have ended; empty where nobody counts."""
+
+
 class Moments(Protocol):
-    """What is true for a moment only, and shared by replicas: rolling windows, names seen once, answers kept a while.
+    """What is true for a moment only, and shared by replicas: rolling windows, calls in flight, names seen once,
+    answers kept a while.
 
     Lost when it is lost: nothing here was promised to anybody. Used on the event loop.
     """
+
+    async def enter(self, entry: Entry) -> Entered:
+        """Take places in a rolling window and among the calls in flight, in one step."""
+        ...
+
+    def leave(self, who: str, ticket: str) -> None:
+        """Calls that began have ended. Returns at once; a process that dies without it is noticed by time."""
+        ...
 
     async def take(self, window: str, cost: int, limit: int, seconds: float) -> Taken:
         """Take up to `cost` places in a rolling window that has `limit` of them."""
@@ -116,14 +147,17 @@ class Moments(Protocol):
         """Whether this name is new; it stays known for that long."""
         ...
 
-    async def recall(self, name: str) -> bytes | None:
-        """What was kept under this name, if it still is."""
+    async def recall(self, *names: str) -> Sequence[bytes | None] | None:
+        """What is kept under each of these names, of one moment; None when nobody can tell."""
         ...
 
-    async def keep(self, name: str, value: bytes, seconds: float) -> None:
-        """Keep a value for at most that long."""
+    async def keep(self, values: Mapping[str, bytes], seconds: float) -> bool:
+        """Keep values for at most that long, all in one step; False when nobody can.
+
+        Bounded: older ones make room, and of those kept at one time the shorter-lived before the longer-lived.
+        """
         ...
 
-    async def forget(self, prefix: str) -> None:
-        """Drop everything kept under names that begin so."""
+    async def forget(self, name: str) -> None:
+        """Drop what is kept under this name."""
         ...

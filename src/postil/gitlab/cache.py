@@ -1,108 +1,198 @@
-"""Answers kept for a while when the caller asks for it: bounded, never shared between tokens, asked for once at a time.
+"""Answers kept for a while when the caller asks for it: bounded, never shared between callers, asked for only once.
 
 After its time an answer is offered to GitLab with its ETag, and lives on if GitLab says that nothing changed.
+
+Kept in Moments, so by this process or, where the state is Redis, by all replicas. A change is said by stamps: an answer
+carries the stamps of its project as they were before GitLab was asked, and counts only while they are the same. So a
+change that one replica made or heard of is seen by all, and an answer that was on its way meanwhile is not believed.
+What other processes could read is sealed with the caller's own token: GitLab's raw answers hold secrets of projects.
 """
 
 from __future__ import annotations
 
 import asyncio
 import hashlib
+import os
 import time
-from collections import OrderedDict
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Literal, TypeAlias
 
 import msgspec
 from msgspec import Struct
 
+from postil.core.ports import Moments
 from postil.gitlab.failures import GitLabFailure
 from postil.gitlab.instance import Query, Reply
+from postil.storage.moments import MemoryMoments
 
 State: TypeAlias = Literal["HIT", "MISS", "REVALIDATED"]
+Ask: TypeAlias = Callable[[str], Awaitable[Reply]]
 LONGEST_TTL = 3600
-LARGEST = 16 * 1024 * 1024
+REVALIDATED_FOR = 3600
+"""Seconds after its time in which an answer can still be offered with its ETag."""
+STAMPED_FOR = LONGEST_TTL + REVALIDATED_FOR + 600
+"""Seconds that a stamp lives: longer than any answer it speaks of, or that one would count again."""
+LARGEST = 4 * 1024 * 1024
+ALL, NUMBERS, PATHS = "*", "numbers", "paths"
 
 
-class Kept(Struct):
-    """One answer, how long it holds, and which project it is about."""
+class Question(Struct, frozen=True):
+    """One question by one caller to one instance, about one project or (empty) about many."""
 
+    key: str
+    project: str
+    whose: str
+    seal: bytes
+
+
+class _Kept(Struct, array_like=True):
     reply: Reply
     until: float
-    project: str
+    stamps: list[bytes | None]
 
 
 class ResponseCache:
-    """A bounded memory of answers, oldest use forgotten first."""
+    """Answers, by question."""
 
-    def __init__(self, largest: int = LARGEST, clock: Callable[[], float] = time.monotonic) -> None:
-        self._kept: OrderedDict[str, Kept] = OrderedDict()
-        self._asking: dict[str, asyncio.Future[Reply]] = {}
-        self._size, self._largest, self._clock = 0, largest, clock
+    def __init__(
+        self, moments: Moments | None = None, *, shared: bool = False, clock: Callable[[], float] = time.time
+    ) -> None:
+        self._moments = moments or MemoryMoments(clock)
+        self._shared, self._clock = shared, clock
+        self._asking: dict[str, asyncio.Task[tuple[Reply, State]]] = {}
+        self._projects: dict[str, str] = {}
+        self._unsaid: set[tuple[str, ...]] = set()
+        self._tasks: set[asyncio.Task[None]] = set()
+        self.states: dict[State, int] = {"HIT": 0, "MISS": 0, "REVALIDATED": 0}
 
-    async def get(
-        self, key: str, project: str, ttl: int, ask: Callable[[str], Awaitable[Reply]]
-    ) -> tuple[Reply, State]:
+    async def get(self, question: Question, ttl: int, ask: Ask) -> tuple[Reply, State]:
         """The kept answer while it holds, else GitLab's, asked for once however many callers wait."""
-        kept = self._kept.get(key)
+        asking = self._asking.get(question.key)
+        joined = asking is not None
+        if asking is None:
+            # A task of its own: a caller who gives up must not take the answer from those who wait with it.
+            asking = asyncio.get_running_loop().create_task(self._answer(question, ttl, ask))
+            self._asking[question.key], self._projects[question.key] = asking, question.project
+            asking.add_done_callback(lambda done: self._asked(question.key, done))
+        reply, state = await asyncio.shield(asking)
+        state = "HIT" if joined else state
+        self.states[state] += 1
+        return reply, state
+
+    async def _answer(self, question: Question, ttl: int, ask: Ask) -> tuple[Reply, State]:
+        for names in list(self._unsaid):
+            await self.purge(*names)
+        found = await self._moments.recall(_name(question), *_stamps_of(question))
+        if found is None:  # nobody can tell what was kept, nor what has changed since
+            return await ask(""), "MISS"
+        stamps = list(found[1:])
+        kept = self._opened(found[0], question)
+        if kept is not None and kept.stamps != stamps:
+            kept = None
         if kept is not None and kept.until > self._clock():
-            self._kept.move_to_end(key)
             return kept.reply, "HIT"
-        waiting = self._asking.get(key)
-        if waiting is not None:
-            return await asyncio.shield(waiting), "HIT"
-        future: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
-        self._asking[key] = future
         try:
-            reply, state = await self._asked(kept, ask)
-        except BaseException as error:
-            if isinstance(error, GitLabFailure) and error.status in (401, 403, 404):
-                self._forget(key)
-            if isinstance(error, Exception):
-                future.set_exception(error)
-                future.exception()  # seen: nobody else may be waiting
-            else:
-                future.cancel()
+            reply = await ask(kept.reply.headers.get("etag", "") if kept is not None else "")
+        except GitLabFailure as failure:
+            if failure.status == 401:  # the token is no more: nothing that it saw is shown again
+                await self._moments.keep({_stamp(question.whose): os.urandom(8)}, STAMPED_FOR)
+            elif failure.status in (403, 404):
+                await self._moments.forget(_name(question))
             raise
-        else:
-            self._keep(key, Kept(reply, self._clock() + min(max(ttl, 0), LONGEST_TTL), project))
-            future.set_result(reply)
-            return reply, state
-        finally:
-            del self._asking[key]
-
-    async def _asked(self, kept: Kept | None, ask: Callable[[str], Awaitable[Reply]]) -> tuple[Reply, State]:
-        etag = kept.reply.headers.get("etag", "") if kept else ""
-        reply = await ask(etag)
+        state: State = "MISS"
         if kept is not None and reply.status == 304:
-            return kept.reply, "REVALIDATED"
-        return reply, "MISS"
+            reply, state = kept.reply, "REVALIDATED"
+        if len(reply.body) <= LARGEST:
+            ttl = min(max(ttl, 0), LONGEST_TTL)
+            value = self._closed(_Kept(reply, self._clock() + ttl, stamps), question)
+            await self._moments.keep({_name(question): value}, ttl + REVALIDATED_FOR)
+        return reply, state
 
-    def purge(self, project: str) -> None:
-        """Forget every answer about a project, and every answer about many: something in it changed."""
-        for key in [key for key, kept in self._kept.items() if _may_be_same(kept.project, project)]:
-            self._forget(key)
+    async def purge(self, *names: str) -> None:
+        """Something in a project changed: every answer about it is old, and every answer about many.
 
-    def _keep(self, key: str, kept: Kept) -> None:
-        self._forget(key)
-        if len(kept.reply.body) > self._largest // 4:
-            return
-        self._kept[key] = kept
-        self._size += len(kept.reply.body)
-        while self._size > self._largest:
-            self._forget(next(iter(self._kept)))
+        Of one name alone it is not known which number belongs to which path, so all that may be the same project are
+        old. No name means that any project may have changed.
+        """
+        names = tuple(name.lower() for name in names if name)
+        for key, project in list(self._projects.items()):
+            if _may_be_same(project, names):  # what was asked before the change is not for those who ask after it
+                self._asking.pop(key, None)
+        stamps = {ALL, *names}
+        if len({name.isdigit() for name in names}) < 2:
+            stamps |= {NUMBERS} if names and names[0].isdigit() else {PATHS} if names else {NUMBERS, PATHS}
+        made = os.urandom(8)
+        if await self._moments.keep({_stamp(stamp): made for stamp in stamps}, STAMPED_FOR):
+            self._unsaid.discard(names)
+        else:
+            self._unsaid.add(names)  # said before anything kept is believed again
 
-    def _forget(self, key: str) -> None:
-        kept = self._kept.pop(key, None)
-        if kept is not None:
-            self._size -= len(kept.reply.body)
+    def purge_soon(self, *names: str) -> None:
+        """The same, from where nobody can wait."""
+        task = asyncio.get_running_loop().create_task(self.purge(*names))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    def _asked(self, key: str, done: asyncio.Task[tuple[Reply, State]]) -> None:
+        if self._asking.get(key) is done:
+            del self._asking[key]
+        if key not in self._asking:
+            self._projects.pop(key, None)
+        if not done.cancelled():
+            done.exception()  # seen: everybody may have given up
+
+    def _closed(self, kept: _Kept, question: Question) -> bytes:
+        value = msgspec.msgpack.encode(kept)
+        if not self._shared:
+            return value
+        from cryptography.hazmat.primitives.ciphers.aead import AESGCM  # only where replicas share
+
+        nonce = os.urandom(12)
+        return nonce + AESGCM(question.seal).encrypt(nonce, value, question.key.encode())
+
+    def _opened(self, value: bytes | None, question: Question) -> _Kept | None:
+        if value is None:
+            return None
+        if self._shared:
+            from cryptography.exceptions import InvalidTag
+            from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+            try:
+                value = AESGCM(question.seal).decrypt(value[:12], value[12:], question.key.encode())
+            except (InvalidTag, ValueError):
+                return None
+        try:
+            return msgspec.msgpack.decode(value, type=_Kept)
+        except msgspec.DecodeError:  # another version's
+            return None
 
 
-def _may_be_same(one: str, other: str) -> bool:
-    """Whether two names may mean one project. A number and a path may: only GitLab knows which belong together."""
-    return not one or one.isdigit() != other.isdigit() or one.lower() == other.lower()
+def asked(instance: str, principal: str, token: str, path: str, query: Query | None, project: str) -> Question:
+    """The question. Its key is a hash: neither caller nor token can be read back from it."""
+    words = msgspec.json.encode((instance, principal, token, path, sorted((query or {}).items())))
+    seal = hashlib.sha256(b"postil kept answers\n" + token.encode()).digest()
+    whose = hashlib.sha256(b"postil token\n" + token.encode()).hexdigest()[:32]
+    return Question(hashlib.sha256(words).hexdigest(), project.lower(), whose, seal)
 
 
-def cache_key(instance: str, token: str, path: str, query: Query | None) -> str:
-    """One name for one question by one token to one instance. A hash: the token cannot be read back from it."""
-    asked = msgspec.json.encode((instance, token, path, sorted((query or {}).items())))
-    return hashlib.sha256(asked).hexdigest()
+def _stamps_of(question: Question) -> Sequence[str]:
+    """What has to be unchanged for an answer to count."""
+    project = question.project
+    if not project:
+        return _stamp(ALL), _stamp(question.whose)
+    return _stamp(project), _stamp(PATHS if project.isdigit() else NUMBERS), _stamp(question.whose)
+
+
+def _may_be_same(project: str, changed: tuple[str, ...]) -> bool:
+    """Whether a change may be one of this project. A number and a path may: only GitLab knows which belong together."""
+    if not project or not changed or project in changed:
+        return True
+    return all(project.isdigit() != name.isdigit() for name in changed)
+
+
+def _name(question: Question) -> str:
+    return f"gitlab:{question.key}"
+
+
+def _stamp(of: str) -> str:
+    return f"gitlab-changed:{of}"

@@ -14,7 +14,7 @@ from msgspec import Struct
 from postil.core import call
 from postil.core.call import LOCAL
 from postil.gitlab import identifiers, pages
-from postil.gitlab.cache import ResponseCache, cache_key
+from postil.gitlab.cache import ResponseCache, asked
 from postil.gitlab.failures import GitLabFailure, NotOffered
 from postil.gitlab.instance import Instance, Query, Reply, unreadable
 from postil.gitlab.pages import Pagination
@@ -72,12 +72,13 @@ class Connection:
         *,
         projects: tuple[str, ...] = (),
         allow_quick_actions: bool = False,
+        cache: ResponseCache | None = None,
     ) -> None:
         self.instance = instance
         self._configured_token = configured_token
         self._allowed = frozenset(name.strip("/").lower() for name in projects)
         self._allow_quick_actions = allow_quick_actions
-        self.cache = ResponseCache()
+        self.cache = cache or ResponseCache()
         self._issues: dict[tuple[str, int], int] = {}
         self._projects: dict[tuple[str, str], bool] = {}
 
@@ -139,12 +140,12 @@ class Connection:
         token = self.token()
         if not caching.wanted:
             return _limits_told(await self.instance.get(path, query, token=token))
-        key = cache_key(self.instance.url, token, path, query)
+        question = asked(self.instance.url, call.current().caller.principal, token, path, query, project)
 
         async def ask(etag: str) -> Reply:
             return _limits_told(await self.instance.get(path, query, token=token, etag=etag))
 
-        reply, state = await self.cache.get(key, project, caching.seconds, ask)
+        reply, state = await self.cache.get(question, caching.seconds, ask)
         call.current().tell("X-Cache", state)
         call.current().log("debug", {"cache": state}, "gitlab")
         return reply
@@ -189,7 +190,7 @@ class Connection:
             filled = {name: value for name, value in body.items() if value is not None}
             reply = _limits_told(await self.instance.send(method, path, filled, token=self.token()))
         finally:
-            self.cache.purge(project)
+            await self.cache.purge(project)
         return Record(reply.json())
 
     def written(self, text: str | None) -> str | None:

@@ -10,6 +10,7 @@ from postil.core.check import Finding, check
 from postil.core.delivery import Delivery
 from postil.core.operation import reads
 from postil.gitlab import identifiers
+from postil.gitlab.cache import ResponseCache
 from postil.gitlab.connection import HOW_TO_CONNECT, Connection
 from postil.gitlab.events import EventLog, EventOperations
 from postil.gitlab.instance import Instance
@@ -54,10 +55,13 @@ class GitLab(
         allow_quick_actions: bool = False,
         instance: Instance | None = None,
         events: EventLog | None = None,
+        cache: ResponseCache | None = None,
     ) -> None:
         self.events = events
         instance = instance or Instance(url, read_only=read_only)
-        self.gitlab = Connection(instance, token, projects=projects, allow_quick_actions=allow_quick_actions)
+        self.gitlab = Connection(
+            instance, token, projects=projects, allow_quick_actions=allow_quick_actions, cache=cache
+        )
 
     @reads("connect_gitlab", shell="gitlab connect")
     async def connect_gitlab(self) -> HowToConnect:
@@ -79,8 +83,8 @@ class GitLab(
 
     def heard(self, delivery: Delivery) -> None:
         """GitLab told us of a change: what was kept about that project is old."""
-        for name in (str(delivery.project_id or ""), delivery.project):
-            self.gitlab.cache.purge(identifiers.route(name) if name else "")
+        names = (str(delivery.project_id or ""), delivery.project)
+        self.gitlab.cache.purge_soon(*(identifiers.route(name) for name in names if name))
 
     async def close(self) -> None:
         """Close the pool of connections."""

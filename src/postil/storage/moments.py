@@ -4,27 +4,57 @@ from __future__ import annotations
 
 import time
 from collections import OrderedDict, deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 
-from postil.core.ports import Taken
+from postil.core.ports import Entered, Entry, Taken
 
 MOST_WINDOWS = 10_000
 MOST_NAMES = 200_000
 MOST_BYTES = 64 * 1024 * 1024
+OVERHEAD = 256
+"""Bytes that a kept value costs beside itself."""
 
 
 class MemoryMoments:
-    """Rolling windows, names seen once and kept answers, each bounded; the least recently used go first."""
+    """Windows, calls in flight, names seen once and kept answers, bounded; the least recently used go first."""
 
-    def __init__(self, clock: Callable[[], float] = time.time) -> None:
-        self._clock = clock
+    def __init__(self, clock: Callable[[], float] = time.time, most_bytes: int = MOST_BYTES) -> None:
+        self._clock, self._most_bytes = clock, most_bytes
         self._windows: OrderedDict[str, deque[float]] = OrderedDict()
+        self._aloft: dict[str, int] = {}
         self._names: OrderedDict[str, float] = OrderedDict()
         self._kept: OrderedDict[str, tuple[float, bytes]] = OrderedDict()
         self._size = 0
 
+    async def enter(self, entry: Entry) -> Entered:
+        """Take places in a rolling window and among the calls in flight, in one step."""
+        aloft = self._aloft.get(entry.who, 0)
+        # Alone, a batch that is larger than the bound may begin: otherwise it never could.
+        busy = bool(entry.at_once and aloft and aloft + entry.cost > entry.at_once)
+        granted, remaining, reset = entry.cost, 0, 0.0
+        if entry.limit:
+            taken = self._take(entry.who, 0 if busy else entry.cost, entry.limit, entry.seconds)
+            granted, remaining, reset = taken.granted, taken.remaining, taken.reset
+        if busy:
+            return Entered(0, remaining, reset, busy=True)
+        if not entry.at_once or not granted:
+            return Entered(granted, remaining, reset)
+        self._aloft[entry.who] = aloft + granted
+        return Entered(granted, remaining, reset, ticket=str(granted))
+
+    def leave(self, who: str, ticket: str) -> None:
+        """Calls that began have ended."""
+        left = self._aloft.get(who, 0) - int(ticket)
+        if left > 0:
+            self._aloft[who] = left
+        else:
+            self._aloft.pop(who, None)
+
     async def take(self, window: str, cost: int, limit: int, seconds: float) -> Taken:
         """Take up to `cost` places in a rolling window that has `limit` of them."""
+        return self._take(window, cost, limit, seconds)
+
+    def _take(self, window: str, cost: int, limit: int, seconds: float) -> Taken:
         now = self._clock()
         taken = self._windows.get(window)
         if taken is None:
@@ -52,8 +82,11 @@ class MemoryMoments:
             self._names.popitem(last=False)
         return True
 
-    async def recall(self, name: str) -> bytes | None:
-        """What was kept under this name, if it still is."""
+    async def recall(self, *names: str) -> Sequence[bytes | None]:
+        """What is kept under each of these names."""
+        return [self._recall(name) for name in names]
+
+    def _recall(self, name: str) -> bytes | None:
         expires, value = self._kept.get(name, (0.0, b""))
         if expires <= self._clock():
             self._drop(name)
@@ -61,19 +94,21 @@ class MemoryMoments:
         self._kept.move_to_end(name)
         return value
 
-    async def keep(self, name: str, value: bytes, seconds: float) -> None:
-        """Keep a value for at most that long."""
-        self._drop(name)
-        self._kept[name] = (self._clock() + seconds, value)
-        self._size += len(value)
-        while self._size > MOST_BYTES:
-            self._drop(next(iter(self._kept)))
-
-    async def forget(self, prefix: str) -> None:
-        """Drop everything kept under names that begin so."""
-        for name in [name for name in self._kept if name.startswith(prefix)]:
+    async def keep(self, values: Mapping[str, bytes], seconds: float) -> bool:
+        """Keep values for at most that long; what was longest unused makes room."""
+        for name, value in values.items():
             self._drop(name)
+            self._kept[name] = (self._clock() + seconds, value)
+            self._size += len(value) + OVERHEAD
+        while self._size > self._most_bytes:
+            self._drop(next(iter(self._kept)))
+        return True
+
+    async def forget(self, name: str) -> None:
+        """Drop what is kept under this name."""
+        self._drop(name)
 
     def _drop(self, name: str) -> None:
-        _, value = self._kept.pop(name, (0.0, b""))
-        self._size -= len(value)
+        found = self._kept.pop(name, None)
+        if found is not None:
+            self._size -= len(found[1]) + OVERHEAD

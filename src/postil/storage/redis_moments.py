@@ -1,62 +1,135 @@
 """The Moments port over Redis: one script a question, with Redis's own clock, so that replicas cannot disagree.
 
-When Redis is away, limits go on in this process alone and nonces are refused: a replay must not pass.
+When Redis is away, limits go on in this process alone and nonces are refused: a replay must not pass. What was kept
+is then unknown, so whoever asks for it asks its source.
 """
 
 from __future__ import annotations
 
+import asyncio
 import secrets
+from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
-from postil.core.ports import Taken
+from postil.core.ports import Entered, Entry, Taken
 from postil.storage.moments import MemoryMoments
 from postil.storage.redis_connection import PREFIX, connect_async
+from postil.storage.redis_scripts import ENTER, KEEP, RENEW, TAKE
 
-# KEYS: the window. ARGV: cost, limit, seconds, a name for these places. granted, taken, oldest in ms.
-_TAKE = """
-local now = redis.call('TIME')
-local ms = now[1] * 1000 + math.floor(now[2] / 1000)
-local window = ARGV[3] * 1000
-redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', ms - window)
-local taken = redis.call('ZCARD', KEYS[1])
-local granted = math.max(0, math.min(tonumber(ARGV[1]), tonumber(ARGV[2]) - taken))
-for place = 1, granted do redis.call('ZADD', KEYS[1], ms, ARGV[4] .. place) end
-if granted > 0 then redis.call('PEXPIRE', KEYS[1], window) end
-local oldest = redis.call('ZRANGE', KEYS[1], 0, 0, 'WITHSCORES')
-return {granted, taken + granted, tonumber(oldest[2] or ms)}
-"""
+LEASE = 30.0
+"""Seconds that a call counts as in flight without a sign of life: as long as a killed replica's calls are counted."""
+MOST_BYTES = 256 * 1024 * 1024
+_ALONE = "alone:"
 
 
 class RedisMoments:
-    """Rolling windows, names seen once and kept answers, shared by replicas."""
+    """Windows, calls in flight, names seen once and kept answers, shared by replicas."""
 
-    def __init__(self, address: str) -> None:
-        self._address = address
+    def __init__(self, address: str, lease: float = LEASE, most_bytes: int = MOST_BYTES) -> None:
+        self._address, self._lease, self._most_bytes = address, lease, most_bytes
         self._redis: Any = None
-        self._take: Any = None
+        self._scripts: dict[str, Any] = {}
         self._alone = MemoryMoments()
+        self._aloft: dict[str, tuple[str, list[str]]] = {}
+        self._landed: dict[str, list[str]] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._telling: asyncio.Task[None] | None = None
+        self._renewing: asyncio.Task[None] | None = None
         self.away = 0
         """How often Redis did not answer, for the metrics."""
 
     def _client(self) -> Any:
         if self._redis is None:  # made on the loop that uses it
             self._redis = connect_async(self._address)
-            self._take = self._redis.register_script(_TAKE)
+            self._scripts = {text: self._redis.register_script(text) for text in (ENTER, RENEW, TAKE, KEEP)}
         return self._redis
 
-    async def take(self, window: str, cost: int, limit: int, seconds: float) -> Taken:
-        """Take up to `cost` places in a rolling window that has `limit` of them."""
+    async def _run(self, script: str, keys: Sequence[str], arguments: Sequence[Any]) -> Any:
+        """What a script answers; None when Redis does not."""
         import redis
 
         self._client()
         try:
-            args = [cost, limit, seconds, secrets.token_hex(8)]
-            granted, taken, oldest = cast(
-                "tuple[int, int, int]", await self._take(keys=[f"{PREFIX}window:{window}"], args=args)
-            )
+            return await self._scripts[script](keys=keys, args=arguments)
         except (redis.RedisError, OSError):
             self.away += 1
+            return None
+
+    # -- limits -----------------------------------------------------------------------------------------------------
+
+    async def enter(self, entry: Entry) -> Entered:
+        """Take places in a rolling window and among the calls in flight, in one round trip."""
+        name = secrets.token_hex(8)
+        lease = int(self._lease * 1000)
+        landed = self._landed.pop(entry.who, [])  # those that ended here count no more, told yet or not
+        arguments = [entry.cost, entry.limit, entry.seconds, name, entry.at_once, lease, *landed]
+        answer = await self._run(ENTER, [_window(entry.who), _flight(entry.who)], arguments)
+        if answer is None:
+            alone = await self._alone.enter(entry)
+            ticket = _ALONE + alone.ticket if alone.ticket else ""
+            return Entered(alone.granted, alone.remaining, alone.reset, alone.busy, ticket)
+        granted, taken, oldest, busy = cast("tuple[int, int, int, int]", answer)
+        remaining, reset = max(0, entry.limit - taken), oldest / 1000 + entry.seconds
+        if not entry.at_once or not granted:
+            return Entered(granted, remaining, reset, bool(busy))
+        self._aloft[name] = (entry.who, [f"{name}{place}" for place in range(1, granted + 1)])
+        if self._renewing is None:
+            self._renewing = self._start(self._renew())
+        return Entered(granted, remaining, reset, ticket=name)
+
+    def leave(self, who: str, ticket: str) -> None:
+        """Calls that began have ended: told with the next question of theirs, or at the next turn of the loop."""
+        if ticket.startswith(_ALONE):
+            self._alone.leave(who, ticket.removeprefix(_ALONE))
+            return
+        _, members = self._aloft.pop(ticket, ("", []))
+        self._landed.setdefault(who, []).extend(members)
+        if self._telling is None:
+            self._telling = self._start(self._tell_landed())
+
+    async def _tell_landed(self) -> None:
+        import redis
+
+        try:
+            while self._landed:
+                landed, self._landed = self._landed, {}
+                pipeline = self._client().pipeline(transaction=False)
+                for who, members in landed.items():
+                    if members:
+                        pipeline.zrem(_flight(who), *members)
+                await pipeline.execute()
+        except (redis.RedisError, OSError):
+            self.away += 1  # they count until their lease ends
+        finally:
+            self._telling = None
+
+    async def _renew(self) -> None:
+        """Say of the calls that last that they still run, until there are none."""
+        try:
+            while self._aloft:
+                before = set(self._aloft)
+                await asyncio.sleep(self._lease / 3)
+                lasting: dict[str, list[str]] = {}
+                for ticket in before & set(self._aloft):
+                    who, members = self._aloft[ticket]
+                    lasting.setdefault(who, []).extend(members)
+                for who, members in lasting.items():
+                    await self._run(RENEW, [_flight(who)], [int(self._lease * 1000), *members])
+        finally:
+            self._renewing = None
+
+    def _start(self, work: Any) -> asyncio.Task[None]:
+        task: asyncio.Task[None] = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)  # the loop itself holds tasks weakly
+        task.add_done_callback(self._tasks.discard)
+        return task
+
+    async def take(self, window: str, cost: int, limit: int, seconds: float) -> Taken:
+        """Take up to `cost` places in a rolling window that has `limit` of them."""
+        answer = await self._run(TAKE, [_window(window)], [cost, limit, seconds, secrets.token_hex(8)])
+        if answer is None:
             return await self._alone.take(window, cost, limit, seconds)
+        granted, taken, oldest = cast("tuple[int, int, int]", answer)
         return Taken(granted, max(0, limit - taken), oldest / 1000 + seconds)
 
     async def first(self, name: str, seconds: float) -> bool:
@@ -69,37 +142,48 @@ class RedisMoments:
             self.away += 1
             return False
 
-    async def recall(self, name: str) -> bytes | None:
-        """What was kept under this name, if it still is."""
+    # -- what is kept -----------------------------------------------------------------------------------------------
+
+    async def recall(self, *names: str) -> Sequence[bytes | None] | None:
+        """What is kept under each of these names, of one moment; None when nobody can tell."""
         import redis
 
         try:
-            return cast("bytes | None", await self._client().get(f"{PREFIX}kept:{name}"))
+            return cast("list[bytes | None]", await self._client().mget([_kept(name) for name in names]))
         except (redis.RedisError, OSError):
             self.away += 1
             return None
 
-    async def keep(self, name: str, value: bytes, seconds: float) -> None:
-        """Keep a value for at most that long."""
+    async def keep(self, values: Mapping[str, bytes], seconds: float) -> bool:
+        """Keep values for at most that long; the oldest make room. False when nobody can."""
+        keys = [f"{PREFIX}keeping", f"{PREFIX}keeping:sizes", f"{PREFIX}keeping:size", *map(_kept, values)]
+        arguments = [max(1, int(seconds * 1000)), self._most_bytes, *values.values()]
+        return await self._run(KEEP, keys, arguments) is not None
+
+    async def forget(self, name: str) -> None:
+        """Drop what is kept under this name."""
         import redis
 
         try:
-            await self._client().set(f"{PREFIX}kept:{name}", value, px=max(1, int(seconds * 1000)))
-        except (redis.RedisError, OSError):
-            self.away += 1
-
-    async def forget(self, prefix: str) -> None:
-        """Drop everything kept under names that begin so."""
-        import redis
-
-        escaped = "".join(f"\\{sign}" if sign in "*?[]\\" else sign for sign in prefix)
-        try:
-            async for name in self._client().scan_iter(match=f"{PREFIX}kept:{escaped}*", count=500):
-                await self._client().delete(name)
+            await self._client().delete(_kept(name))
         except (redis.RedisError, OSError):
             self.away += 1
 
     async def close(self) -> None:
         """Let go of the connections."""
+        for task in self._tasks:
+            task.cancel()
         if self._redis is not None:
             await self._redis.aclose()
+
+
+def _window(name: str) -> str:
+    return f"{PREFIX}window:{name}"
+
+
+def _flight(who: str) -> str:
+    return f"{PREFIX}flight:{who}"
+
+
+def _kept(name: str) -> str:
+    return f"{PREFIX}kept:{name}"

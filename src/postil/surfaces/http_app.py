@@ -10,6 +10,7 @@ from postil.core.call import Caller
 from postil.core.catalogue import OperationEntry, PromptEntry, ResourceEntry
 from postil.surfaces.gateway.limits import Incoming
 from postil.surfaces.gateway.refused import Refused, Unavailable
+from postil.surfaces.gateway.signatures import Bodiless, Content
 from postil.surfaces.gateway.visitor import View, Visitor
 from postil.surfaces.http_hosts import Hosts
 from postil.surfaces.metrics import Metrics
@@ -32,24 +33,20 @@ class Door(Protocol):
         """Who this is, or Refused."""
         ...
 
-    async def check_body(self, visitor: Visitor, headers: Headers, body: bytes) -> None:
-        """Refused when the body is not what was signed, or not signed where this caller must."""
+    async def check_signed(self, visitor: Visitor, headers: Headers, content: Content) -> None:
+        """Refused when the request is not what was signed, or not signed where this caller must."""
         ...
 
-    async def charge(self, visitor: Visitor, incoming: Incoming | None) -> tuple[Incoming | None, RawHeaders]:
-        """Count the calls; what remains to be served, and the headers that say what is left."""
+    async def charge(self, visitor: Visitor, incoming: Incoming | None) -> tuple[Incoming | None, RawHeaders, str]:
+        """Count the calls; what remains to be served, the headers that say what is left, and a ticket to land."""
         ...
 
     def check_scope(self, visitor: Visitor, incoming: Incoming, everything: Mapping[str, Any]) -> None:
         """Refused, with the scope's name, when only a missing scope hides what is called."""
         ...
 
-    def board(self, visitor: Visitor, incoming: Incoming) -> int:
-        """Calls begin; Refused when too many of this token run already."""
-        ...
-
-    def land(self, visitor: Visitor, boarded: int) -> None:
-        """They have ended."""
+    def land(self, visitor: Visitor, ticket: str) -> None:
+        """The calls have ended."""
         ...
 
 
@@ -104,8 +101,7 @@ class HttpApp:
         except http_headers.RepeatedHeader as repeated:
             await self._refuse(Refused(400, f"Bad Request: {repeated.name} came twice", -32600), send)
         except http_body.TooLarge:
-            limit = LARGEST_BODY // (1024 * 1024)
-            await self._refuse(Refused(413, f"A body has at most {limit} MiB", -32600), send, receive)
+            await self._refuse(_too_large(), send, receive)
         except http_body.ClientLeft:
             return
         except Exception as bug:  # a bug is logged once, here; uvicorn then answers 500 and goes on
@@ -118,20 +114,33 @@ class HttpApp:
         visitor = await door.admit(headers, scope.get("client"))
         asked = Asked(headers, visitor.caller, receive, send)
         endpoint = self._endpoints.get(visitor.view) or self._narrow(visitor.view)
-        if scope["method"] != "POST":
-            _, asked.carried = await door.charge(visitor, None)
-            await self._speak(scope["method"], asked, endpoint)
-            return
-        body = await self._body(asked)
-        await door.check_body(visitor, headers, body)
-        incoming, asked.carried = await door.charge(visitor, jsonrpc.parse(body))
-        assert incoming is not None
-        door.check_scope(visitor, incoming, self.server.registry.operations)
-        boarded = door.board(visitor, incoming)
         try:
-            await self._post(asked, incoming, endpoint)
+            incoming = await self._checked(door, visitor, scope, asked)
+        except (Refused, http_body.TooLarge) as fault:
+            refused = fault if isinstance(fault, Refused) else _too_large()
+            _, left, _ = await door.charge(visitor, None)  # every answer to a known token says what is left
+            refused.headers = [*refused.headers, *left]
+            raise refused from None
+        incoming, asked.carried, ticket = await door.charge(visitor, incoming)
+        try:
+            if incoming is not None:
+                await self._post(asked, incoming, endpoint)
+            else:
+                await self._speak(scope["method"], asked, endpoint)
         finally:
-            door.land(visitor, boarded)
+            door.land(visitor, ticket)
+
+    async def _checked(self, door: Door, visitor: Visitor, scope: Scope, asked: Asked) -> Incoming | None:
+        """What was posted, if it may be; nothing where there is no body."""
+        if scope["method"] != "POST":
+            session = asked.headers.get(http_headers.SESSION, b"")
+            await door.check_signed(visitor, asked.headers, Bodiless(scope["method"], scope["path"], session))
+            return None
+        body = await self._body(asked)
+        await door.check_signed(visitor, asked.headers, body)
+        incoming = jsonrpc.parse(body)
+        door.check_scope(visitor, incoming, self.server.registry.operations)
+        return incoming
 
     async def _speak(self, method: str, asked: Asked, endpoint: Endpoint) -> None:
         if method == "POST":
@@ -179,7 +188,8 @@ class HttpApp:
     async def _other(self, path: str, headers: Headers, scope: Scope, send: Send) -> None:
         is_get = scope["method"] in ("GET", "HEAD")
         if path not in OPEN and self._door is not None:
-            await self._door.admit(headers, scope.get("client"))
+            visitor = await self._door.admit(headers, scope.get("client"))
+            await self._door.check_signed(visitor, headers, Bodiless(scope["method"], path))
         if path not in OPEN and path != "/metrics":
             raise Refused(404, "Not Found", -32600)
         if not is_get:
@@ -225,6 +235,10 @@ class HttpApp:
 
         self._closing = True
         await asyncio.gather(*(endpoint.close(patience) for endpoint in self._endpoints.values()))
+
+
+def _too_large() -> Refused:
+    return Refused(413, f"A body has at most {LARGEST_BODY // (1024 * 1024)} MiB", -32600)
 
 
 def has_body(headers: Headers) -> bool:

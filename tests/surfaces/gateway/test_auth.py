@@ -246,6 +246,34 @@ def test_a_key_may_demand_signatures_where_the_server_does_not(policy: Policy) -
         assert status(strict, **right) == 401  # made before
 
 
+def test_where_signing_is_demanded_streams_ends_and_metrics_are_signed_too() -> None:
+    state = MemoryState()
+    key = made(state, must_sign=True)
+    guard = door(ways=[AccessKeys(state, lambda: SECRET)])
+    guard.signatures = Signatures("optional", [SIGNING], MemoryMoments().first)
+    bearer = {"Authorization": f"Bearer {key}"}
+    with running(guard, gitlab=GitLabPart()) as server:
+        params = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
+        body = msgspec.json.encode(request("initialize", params))
+        first = server.ask("POST", "/mcp", body, Content_Type="application/json", **bearer, **signed(body))
+        session = first.headers["mcp-session-id"]
+        head = {**bearer, "Mcp_Session_Id": session, "Accept": "text/event-stream"}
+        right = signed(f"DELETE /mcp {session}".encode())
+        wrong = [
+            {},
+            signed(b""),  # the same for every request without a body
+            signed(f"GET /mcp {session}".encode()),
+            signed(b"DELETE /mcp another-session"),
+            signed(f"DELETE /mcp {session}".encode(), age=400),
+            {"X_MCP_Signature": signature(SIGNING, f"DELETE /mcp {session}".encode()).decode()},  # without a time
+        ]
+        assert [server.ask("DELETE", "/mcp", b"", **head, **given).status for given in wrong] == [401] * len(wrong)
+        assert server.ask("GET", "/mcp", b"", **head).status == 401
+        assert [server.ask("DELETE", "/mcp", b"", **head, **right).status for _ in range(2)] == [204, 401]
+        assert server.ask("GET", "/metrics", b"", **bearer).status == 401
+        assert server.ask("GET", "/metrics", b"", **bearer, **signed(b"GET /metrics ")).status == 200
+
+
 def test_a_key_that_demands_signatures_opens_nothing_where_no_secret_is_known() -> None:
     state = MemoryState()
     key = made(state, must_sign=True)

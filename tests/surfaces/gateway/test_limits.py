@@ -10,6 +10,7 @@ import pytest
 
 from postil.storage.moments import MemoryMoments
 from postil.surfaces.gateway.auth import LocalToken
+from postil.surfaces.gateway.signatures import signature
 from tests.surfaces.gateway.door import RIGHT, door
 from tests.wire.http_client import Running, request, running
 from tests.wire.test_http_streams import until
@@ -100,6 +101,23 @@ def test_wrong_credentials_from_one_address_cost_no_memory_and_harm_nobody_else(
         assert statuses == [401] * 30 + [429] * 30
         assert len(asked) == 30  # nobody is asked about the others
         assert call(server, "Bearer right")[0] == 200
+
+
+def test_every_answer_to_a_known_token_says_what_is_left() -> None:
+    with running(door(per_minute=5, secrets=[b"s" * 32])) as server:
+        stamp = str(int(time.time()))
+        echo = json.dumps(request("echo", {"text": "x"})).encode()
+        sign = signature(b"s" * 32, f"{stamp}..".encode() + echo).decode()
+        signed = {"Authorization": RIGHT, "X_MCP_Timestamp": stamp, "X_MCP_Signature": sign}
+        answers = [
+            server.post(echo, **signed),
+            server.post(b"x" * (5 * 1024 * 1024), Authorization=RIGHT),
+            server.post(echo, Authorization=RIGHT, Content_Type="text/plain"),
+            server.post(echo, Authorization=RIGHT),
+            server.ask("DELETE", "/mcp", Authorization=RIGHT),
+        ]
+        assert [answer.status for answer in answers] == [200, 413, 415, 401, 401]
+        assert {answer.headers["x-ratelimit-remaining"] for answer in answers} == {"4"}
 
 
 @pytest.mark.parametrize("cost", [0, 1, 7])

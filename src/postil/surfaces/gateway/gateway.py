@@ -9,7 +9,7 @@ from postil.surfaces.gateway.addresses import Addresses
 from postil.surfaces.gateway.auth import Bearers, WrongCredential
 from postil.surfaces.gateway.limits import Headers, Incoming, Limits
 from postil.surfaces.gateway.refused import Refused
-from postil.surfaces.gateway.signatures import Signatures
+from postil.surfaces.gateway.signatures import Content, Signatures
 from postil.surfaces.gateway.visitor import Visitor
 from postil.wire import jsonrpc
 
@@ -54,26 +54,20 @@ class Gateway:
                 counted["postil_gitlab_verifications_total"] = asked
         return counted
 
-    async def check_body(self, visitor: Visitor, headers: Mapping[bytes, bytes], body: bytes) -> None:
-        """Refuse a body whose signature is wrong, or missing where one is required."""
+    async def check_signed(self, visitor: Visitor, headers: Mapping[bytes, bytes], content: Content) -> None:
+        """Refuse a request whose signature is wrong, or missing where one is required."""
         if self.signatures is not None:
-            await self.signatures.check(headers, body, demanded=visitor.must_sign)
+            await self.signatures.check(headers, content, demanded=visitor.must_sign)
         elif visitor.must_sign:
             raise Refused(403, "Forbidden: this key takes signed requests only, and the server has no secret for them")
 
-    async def charge(self, visitor: Visitor, incoming: Incoming | None) -> tuple[Incoming | None, Headers]:
+    async def charge(self, visitor: Visitor, incoming: Incoming | None) -> tuple[Incoming | None, Headers, str]:
         """Count the calls against the token's limits."""
         return await self.limits.charge(visitor.token, incoming)
 
-    def board(self, visitor: Visitor, incoming: Incoming) -> int:
-        """Calls begin. A subscription is no call: it waits for hours and costs nothing."""
-        if isinstance(incoming, jsonrpc.Request) and incoming.method == "subscriptions/listen":
-            return 0
-        return self.limits.board(visitor.token, incoming)
-
-    def land(self, visitor: Visitor, boarded: int) -> None:
+    def land(self, visitor: Visitor, ticket: str) -> None:
         """They have ended."""
-        self.limits.land(visitor.token, boarded)
+        self.limits.land(visitor.token, ticket)
 
     def check_scope(self, visitor: Visitor, incoming: Incoming, everything: Mapping[str, Any]) -> None:
         """Refuse, naming the scope, what only the token's scopes hide."""

@@ -1,6 +1,7 @@
 """How often one token may ask: a rolling minute, and so many at once. Every answer says what is left.
 
-The window is shared by replicas through Moments; the calls in flight are counted by each process for itself.
+Both are decided in one step by Moments, which replicas share. A batch counts by its items, a subscription only once
+and not among the calls at once: it waits for hours and costs nothing.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ import math
 import time
 from collections.abc import Sequence
 
-from postil.core.ports import Moments, Taken
+from postil.core.ports import Entered, Entry, Moments, Taken
 from postil.surfaces.gateway.refused import Refused
 from postil.wire import jsonrpc
 
@@ -29,44 +30,32 @@ class Limits:
     def __init__(self, moments: Moments, *, per_minute: int, in_flight: int) -> None:
         self._moments = moments
         self.per_minute, self.in_flight = per_minute, in_flight
-        self._flying: dict[str, int] = {}
         self.refused = 0
 
-    async def charge(self, token: str, incoming: Incoming | None) -> tuple[Incoming | None, Headers]:
-        """Charge one message, or each item of a batch. What goes beyond is refused: by 429, or as an item's error."""
+    async def charge(self, token: str, incoming: Incoming | None) -> tuple[Incoming | None, Headers, str]:
+        """Charge one message, or each item of a batch: what remains to be served, what is left, and a ticket to land.
+
+        What goes beyond is refused: by 429, or as an item's error.
+        """
+        at_once = 0 if _listens(incoming) else self.in_flight
+        if not self.per_minute and not at_once:
+            return incoming, [], ""
         cost = _cost(incoming)
-        if not self.per_minute:
-            return incoming, []
-        taken = await self._moments.take(f"rate:{token}", cost, self.per_minute, WINDOW)
-        headers = self._headers(taken)
-        if taken.granted == cost:
-            return incoming, headers
-        self.refused += cost - taken.granted
+        entered = await self._moments.enter(Entry(f"rate:{token}", cost, self.per_minute, WINDOW, at_once))
+        headers = self._headers(entered) if self.per_minute else []
+        if entered.granted == cost:
+            return incoming, headers, entered.ticket
+        self.refused += cost - entered.granted
+        if entered.busy:
+            raise Refused(429, BUSY.format(self.in_flight), headers=[*headers, (b"retry-after", b"1")])
         if isinstance(incoming, list):
-            return _cut(incoming, taken.granted, SPENT.format(self.per_minute)), headers
-        raise self._spent(taken, headers)
+            return _cut(incoming, entered.granted, SPENT.format(self.per_minute)), headers, entered.ticket
+        raise Refused(429, SPENT.format(self.per_minute), headers=[*headers, _wait(entered)])
 
-    def board(self, token: str, incoming: Incoming) -> int:
-        """Count calls that begin; the answer is to be given back to `land`. Refused when too many are in the air."""
-        cost = _cost(incoming)
-        if not self.in_flight or not cost:
-            return 0
-        flying = self._flying.get(token, 0)
-        if flying + cost > self.in_flight and flying:
-            self.refused += cost
-            raise Refused(429, BUSY.format(self.in_flight), headers=[(b"retry-after", b"1")])
-        self._flying[token] = flying + cost
-        return cost
-
-    def land(self, token: str, cost: int) -> None:
+    def land(self, token: str, ticket: str) -> None:
         """Calls that began have ended."""
-        if not cost:
-            return
-        left = self._flying.get(token, 0) - cost
-        if left > 0:
-            self._flying[token] = left
-        else:
-            self._flying.pop(token, None)
+        if ticket:
+            self._moments.leave(f"rate:{token}", ticket)
 
     async def allow_attempt(self, address: str) -> None:
         """Refuse an address that has brought too many wrong credentials, before anything is asked of it again."""
@@ -78,21 +67,25 @@ class Limits:
         """Count a wrong credential."""
         await self._moments.take(f"failed:{address}", 1, FAILURES, WINDOW)
 
-    def _headers(self, taken: Taken) -> Headers:
+    def _headers(self, taken: Entered) -> Headers:
         return [
             (b"x-ratelimit-limit", b"%d" % self.per_minute),
             (b"x-ratelimit-remaining", b"%d" % taken.remaining),
             (b"x-ratelimit-reset", b"%d" % math.ceil(taken.reset)),
         ]
 
-    def _spent(self, taken: Taken, headers: Headers) -> Refused:
-        wait = (b"retry-after", b"%d" % max(1, math.ceil(taken.reset - time.time())))
-        return Refused(429, SPENT.format(self.per_minute), headers=[*headers, wait])
-
     @staticmethod
     def _too_many_failures(taken: Taken) -> Refused:
-        wait = (b"retry-after", b"%d" % max(1, math.ceil(taken.reset - time.time())))
-        return Refused(429, "Too Many Requests: too many wrong credentials from this address", headers=[wait])
+        message = "Too Many Requests: too many wrong credentials from this address"
+        return Refused(429, message, headers=[_wait(taken)])
+
+
+def _wait(taken: Taken | Entered) -> tuple[bytes, bytes]:
+    return b"retry-after", b"%d" % max(1, math.ceil(taken.reset - time.time()))
+
+
+def _listens(incoming: Incoming | None) -> bool:
+    return incoming is None or (isinstance(incoming, jsonrpc.Request) and incoming.method == "subscriptions/listen")
 
 
 def _cost(incoming: Incoming | None) -> int:

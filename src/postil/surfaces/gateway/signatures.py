@@ -1,7 +1,10 @@
 """Signed requests: `X-MCP-Signature: sha256=<hex>` over the raw body, as the contract's snippet makes it.
 
 With `X-MCP-Timestamp` (and `X-MCP-Nonce`) the signature covers `timestamp.nonce.body` instead, so that a request that
-somebody recorded is of no use later. Several secrets may be active at once: that is how one is replaced by another.
+somebody recorded is of no use later. A request without a body (the stream of a session, its end, the metrics) signs
+`METHOD path session-id` in the body's place, and always with a time: there the contract has no form of its own, and
+without it every such request would have the same signature for ever. Several secrets may be active at once: that is
+how one is replaced by another.
 """
 
 from __future__ import annotations
@@ -11,6 +14,8 @@ import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Literal, TypeAlias
 
+from msgspec import Struct
+
 from postil.surfaces.gateway.refused import NeedsCredential
 
 Policy: TypeAlias = Literal["off", "optional", "required"]
@@ -18,6 +23,22 @@ First: TypeAlias = Callable[[str, float], Awaitable[bool]]
 """Whether a name is seen for the first time within some seconds, by any replica."""
 
 SKEW = 300.0
+
+
+class Bodiless(Struct, frozen=True):
+    """A request that is its method, its path and its session alone."""
+
+    method: str
+    path: str
+    session: bytes = b""
+
+    def line(self) -> bytes:
+        """What is signed in the body's place."""
+        return f"{self.method} {self.path} ".encode("utf-8", "surrogateescape") + self.session.strip(b" \t")
+
+
+Content: TypeAlias = bytes | Bodiless
+
 LONGEST_NONCE = 128
 HEADER, TIMESTAMP, NONCE, KEY_ID = b"x-mcp-signature", b"x-mcp-timestamp", b"x-mcp-nonce", b"x-mcp-key-id"
 
@@ -32,7 +53,7 @@ class Signatures:
         # Without a time it can be replayed for ever. That is the contract's form: taken where signing is a choice.
         self._fresh = policy == "required" if fresh is None else fresh
 
-    async def check(self, headers: Mapping[bytes, bytes], body: bytes, *, demanded: bool = False) -> None:
+    async def check(self, headers: Mapping[bytes, bytes], content: Content, *, demanded: bool = False) -> None:
         """Refuse a request whose signature is wrong, or missing where the server or the caller's key demands one."""
         given = headers.get(HEADER)
         if not demanded and (self.policy == "off" or (given is None and self.policy == "optional")):
@@ -40,9 +61,11 @@ class Signatures:
         if given is None:
             who = "this key" if demanded else "this server"
             raise NeedsCredential(f"{who} takes signed requests only: add X-MCP-Signature")
-        signed = _signed(headers, body, required=demanded or self._fresh)
+        bodiless = isinstance(content, Bodiless)
+        body = content.line() if isinstance(content, Bodiless) else content
+        signed = _signed(headers, body, required=demanded or self._fresh or bodiless)
         if not self._is_ours(given.strip(b" \t"), signed, headers.get(KEY_ID)):
-            raise NeedsCredential("X-MCP-Signature does not fit this body")
+            raise NeedsCredential(f"X-MCP-Signature does not fit this {'request' if bodiless else 'body'}")
         if TIMESTAMP in headers:
             # The signature itself is the nonce where none was given: the same request twice is a replay either way.
             name = headers.get(NONCE, given).strip(b" \t").decode("latin-1")
