@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from msgspec import Struct, to_builtins
+from msgspec import Struct
 
 from postil.anchor.languages import language_of
 from postil.anchor.symbols import innermost, symbols, syntax_problem_at
 from postil.comments.additions import Addition
 from postil.comments.anchoring import marker_for
 from postil.comments.answers import Added
-from postil.comments.arguments import GivenAiMeta
-from postil.comments.checks import check_author, check_text
+from postil.comments.checks import check_ai, check_author, check_text
 from postil.comments.failures import SourceNotParsed
 from postil.comments.ground import Source
 from postil.comments.jsontext import JsonObject
+from postil.comments.model import AiMeta
 from postil.comments.oldtexts import OldTexts
+from postil.comments.params import new_params
 from postil.comments.reading import Reading
 from postil.comments.settling import settle
 from postil.comments.words import new_id, now
@@ -28,7 +29,7 @@ class Saying(Struct, frozen=True):
     author: str
     tag: str | None = None
     end: int = 0
-    ai: GivenAiMeta | None = None
+    ai: AiMeta | None = None
 
 
 class Adding:
@@ -54,14 +55,17 @@ class Adding:
     def add_on(self, source: Source, said: Saying) -> Added:
         """Add a comment to a version of a source at hand."""
         check_author(said.author)
-        raw = _new_comment(said)
+        check_ai(said.ai or {})
         named = symbols(source.text, language_of(source.path))
+        symbol = innermost(named, said.line)
+        raw = _new_comment(said)
+        if symbol and (params := new_params(said.text, symbol.path, symbol.kind)):
+            raw["params"] = params
         addition = Addition(source.blob, raw, marker_for(source, named, said.line, said.end))
         marker = self._reading.store.add(
             source.path, addition, lambda sidecar: settle(sidecar, source, self._reading, self._texts)
         )
         self._texts.keep(source)
-        symbol = innermost(named, said.line)
         held = f"the {symbol.phrase}" if symbol else f"line {said.line}"
         return Added(str(raw["id"]), marker, source.path, said.line, said.tag, held, said.end)
 
@@ -81,5 +85,5 @@ def _new_comment(said: Saying) -> JsonObject:
         raw["endLine"] = said.end
     raw |= {"ghostMarkerId": "", "tag": said.tag, "status": "open"}
     if said.ai is not None:
-        raw["aiMeta"] = {**to_builtins(said.ai), "enrichedAt": made}
+        raw["aiMeta"] = {"enrichedAt": made, **said.ai}
     return raw

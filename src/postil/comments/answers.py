@@ -7,6 +7,7 @@ from typing import TypeAlias
 from msgspec import UNSET, Struct, UnsetType
 
 from postil.comments.model import ALL_TAGS, AiMeta, Candidate, Commit, Placed, Reply, Revision, State, Status
+from postil.comments.params import filled
 from postil.comments.words import without_tag
 from postil.core.content import Block, Document, Embedded
 
@@ -45,11 +46,31 @@ class CommentNow(Struct, frozen=True, omit_defaults=True):
     revisions: tuple[Revision, ...] = ()
     commit: Commit | None = None
     """The commit that moved, changed or deleted the code, where it was asked for."""
+    shown: str = ""
+    """The text with its parameters filled in, when it has any."""
+
+    @property
+    def said(self) -> str:
+        """The text as people read it."""
+        return self.shown or self.text
+
+    @property
+    def model(self) -> str:
+        """The assistant that made it, when it says so."""
+        named = (self.aiMeta or {}).get("model")
+        return named if isinstance(named, str) else ""
+
+    @property
+    def sureness(self) -> float | None:
+        """How sure the assistant was."""
+        given = (self.aiMeta or {}).get("confidence")
+        return float(given) if isinstance(given, int | float) else None
 
 
 def comment_now(placed: Placed, *, commit: Commit | None = None) -> CommentNow:
     """The public shape of a comment in its place."""
     comment, place = placed.comment, placed.place
+    said = filled(comment.text, comment.params, place)
     return CommentNow(
         id=comment.id,
         filePath=placed.filePath,
@@ -77,6 +98,7 @@ def comment_now(placed: Placed, *, commit: Commit | None = None) -> CommentNow:
         markerId=comment.markerId,
         revisions=comment.revisions,
         commit=commit,
+        shown=said if said != comment.text else "",
     )
 
 
@@ -187,7 +209,7 @@ def _entry(number: int, comment: CommentNow) -> str:
     where = f"Line {comment.line}" if not comment.endLine else f"Lines {comment.line}-{comment.endLine}"
     if comment.movedTo:
         where += f" of {comment.movedTo}"
-    said = indented(without_tag(comment.text, comment.tag))
+    said = indented(without_tag(comment.said, comment.tag))
     status = f" | {comment.status.capitalize()}" if comment.status != "open" else ""
     replies = "".join(f"\n   ↳ {reply.author}: {indented(reply.text)}" for reply in comment.replies)
     return (
@@ -231,14 +253,11 @@ class Found(Struct, frozen=True):
 
 def _hit(number: int, comment: CommentNow) -> str:
     tag = f" ({comment.tag})" if comment.tag else ""
-    ai = comment.aiMeta
-    model = ""
-    if ai and ai.model:
-        sure = "" if ai.confidence is None else f" (confidence: {ai.confidence:g})"
-        model = f"\n   AI: {ai.model}{sure}"
+    sure = "" if comment.sureness is None else f" (confidence: {comment.sureness:g})"
+    model = f"\n   AI: {comment.model}{sure}" if comment.model else ""
     return (
         f"{number}. 📝 {comment.movedTo or comment.filePath}:{comment.line}{tag}\n"
-        f'   "{indented(comment.text)}"\n   Author: {comment.author} | Created: {comment.created}{model}'
+        f'   "{indented(comment.said)}"\n   Author: {comment.author} | Created: {comment.created}{model}'
     )
 
 

@@ -10,7 +10,7 @@ from typing import Annotated, TypeAlias
 
 from msgspec import Meta, Struct
 
-from postil.comments.model import LONGEST_TEXT, TAGS
+from postil.comments.model import LONGEST_TEXT, TAGS, AiMeta
 
 FilePath: TypeAlias = Annotated[
     str,
@@ -33,12 +33,27 @@ Format: TypeAlias = Annotated[
 Moment: TypeAlias = Annotated[str, Meta(extra_json_schema={"format": "date-time"})]
 
 
-class GivenAiMeta(Struct, frozen=True, omit_defaults=True):
-    """Optional AI metadata"""
+class KnownAiMeta(Struct, frozen=True):
+    """What the contract knows of an assistant's metadata; other keys are kept as they come."""
 
     model: str | None = None
     confidence: Annotated[float, Meta(ge=0, le=1)] | None = None
     reasoning: str | None = None
+
+
+GivenAiMeta: TypeAlias = Annotated[
+    AiMeta,
+    Meta(
+        description="Optional AI metadata",
+        extra_json_schema={
+            "properties": {
+                "model": {"type": "string"},
+                "confidence": {"type": "number", "minimum": 0, "maximum": 1},
+                "reasoning": {"type": "string"},
+            }
+        },
+    ),
+]
 
 
 class DateRange(Struct, frozen=True, omit_defaults=True):

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import msgspec
+
+from postil.comments.arguments import KnownAiMeta
 from postil.comments.failures import CommentNotFound
-from postil.comments.model import ALL_TAGS, LONGEST_AUTHOR, LONGEST_TEXT, TAGS, Comment
+from postil.comments.model import ALL_TAGS, LONGEST_AUTHOR, LONGEST_TEXT, TAGS, AiMeta, Comment
 from postil.comments.sidecar import Sidecar
 from postil.comments.words import is_comment_id
 from postil.core import call
@@ -43,6 +46,16 @@ def check_text(text: str) -> None:
     """Refuse a text that is empty or too long."""
     if not 1 <= len(text) <= LONGEST_TEXT:
         raise InvalidArguments(f"Invalid arguments: text has 1 to {LONGEST_TEXT} characters", path="text")
+
+
+def check_ai(given: AiMeta) -> None:
+    """Refuse metadata whose known keys are not what they should be."""
+    try:
+        msgspec.convert(given, KnownAiMeta)
+    except msgspec.ValidationError as fault:
+        reason, _, where = str(fault).partition(" - at `$")
+        path = f"aiMeta{where.rstrip('`')}"
+        raise InvalidArguments(f"Invalid arguments: {reason} at {path}", path=path) from None
 
 
 def only_in_the_shell() -> None:

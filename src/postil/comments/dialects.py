@@ -17,8 +17,10 @@ import msgspec
 from msgspec import Struct, field
 
 from postil.comments.model import AiMeta, Anchor, Comment, Marker, Reply, Revision, Status
+from postil.comments.params import params_of
 
 _KNOWN_VERSION = re.compile(r"(1\.0|2\.0|2\.1)(\.\d+)?")
+_TOLD = ("model", "confidence", "reasoning", "enrichedAt")
 _STATUSES: dict[str, Status] = {"resolved": "resolved", "wontfix": "wontfix", "open": "open"}
 
 
@@ -58,6 +60,7 @@ class AnyComment(Struct, frozen=True):
     resolvedAt: str | None = None
     replies: list[AnyReply] | None = None
     aiMeta: object = None
+    params: object = None
     revisions: list[AnyRevision] | None = field(default=None, name="x-revisions")
 
 
@@ -211,6 +214,7 @@ def _comment(raw: AnyComment, held_by: list[Marker]) -> Comment:
         resolvedAt=raw.resolvedAt or "",
         replies=tuple(Reply(r.id, r.text, r.author or "unknown", r.created or "") for r in raw.replies or ()),
         aiMeta=ai_meta(raw.aiMeta),
+        params=params_of(raw.params) if raw.params else {},
         markerId=own.id if own else "",
         revisions=tuple(Revision(r.text, r.author, r.at) for r in raw.revisions or ()),
     )
@@ -244,15 +248,12 @@ def _own(raw: object) -> Anchor | None:
 
 
 def ai_meta(raw: object) -> AiMeta | None:
-    """What is known of the assistant; the playground's other meaning of `aiMeta` counts as having it, too."""
+    """What an assistant says of its comment, whole; the playground's other meaning of `aiMeta` counts, too."""
     if not isinstance(raw, dict) or not raw:
         return None
-    values = cast("dict[str, object]", raw)
-    text = {key: value for key in ("model", "reasoning", "enrichedAt") if isinstance(value := values.get(key), str)}
-    confidence = values.get("confidence")
-    return AiMeta(
-        confidence=float(confidence) if isinstance(confidence, int | float) else None,
-        model=text.get("model"),
-        reasoning=text.get("reasoning"),
-        enrichedAt=text.get("enrichedAt"),
-    )
+    values = cast(AiMeta, raw)
+    try:
+        msgspec.msgpack.encode(values)
+    except (OverflowError, RecursionError):  # a number no cache holds: the sidecar keeps it, answers go without
+        return {key: value for key in _TOLD if isinstance(value := values.get(key), str | float)}
+    return values

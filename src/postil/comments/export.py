@@ -148,7 +148,7 @@ def _markdown(rows: Rows) -> Iterator[tuple[bytes, int]]:
         deeper = context.replace("\n", "\n  ")
         code = f"\n\n  {fence}{language_of(comment.filePath) or ''}\n  {deeper}\n  {fence}" if context.strip() else ""
         state = "" if comment.state == "exact" else f", {comment.state}"
-        said = without_tag(comment.text, comment.tag).replace("\n", "\n  ")
+        said = without_tag(comment.said, comment.tag).replace("\n", "\n  ")
         replies = "".join(f"\n  - {reply.author}: {reply.text}" for reply in comment.replies)
         yield (
             (
@@ -201,7 +201,6 @@ def _parquet(rows: Rows, out: BinaryIO) -> int:
 def _batches(rows: Rows) -> Iterator[list[dict[str, object]]]:
     batch: list[dict[str, object]] = []
     for comment, context in rows:
-        ai = comment.aiMeta
         batch.append(
             {
                 "id": comment.id,
@@ -218,8 +217,8 @@ def _batches(rows: Rows) -> Iterator[list[dict[str, object]]]:
                 "line": comment.line,
                 "end_line": comment.endLine or None,
                 "confidence": comment.confidence,
-                "ai_model": ai.model if ai else None,
-                "ai_confidence": ai.confidence if ai else None,
+                "ai_model": comment.model or None,
+                "ai_confidence": comment.sureness,
             }
         )
         if len(batch) == ROWS_AT_ONCE:

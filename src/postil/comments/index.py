@@ -21,7 +21,7 @@ from postil.comments.model import Placed
 from postil.comments.patterns import Corpus, Pattern
 from postil.comments.words import moment, stamp
 
-LAYOUT = 5
+LAYOUT = 6
 PAGE = 2000
 FEW = 20_000
 """So many comments are looked up one by one; more of them are found by reading through the table."""

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct, field
 
 State: TypeAlias = Literal["exact", "moved", "modified", "review", "orphaned"]
+AiMeta: TypeAlias = dict[str, Any]
+"""What an assistant says about its own comment: model, confidence, reasoning, enrichedAt, and whatever else."""
 Status: TypeAlias = Literal["open", "resolved", "wontfix"]
 
 TAGS = ("TODO", "FIXME", "NOTE", "STAR", "QUESTION")
@@ -19,13 +21,11 @@ LONGEST_PATH = 500
 LONGEST_AUTHOR = 100
 
 
-class AiMeta(Struct, frozen=True, omit_defaults=True):
-    """What an assistant says about its own comment."""
+class Param(Struct, frozen=True):
+    """What `${name}` in a text stands for: a value, and where it comes from."""
 
-    model: str | None = None
-    confidence: float | None = None
-    reasoning: str | None = None
-    enrichedAt: str | None = None
+    value: str
+    source: str = ""
 
 
 class Reply(Struct, frozen=True, omit_defaults=True):
@@ -62,6 +62,7 @@ class Comment(Struct, frozen=True):
     resolvedAt: str = ""
     replies: tuple[Reply, ...] = ()
     aiMeta: AiMeta | None = None
+    params: dict[str, Param] = {}
     markerId: str = ""
     revisions: tuple[Revision, ...] = ()
 

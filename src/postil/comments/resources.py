@@ -130,7 +130,7 @@ class Resources(Desk):
     def read_enriched(self) -> Enriched:
         """Comments with AI metadata"""
         items = _items(self.overview.where("ai = 1"))
-        models = {item.comment.aiMeta.model for item in items if item.comment.aiMeta and item.comment.aiMeta.model}
+        models = {item.comment.model for item in items} - {""}
         return Enriched(items, len(items), sorted(models))
 
     def watch(self, uri: str, changed: Callable[[], None]) -> Callable[[], None]:

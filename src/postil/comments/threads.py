@@ -15,7 +15,7 @@ from postil.comments.model import ALL_TAGS, Commit, Event, Reply, State, Status
 from postil.comments.moves import events_of
 from postil.comments.search import Wanted, found
 from postil.comments.sidecar import Sidecar
-from postil.comments.words import detect_tag, new_id, now
+from postil.comments.words import detect_tag, new_id, now, without_tag
 from postil.core.failure import InvalidArguments
 from postil.core.operation import destroys, reads, writes
 
@@ -57,7 +57,7 @@ class Shown(Struct, frozen=True, omit_defaults=True):
             f"{now_.movedTo or now_.filePath}:{now_.line}{f'-{now_.endLine}' if now_.endLine else ''}  {now_.anchor}",
             f"{now_.author}, {now_.created}" + (f", edited {now_.updated}" if now_.updated != now_.created else ""),
             "",
-            now_.text,
+            now_.said,
             *(f"\n  ↳ {reply.author}, {reply.created}\n    {indented(reply.text)}" for reply in now_.replies),
             "",
             f"state: {now_.state} (confidence {now_.confidence:.2f}) — {now_.reason}"
@@ -244,6 +244,6 @@ def one_line(each: CommentNow) -> str:
     where = f"{each.movedTo or each.filePath}:{each.line}"
     mark = "" if each.state in ("exact", "moved") else f" [{each.state}]"
     status = "" if each.status == "open" else f" ({each.status})"
-    first, _, rest = each.text.partition("\n")
+    first, _, rest = without_tag(each.said, each.tag).partition("\n")
     said = first[:100] + ("…" if rest or len(first) > 100 else "")
     return f"{where}  {each.tag or 'COMMENT'}{mark}{status}  {said}  {each.id}"
