@@ -72,3 +72,21 @@ def test_a_number_too_large_for_any_cache_hides_no_comment(comments: Comments) -
     (found,) = comments.listed().comments
     assert found.aiMeta is not None
     assert found.aiMeta["model"] == "m"
+
+
+def test_a_stale_comment_stays_stale_until_somebody_confirms_it(comments: Comments) -> None:
+    root = root_of(comments)
+    identity = comments.add_lines("a.py", 7, "gives back the price", author="ann").commentId
+    for step in ("price + 0", "round(price + 0, 2)", "round(tax(price) + 0, 2)"):  # each a small change
+        write(root, "a.py", CODE.replace("    return price\n", f"    return {step}\n"))
+        comments.relocate_now()
+    found = comments.show(identity).comment
+    assert (found.state, found.stale) == ("exact", True)
+    assert [each.id for each in comments.listed(stale=True).comments] == [identity]
+    assert "[stale]" in comments.listed().text()
+    fresh = comments.add("a.py", 7, "about the code as it is", "NOTE").commentId
+    assert comments.show(fresh).comment.stale is False
+    comments.confirm(identity)
+    assert comments.listed(stale=True).total == 0
+    comments.undo(identity)
+    assert comments.show(identity).comment.line == 7

@@ -43,8 +43,16 @@ def renewed(marker: Marker, place: Place, source: Source, symbols: Sequence[Symb
         "astAnchor": symbol_object(innermost(symbols, place.line), place.line),
         **fingerprint_of(source.lines, place.line),
         "lastVerified": now(),
-        OWN_KEY: anchor_object(_anchor(source, place.line, end, history=history_with(marker, place))),
+        OWN_KEY: anchor_object(_anchor(source, place.line, end, history_with(marker, place), wrote_of(marker, place))),
     }
+
+
+def wrote_of(marker: Marker, place: Place) -> tuple[str, ...]:
+    """The code a comment was written about, when it is no longer what its marker is tied to."""
+    kept = marker.anchor.wrote if marker.anchor else ()
+    if kept or place.state != "modified":
+        return kept
+    return _kept(place.oldText.split("\n")[: MOST_BODY + 1])
 
 
 def history_with(marker: Marker, place: Place, path: str = "", comment: str = "") -> tuple[Event, ...]:
@@ -79,7 +87,9 @@ def symbol_object(symbol: Symbol | None, line: int) -> JsonObject | None:
     }
 
 
-def _anchor(source: Source, line: int, end: int, history: tuple[Event, ...] = ()) -> Anchor:
+def _anchor(
+    source: Source, line: int, end: int, history: tuple[Event, ...] = (), wrote: tuple[str, ...] = ()
+) -> Anchor:
     lines = source.lines
     last = max(line, end)
     return Anchor(
@@ -89,6 +99,7 @@ def _anchor(source: Source, line: int, end: int, history: tuple[Event, ...] = ()
         pre=_kept(lines[max(0, line - 1 - AROUND) : line - 1]),
         post=_kept(lines[last : last + AROUND]),
         body=_kept(lines[line : min(last, line + MOST_BODY)]),
+        wrote=wrote,
         history=history,
     )
 

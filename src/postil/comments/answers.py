@@ -50,6 +50,11 @@ class CommentNow(Struct, frozen=True, omit_defaults=True):
     """The text with its parameters filled in, when it has any."""
 
     @property
+    def lines(self) -> str:
+        """`42`, or `42-50` of a range."""
+        return f"{self.line}-{self.endLine}" if self.endLine > self.line else str(self.line)
+
+    @property
     def said(self) -> str:
         """The text as people read it."""
         return self.shown or self.text
@@ -206,7 +211,7 @@ class FileComments(Struct, frozen=True):
 
 
 def _entry(number: int, comment: CommentNow) -> str:
-    where = f"Line {comment.line}" if not comment.endLine else f"Lines {comment.line}-{comment.endLine}"
+    where = f"Lines {comment.lines}" if comment.endLine > comment.line else f"Line {comment.line}"
     if comment.movedTo:
         where += f" of {comment.movedTo}"
     said = indented(without_tag(comment.said, comment.tag))

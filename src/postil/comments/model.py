@@ -97,10 +97,8 @@ class Anchor(Struct, frozen=True, omit_defaults=True):
     """The lines around, nearest first, for when the old file cannot be had."""
     body: tuple[str, ...] = ()
     """The lines of the range after the first."""
-    state: State = "exact"
-    confidence: float = 1.0
-    pinned: bool = False
-    """Put there by a person: the place is right whatever the code looks like."""
+    wrote: tuple[str, ...] = ()
+    """The code when somebody last said what it is about, where it was edited since: what staleness is judged by."""
     history: tuple[Event, ...] = ()
 
 

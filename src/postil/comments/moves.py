@@ -14,8 +14,9 @@ import msgspec
 from msgspec import Struct
 
 from postil.anchor.languages import language_of
+from postil.anchor.model import Span
 from postil.anchor.symbols import innermost, symbols
-from postil.comments.anchoring import history_with, marker_for
+from postil.comments.anchoring import history_with, marker_for, wrote_of
 from postil.comments.answers import Moved
 from postil.comments.checks import wanted
 from postil.comments.failures import SidecarDamaged, SourceNotFound
@@ -49,7 +50,7 @@ class Moves:
             found = wanted(here, comment)
             placed = self._reading.placed(here, self._reading.source_or_none(path))
             before = next(each.place for each in placed if each.comment.id == found.id)
-            self._take(here, found, source, line, end, before)
+            self._take(here, found, source, Span(line, end), before)
         self._texts.keep(source)
         symbol = innermost(symbols(source.text, language_of(source.path)), line)
         return Moved(found.id, path, before.line, source.path, line, symbol.label if symbol else f"line {line}")
@@ -63,14 +64,27 @@ class Moves:
             found = here.comment(each.comment.id)
             if found is None:
                 return  # somebody was faster
-            self._take(here, found, source, place.line, place.endLine, place)
+            old = here.marker_of(found)
+            wrote = wrote_of(old, place) if old else ()
+            self._take(here, found, source, Span(place.line, place.endLine), place, wrote)
         self._texts.keep(source)
 
-    def _take(self, here: Sidecar, comment: Comment, source: Source, line: int, end: int, before: Place) -> None:
-        marker = marker_for(source, symbols(source.text, language_of(source.path)), line, end)
+    def _take(
+        self,
+        here: Sidecar,
+        comment: Comment,
+        source: Source,
+        lines: Span,
+        before: Place,
+        wrote: tuple[str, ...] = (),
+    ) -> None:
+        """Move a comment; `wrote` is the code it was written about, unless a person just said what it is about."""
+        marker = marker_for(source, symbols(source.text, language_of(source.path)), lines.start, lines.end)
         old = here.marker_of(comment)
+        own = cast(JsonObject, marker[OWN_KEY])
+        if wrote:
+            own["wrote"] = list(wrote)
         if old:
-            own = cast(JsonObject, marker[OWN_KEY])
             own["history"] = msgspec.to_builtins(history_with(old, before, here.path, comment.id))
         move(self._store, here, source.path, comment.id, marker)
 

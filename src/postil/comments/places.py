@@ -18,7 +18,7 @@ from postil.anchor.model import Source as Version
 from postil.anchor.relocate import relocate_all
 from postil.anchor.symbols import Symbol, innermost, symbols
 from postil.comments.ground import Source, lines_of
-from postil.comments.model import Anchor, Candidate, Marker, Place
+from postil.comments.model import Anchor, Candidate, Marker, Place, State
 
 # Below this share of unchanged words the code under a comment is another one than the comment speaks of.
 STALE_BELOW = 0.6
@@ -138,19 +138,17 @@ def _still_there(marker: Marker, now: Now) -> Place:
 
 def _unchanged(marker: Marker, now: Now) -> Place:
     text = "\n".join(now.lines[marker.line - 1 : max(marker.endLine, marker.line)])
-    reason = "the file is unchanged"
-    if marker.anchor and marker.anchor.pinned:
-        reason = "put here by hand"
     return Place(
         "exact",
         now.path,
         marker.line,
         marker.endLine,
-        reason=reason,
+        reason="the file is unchanged",
         oldText=text,
         newText=text,
         symbolPath=marker.symbolPath,
         symbolKind=marker.symbolKind,
+        stale=_stale(marker, "exact", text, text),
     )
 
 
@@ -228,7 +226,7 @@ def _placed(marker: Marker, found: Relocation, now: Now) -> Place:
         marker.symbolPath,
         marker.symbolKind,
         options,
-        stale=found.state == "modified" and _changed_in_substance(found.old_text, found.new_text),
+        stale=_stale(marker, found.state, found.old_text, found.new_text),
     )
     return _with_symbol(place, now) if span and place.path == now.path else place
 
@@ -240,6 +238,15 @@ def _with_symbol(place: Place, now: Now) -> Place:
     if symbol is None:
         return replace(place, symbolPath=(), symbolKind="")
     return replace(place, symbolPath=symbol.path, symbolKind=symbol.kind)
+
+
+def _stale(marker: Marker, state: State, old: str, new: str) -> bool:
+    """Whether the code is another than the comment was written about: since it was last settled, or long before."""
+    wrote = marker.anchor.wrote if marker.anchor else ()
+    if wrote and state in ("exact", "moved", "modified"):
+        now = (line[: max(map(len, wrote))] for line in new.split("\n")[: len(wrote)])  # no more of it was kept
+        return _changed_in_substance("\n".join(wrote), "\n".join(now))
+    return state == "modified" and _changed_in_substance(old, new)
 
 
 def _changed_in_substance(old: str, new: str) -> bool:

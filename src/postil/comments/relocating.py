@@ -17,7 +17,7 @@ from postil.comments.settling import settle
 from postil.comments.sidecar import Sidecar
 from postil.comments.threads import Id, Where, one_line
 from postil.core import call
-from postil.core.failure import Failure
+from postil.core.failure import Failure, NotFound
 from postil.core.operation import reads, writes
 from postil.workspace.paths import RelativePath
 
@@ -158,11 +158,23 @@ class Relocating(Desk):
         """Take a comment back to where it was before its last move"""
         return self.moves.undo(self.one(commentId))
 
+    @writes("comments_confirm", shell="comments confirm", positional=("commentId",), tool=False)
+    def confirm(self, commentId: Id) -> Moved:
+        """Say that a comment still holds for its code as it is now: it is no longer stale"""
+        each = self.one(commentId)
+        place = each.place
+        if place.state == "orphaned":
+            raise NotFound(
+                "The code of this comment is gone", advice="Tie it to other lines with `postil comments move`"
+            )
+        return self.moves.to(each.filePath, place.path, commentId, place.line, place.endLine)
+
     @writes("comments_review", shell="comments review", positional=("file",), tool=False)
     def review(self, file: Where = "") -> Reviewed:
-        """Go through uncertain and orphaned comments and decide where each belongs"""
+        """Go through uncertain, orphaned and stale comments and decide where each belongs"""
         only_in_the_shell()
-        waiting = self.orphaned(file).comments
+        stale = [each for each in self.overview.where("stale = 1") if not file or file_matches(file, each.filePath)]
+        waiting = (*self.orphaned(file).comments, *map(self.explained, stale))
         if not call.current().interactive:
             return Reviewed(0, 0, 0, waiting)
         placed = deleted = skipped = 0
@@ -176,6 +188,9 @@ class Relocating(Desk):
                 deleted += 1
             elif answer is None:
                 skipped += 1
+            elif answer == "keep":
+                self.confirm(each.id)
+                placed += 1
             else:
                 try:
                     file, comment, line = answer
@@ -205,10 +220,12 @@ def _step(each: Placed) -> Step:
 
 
 def _with_options(each: CommentNow) -> str:
-    lines = [one_line(each), f"    {each.reason}"]
+    lines = [one_line(each), f"    {each.reason}" + (", and little is left of what it was" if each.stale else "")]
     if each.commit:
         lines.append(f"    by {each.commit.id[:12]} {each.commit.subject} ({each.commit.author})")
     lines += [f"    - {line}" for line in each.oldText.split("\n")[:5] if line.strip()]
+    if each.stale:
+        lines += [f"    + {line}" for line in each.newText.split("\n")[:5] if line.strip()]
     lines += [
         f"    {rank}. {option.path}:{option.line} ({option.confidence:.2f}) {option.text.strip()[:100]}"
         for rank, option in enumerate(each.candidates, 1)
@@ -216,11 +233,14 @@ def _with_options(each: CommentNow) -> str:
     return "\n".join(lines)
 
 
-def _asked(number: int, total: int, each: CommentNow) -> tuple[str, str, int] | Literal["quit", "delete"] | None:
-    """What the person at the terminal says about one comment: a place, `delete`, `quit`, or nothing."""
+def _asked(
+    number: int, total: int, each: CommentNow
+) -> tuple[str, str, int] | Literal["quit", "delete", "keep"] | None:
+    """What the person at the terminal says about one comment: a place, `keep`, `delete`, `quit`, or nothing."""
     sys.stderr.write(f"\n[{number}/{total}] {_with_options(each)}\n")
     while True:
-        sys.stderr.write("number of a candidate, FILE:LINE, LINE, [s]kip, [d]elete, [q]uit > ")
+        keep = "[k]eep here, " if each.stale else ""
+        sys.stderr.write(f"number of a candidate, FILE:LINE, LINE, {keep}[s]kip, [d]elete, [q]uit > ")
         sys.stderr.flush()
         said = sys.stdin.readline()
         word = said.strip()
@@ -230,6 +250,8 @@ def _asked(number: int, total: int, each: CommentNow) -> tuple[str, str, int] | 
             return None
         if word == "d":
             return "delete"
+        if word == "k" and each.stale:
+            return "keep"
         place = _place_named(word, each)
         if place:
             return place

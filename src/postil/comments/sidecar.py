@@ -135,7 +135,8 @@ class Sidecar:
         comments = self._heads.comments if self._heads else self.found.comments or []
         known, lines = {each.id for each in comments}, [each.line or 0 for each in comments]
         markers = self.raw_markers
-        spots = [(each.line, each.endLine or 0, each.lineText) for each in markers]
+        # A marker whose code was edited since takes in no new comment: what that is written about is the code now.
+        spots = [(each.line, -1 if _edited(each) else each.endLine or 0, each.lineText) for each in markers]
         names, held = [each.id for each in markers], [list(each.commentIds or ()) for each in markers]
         answers: list[str] = []
         for each in additions:
@@ -318,6 +319,10 @@ def fingerprint_of(lines: list[str], line: int) -> JsonObject:
 def plain_marker(line: int, fingerprint: JsonObject) -> JsonObject:
     """A marker that knows no more than the texts of its line and the neighbours."""
     return {"id": new_id("gm_"), "line": line, "commentIds": [], **fingerprint, "lastVerified": now()}
+
+
+def _edited(marker: dialects.AnyMarker) -> bool:
+    return isinstance(marker.own, dict) and "wrote" in cast(JsonObject, marker.own)
 
 
 def _position(lines: list[int], line: int) -> int:

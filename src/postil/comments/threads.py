@@ -54,7 +54,7 @@ class Shown(Struct, frozen=True, omit_defaults=True):
         now_ = self.comment
         lines = [
             f"{now_.tag or 'COMMENT'} {now_.id} ({now_.status})",
-            f"{now_.movedTo or now_.filePath}:{now_.line}{f'-{now_.endLine}' if now_.endLine else ''}  {now_.anchor}",
+            f"{now_.movedTo or now_.filePath}:{now_.lines}  {now_.anchor}",
             f"{now_.author}, {now_.created}" + (f", edited {now_.updated}" if now_.updated != now_.created else ""),
             "",
             now_.said,
@@ -241,8 +241,9 @@ class Threads(Desk):
 
 def one_line(each: CommentNow) -> str:
     """A comment on one line, for lists."""
-    where = f"{each.movedTo or each.filePath}:{each.line}"
+    where = f"{each.movedTo or each.filePath}:{each.lines}"
     mark = "" if each.state in ("exact", "moved") else f" [{each.state}]"
+    mark += " [stale]" if each.stale else ""
     status = "" if each.status == "open" else f" ({each.status})"
     first, _, rest = without_tag(each.said, each.tag).partition("\n")
     said = first[:100] + ("…" if rest or len(first) > 100 else "")
