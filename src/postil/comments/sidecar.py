@@ -322,7 +322,8 @@ def plain_marker(line: int, fingerprint: JsonObject) -> JsonObject:
 
 
 def _edited(marker: dialects.AnyMarker) -> bool:
-    return isinstance(marker.own, dict) and "wrote" in cast(JsonObject, marker.own)
+    own = marker.own
+    return isinstance(own, dict) and "wrote" in cast(JsonObject, own)
 
 
 def _position(lines: list[int], line: int) -> int:
