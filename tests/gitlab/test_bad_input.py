@@ -9,15 +9,19 @@ import msgspec
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from msgspec import Raw
 
 from postil.app import read_catalogue
+from postil.core.delivery import Delivery
 from postil.core.failure import Failure, InvalidArguments
 from postil.core.operation import Operation
 from postil.core.registry import Offer, Registry
 from postil.gitlab import identifiers
+from postil.gitlab.events import EventLog
 from postil.gitlab.failures import NotOffered
 from postil.gitlab.service import GitLab
 from postil.gitlab.webhook_address import is_public
+from postil.storage.memory import MemoryState
 from postil.toolsets import CONNECT, TOOLSETS, denied
 from tests.emulator.app import Emulator
 from tests.gitlab.conftest import Connect
@@ -207,6 +211,15 @@ async def test_lists_and_searches_show_only_listed_projects(connect: Connect, em
     other = emulator.world.projects[1].issues[0]["id"]
     with pytest.raises(Failure):
         await part.get_issue(123, issue_id=other)
+
+
+async def test_only_events_of_listed_projects_are_shown(address: str) -> None:
+    log = EventLog(MemoryState())
+    for number, path in ((123, "username/my-project"), (124, "group/sub/open-tools"), (None, "")):
+        log.keep(Delivery(f"of-{number}", "push", number, path, 0.0, Raw(b"{}")))
+    for allowed, seen in (((), 3), (("123",), 1), (("Username/My-Project",), 1), (("124",), 1), (("9",), 0)):
+        part = GitLab(address, lambda: "", projects=allowed, events=log)
+        assert len((await part.list_webhook_events()).events) == seen, allowed
 
 
 def test_no_tool_takes_a_local_path_or_fetches_an_address_of_the_callers() -> None:

@@ -7,6 +7,7 @@ import base64
 import pytest
 
 from postil.gitlab.failures import GitLabFailure
+from postil.gitlab.reading import TAIL_CHARACTERS
 from postil.gitlab.service import GitLab
 from tests.emulator.app import Emulator
 from tests.gitlab.answers import direct, structured, text
@@ -163,6 +164,17 @@ async def test_a_failed_pipeline_shows_the_end_of_the_failed_jobs_log(gitlab: Gi
     assert "end of the log of unit" in text(found)
 
 
+async def test_the_end_of_a_log_keeps_its_lines_and_loses_its_secrets(gitlab: GitLab, emulator: Emulator) -> None:
+    failed = next(job for job in emulator.world.projects[0].jobs if job["status"] == "failed")
+    token = "glpat-" + "x" * 60
+    filler = "y" * (TAIL_CHARACTERS - len("\nbuilt 10%\nfailed") - 20)
+    failed["trace"] = f"{token}{filler}\r\nbuilt 5%\rbuilt 10%\r\nfailed\r\n"
+    pipeline = await gitlab.get_pipeline(123, 1002)
+    (tail,) = [job.log_tail for job in pipeline.jobs if job.log_tail]
+    assert tail.splitlines()[1:] == ["built 10%", "failed"]
+    assert "xxx" not in tail  # cut in the middle, it would not look like a token any more
+
+
 async def test_variables_reach_the_pipeline_as_gitlab_wants_them(gitlab: GitLab, emulator: Emulator) -> None:
     made = await gitlab.trigger_pipeline(123, "main", {"CUSTOM_VAR": "value", "COUNT": 3, "DEEP": True})
     assert set(direct(made)) == {"id", "status", "ref", "sha", "web_url"}
@@ -188,6 +200,13 @@ async def test_a_file_comes_with_its_last_commit(gitlab: GitLab, emulator: Emula
     assert len(content) == 1024
     assert last["message"] == "Update README"
     assert last["author_name"] == "John Doe"
+
+
+async def test_a_file_with_a_percent_sign_in_its_name_can_be_read(gitlab: GitLab, emulator: Emulator) -> None:
+    with pytest.raises(GitLabFailure) as caught:
+        await gitlab.get_file_content(123, "docs/100% sure.md")
+    assert caught.value.status == 404  # asked for, and not there
+    assert emulator.seen[-1].path.endswith("/files/docs%2F100%25%20sure.md")
 
 
 async def test_a_model_reads_a_file_as_text(gitlab: GitLab) -> None:

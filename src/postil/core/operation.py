@@ -6,7 +6,7 @@ The mark is data on the function. What it means to a client (a tool, a method, a
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Literal, TypeAlias, TypeVar, get_type_hints
+from typing import Any, Literal, TypeAlias, TypeVar, cast, get_type_hints
 
 import msgspec
 from msgspec import Struct
@@ -35,6 +35,8 @@ class Mark(Struct, frozen=True):
     """Whether assistants see it; a command of the shell alone says False."""
     direct: bool = False
     """Whether it may be called as a JSON-RPC method although it is no tool: a command of the shell alone may not."""
+    ignores: tuple[str, ...] = ()
+    """Arguments that are taken and mean nothing here: a contract lets them stand beside any call."""
     closed: bool = False
     """Whether the published schema says that no other arguments are taken."""
     fault: type[Failure] = InvalidArguments
@@ -97,6 +99,9 @@ class Operation:
 
     def decode(self, arguments: object) -> Mapping[str, Any]:
         """Check arguments against the signature; a fault names its path."""
+        if self.mark.ignores and isinstance(arguments, Mapping):
+            given = cast(Mapping[str, object], arguments)
+            arguments = {name: value for name, value in given.items() if name not in self.mark.ignores}
         try:
             decoded = msgspec.convert(arguments, self.arguments)
         except msgspec.ValidationError as fault:

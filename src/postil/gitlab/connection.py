@@ -6,10 +6,11 @@ Every operation goes through here, so the allow-list, read-only and the cache ho
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Literal, TypeVar
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from postil.core import call
 from postil.core.call import LOCAL
@@ -100,11 +101,11 @@ class Connection:
             return False
 
     async def project(self, given: identifiers.ProjectId) -> str:
-        """The encoded segment of a project that may be touched."""
+        """The path of a project that may be touched."""
         segment = identifiers.project(given)
         if self._allowed and not await self._is_allowed(segment):
             raise NotOffered(f"Project {segment} is not among the projects offered here")
-        return identifiers.route(segment)
+        return identifiers.route("projects", segment)
 
     async def _is_allowed(self, segment: str | int) -> bool:
         """Whether the list names this project, by number or by path: GitLab says which is which."""
@@ -135,12 +136,13 @@ class Connection:
         """Whether only some projects are offered, so that GitLab's totals say nothing."""
         return bool(self._allowed)
 
-    async def get(self, path: str, query: Query | None = None, caching: Caching = FRESH, project: str = "") -> Reply:
+    async def get(self, path: str, query: Query | None = None, caching: Caching = FRESH) -> Reply:
         """Read a route as this caller."""
         token = self.token()
         if not caching.wanted:
             return _limits_told(await self.instance.get(path, query, token=token))
-        question = asked(self.instance.url, call.current().caller.principal, token, path, query, project)
+        about = identifiers.project_of(path)
+        question = asked(self.instance.url, call.current().caller.principal, token, path, query, about)
 
         async def ask(etag: str) -> Reply:
             return _limits_told(await self.instance.get(path, query, token=token, etag=etag))
@@ -150,9 +152,9 @@ class Connection:
         call.current().log("debug", {"cache": state}, "gitlab")
         return reply
 
-    async def one(self, path: str, query: Query | None = None, caching: Caching = FRESH, project: str = "") -> Record:
+    async def one(self, path: str, query: Query | None = None, caching: Caching = FRESH) -> Record:
         """Read a route whose answer is one object."""
-        reply = await self.get(path, query, caching, project)
+        reply = await self.get(path, query, caching)
         body = reply.json()
         if not isinstance(body, dict):
             raise unreadable(reply)
@@ -165,43 +167,44 @@ class Connection:
         number: int,
         size: int,
         read: Callable[[Record], T],
-        *,
         caching: Caching = FRESH,
-        project: str = "",
+        *,
         keep: Callable[[Record], bool] | None = None,
     ) -> tuple[list[T], Pagination]:
         """Read a page of a list."""
-        reply = await self.get(path, {**query, **pages.asked(number, size)}, caching, project)
+        reply = await self.get(path, {**query, **pages.asked(number, size)}, caching)
         body = reply.json()
         if not isinstance(body, list):
             raise unreadable(reply)
         rows = records(body)  # pyright: ignore[reportUnknownArgumentType] - records() trusts nothing
+        if path.endswith("issues"):
+            self.learn_issues(rows)
         pagination = pages.told(reply.headers, number, size)
         if keep is not None and self.is_limited:
             rows = [row for row in rows if keep(row)]
-            pagination = Pagination(
-                pagination.page, pagination.per_page, None, None, pagination.has_next, pagination.has_prev
-            )
+            pagination = replace(pagination, total=None, total_pages=None)
         return [read(row) for row in rows], pagination
 
-    async def send(self, method: Literal["POST", "PUT"], path: str, body: dict[str, object], project: str) -> Record:
+    async def send(self, method: Literal["POST", "PUT"], path: str, body: dict[str, object]) -> Record:
         """Write as this caller; what was kept about the project is forgotten. Fields that are None are left out."""
         try:
             filled = {name: value for name, value in body.items() if value is not None}
             reply = _limits_told(await self.instance.send(method, path, filled, token=self.token()))
         finally:
-            await self.cache.purge(project)
+            await self.cache.purge(identifiers.project_of(path))
         return Record(reply.json())
 
     def written(self, text: str | None) -> str | None:
         """A text to be sent, with its quick actions escaped unless they are allowed."""
         return text if text is None or self._allow_quick_actions else neutralised(text)
 
-    def learn_issue(self, raw: Record) -> None:
+    def learn_issues(self, raw: Iterable[Record]) -> None:
         """Remember which iid belongs to a global id: the contract asks for issues by the latter."""
-        number, iid = raw.number("id"), raw.number("iid")
-        if number is not None and iid is not None:
-            _learn(self._issues, (_hash(self.token()), number), iid)
+        token = _hash(self.token())
+        for issue in raw:
+            number, iid = issue.number("id"), issue.number("iid")
+            if number is not None and iid is not None:
+                _learn(self._issues, (token, number), iid)
 
     async def iid_of(self, issue_id: int) -> list[int]:
         """The iids that a global issue id may have, the likeliest first; the caller checks which is right."""

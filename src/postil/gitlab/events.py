@@ -135,7 +135,9 @@ class EventOperations:
         await self._check_reach(project_id)
 
         def keeps(delivery: Delivery) -> bool:
-            return event in (None, delivery.event) and project_id in (None, delivery.project_id)
+            about = Record({"id": delivery.project_id, "path_with_namespace": delivery.project})
+            wanted = event in (None, delivery.event) and project_id in (None, delivery.project_id)
+            return wanted and self.gitlab.allows(about)
 
         log = self.events
         found = await asyncio.to_thread(log.after, after, limit, keeps) if log is not None else []
@@ -148,7 +150,7 @@ class EventOperations:
             return
         if project_id is None:
             raise InvalidArguments("project_id is needed: events are shown project by project", path="project_id")
-        await self.gitlab.one(f"projects/{await self.gitlab.project(project_id)}")
+        await self.gitlab.one(await self.gitlab.project(project_id))
 
     @resource(ADDRESS, name="GitLab events", mime_type="application/json", watch="watch_events")
     async def read_events(self) -> WebhookEvents:
@@ -172,15 +174,15 @@ def shown(delivery: Delivery, *, payload: bool = False) -> WebhookEvent:
     commit = (about.text("title") or about.text("ref") or said.text("ref") or "").removeprefix("refs/heads/")
     user = said.record("user") or Record({})
     return WebhookEvent(
-        delivery.id,
+        cleaned(delivery.id),
         delivery.event,
         time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(delivery.received)),
         delivery.project_id,
-        delivery.project,
-        action=about.text("action") or about.text("status") or "",
+        cleaned(delivery.project),
+        action=cleaned(about.text("action") or about.text("status") or ""),
         title=cleaned(commit)[:300],
         user=cleaned(user.text("username") or said.text("user_username") or ""),
-        url=about.text("url") or "",
+        url=cleaned(about.text("url") or ""),
         payload=Raw(msgspec.json.encode(_cleaned(body))) if payload else None,
     )
 

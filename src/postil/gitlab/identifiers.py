@@ -19,6 +19,7 @@ LONGEST_PATH = 4096
 LONGEST_REF = 255
 HIGHEST_ID = 2**63 - 1
 _SEGMENT = re.compile(r"[A-Za-z0-9_.-]+", re.ASCII)
+_ESCAPE = re.compile(r"%[0-9a-fA-F]{2}", re.ASCII)
 _SHA = re.compile(r"[0-9a-fA-F]{1,64}", re.ASCII)
 
 
@@ -31,6 +32,12 @@ def route(*segments: str | int) -> str:
             raise invalid("path", "must not contain an empty or dot segment")
         encoded.append(text)
     return "/".join(encoded)
+
+
+def project_of(path: str) -> str:
+    """The project that a route is about, encoded as in the route; empty where it is about many."""
+    kind, _, rest = path.partition("/")
+    return rest.partition("/")[0] if kind == "projects" else ""
 
 
 def project(given: ProjectId) -> str | int:
@@ -58,8 +65,8 @@ def number(name: str, given: int) -> int:
 def file_path(given: str, name: str = "file_path") -> str:
     """The path of a file inside the repository: relative, without dot segments."""
     path = _text(name, given, LONGEST_PATH)
-    if path.startswith("/") or "\\" in path or "%" in path:
-        raise invalid(name, "must be relative, with '/' between its parts and no '%' or '\\'")
+    if path.startswith("/") or "\\" in path or _ESCAPE.search(path):  # `100%.md` is a name, `%2e` is an attempt
+        raise invalid(name, "must be relative and not encoded, with '/' between its parts and no '\\'")
     if any(part in ("", ".", "..") for part in path.split("/")):
         raise invalid(name, "must not contain empty, '.' or '..' parts")
     return path

@@ -175,6 +175,10 @@ class Instance:
             response = await client.send(request, stream=True)
             try:
                 content = await _bounded(response)
+            except (httpx2.TransportError, httpx2.DecodingError, GitLabFailure):
+                if body is None or not response.is_success:
+                    raise
+                content = b""  # the write is done, its status says so; only the words about it are lost
             finally:
                 await response.aclose()
         except (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout) as error:

@@ -2,19 +2,10 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Literal
 
-from postil.core.operation import reads, writes
-from postil.gitlab.answers import (
-    SHORT,
-    Created,
-    FoundIssues,
-    IssueDetails,
-    Issues,
-    Noted,
-    Notes,
-    for_models,
-)
+from postil.gitlab.answers import Created, FoundIssues, IssueDetails, Issues, Noted, Notes
 from postil.gitlab.arguments import (
     LONGEST_TITLE,
     Assignee,
@@ -32,8 +23,10 @@ from postil.gitlab.arguments import (
 from postil.gitlab.connection import Caching, Connection
 from postil.gitlab.failures import GitLabFailure, invalid
 from postil.gitlab.identifiers import line, number
-from postil.gitlab.model import FoundIssue, IssueItem
-from postil.gitlab.reading import created, found_issue, issue_details, issue_item, note, noted
+from postil.gitlab.marks import reads, writes
+from postil.gitlab.model import FoundIssue, IssueItem, Note
+from postil.gitlab.presentation import SHORT, for_models
+from postil.gitlab.reading import read
 from postil.gitlab.records import Record
 
 
@@ -42,7 +35,7 @@ class IssueOperations:
 
     gitlab: Connection
 
-    @reads("list_issues", shell="gitlab issues", positional=("project_id",), open_world=True)
+    @reads("list_issues", shell="gitlab issues", positional=("project_id",))
     async def list_issues(
         self,
         project_id: Project,
@@ -57,17 +50,16 @@ class IssueOperations:
         """List issues of a project; descriptions are shortened"""
         project = await self.gitlab.project(project_id)
         rows, pagination = await self.gitlab.page(
-            f"projects/{project}/issues",
+            f"{project}/issues",
             {"state": state, "labels": joined(labels), "assignee_id": assignee_id},
             page,
             per_page,
-            self._learnt,
-            caching=caching(cache, cache_ttl),
-            project=project,
+            partial(read, IssueItem),
+            caching(cache, cache_ttl),
         )
         return for_models(Issues(rows, pagination), longest=SHORT)
 
-    @reads("get_issue", shell="gitlab issue", positional=("project_id", "issue_id"), open_world=True)
+    @reads("get_issue", shell="gitlab issue", positional=("project_id", "issue_id"))
     async def get_issue(
         self,
         project_id: Project,
@@ -85,10 +77,10 @@ class IssueOperations:
             raw = await self._by_global_id(project, number("issue_id", issue_id), kept)
         else:
             raise invalid("issue_iid", "or issue_id must be given")
-        self.gitlab.learn_issue(raw)
-        return for_models(issue_details(raw))
+        self.gitlab.learn_issues([raw])
+        return for_models(read(IssueDetails, raw))
 
-    @writes("create_issue", shell="gitlab create-issue", positional=("project_id", "title"), open_world=True)
+    @writes("create_issue", shell="gitlab create-issue", positional=("project_id", "title"))
     async def create_issue(
         self,
         project_id: Project,
@@ -105,11 +97,11 @@ class IssueOperations:
             "assignee_ids": None if assignee_id is None else [number("assignee_id", assignee_id)],
             "labels": joined(labels),
         }
-        raw = await self.gitlab.send("POST", f"projects/{project}/issues", body, project)
-        self.gitlab.learn_issue(raw)
-        return created(raw)
+        raw = await self.gitlab.send("POST", f"{project}/issues", body)
+        self.gitlab.learn_issues([raw])
+        return read(Created, raw)
 
-    @writes("update_issue", shell="gitlab update-issue", positional=("project_id", "issue_iid"), open_world=True)
+    @writes("update_issue", shell="gitlab update-issue", positional=("project_id", "issue_iid"))
     async def update_issue(
         self,
         project_id: Project,
@@ -135,28 +127,36 @@ class IssueOperations:
         if all(value is None for value in body.values()):
             raise invalid("title", "or another field to change must be given")
         iid = number("issue_iid", issue_iid)
-        return created(await self.gitlab.send("PUT", f"projects/{project}/issues/{iid}", body, project))
+        return read(Created, await self.gitlab.send("PUT", f"{project}/issues/{iid}", body))
 
-    @reads("list_issue_notes", shell="gitlab issue-notes", positional=("project_id", "issue_iid"), open_world=True)
+    @reads("list_issue_notes", shell="gitlab issue-notes", positional=("project_id", "issue_iid"))
     async def list_issue_notes(
-        self, project_id: Project, issue_iid: Iid, page: Page = 1, per_page: PerPage = 20
+        self,
+        project_id: Project,
+        issue_iid: Iid,
+        page: Page = 1,
+        per_page: PerPage = 20,
+        cache: Cache = False,
+        cache_ttl: CacheTtl = 300,
     ) -> Notes:
         """List the notes of an issue, oldest first"""
         project = await self.gitlab.project(project_id)
-        path = f"projects/{project}/issues/{number('issue_iid', issue_iid)}/notes"
-        rows, pagination = await self.gitlab.page(path, {"sort": "asc"}, page, per_page, note, project=project)
+        path = f"{project}/issues/{number('issue_iid', issue_iid)}/notes"
+        rows, pagination = await self.gitlab.page(
+            path, {"sort": "asc"}, page, per_page, partial(read, Note), caching(cache, cache_ttl)
+        )
         return for_models(Notes(rows, pagination))
 
-    @writes("create_issue_note", shell="gitlab note-issue", positional=("project_id", "issue_iid"), open_world=True)
+    @writes("create_issue_note", shell="gitlab note-issue", positional=("project_id", "issue_iid"))
     async def create_issue_note(self, project_id: Project, issue_iid: Iid, body: str) -> Noted:
         """Write a note on an issue"""
         project = await self.gitlab.project(project_id)
         if not body.strip():
             raise invalid("body", "must not be empty")
-        path = f"projects/{project}/issues/{number('issue_iid', issue_iid)}/notes"
-        return noted(await self.gitlab.send("POST", path, {"body": self.gitlab.written(body)}, project))
+        path = f"{project}/issues/{number('issue_iid', issue_iid)}/notes"
+        return read(Noted, await self.gitlab.send("POST", path, {"body": self.gitlab.written(body)}))
 
-    @reads("search_issues", shell="gitlab search-issues", positional=("search",), open_world=True)
+    @reads("search_issues", shell="gitlab search-issues", positional=("search",))
     async def search_issues(
         self,
         search: str,
@@ -172,27 +172,18 @@ class IssueOperations:
         # Without a project GitLab would search only the caller's own issues: the scope must be said.
         scope = None if project else "all"
         rows, pagination = await self.gitlab.page(
-            f"projects/{project}/issues" if project else "issues",
+            f"{project}/issues" if project else "issues",
             {"search": line("search", search), "in": "title,description", "state": state, "scope": scope},
             page,
             per_page,
-            self._found,
-            caching=caching(cache, cache_ttl),
-            project=project,
+            partial(read, FoundIssue),
+            caching(cache, cache_ttl),
             keep=None if project else self.gitlab.allows_issue,
         )
         return for_models(FoundIssues(rows, pagination), longest=SHORT)
 
-    def _learnt(self, raw: Record) -> IssueItem:
-        self.gitlab.learn_issue(raw)
-        return issue_item(raw)
-
-    def _found(self, raw: Record) -> FoundIssue:
-        self.gitlab.learn_issue(raw)
-        return found_issue(raw)
-
     async def _issue(self, project: str, iid: int, kept: Caching) -> Record:
-        return await self.gitlab.one(f"projects/{project}/issues/{iid}", None, kept, project)
+        return await self.gitlab.one(f"{project}/issues/{iid}", None, kept)
 
     async def _by_global_id(self, project: str, issue_id: int, kept: Caching) -> Record:
         """The issue of this project with that global id; failing that, the one with that iid."""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from postil.core.operation import reads, writes
+from functools import partial
+
 from postil.gitlab.answers import (
-    SHORT,
     Changes,
     Created,
     Discussions,
@@ -12,7 +12,6 @@ from postil.gitlab.answers import (
     MergeRequests,
     Noted,
     Resolved,
-    for_models,
 )
 from postil.gitlab.arguments import (
     LONGEST_TITLE,
@@ -28,16 +27,11 @@ from postil.gitlab.arguments import (
 )
 from postil.gitlab.connection import Connection
 from postil.gitlab.failures import invalid
-from postil.gitlab.identifiers import discussion as discussion_id_of
-from postil.gitlab.identifiers import line, number, ref
-from postil.gitlab.reading import (
-    change,
-    created,
-    discussion,
-    merge_request_details,
-    merge_request_item,
-    noted,
-)
+from postil.gitlab.identifiers import discussion, line, number, ref
+from postil.gitlab.marks import reads, writes
+from postil.gitlab.model import Change, Discussion, MergeRequestItem
+from postil.gitlab.presentation import SHORT, for_models
+from postil.gitlab.reading import read
 from postil.gitlab.records import Record
 
 
@@ -46,7 +40,7 @@ class MergeRequestOperations:
 
     gitlab: Connection
 
-    @reads("list_merge_requests", shell="gitlab merge-requests", positional=("project_id",), open_world=True)
+    @reads("list_merge_requests", shell="gitlab merge-requests", positional=("project_id",))
     async def list_merge_requests(
         self,
         project_id: Project,
@@ -61,7 +55,7 @@ class MergeRequestOperations:
         """List merge requests of a project"""
         project = await self.gitlab.project(project_id)
         rows, pagination = await self.gitlab.page(
-            f"projects/{project}/merge_requests",
+            f"{project}/merge_requests",
             {
                 "state": state,
                 "target_branch": word("target_branch", target_branch),
@@ -69,9 +63,8 @@ class MergeRequestOperations:
             },
             page,
             per_page,
-            merge_request_item,
-            caching=caching(cache, cache_ttl),
-            project=project,
+            partial(read, MergeRequestItem),
+            caching(cache, cache_ttl),
         )
         return for_models(MergeRequests(rows, pagination), longest=SHORT)
 
@@ -79,17 +72,16 @@ class MergeRequestOperations:
         "get_merge_request",
         shell="gitlab merge-request",
         positional=("project_id", "merge_request_iid"),
-        open_world=True,
     )
     async def get_merge_request(
         self, project_id: Project, merge_request_iid: Iid, cache: Cache = False, cache_ttl: CacheTtl = 300
     ) -> MergeRequestDetails:
         """Get one merge request in full"""
-        project, path = await self._at(project_id, merge_request_iid)
-        raw = await self.gitlab.one(path, None, caching(cache, cache_ttl), project)
-        return for_models(merge_request_details(raw))
+        path = await self._at(project_id, merge_request_iid)
+        raw = await self.gitlab.one(path, None, caching(cache, cache_ttl))
+        return for_models(read(MergeRequestDetails, raw))
 
-    @writes("create_merge_request", shell="gitlab create-merge-request", positional=("project_id",), open_world=True)
+    @writes("create_merge_request", shell="gitlab create-merge-request", positional=("project_id",))
     async def create_merge_request(
         self,
         project_id: Project,
@@ -110,35 +102,47 @@ class MergeRequestOperations:
             "assignee_ids": None if assignee_id is None else [number("assignee_id", assignee_id)],
             "remove_source_branch": remove_source_branch,
         }
-        return created(await self.gitlab.send("POST", f"projects/{project}/merge_requests", body, project))
+        return read(Created, await self.gitlab.send("POST", f"{project}/merge_requests", body))
 
     @reads(
         "get_merge_request_diff",
         shell="gitlab merge-request-diff",
         positional=("project_id", "merge_request_iid"),
-        open_world=True,
     )
     async def get_merge_request_diff(
-        self, project_id: Project, merge_request_iid: Iid, page: Page = 1, per_page: PerPage = 20
+        self,
+        project_id: Project,
+        merge_request_iid: Iid,
+        page: Page = 1,
+        per_page: PerPage = 20,
+        cache: Cache = False,
+        cache_ttl: CacheTtl = 300,
     ) -> Changes:
         """Get the changed files of a merge request as unified diffs"""
-        project, path = await self._at(project_id, merge_request_iid)
-        rows, pagination = await self.gitlab.page(f"{path}/diffs", {}, page, per_page, change, project=project)
+        path = await self._at(project_id, merge_request_iid)
+        rows, pagination = await self.gitlab.page(
+            f"{path}/diffs", {}, page, per_page, partial(read, Change), caching(cache, cache_ttl)
+        )
         return for_models(Changes(rows, pagination))
 
     @reads(
         "list_merge_request_discussions",
         shell="gitlab discussions",
         positional=("project_id", "merge_request_iid"),
-        open_world=True,
     )
     async def list_merge_request_discussions(
-        self, project_id: Project, merge_request_iid: Iid, page: Page = 1, per_page: PerPage = 20
+        self,
+        project_id: Project,
+        merge_request_iid: Iid,
+        page: Page = 1,
+        per_page: PerPage = 20,
+        cache: Cache = False,
+        cache_ttl: CacheTtl = 300,
     ) -> Discussions:
         """List the discussions of a merge request with their notes"""
-        project, path = await self._at(project_id, merge_request_iid)
+        path = await self._at(project_id, merge_request_iid)
         rows, pagination = await self.gitlab.page(
-            f"{path}/discussions", {}, page, per_page, discussion, project=project
+            f"{path}/discussions", {}, page, per_page, partial(read, Discussion), caching(cache, cache_ttl)
         )
         return for_models(Discussions(rows, pagination))
 
@@ -146,39 +150,37 @@ class MergeRequestOperations:
         "comment_on_merge_request",
         shell="gitlab comment",
         positional=("project_id", "merge_request_iid"),
-        open_world=True,
     )
     async def comment_on_merge_request(
         self, project_id: Project, merge_request_iid: Iid, body: str, discussion_id: str | None = None
     ) -> Noted:
         """Reply in a discussion of a merge request, or start one"""
-        project, path = await self._at(project_id, merge_request_iid)
+        path = await self._at(project_id, merge_request_iid)
         if not body.strip():
             raise invalid("body", "must not be empty")
         sent: dict[str, object] = {"body": self.gitlab.written(body)}
         if discussion_id is not None:
-            thread = discussion_id_of(discussion_id)
-            raw = await self.gitlab.send("POST", f"{path}/discussions/{thread}/notes", sent, project)
-            return noted(raw, thread)
-        raw = await self.gitlab.send("POST", f"{path}/discussions", sent, project)
+            thread = discussion(discussion_id)
+            raw = await self.gitlab.send("POST", f"{path}/discussions/{thread}/notes", sent)
+            return read(Noted, raw, discussion_id=thread)
+        raw = await self.gitlab.send("POST", f"{path}/discussions", sent)
         notes = raw.records("notes")
-        return noted(notes[0] if notes else Record(None), raw.text("id"))
+        return read(Noted, notes[0] if notes else Record(None), discussion_id=raw.text("id"))
 
     @writes(
         "resolve_discussion",
         shell="gitlab resolve",
         positional=("project_id", "merge_request_iid", "discussion_id"),
-        open_world=True,
     )
     async def resolve_discussion(
         self, project_id: Project, merge_request_iid: Iid, discussion_id: str, resolved: bool = True
     ) -> Resolved:
         """Resolve a discussion of a merge request, or open it again"""
-        project, path = await self._at(project_id, merge_request_iid)
-        thread = discussion_id_of(discussion_id)
-        await self.gitlab.send("PUT", f"{path}/discussions/{thread}", {"resolved": resolved}, project)
+        path = await self._at(project_id, merge_request_iid)
+        thread = discussion(discussion_id)
+        await self.gitlab.send("PUT", f"{path}/discussions/{thread}", {"resolved": resolved})
         return Resolved(thread, resolved)
 
-    async def _at(self, project_id: int | str, iid: int) -> tuple[str, str]:
+    async def _at(self, project_id: int | str, iid: int) -> str:
         project = await self.gitlab.project(project_id)
-        return project, f"projects/{project}/merge_requests/{number('merge_request_iid', iid)}"
+        return f"{project}/merge_requests/{number('merge_request_iid', iid)}"

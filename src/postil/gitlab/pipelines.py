@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from typing import Literal, TypeAlias
 
-from postil.core.operation import reads, writes
-from postil.gitlab.answers import PipelineDetails, Pipelines, Triggered, for_models
+from postil.gitlab.answers import PipelineDetails, Pipelines, Triggered
 from postil.gitlab.arguments import Cache, CacheTtl, Iid, Page, PerPage, Project, caching, word
 from postil.gitlab.connection import Connection
 from postil.gitlab.failures import GitLabFailure, invalid
 from postil.gitlab.identifiers import number, ref
-from postil.gitlab.model import Job
-from postil.gitlab.reading import job, log_tail, pipeline_details, pipeline_item, triggered
+from postil.gitlab.marks import reads, writes
+from postil.gitlab.model import Job, PipelineItem
+from postil.gitlab.presentation import for_models
+from postil.gitlab.reading import log_tail, read
 from postil.gitlab.records import Record
 
 Status: TypeAlias = Literal[
@@ -39,7 +41,7 @@ class PipelineOperations:
 
     gitlab: Connection
 
-    @reads("list_pipelines", shell="gitlab pipelines", positional=("project_id",), open_world=True)
+    @reads("list_pipelines", shell="gitlab pipelines", positional=("project_id",))
     async def list_pipelines(
         self,
         project_id: Project,
@@ -53,33 +55,32 @@ class PipelineOperations:
         """List CI/CD pipelines of a project"""
         project = await self.gitlab.project(project_id)
         rows, pagination = await self.gitlab.page(
-            f"projects/{project}/pipelines",
+            f"{project}/pipelines",
             {"status": status, "ref": word("ref", ref)},
             page,
             per_page,
-            pipeline_item,
-            caching=caching(cache, cache_ttl),
-            project=project,
+            partial(read, PipelineItem),
+            caching(cache, cache_ttl),
         )
         return for_models(Pipelines(rows, pagination))
 
-    @reads("get_pipeline", shell="gitlab pipeline", positional=("project_id", "pipeline_id"), open_world=True)
+    @reads("get_pipeline", shell="gitlab pipeline", positional=("project_id", "pipeline_id"))
     async def get_pipeline(
         self, project_id: Project, pipeline_id: Iid, cache: Cache = False, cache_ttl: CacheTtl = 300
     ) -> PipelineDetails:
         """Get a pipeline with its jobs and the log ends of failed ones"""
         project = await self.gitlab.project(project_id)
         kept = caching(cache, cache_ttl)
-        path = f"projects/{project}/pipelines/{number('pipeline_id', pipeline_id)}"
-        asked = self.gitlab.page(f"{path}/jobs", {}, 1, MOST_JOBS, _itself, caching=kept, project=project)
-        raw, (jobs, _) = await asyncio.gather(self.gitlab.one(path, None, kept, project), asked)
+        path = f"{project}/pipelines/{number('pipeline_id', pipeline_id)}"
+        asked = self.gitlab.page(f"{path}/jobs", {}, 1, MOST_JOBS, _itself, kept)
+        raw, (jobs, _) = await asyncio.gather(self.gitlab.one(path, None, kept), asked)
         failed = [one for one in jobs if one.text("status") == "failed"][:MOST_LOGS]
         tails = await asyncio.gather(*(self._log_tail(project, one) for one in failed))
         ends = {id(one): tail for one, tail in zip(failed, tails, strict=True)}
-        shown: list[Job] = [job(one, ends.get(id(one))) for one in jobs]
-        return for_models(pipeline_details(raw, shown))
+        shown = [read(Job, one, log_tail=ends.get(id(one))) for one in jobs]
+        return for_models(read(PipelineDetails, raw, jobs=shown))
 
-    @writes("trigger_pipeline", shell="gitlab trigger", positional=("project_id", "ref"), open_world=True)
+    @writes("trigger_pipeline", shell="gitlab trigger", positional=("project_id", "ref"))
     async def trigger_pipeline(
         self, project_id: Project, ref: str, variables: dict[str, str | int | float | bool] | None = None
     ) -> Triggered:
@@ -88,7 +89,7 @@ class PipelineOperations:
         body: dict[str, object] = {"ref": _checked_ref(ref)}
         if variables:
             body["variables"] = [{"key": _key(key), "value": _value(value)} for key, value in variables.items()]
-        return triggered(await self.gitlab.send("POST", f"projects/{project}/pipeline", body, project))
+        return read(Triggered, await self.gitlab.send("POST", f"{project}/pipeline", body))
 
     async def _log_tail(self, project: str, raw: Record) -> str | None:
         """The end of a job's log; a log that cannot be read must not hide the pipeline."""
@@ -96,7 +97,7 @@ class PipelineOperations:
         if number is None:
             return None
         try:
-            reply = await self.gitlab.get(f"projects/{project}/jobs/{number}/trace")
+            reply = await self.gitlab.get(f"{project}/jobs/{number}/trace")
         except GitLabFailure:
             return None
         return log_tail(reply.body, self.gitlab.token())

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from postil.core.operation import reads
-from postil.gitlab.answers import ProjectDetails, Projects, for_models
+from functools import partial
+
+from postil.gitlab.answers import ProjectDetails, Projects
 from postil.gitlab.arguments import Cache, CacheTtl, Page, PerPage, Project, Visibility, caching, word
 from postil.gitlab.connection import Connection
-from postil.gitlab.identifiers import line
-from postil.gitlab.reading import project_details, project_item
+from postil.gitlab.marks import reads
+from postil.gitlab.model import ProjectItem
+from postil.gitlab.presentation import for_models
+from postil.gitlab.reading import read
 
 
 class ProjectOperations:
@@ -15,7 +18,7 @@ class ProjectOperations:
 
     gitlab: Connection
 
-    @reads("list_projects", shell="gitlab projects", open_world=True)
+    @reads("list_projects", shell="gitlab projects")
     async def list_projects(
         self,
         visibility: Visibility | None = None,
@@ -40,21 +43,20 @@ class ProjectOperations:
             },
             page,
             per_page,
-            project_item,
-            caching=caching(cache, cache_ttl),
+            partial(read, ProjectItem),
+            caching(cache, cache_ttl),
             keep=self.gitlab.allows,
         )
         return for_models(Projects(rows, pagination))
 
-    @reads("get_project", shell="gitlab project", positional=("project_id",), open_world=True)
+    @reads("get_project", shell="gitlab project", positional=("project_id",))
     async def get_project(self, project_id: Project, cache: Cache = False, cache_ttl: CacheTtl = 300) -> ProjectDetails:
         """Get details of one project"""
         project = await self.gitlab.project(project_id)
-        kept = caching(cache, cache_ttl)
-        raw = await self.gitlab.one(f"projects/{project}", {"statistics": True}, kept, project)
-        return for_models(project_details(raw))
+        raw = await self.gitlab.one(project, {"statistics": True}, caching(cache, cache_ttl))
+        return for_models(read(ProjectDetails, raw))
 
-    @reads("search_projects", shell="gitlab search-projects", positional=("search",), open_world=True)
+    @reads("search_projects", shell="gitlab search-projects", positional=("search",))
     async def search_projects(
         self,
         search: str,
@@ -65,13 +67,6 @@ class ProjectOperations:
         cache_ttl: CacheTtl = 300,
     ) -> Projects:
         """Search projects by name or description"""
-        rows, pagination = await self.gitlab.page(
-            "projects",
-            {"search": line("search", search), "visibility": visibility},
-            page,
-            per_page,
-            project_item,
-            caching=caching(cache, cache_ttl),
-            keep=self.gitlab.allows,
+        return await self.list_projects(
+            visibility, search=search, page=page, per_page=per_page, cache=cache, cache_ttl=cache_ttl
         )
-        return for_models(Projects(rows, pagination))

@@ -1,303 +1,140 @@
-"""From GitLab's JSON to the things of `model.py` and `answers.py`. Pure; nothing GitLab may leave out is required."""
+"""From GitLab's JSON to the things of `model.py` and `answers.py`. Pure; nothing GitLab may leave out is required.
+
+A struct says by itself how it is read: a field is GitLab's field of the same name, by its type. `WAYS` holds the
+fields that GitLab writes in more than one way, or elsewhere.
+"""
 
 from __future__ import annotations
 
 import base64
 import binascii
 import re
+from collections.abc import Callable
+from functools import cache
+from types import NoneType
+from typing import TypeAlias, TypeVar, get_args, get_origin
 
-from postil.gitlab.answers import (
-    Created,
-    FileContent,
-    IssueDetails,
-    MergeRequestDetails,
-    Noted,
-    PipelineDetails,
-    ProjectDetails,
-    Triggered,
-)
-from postil.gitlab.model import (
-    Change,
-    Discussion,
-    FileItem,
-    FoundIssue,
-    IssueItem,
-    Job,
-    LastCommit,
-    MergeRequestItem,
-    Note,
-    Person,
-    PipelineItem,
-    PipelineState,
-    ProjectItem,
-    Statistics,
-)
+from msgspec import Struct
+from msgspec.structs import fields
+
+from postil.gitlab.model import Person, PipelineState
 from postil.gitlab.records import Record
 from postil.gitlab.redaction import redacted
 
+S = TypeVar("S", bound=Struct)
+Way: TypeAlias = Callable[[Record, str], object]
+"""Reads a field, whose name it is told."""
+
 TAIL_LINES = 40
 TAIL_CHARACTERS = 4000
+OURS = ("untrusted",)
+"""Fields that are said by us and not by GitLab."""
 _ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b\][^\x07]*\x07|section_(?:start|end):\d+:[\w.-]+(?:\[[^\]]*\])?\r?")
 
 
-def person(raw: Record | None) -> Person | None:
-    return Person(raw.number("id"), raw.text("name"), raw.text("username")) if raw else None
+def read(kind: type[S], raw: Record, **given: object) -> S:
+    """A thing of this kind; what is given by name is not looked for."""
+    ways = _ways(kind)
+    if given:
+        return kind(*[given[name] if name in given else way(raw, name) for name, way in ways])
+    return kind(*[way(raw, name) for name, way in ways])
 
 
-def people(raw: list[Record]) -> list[Person]:
-    return [Person(one.number("id"), one.text("name"), one.text("username")) for one in raw]
+@cache
+def _ways(kind: type[Struct]) -> list[tuple[str, Way]]:
+    """How each field of a struct is read, in order."""
+    return [
+        (field.name, WAYS.get(field.name) or _by_type(field.type)) for field in fields(kind) if field.name not in OURS
+    ]
 
 
-def assignee(raw: Record) -> Person | None:
+def _by_type(kind: object) -> Way:
+    if get_origin(kind) is list:
+        (item,) = get_args(kind)
+        return Record.texts if item is str else lambda raw, name: [read(item, one) for one in raw.records(name)]
+    if kind is bool:
+        return lambda raw, name: bool(raw.flag(name))
+    (present,) = (one for one in get_args(kind) if one is not NoneType)
+    return _PLAIN.get(present) or (lambda raw, name: _nested(present, raw.record(name)))
+
+
+_PLAIN: dict[object, Way] = {int: Record.number, str: Record.text, float: Record.seconds, bool: Record.flag}
+
+
+def _nested(kind: type[S], raw: Record | None) -> S | None:
+    return None if raw is None else read(kind, raw)
+
+
+def _namespace(raw: Record, _: str) -> str | None:
+    space = raw.record("namespace")
+    return space.text("full_path") if space else raw.text("namespace")
+
+
+def _assignee(raw: Record, _: str) -> Person | None:
     """`assignee` is deprecated: where it is gone, the first of `assignees` is it."""
     one = raw.record("assignee")
-    if one is None:
-        several = raw.records("assignees")
-        one = several[0] if several else None
-    return person(one)
+    return _nested(Person, one or next(iter(raw.records("assignees")), None))
 
 
-def project_item(raw: Record) -> ProjectItem:
-    space = raw.record("namespace")
-    namespace = space.text("full_path") if space else raw.text("namespace")
-    return ProjectItem(
-        raw.number("id"), raw.text("name"), raw.text("path"), namespace, raw.text("visibility"), raw.text("web_url")
-    )
-
-
-def project_details(raw: Record) -> ProjectDetails:
-    counts = raw.record("statistics")
-    return ProjectDetails(
-        id=raw.number("id"),
-        name=raw.text("name"),
-        description=raw.text("description"),
-        default_branch=raw.text("default_branch"),
-        created_at=raw.text("created_at"),
-        last_activity_at=raw.text("last_activity_at"),
-        statistics=Statistics(counts.number("commit_count"), counts.number("storage_size")) if counts else None,
-    )
-
-
-def issue_item(raw: Record) -> IssueItem:
-    return IssueItem(
-        raw.number("id"),
-        raw.number("iid"),
-        raw.text("title"),
-        raw.text("description"),
-        raw.text("state"),
-        raw.text("created_at"),
-        assignee(raw),
-    )
-
-
-def found_issue(raw: Record) -> FoundIssue:
-    return FoundIssue(
-        raw.number("id"),
-        raw.number("iid"),
-        raw.number("project_id"),
-        raw.text("title"),
-        raw.text("description"),
-        raw.text("state"),
-        raw.text("created_at"),
-        assignee(raw),
-        raw.text("web_url"),
-    )
-
-
-def issue_details(raw: Record) -> IssueDetails:
-    milestone = raw.record("milestone")
-    return IssueDetails(
-        id=raw.number("id"),
-        iid=raw.number("iid"),
-        project_id=raw.number("project_id"),
-        title=raw.text("title"),
-        description=raw.text("description"),
-        state=raw.text("state"),
-        labels=labels(raw),
-        milestone=milestone.text("title") if milestone else None,
-        author=person(raw.record("author")),
-        assignee=assignee(raw),
-        assignees=people(raw.records("assignees")),
-        confidential=raw.flag("confidential"),
-        due_date=raw.text("due_date"),
-        created_at=raw.text("created_at"),
-        updated_at=raw.text("updated_at"),
-        closed_at=raw.text("closed_at"),
-        user_notes_count=raw.number("user_notes_count"),
-        web_url=raw.text("web_url"),
-    )
-
-
-def labels(raw: Record) -> list[str]:
+def _labels(raw: Record, _: str) -> list[str]:
     """Names of labels, which some versions and options of GitLab give as objects."""
     return raw.texts("labels") or [name for one in raw.records("labels") if (name := one.text("name"))]
 
 
-def created(raw: Record) -> Created:
-    return Created(raw.number("id"), raw.number("iid"), raw.text("title"), raw.text("web_url"))
+def _milestone(raw: Record, _: str) -> str | None:
+    milestone = raw.record("milestone")
+    return milestone.text("title") if milestone else None
 
 
-def merge_request_item(raw: Record) -> MergeRequestItem:
+def _draft(raw: Record, _: str) -> bool | None:
     draft = raw.flag("draft")
-    return MergeRequestItem(
-        id=raw.number("id"),
-        iid=raw.number("iid"),
-        title=raw.text("title"),
-        description=raw.text("description"),
-        state=raw.text("state"),
-        draft=raw.flag("work_in_progress") if draft is None else draft,
-        source_branch=raw.text("source_branch"),
-        target_branch=raw.text("target_branch"),
-        sha=raw.text("sha"),
-        author=person(raw.record("author")),
-        assignee=assignee(raw),
-        created_at=raw.text("created_at"),
-        updated_at=raw.text("updated_at"),
-        web_url=raw.text("web_url"),
-    )
+    return raw.flag("work_in_progress") if draft is None else draft
 
 
-def merge_request_details(raw: Record) -> MergeRequestDetails:
-    item = merge_request_item(raw)
-    head = raw.record("head_pipeline") or raw.record("pipeline")
-    return MergeRequestDetails(
-        id=item.id,
-        iid=item.iid,
-        project_id=raw.number("project_id"),
-        title=item.title,
-        description=item.description,
-        state=item.state,
-        draft=item.draft,
-        source_branch=item.source_branch,
-        target_branch=item.target_branch,
-        sha=item.sha,
-        detailed_merge_status=raw.text("detailed_merge_status") or raw.text("merge_status"),
-        has_conflicts=raw.flag("has_conflicts"),
-        changes_count=raw.text("changes_count"),
-        labels=labels(raw),
-        author=item.author,
-        assignee=item.assignee,
-        assignees=people(raw.records("assignees")),
-        reviewers=people(raw.records("reviewers")),
-        pipeline=PipelineState(head.number("id"), head.text("status"), head.text("web_url")) if head else None,
-        created_at=item.created_at,
-        updated_at=item.updated_at,
-        merged_at=raw.text("merged_at"),
-        web_url=item.web_url,
-    )
-
-
-def change(raw: Record) -> Change:
-    return Change(
-        raw.text("old_path"),
-        raw.text("new_path"),
-        raw.text("diff"),
-        bool(raw.flag("new_file")),
-        bool(raw.flag("renamed_file")),
-        bool(raw.flag("deleted_file")),
-        bool(raw.flag("too_large") or raw.flag("collapsed")),
-    )
-
-
-def note(raw: Record) -> Note:
+def _file(raw: Record, _: str) -> str | None:
     position = raw.record("position")
-    return Note(
-        id=raw.number("id"),
-        body=raw.text("body"),
-        author=person(raw.record("author")),
-        created_at=raw.text("created_at"),
-        system=raw.flag("system") or None,
-        file=(position.text("new_path") or position.text("old_path")) if position else None,
-        line_number=(position.number("new_line") or position.number("old_line")) if position else None,
-    )
+    return (position.text("new_path") or position.text("old_path")) if position else None
 
 
-def noted(raw: Record, discussion_id: str | None = None) -> Noted:
-    return Noted(raw.number("id"), raw.text("created_at"), discussion_id)
+def _line_number(raw: Record, _: str) -> int | None:
+    position = raw.record("position")
+    return (position.number("new_line") or position.number("old_line")) if position else None
 
 
-def discussion(raw: Record) -> Discussion:
+def _resolvable(raw: Record) -> list[Record]:
+    return [one for one in raw.records("notes") if one.flag("resolvable")]
+
+
+def _resolved(raw: Record, _: str) -> bool:
     """A discussion is resolved when all of its notes that can be are."""
-    notes = raw.records("notes")
-    able = [one for one in notes if one.flag("resolvable")]
-    resolved = bool(able) and all(one.flag("resolved") for one in able)
-    return Discussion(raw.text("id"), bool(able), resolved, [note(one) for one in notes])
+    able = _resolvable(raw)
+    return bool(able) and all(one.flag("resolved") for one in able)
 
 
-def pipeline_item(raw: Record) -> PipelineItem:
-    return PipelineItem(
-        raw.number("id"),
-        raw.text("status"),
-        raw.text("ref"),
-        raw.text("sha"),
-        raw.text("source"),
-        raw.text("created_at"),
-        raw.text("updated_at"),
-        raw.text("web_url"),
-    )
-
-
-def pipeline_details(raw: Record, jobs: list[Job]) -> PipelineDetails:
-    return PipelineDetails(
-        id=raw.number("id"),
-        status=raw.text("status"),
-        ref=raw.text("ref"),
-        sha=raw.text("sha"),
-        source=raw.text("source"),
-        duration=raw.seconds("duration"),
-        yaml_errors=raw.text("yaml_errors"),
-        user=person(raw.record("user")),
-        created_at=raw.text("created_at"),
-        finished_at=raw.text("finished_at"),
-        web_url=raw.text("web_url"),
-        jobs=jobs,
-    )
-
-
-def job(raw: Record, log_tail: str | None = None) -> Job:
-    return Job(
-        id=raw.number("id"),
-        name=raw.text("name"),
-        stage=raw.text("stage"),
-        status=raw.text("status"),
-        failure_reason=raw.text("failure_reason"),
-        allow_failure=raw.flag("allow_failure") or None,
-        duration=raw.seconds("duration"),
-        web_url=raw.text("web_url"),
-        log_tail=log_tail,
-    )
+WAYS: dict[str, Way] = {
+    "namespace": _namespace,
+    "assignee": _assignee,
+    "labels": _labels,
+    "milestone": _milestone,
+    "draft": _draft,
+    "detailed_merge_status": lambda raw, _: raw.text("detailed_merge_status") or raw.text("merge_status"),
+    "pipeline": lambda raw, _: _nested(PipelineState, raw.record("head_pipeline") or raw.record("pipeline")),
+    "too_large": lambda raw, _: bool(raw.flag("too_large") or raw.flag("collapsed")),
+    "file": _file,
+    "line_number": _line_number,
+    "system": lambda raw, _: raw.flag("system") or None,  # worth a word only where it is so
+    "allow_failure": lambda raw, _: raw.flag("allow_failure") or None,
+    "resolvable": lambda raw, _: bool(_resolvable(raw)),
+    "resolved": _resolved,
+}
 
 
 def log_tail(trace: bytes, token: str) -> str:
     """The end of a job's log: no colours, no secrets, the last lines."""
     text = _ANSI.sub("", trace[-16 * TAIL_CHARACTERS :].decode("utf-8", "replace"))
-    lines = [line.rsplit("\r", 1)[-1] for line in text.rstrip().split("\n")]
-    return redacted("\n".join(lines[-TAIL_LINES:])[-TAIL_CHARACTERS:], token)
-
-
-def triggered(raw: Record) -> Triggered:
-    return Triggered(raw.number("id"), raw.text("status"), raw.text("ref"), raw.text("sha"), raw.text("web_url"))
-
-
-def file_item(raw: Record) -> FileItem:
-    return FileItem(raw.text("id"), raw.text("name"), raw.text("type"), raw.text("path"), raw.text("mode"))
-
-
-def last_commit(raw: Record | None, known: str | None) -> LastCommit | None:
-    if raw is not None:
-        return LastCommit(raw.text("id") or known, raw.text("message"), raw.text("author_name"))
-    return LastCommit(known) if known else None
-
-
-def file_content(raw: Record, commit: LastCommit | None) -> FileContent:
-    return FileContent(
-        file_name=raw.text("file_name"),
-        file_path=raw.text("file_path"),
-        content=raw.text("content"),
-        encoding=raw.text("encoding"),
-        size=raw.number("size"),
-        last_commit=commit,
-    )
+    text = redacted(text, token)  # before it is cut: half of a secret would not be known as one
+    lines = [line.rstrip("\r").rsplit("\r", 1)[-1] for line in text.rstrip().split("\n")]  # what \r overwrote is gone
+    return "\n".join(lines[-TAIL_LINES:])[-TAIL_CHARACTERS:]
 
 
 def decoded(content: str | None, encoding: str | None) -> str | None:

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from msgspec.structs import force_setattr, replace
 
-from postil.core.operation import reads
-from postil.gitlab.answers import FileContent, Files, for_models
+from postil.gitlab.answers import FileContent, Files
 from postil.gitlab.arguments import Cache, CacheTtl, Page, PerPage, Project, caching
 from postil.gitlab.connection import Caching, Connection
 from postil.gitlab.failures import GitLabFailure
 from postil.gitlab.identifiers import commit, file_path, folder, route
 from postil.gitlab.identifiers import ref as checked_ref
-from postil.gitlab.model import LastCommit
-from postil.gitlab.reading import decoded, file_content, file_item, last_commit
+from postil.gitlab.marks import reads
+from postil.gitlab.model import FileItem, LastCommit
+from postil.gitlab.presentation import for_models
+from postil.gitlab.reading import decoded, read
 
 
 class RepositoryOperations:
@@ -20,7 +23,7 @@ class RepositoryOperations:
 
     gitlab: Connection
 
-    @reads("get_file_content", shell="gitlab file", positional=("project_id", "file_path"), open_world=True)
+    @reads("get_file_content", shell="gitlab file", positional=("project_id", "file_path"))
     async def get_file_content(
         self,
         project_id: Project,
@@ -32,10 +35,10 @@ class RepositoryOperations:
         """Get a file of the repository with its last commit"""
         project = await self.gitlab.project(project_id)
         kept = caching(cache, cache_ttl)
-        path = f"projects/{project}/repository/files/{route(_checked_path(file_path))}"
-        raw = await self.gitlab.one(path, {"ref": "HEAD" if ref is None else checked_ref(ref)}, kept, project)
+        path = f"{project}/repository/files/{route(_checked_path(file_path))}"
+        raw = await self.gitlab.one(path, {"ref": "HEAD" if ref is None else checked_ref(ref)}, kept)
         last = await self._last_commit(project, commit(raw.text("last_commit_id")), kept)
-        plain = file_content(raw, last)
+        plain = read(FileContent, raw, last_commit=last)
         text = decoded(plain.content, plain.encoding)
         if text is None:
             return for_models(plain)
@@ -44,7 +47,7 @@ class RepositoryOperations:
         force_setattr(readable, "plain", plain)
         return readable
 
-    @reads("list_repository_files", shell="gitlab files", positional=("project_id", "path"), open_world=True)
+    @reads("list_repository_files", shell="gitlab files", positional=("project_id", "path"))
     async def list_repository_files(
         self,
         project_id: Project,
@@ -64,13 +67,12 @@ class RepositoryOperations:
             "recursive": recursive or None,
         }
         rows, pagination = await self.gitlab.page(
-            f"projects/{project}/repository/tree",
+            f"{project}/repository/tree",
             query,
             page,
             per_page,
-            file_item,
-            caching=caching(cache, cache_ttl),
-            project=project,
+            partial(read, FileItem),
+            caching(cache, cache_ttl),
         )
         return for_models(Files(rows, pagination))
 
@@ -79,10 +81,10 @@ class RepositoryOperations:
         if sha is None:
             return None
         try:
-            raw = await self.gitlab.one(f"projects/{project}/repository/commits/{sha}", None, kept, project)
+            raw = await self.gitlab.one(f"{project}/repository/commits/{sha}", None, kept)
         except GitLabFailure:
             return LastCommit(sha)
-        return last_commit(raw, sha)
+        return read(LastCommit, raw, id=raw.text("id") or sha)
 
 
 _checked_path = file_path  # the argument of the same name hides it inside the operation

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Literal, TypeAlias
 
-from postil.core.operation import writes
 from postil.gitlab.answers import Webhook
 from postil.gitlab.arguments import Project
 from postil.gitlab.connection import Connection
 from postil.gitlab.failures import invalid
+from postil.gitlab.marks import writes
 from postil.gitlab.records import Record
 from postil.gitlab.webhook_address import checked
 
@@ -28,7 +28,7 @@ class WebhookOperations:
 
     gitlab: Connection
 
-    @writes("configure_webhook", shell="gitlab webhook", positional=("project_id", "url"), open_world=True)
+    @writes("configure_webhook", shell="gitlab webhook", positional=("project_id", "url"))
     async def configure_webhook(
         self, project_id: Project, url: str, events: list[Event], token: str | None = None
     ) -> Webhook:
@@ -38,12 +38,12 @@ class WebhookOperations:
         project = await self.gitlab.project(project_id)
         body: dict[str, object] = {field: name in events for name, field in FIELDS.items()}  # push is on by default
         body |= {"url": await checked(url), "token": token}
-        path = f"projects/{project}/hooks"
+        path = f"{project}/hooks"
         known = await self._hook_id(path, url)
         raw = (
-            await self.gitlab.send("POST", path, body, project)
+            await self.gitlab.send("POST", path, body)
             if known is None
-            else await self.gitlab.send("PUT", f"{path}/{known}", body, project)
+            else await self.gitlab.send("PUT", f"{path}/{known}", body)
         )
         shown = [name for name, field in FIELDS.items() if raw.flag(field)]
         return Webhook(raw.number("id") or known, raw.text("url") or url, shown or list(events))

@@ -1,0 +1,23 @@
+"""How the operations of this part are declared: all of them reach beyond the workspace.
+
+The contract lets `cache` and `cache_ttl` stand beside any call; a write takes them and does nothing with them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from postil.core import operation
+
+F = TypeVar("F", bound=Callable[..., object])
+
+
+def reads(name: str, **declared: Any) -> Callable[[F], F]:
+    """Mark a method that asks GitLab."""
+    return operation.reads(name, open_world=True, **declared)
+
+
+def writes(name: str, **declared: Any) -> Callable[[F], F]:
+    """Mark a method that changes something at GitLab."""
+    return operation.writes(name, open_world=True, ignores=("cache", "cache_ttl"), **declared)
