@@ -25,7 +25,7 @@ def postil(
     with subprocess.Popen(
         command,
         cwd=folder,
-        env={**os.environ, "GITLAB_URL": address, **(environ or {})},
+        env={**os.environ, "GITLAB_URL": address, "POSTIL_STATE": str(folder / "state.db"), **(environ or {})},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

@@ -18,6 +18,7 @@ from postil.core.registry import Registry
 from postil.gitlab.connection import Connection
 from postil.gitlab.events import EventLog, EventOperations, WebhookEvents
 from postil.gitlab.instance import Instance
+from postil.gitlab.service import GitLab
 from postil.storage.failures import StateFull
 from postil.storage.memory import MemoryState
 from postil.storage.moments import MemoryMoments
@@ -174,8 +175,7 @@ def test_events_come_in_pages(server: Server) -> None:
 
     for n in range(7):
         assert log.keep(read_delivery({b"x-gitlab-event": b"Push Hook", b"webhook-id": b"%d" % n}, b"{}"))
-    operations = EventOperations()
-    operations.events = log
+    operations = GitLab("https://gitlab.example.com", lambda: "", events=log)
     first = asyncio.run(operations.list_webhook_events(limit=4))
     assert [one.id for one in first.events] == ["0", "1", "2", "3"]
     assert first.next_after is not None
