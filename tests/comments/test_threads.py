@@ -14,7 +14,6 @@ import pytest
 
 from postil.comments.export import redacted
 from postil.comments.inline import extracted, inline_comment, inserted
-from postil.comments.patterns import Corpus, Pattern
 from postil.comments.service import Comments
 from postil.core import call
 from postil.core.failure import Conflict, Failure, InvalidArguments, NotAllowed, NotFound
@@ -113,32 +112,6 @@ def test_search_filters_by_file_author_date_and_counts_before_the_limit(comments
     assert comments.search_more("(?-i)Rate").totalResults == 5
     assert comments.search_more("limit [0-9", plain=True).totalResults == 0
     assert comments.search_more("LIMIT 3", plain=True).totalResults == 1
-
-
-@pytest.mark.parametrize(
-    ("pattern", "numbers"),
-    [
-        ("a", [1, 2, 4]),
-        ("^a", [1]),
-        ("z$", [3]),
-        (r"\Aa", [1]),
-        ("b\nc", [2]),
-        ("[^q]+", [1, 2, 3, 4]),
-        ("z\nd", []),
-        ("x*", [1, 2, 3, 4]),
-        (r"\bda\b", [4]),
-        ("a|z", [1, 2, 3, 4]),
-        ("(?s)b.c", [2]),
-    ],
-)
-def test_a_pattern_finds_in_many_texts_what_it_finds_in_each(pattern: str, numbers: list[int]) -> None:
-    texts = ["abc", "xab\ncd", "z", "da"]
-    corpus = Corpus()
-    for number, text in enumerate(texts, 1):
-        corpus.add(number, text)
-    compiled = Pattern(pattern)
-    assert corpus.search(compiled) == numbers
-    assert [number for number, text in enumerate(texts, 1) if compiled.matches(text)] == numbers
 
 
 def test_a_changed_comment_is_found_by_its_new_text_only(comments: Comments) -> None:

@@ -56,6 +56,7 @@ class Ground:
 
     def __init__(self, start: str, cache_home: str = "") -> None:
         found = locate(start)
+        self.cache_home = cache_home
         self.git = found is not None and not found.bare
         if found is not None and not found.bare:
             self.root, self.git_dir, self.common_dir = found.root, found.git_dir, found.common_dir

@@ -12,34 +12,76 @@ import threading
 from collections import Counter
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import chain
 
 import msgspec
 from msgspec import Struct
 
+from postil.comments import corpus
+from postil.comments.corpus import Corpus, Hits
 from postil.comments.ground import Ground
 from postil.comments.model import Placed
-from postil.comments.patterns import Corpus, Pattern
+from postil.comments.patterns import Pattern
 from postil.comments.words import moment, stamp
 
-LAYOUT = 6
+LAYOUT = 7
 PAGE = 2000
 FEW = 20_000
 """So many comments are looked up one by one; more of them are found by reading through the table."""
+# What is searched and sorted by is kept apart from what is long: reading through a million notes is then quick.
 _TABLES = """
-CREATE TABLE IF NOT EXISTS file (path TEXT PRIMARY KEY, seen TEXT NOT NULL, problem TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS file (path TEXT PRIMARY KEY, seen TEXT NOT NULL, content TEXT NOT NULL,
+    problem TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS note (
-    seq INTEGER PRIMARY KEY AUTOINCREMENT, path TEXT NOT NULL, id TEXT NOT NULL, text TEXT NOT NULL,
+    seq INTEGER PRIMARY KEY AUTOINCREMENT, path TEXT NOT NULL, place INTEGER NOT NULL, id TEXT NOT NULL,
     created TEXT NOT NULL, tag TEXT, author TEXT NOT NULL, ai INTEGER NOT NULL, state TEXT NOT NULL,
-    status TEXT NOT NULL, now_path TEXT NOT NULL, stale INTEGER NOT NULL, body BLOB NOT NULL);
-CREATE INDEX IF NOT EXISTS note_path ON note (path);
+    status TEXT NOT NULL, now_path TEXT NOT NULL, stale INTEGER NOT NULL);
+CREATE TABLE IF NOT EXISTS body (seq INTEGER PRIMARY KEY, text TEXT NOT NULL, body BLOB NOT NULL);
+CREATE INDEX IF NOT EXISTS note_path ON note (path, place);
 CREATE INDEX IF NOT EXISTS note_id ON note (id);
 CREATE INDEX IF NOT EXISTS note_state ON note (state, now_path);
 CREATE INDEX IF NOT EXISTS note_elsewhere ON note (now_path) WHERE now_path != path;
 CREATE INDEX IF NOT EXISTS note_tag ON note (tag, created);
 CREATE INDEX IF NOT EXISTS note_created ON note (created, id);
-CREATE TABLE IF NOT EXISTS gone (number INTEGER PRIMARY KEY AUTOINCREMENT, seq INTEGER NOT NULL);
-CREATE TRIGGER IF NOT EXISTS note_gone AFTER DELETE ON note BEGIN INSERT INTO gone (seq) VALUES (old.seq); END;
+CREATE TRIGGER IF NOT EXISTS note_gone AFTER DELETE ON note BEGIN
+    DELETE FROM body WHERE seq = old.seq; INSERT INTO gone (seq) VALUES (old.seq); END;
 """
+_COLUMNS = ("path", "place", "id", "created", "tag", "author", "ai", "state", "status", "now_path", "stale")
+_INSERT = f"INSERT INTO note ({', '.join(_COLUMNS)}) VALUES ({', '.join('?' * len(_COLUMNS))})"  # noqa: S608 - names
+_UPDATE = f"UPDATE note SET {', '.join(f'{name} = ?' for name in _COLUMNS)} WHERE seq = ?"  # noqa: S608 - names
+_BODIES = "SELECT body FROM note JOIN body USING (seq)"
+
+
+class Note(Struct, frozen=True, array_like=True):
+    """One comment in its place, as the cache keeps it."""
+
+    id: str
+    text: str
+    created: str
+    tag: str | None
+    author: str
+    ai: bool
+    state: str
+    status: str
+    now_path: str
+    stale: bool
+    body: bytes
+
+    def row(self, path: str, place: int) -> tuple[object, ...]:
+        """The columns of its row but for what is long."""
+        return (
+            path,
+            place,
+            self.id,
+            self.created,
+            self.tag,
+            self.author,
+            self.ai,
+            self.state,
+            self.status,
+            self.now_path,
+            self.stale,
+        )
 
 
 IN_FILE = "(path = ? OR (now_path != path AND now_path = ?))"
@@ -51,22 +93,44 @@ class Seen(Struct, frozen=True):
 
     path: str
     stamp: str
-    placed: Sequence[Placed] = ()
+    content: str = ""
+    """What both files held, so that a file that only looks new is not placed again."""
+    notes: Sequence[Note] | None = ()
+    """None when they are what they were."""
     problem: str = ""
+
+
+_encode = msgspec.msgpack.Encoder().encode
+
+
+def note(each: Placed) -> Note:
+    """A comment in its place, ready to be kept."""
+    comment, now = each.comment, each.place
+    return Note(
+        comment.id,
+        comment.text,
+        _comparable(comment.created),
+        comment.tag,
+        comment.author,
+        comment.aiMeta is not None,
+        now.state,
+        comment.status,
+        now.path,
+        now.stale,
+        _encode(each),
+    )
 
 
 class Index:
     """The cache of one workspace. Threads share it; every process has its own connection."""
 
     def __init__(self, ground: Ground) -> None:
-        self._path = os.path.join(ground.folder, f"comments-{ground.key}.db")
+        base = os.path.join(ground.folder, f"comments-{ground.key}")
+        self._path = f"{base}.db"
         self._lock = threading.RLock()
         self._open: sqlite3.Connection | None = None
-        self._corpus = Corpus()
-        self._gone: set[int] = set()
-        self._gone_seen = 0
+        self._corpus = Corpus(base)
         self._decode = msgspec.msgpack.Decoder(Placed).decode
-        self._encode = msgspec.msgpack.Encoder().encode
 
     def stamps(self) -> dict[str, str]:
         """What was seen of every file."""
@@ -84,6 +148,13 @@ class Index:
             row = db.execute("SELECT problem FROM file WHERE path = ?", (path,)).fetchone()
         return row[0] if row else None
 
+    def contents(self, paths: Sequence[str]) -> dict[str, str]:
+        """What some files held when they were read; a file that could not be read held nothing."""
+        asked = msgspec.json.encode(paths).decode()
+        sentence = "SELECT path, content FROM file WHERE content != '' AND path IN (SELECT value FROM json_each(?))"
+        with self._using() as db:
+            return dict(db.execute(sentence, (asked,)))
+
     def replace(self, files: Iterable[Seen], gone: Iterable[str] = ()) -> None:
         """Keep what was read of some files, and forget others."""
         with self._using() as db:
@@ -92,35 +163,14 @@ class Index:
                     db.execute("DELETE FROM note WHERE path = ?", (path,))
                     db.execute("DELETE FROM file WHERE path = ?", (path,))
                 for seen in files:
-                    db.execute("DELETE FROM note WHERE path = ?", (seen.path,))
-                    db.execute("REPLACE INTO file VALUES (?, ?, ?)", (seen.path, seen.stamp, seen.problem))
-                    db.executemany(
-                        "INSERT INTO note"
-                        " (path, id, text, created, tag, author, ai, state, status, now_path, stale, body)"
-                        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                        [self._row(each) for each in seen.placed],
-                    )
-
-    def _row(self, each: Placed) -> tuple[object, ...]:
-        comment, place = each.comment, each.place
-        return (
-            each.filePath,
-            comment.id,
-            comment.text,
-            _comparable(comment.created),
-            comment.tag,
-            comment.author,
-            comment.aiMeta is not None,
-            place.state,
-            comment.status,
-            place.path,
-            place.stale,
-            self._encode(each),
-        )
+                    row = (seen.path, seen.stamp, seen.content, seen.problem)
+                    db.execute("REPLACE INTO file VALUES (?, ?, ?, ?)", row)
+                    if seen.notes is not None:
+                        _replace_notes(db, seen.path, seen.notes)
 
     def rows(self, where: str, values: Sequence[object] = ()) -> list[Placed]:
         """The comments for which a condition holds, by file. The condition is ours, its values the caller's."""
-        sentence = f"SELECT body FROM note WHERE {where} ORDER BY path, seq"  # noqa: S608 - see above
+        sentence = f"{_BODIES} WHERE {where} ORDER BY path, place"
         with self._using() as db:
             bodies = db.execute(sentence, tuple(values)).fetchall()
         return [self._decode(body) for (body,) in bodies]
@@ -128,15 +178,15 @@ class Index:
     def stream(self, where: str = "1", values: Sequence[object] = ()) -> Iterator[Placed]:
         """The same a page at a time, for more than memory should hold."""
         sentence = (
-            f"SELECT path, seq, body FROM note WHERE {where} AND (path, seq) > (?, ?) "  # noqa: S608 - as in rows
-            f"ORDER BY path, seq LIMIT {PAGE}"
+            f"SELECT path, place, body FROM note JOIN body USING (seq) "  # noqa: S608 - as in rows
+            f"WHERE {where} AND (path, place) > (?, ?) ORDER BY path, place LIMIT {PAGE}"
         )
-        after: tuple[str, int] = ("", 0)
+        after: tuple[str, int] = ("", -1)
         while True:
             with self._using() as db:
                 page = db.execute(sentence, (*values, *after)).fetchall()
-            for path, number, body in page:
-                after = (path, number)
+            for path, place, body in page:
+                after = (path, place)
                 yield self._decode(body)
             if len(page) < PAGE:
                 return
@@ -146,7 +196,7 @@ class Index:
         import hashlib  # only subscribers need it
 
         made = hashlib.blake2b(digest_size=16)
-        sentence = f"SELECT body FROM note WHERE {where} ORDER BY path, seq"  # noqa: S608 - as in rows
+        sentence = f"{_BODIES} WHERE {where} ORDER BY path, place"
         with self._using() as db:
             for (body,) in db.execute(sentence, tuple(values)):
                 made.update(body)
@@ -172,31 +222,40 @@ class Index:
         with self._using() as db:
             return [path for (path,) in db.execute("SELECT DISTINCT now_path FROM note WHERE now_path != path")]
 
-    def numbers(self, where: str = "", values: Sequence[object] = ()) -> list[int]:
-        """The numbers of the comments for which a condition holds, newest first."""
-        sentence = f"SELECT seq FROM note {'WHERE ' + where if where else ''} ORDER BY created DESC, id DESC"  # noqa: S608
+    def astray(self) -> set[str]:
+        """The files with a comment whose code has gone to another."""
         with self._using() as db:
-            return [number for (number,) in db.execute(sentence, tuple(values))]
+            return {path for (path,) in db.execute("SELECT DISTINCT path FROM note WHERE now_path != path")}
 
-    def newest(
-        self, numbers: Sequence[int], where: str, values: Sequence[object], limit: int
-    ) -> tuple[int, list[Placed]]:
+    def newest(self, hits: Hits, where: str, values: Sequence[object], limit: int) -> tuple[int, list[Placed]]:
         """How many of these comments fulfil a condition, and the newest of them."""
-        if len(numbers) <= FEW:
-            kept = self._kept(numbers, where, values)
+        among: Hits | set[int] = hits
+        if where and len(hits) > FEW:
+            sentence = f"SELECT seq FROM note WHERE {where}"  # noqa: S608 - as in rows
+            with self._using() as db:
+                among = set(hits.numbers()).intersection(chain.from_iterable(db.execute(sentence, tuple(values))))
+            where = ""
+        first = None if where else self._first(among, limit, hits.among)
+        if first is None:
+            kept = self._kept(list(among) if isinstance(among, set) else among.numbers(), where, values)
             return len(kept), self._bodies(kept[:limit])
-        wanted = set(numbers)
-        if where:
-            kept = [number for number in self.numbers(where, values) if number in wanted]
-            return len(kept), self._bodies(kept[:limit])
+        return len(among), self._bodies(first)
+
+    def _first(self, some: Hits | set[int], limit: int, everything: int) -> list[int] | None:
+        """The newest by going through all of them, newest first; None when looking up each of these is less work."""
+        total = len(some)
+        if limit * everything > 8 * total * total and total <= FEW:
+            return None
         first: list[int] = []
         with self._using() as db:
-            for (number,) in db.execute("SELECT seq FROM note ORDER BY created DESC, id DESC"):
-                if number in wanted:
+            for looked, (number,) in enumerate(db.execute("SELECT seq FROM note ORDER BY created DESC, id DESC")):
+                if number in some:
                     first.append(number)
                     if len(first) == limit:
                         break
-        return len(numbers), self._bodies(first)
+                elif looked > 8 * total and total <= FEW:
+                    return None  # they are all old
+        return first
 
     def _kept(self, numbers: Sequence[int], where: str, values: Sequence[object]) -> list[int]:
         found: list[tuple[str, str, int]] = []
@@ -210,38 +269,18 @@ class Index:
 
     def _bodies(self, numbers: Sequence[int]) -> list[Placed]:
         with self._using() as db:
-            rows = [db.execute("SELECT body FROM note WHERE seq = ?", (number,)).fetchone() for number in numbers]
+            rows = [db.execute("SELECT body FROM body WHERE seq = ?", (number,)).fetchone() for number in numbers]
         return [self._decode(row[0]) for row in rows if row]
 
-    def search(self, pattern: Pattern) -> list[int]:
-        """The numbers of the comments whose text matches."""
+    def search(self, pattern: Pattern) -> Hits:
+        """The comments whose text matches."""
         with self._using() as db:
-            self._catch_up(db)
-            found = self._corpus.search(pattern)
-        gone = self._gone
-        return [number for number in found if number not in gone] if gone else found
+            return self._corpus.search(db, pattern)
 
-    def _catch_up(self, db: sqlite3.Connection) -> None:
-        """Take in the texts that came since the last search, and those that went."""
-        (highest,) = db.execute("SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'note'").fetchone()
-        if highest < self._corpus.last or len(self._gone) > len(self._corpus.numbers) // 2 + 1000:
-            self._corpus, self._gone = Corpus(), set()  # another database, or mostly texts that are gone
-        for number, seq in db.execute("SELECT number, seq FROM gone WHERE number > ?", (self._gone_seen,)):
-            self._gone_seen = number
-            self._gone.add(seq)
-        if highest == self._corpus.last:
-            return
-        import gc  # a million small objects are made at once: collecting meanwhile costs ten times the work
-
-        was_on = gc.isenabled()
-        gc.disable()
-        try:
-            rows = db.execute("SELECT seq, text FROM note WHERE seq > ? ORDER BY seq", (self._corpus.last,))
-            for number, text in rows:
-                self._corpus.add(number, text)
-        finally:
-            if was_on:
-                gc.enable()
+    def catch_up(self) -> None:
+        """Have the texts ready for the next search of any process."""
+        with self._using() as db:
+            self._corpus.catch_up(db)
 
     @contextmanager
     def _using(self) -> Generator[sqlite3.Connection]:
@@ -268,15 +307,40 @@ class Index:
             (layout,) = db.execute("PRAGMA user_version").fetchone()
             if layout != LAYOUT:
                 with db:
-                    db.execute("DROP TABLE IF EXISTS note")
-                    db.execute("DROP TABLE IF EXISTS file")
-                    db.execute("DROP TABLE IF EXISTS gone")
+                    for table in ("note", "body", "file", "gone", "corpus"):
+                        db.execute(f"DROP TABLE IF EXISTS {table}")
                     db.execute(f"PRAGMA user_version={LAYOUT}")
-            db.executescript(_TABLES)
+            db.executescript(corpus.TABLES + _TABLES)
         except sqlite3.DatabaseError:
             db.close()
             raise
         return db
+
+
+def _replace_notes(db: sqlite3.Connection, path: str, notes: Sequence[Note]) -> None:
+    """A comment that says what it said keeps its number, wherever it is now: its text need not be read again."""
+    before: dict[tuple[str, str], tuple[int, bytes]] = {}
+    gone: list[tuple[int]] = []
+    query = "SELECT id, text, seq, body FROM note JOIN body USING (seq) WHERE path = ?"
+    for name, text, seq, body in db.execute(query, (path,)):
+        if (name, text) in before:
+            gone.append((seq,))  # the same comment twice, in a damaged file
+        else:
+            before[name, text] = seq, body
+    stay: list[tuple[object, ...]] = []
+    bodies: list[tuple[bytes, int]] = []
+    for place, each in enumerate(notes):
+        seq, known = before.pop((each.id, each.text), (0, b""))
+        if seq:
+            stay.append((*each.row(path, place), seq))
+            if each.body != known:
+                bodies.append((each.body, seq))
+        else:
+            number = db.execute(_INSERT, each.row(path, place)).lastrowid
+            db.execute("INSERT INTO body VALUES (?, ?, ?)", (number, each.text, each.body))
+    db.executemany(_UPDATE, stay)
+    db.executemany("UPDATE body SET body = ? WHERE seq = ?", bodies)
+    db.executemany("DELETE FROM note WHERE seq = ?", [*gone, *((seq,) for seq, _ in before.values())])
 
 
 def _comparable(created: str) -> str:

@@ -5,17 +5,17 @@ from __future__ import annotations
 import hashlib
 import os
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 
+from postil.anchor.model import Source as Version
 from postil.comments.elsewhere import changed_since, other_files
 from postil.comments.folders import FolderWatch
-from postil.comments.index import IN_FILE, Index, Seen
+from postil.comments.index import IN_FILE, Index, Note, Seen, note
 from postil.comments.model import Damage, Placed
-from postil.comments.placer import ENOUGH, Job, place_many
-from postil.comments.places import Now, current_anchor
+from postil.comments.placer import Read, old_texts, read_many
+from postil.comments.places import Now
 from postil.comments.reading import Reading, placed_in
-from postil.comments.sidecar import Sidecar
 from postil.comments.store import SUFFIX
 from postil.core import call
 from postil.core.failure import Failure
@@ -55,12 +55,69 @@ class Overview:
         now = {path: self._stamp(path) for path in self.store.paths()}
         changed = [path for path, stamp in now.items() if not _same(known.get(path, ""), stamp, lost)]
         gone = [path for path in known if path not in now]
-        for at in range(0, len(changed) or bool(gone), AT_ONCE):
+        if not changed and not gone:
+            return
+        batch: list[Seen] = []
+        unsettled: dict[str, tuple[Seen, Sequence[Placed]]] = {}
+        reads = read_many(self.reading, changed, self._contents(changed, known))
+        for number, read in enumerate(reads, 1):
             call.current().check()
-            call.current().progress(at, len(changed), "reading comments")
-            some = changed[at : at + AT_ONCE]
-            self.index.replace(self._read(some, now, known, lost), gone)
-            gone = []
+            call.current().progress(number, len(changed), "reading comments")
+            stamp, before = now[RelativePath(read.path)], known.get(read.path, "")
+            seen, orphans = self._seen(read, stamp, before, lost)
+            batch.append(seen)
+            if orphans:
+                unsettled[read.path] = seen, orphans
+            if len(batch) == AT_ONCE:
+                self.index.replace(batch)
+                batch = []
+        self.index.replace(batch, gone)
+        self._look_elsewhere(unsettled, lost)
+        if len(changed) > AT_ONCE:
+            self.index.catch_up()  # whoever searches next finds the texts ready
+
+    def _contents(self, paths: Sequence[str], known: dict[str, str]) -> dict[str, str]:
+        """What some files held, unless they have to be placed again whatever they hold.
+
+        Code that was found in another file may have left it again.
+        """
+        astray = self.index.astray()
+        contents = self.index.contents(paths)
+        return {path: held for path, held in contents.items() if path not in astray or "|" not in known.get(path, "")}
+
+    def _seen(self, read: Read, stamp: str, before: str, lost: _Later) -> tuple[Seen, Sequence[Placed]]:
+        """What is kept of a file, and its comments that are to be looked for in others.
+
+        Where some are lost, the stamp says so, and when they were last looked for.
+        """
+        if read.notes is None and "|" in before:
+            if before.endswith(f"|{lost.value}"):
+                return Seen(read.path, f"{stamp}|{lost.value}", read.content, None), ()
+            orphans = self.index.rows("path = ? AND state = 'orphaned'", (read.path,))
+            return Seen(read.path, f"{stamp}|", read.content, None), orphans
+        unsettled = f"{stamp}|" if read.orphans else stamp
+        return Seen(read.path, unsettled, read.content, read.notes, read.problem), read.orphans
+
+    def _look_elsewhere(self, unsettled: dict[str, tuple[Seen, Sequence[Placed]]], lost: _Later) -> None:
+        """Look in other files for what some have lost, for all of them together."""
+        orphans = [each for _, some in unsettled.values() for each in some if each.marker]
+        others = other_files(self.ground, orphans) if orphans else {}
+        for at in range(0, len(unsettled), AT_ONCE):
+            call.current().check()
+            batch: list[Seen] = []
+            for seen, _ in list(unsettled.values())[at : at + AT_ONCE]:
+                elsewhere = others.get(seen.path)
+                notes = self._notes(seen.path, elsewhere) if elsewhere else None
+                batch.append(Seen(seen.path, f"{seen.stamp}{lost.value}", seen.content, notes))
+            self.index.replace(batch)
+
+    def _notes(self, path: str, elsewhere: list[Version]) -> list[Note] | None:
+        try:
+            sidecar = self.store.read(RelativePath(path))
+        except Failure:
+            return None  # it changed meanwhile: the next look sees it
+        now = Now(path, self.reading.source_or_none(RelativePath(path)))
+        return [note(each) for each in placed_in(sidecar, now, old_texts(self.reading, [(sidecar, now)]), elsewhere)]
 
     def file(self, path: RelativePath) -> list[Placed]:
         """The comments of one file, and those of other files whose code is in it now; SidecarDamaged as it may be."""
@@ -99,75 +156,6 @@ class Overview:
         if self.ground.git:
             seen += [f"{path} {self.ground.stat(path)}" for path in changed_since(self.ground, "HEAD")]
         return hashlib.sha256("\n".join(seen).encode("utf-8", "surrogateescape")).hexdigest()[:24]
-
-    def _read(
-        self, paths: list[RelativePath], stamps: dict[RelativePath, str], known: dict[str, str], lost: _Later
-    ) -> list[Seen]:
-        """Files read and placed; their old versions are asked of git all at once."""
-        sidecars: list[tuple[Sidecar, Now]] = []
-        seen: list[Seen] = []
-        found: dict[str, list[Placed]] = {}
-        for path in paths:
-            if known.get(path, "").partition("|")[0] == stamps[path] and (kept := self._kept(path)):
-                found[path] = kept
-            else:
-                try:
-                    sidecars.append(self._opened(path))
-                except Failure as fault:
-                    problem = str(fault.data.get("problem") or fault.message)
-                    seen.append(Seen(path, stamps[path], problem=problem))
-        texts = self._old_texts(sidecars)
-        for (sidecar, _), one in zip(sidecars, self._placed(sidecars, texts), strict=True):
-            found[sidecar.path] = one
-        lacking = {path: [each for each in one if each.place.state == "orphaned"] for path, one in found.items()}
-        orphans = [each for one in lacking.values() for each in one if each.marker]
-        others = other_files(self.ground, orphans) if orphans else {}
-        opened = {sidecar.path: (sidecar, now) for sidecar, now in sidecars}
-        for path, one in found.items():
-            if lacking[path] and (elsewhere := others.get(path)):
-                again = [opened.get(path) or self._opened(RelativePath(path))]
-                one = placed_in(*again[0], self._old_texts(again), elsewhere)
-            stamp = stamps[RelativePath(path)]
-            seen.append(Seen(path, f"{stamp}|{lost.value}" if lacking[path] else stamp, one))
-        return seen
-
-    def _kept(self, path: RelativePath) -> list[Placed]:
-        """The comments of a file that is what it was, unless one of them was found in another file."""
-        placed = self.index.rows("path = ?", (path,))
-        return [] if any(each.place.path != path for each in placed) else placed
-
-    def _opened(self, path: RelativePath) -> tuple[Sidecar, Now]:
-        return self.store.read(path), Now(path, self.reading.source_or_none(path))
-
-    def _old_texts(self, sidecars: list[tuple[Sidecar, Now]]) -> dict[str, str]:
-        wanted = {
-            anchor.blob
-            for sidecar, now in sidecars
-            for marker in sidecar.markers
-            if (anchor := current_anchor(marker)) and anchor.blob != now.blob
-        }
-        return self.reading.texts.texts(wanted) if wanted else {}
-
-    def _placed(self, sidecars: list[tuple[Sidecar, Now]], texts: dict[str, str]) -> list[list[Placed]]:
-        """The comments of files in their places; where the engine has much to do, by several processes."""
-        needing = [
-            number
-            for number, (sidecar, _) in enumerate(sidecars)
-            if any((anchor := current_anchor(each)) and anchor.blob in texts for each in sidecar.markers)
-        ]
-        if len(needing) < ENOUGH:
-            return [placed_in(sidecar, now, texts) for sidecar, now in sidecars]
-        jobs = [self._job(*sidecars[number], texts) for number in needing]
-        done = dict(zip(needing, place_many(jobs), strict=True))
-        return [
-            done[number] if number in done else placed_in(sidecar, now, texts)
-            for number, (sidecar, now) in enumerate(sidecars)
-        ]
-
-    def _job(self, sidecar: Sidecar, now: Now, texts: dict[str, str]) -> Job:
-        blobs = {anchor.blob for each in sidecar.markers if (anchor := current_anchor(each))}
-        old = {blob: texts[blob] for blob in blobs if blob in texts}
-        return Job(sidecar.path, sidecar.text(), now.text if now.source else None, now.blob, old)
 
 
 class _Later:

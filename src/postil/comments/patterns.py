@@ -1,20 +1,36 @@
-"""Searching many texts at once with a pattern that cannot hang: RE2, linear in the text, over one blob of bytes.
+"""What is searched for, and searching many texts for it at once: RE2, linear in the text, over one run of bytes.
 
 Patterns are case-insensitive unless they say `(?-i)`. What RE2 does not take (look-around, back-references) is refused;
-there is no other engine behind it.
+there is no other engine behind it. Where the bytes come from is corpus.py's business.
 """
 
 from __future__ import annotations
 
 import re
-from array import array
-from bisect import bisect_right
+from bisect import bisect_left
+from typing import TYPE_CHECKING
 
 from postil.comments.failures import PatternRefused
-from postil.comments.linear import Linear, NotAPattern, compiled
+from postil.comments.linear import Linear, NotAPattern, compiled, spans
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from postil.comments.linear import Bytes
 
 LONGEST_PATTERN = 4000
+END = b"\xff"
+"""No UTF-8 text holds this byte and nothing but `\\C` matches it, so no match reaches from one text into the next."""
+GAP = b"\n" + END + b"\n"
+"""Between two texts: `^` and `$` are the edges of lines there."""
+DENSE = 20_000
+"""From so many matches on it pays to look for a plain text in the lowered bytes; a match of RE2 costs a call."""
 _OPERATORS = re.compile(r"[\\^$.|?*+()\[\]{}]")
+# What a run of texts cannot tell: bytes instead of characters, `^` taken back to the edges of the whole, quotations.
+_ALONE = re.compile(r"\\[CQ]|\(\?[a-zA-Z]*-[a-zA-Z]*m")
+_EDGES = {"A": "^", "z": "$"}
+# Patterns that cannot match the end of a line, so that a match never touches the gap between texts.
+_IN_LINE = re.compile(r"(?:(?!\(\?(?!:|i\)|-i\)))[\w \-.,:;=/|*+?()]|\\[wdb.]|\[[\w\- ]+\]|\{\d+,?\d*\})*")
 
 
 class Pattern:
@@ -23,100 +39,104 @@ class Pattern:
     def __init__(self, query: str, *, plain: bool = False) -> None:
         if len(query) > LONGEST_PATTERN:
             raise PatternRefused(query, f"it is longer than {LONGEST_PATTERN} characters")
-        self.literal = query.lower() if plain or not _OPERATORS.search(query) else None
+        self._plain = plain or not _OPERATORS.search(query)
         self._query = query
-        # `\\A` and `\\z` speak of the whole text, which a blob of many texts cannot tell.
-        self.whole_text = any(edge in query for edge in (r"\A", r"\z", "(?-", r"\C"))
-        # Inside a text of several lines `^` and `$` mean another thing than in a blob of texts.
-        self.anchored = any(edge in query for edge in "^$")
-        self._one = None if self.literal is not None else _compiled(query, "(?:%s)")
+        self._alone = not self._plain and _ALONE.search(query) is not None
+        # Inside a text of several lines `^` and `$` mean another thing than in a run of texts.
+        self._anchored = not self._plain and any(edge in query for edge in ("^", "$", r"\A", r"\z"))
+        self._one = _compiled(query, "(?:%s)", literal=self._plain)
 
-    def matches(self, text: str) -> bool:
+    def matches(self, text: bytes) -> bool:
         """Whether one text has a match."""
-        if self._one is None:
-            return (self.literal or "") in text.lower()
-        return self._one.search(text.encode("utf-8", "replace")) is not None
-
-    def over_lines(self) -> Linear:
-        """The same pattern for a blob of texts: `^` and `$` are the edges of lines."""
-        return _compiled(self._query, "(?m:%s)")
-
-
-class Corpus:
-    """Texts by number. Texts are only added: one that is gone is left out by whoever asks."""
-
-    def __init__(self) -> None:
-        self.numbers = array("Q")
-        self._texts: list[str] = []
-        self._lowered: list[str] = []
-        self._blob = b""
-        self._starts = array("Q", [0])
+        return self._one.search(text) is not None
 
     @property
-    def last(self) -> int:
-        """The highest number there is."""
-        return self.numbers[-1] if self.numbers else 0
+    def letters(self) -> bytes:
+        """The plain text in small letters, if it is one of ASCII in a single line; else nothing."""
+        if not self._plain or not self._query.isascii() or "\n" in self._query:
+            return b""
+        return self._query.lower().encode()
 
-    def add(self, number: int, text: str) -> None:
-        """Add a text; numbers only grow."""
-        self.numbers.append(number)
-        self._texts.append(text)
+    def ends(self, run: Bytes, known: Sequence[int], lowered: Callable[[], bytes]) -> list[int] | None:
+        """Where the texts of a run that match end, in order; None when all of them match.
 
-    def search(self, pattern: Pattern) -> list[int]:
-        """The numbers of the texts that match, in order."""
-        numbers = self.numbers
-        if pattern.literal is not None:
-            self._lowered.extend(text.lower() for text in self._texts[len(self._lowered) :])
-            wanted = pattern.literal
-            return [numbers[i] for i, text in enumerate(self._lowered) if wanted in text]
-        if pattern.matches(""):
-            return list(numbers)
-        if pattern.whole_text:
-            return [numbers[i] for i, text in enumerate(self._texts) if pattern.matches(text)]
-        return [numbers[i] for i in self._in_blob(pattern)]
-
-    def _in_blob(self, pattern: Pattern) -> list[int]:
-        """The places of the texts that match, by one pass over all of them.
-
-        A match may reach over the end of a text into the next ones; each text it touches is then asked by itself. No
-        text that matches is missed: a match inside it begins where the pass is, or in what an earlier match covered.
+        A run is a GAP's last byte and then texts, each with a GAP behind it. `known` is where each text ends, `lowered`
+        gives the run in small letters.
         """
-        blob, starts, texts = self._whole(), self._starts, self._texts
+        if self.matches(b"") and not self._anchored and not (r"\B" in self._query or r"\b" in self._query):
+            return None  # what is found in nothing, with no edge around it, is found everywhere
+        if self._alone:
+            return self._ends_one_by_one(run)
+        return self._ends_at_once(run, known, lowered)
+
+    def _ends_at_once(self, run: Bytes, known: Sequence[int], lowered: Callable[[], bytes]) -> list[int]:
+        """By one pass over the whole run, that goes on behind a text as soon as it has a match.
+
+        A match that touches the edge of a text took the newline there for its own: that text is asked by itself, and so
+        is one of several lines when the pattern speaks of edges.
+        """
+        first, anchored = spans(self._over_lines()), self._anchored
         found: list[int] = []
-        settled = 0  # up to here every text is decided
-        for match in pattern.over_lines().finditer(blob):
-            start = match.start()
-            if start < settled and match.end() <= settled:
-                continue
-            index = bisect_right(starts, max(start, settled)) - 1
-            end = match.end()
-            alone = start >= starts[index] and end < starts[index + 1]
-            if alone and not (pattern.anchored and "\n" in texts[index]):
-                found.append(index)
-                settled = starts[index + 1]
-                continue
-            while index < len(texts) and starts[index] < max(end, start + 1):
-                if pattern.matches(texts[index]):
-                    found.append(index)
-                settled = starts[index + 1]
-                index += 1
+        at = 0
+        while True:
+            start, stop = first(run, at)
+            end = run.find(END, stop) if start >= 0 else -1
+            if end < 0:  # no match, or only of what is behind the last text
+                return found
+            edges = stop >= end or start == 0 or run[start - 1] == END[0]
+            if not edges and not anchored:
+                found.append(end)
+            else:
+                text = run[run.rfind(END, 0, start) + 2 : end - 1]
+                if (not edges and b"\n" not in text) or self.matches(text):
+                    found.append(end)
+            at = end + 1
+            if len(found) == DENSE and bisect_left(known, at) < 3 * DENSE:
+                if self.letters:
+                    return found + _ends_of_letters(self.letters, lowered(), at)
+                if not anchored and _IN_LINE.fullmatch(self._query):
+                    return found + self._ends_of_many(run, known, at)
+
+    def _ends_of_many(self, run: Bytes, known: Sequence[int], at: int) -> list[int]:
+        """Where most texts match: texts one behind the other that all do are one match."""
+        first = spans(_compiled(self._query, "(?s:(?:.*?(?:(?-s)%s).*\\C)+)"))
+        found: list[int] = []
+        while True:
+            start, at = first(run, at)
+            if start < 0:
+                return found
+            found += known[bisect_left(known, start) : bisect_left(known, at)]
+
+    def _ends_one_by_one(self, run: Bytes) -> list[int]:
+        found: list[int] = []
+        start = 1
+        while start < len(run):
+            end = run.find(END, start)
+            if self.matches(run[start : end - 1]):
+                found.append(end)
+            start = end + 2
         return found
 
-    def _whole(self) -> bytes:
-        done = len(self._starts) - 1
-        if done < len(self._texts):
-            pieces = [text.encode("utf-8", "replace") + b"\n" for text in self._texts[done:]]
-            self._blob = b"".join((self._blob, *pieces))
-            at = self._starts[-1]
-            for piece in pieces:
-                at += len(piece)
-                self._starts.append(at)
-        return self._blob
+    def _over_lines(self) -> Linear:
+        if self._plain:
+            return self._one
+        # `\A` and `\z` are edges of lines, too; whoever has a match there is asked by itself.
+        query = re.sub(r"\\(.)", lambda seen: _EDGES.get(seen[1], seen[0]), self._query, flags=re.DOTALL)
+        return _compiled(query, "(?m:%s)")
 
 
-def _compiled(query: str, frame: str) -> Linear:
+def _ends_of_letters(letters: bytes, lowered: bytes, at: int) -> list[int]:
+    found: list[int] = []
+    find = lowered.find
+    while (at := find(letters, at)) >= 0:
+        at = find(END, at)
+        found.append(at)
+    return found
+
+
+def _compiled(query: str, frame: str, *, literal: bool = False) -> Linear:
     try:
-        compiled(query, ignore_case=True)  # by itself first: `)(` must not become `(?:)()`
-        return compiled(frame % query, ignore_case=True)
+        alone = compiled(query, ignore_case=True, literal=literal)  # by itself first: `)(` must not become `(?:)()`
+        return alone if literal else compiled(frame % query, ignore_case=True)
     except NotAPattern as fault:
         raise PatternRefused(query, str(fault)) from None

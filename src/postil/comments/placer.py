@@ -1,85 +1,168 @@
-"""Placing the comments of many files at once, in processes of their own: `python -m postil.comments.placer`.
+"""Reading many files at once and placing their comments, in processes of their own: `python -m postil.comments.placer`.
 
-After a pull hundreds of files may have changed, and the anchoring engine needs a processor for each. A worker reads its
-files on standard input, answers on standard output, and ends with whoever started it. It reads and writes no file.
+After a pull hundreds of files may have changed, and the anchoring engine needs a processor for each. A worker is told
+on standard input which files to read, answers on standard output file by file, and ends with whoever started it. It
+writes no file.
 """
 
 from __future__ import annotations
 
+import hashlib
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from typing import IO, TYPE_CHECKING
 
 import msgspec
 from msgspec import Struct
 
-from postil.comments.dialects import Unreadable
-from postil.comments.ground import Source
+from postil.comments.ground import Ground
+from postil.comments.index import Note, note
 from postil.comments.model import Placed
-from postil.comments.places import Now
-from postil.comments.reading import placed_in
+from postil.comments.oldtexts import OldTexts
+from postil.comments.places import Now, current_anchor
+from postil.comments.reading import Reading, placed_in
 from postil.comments.sidecar import Sidecar
+from postil.comments.store import Store
+from postil.core.failure import Failure
 from postil.workspace.paths import RelativePath
 
-ENOUGH = 40
+if TYPE_CHECKING:
+    from subprocess import Popen
+
+ENOUGH = 80
 """From so many files on a second process pays for its start."""
 MOST_WORKERS = 8
-PATIENCE = 600.0
+PIECE = 50
+"""So many files are read before they are placed: their old versions are asked of git together."""
+MOST_HEARD = 100
+
+
+class Read(Struct, frozen=True):
+    """What came of reading one file."""
+
+    path: str
+    content: str = ""
+    notes: Sequence[Note] | None = ()
+    """None when the file holds what it held."""
+    orphans: Sequence[Placed] = ()
+    """Those of the comments that the file itself has lost."""
+    problem: str = ""
 
 
 class Job(Struct, frozen=True):
-    """One file: its sidecar, its source if it is there, and the old versions its markers were made on."""
+    """The share of a worker: files, and what was in each when it was read before."""
 
-    path: str
-    sidecar: bytes
-    text: str | None
-    blob: str
-    old: dict[str, str]
+    root: str
+    cache_home: str
+    paths: list[str]
+    known: dict[str, str]
 
 
-def place_many(jobs: Sequence[Job]) -> list[list[Placed]]:
-    """The comments of each file in their places; by several processes when there are enough files."""
-    workers = min(MOST_WORKERS, os.cpu_count() or 1, len(jobs) // (ENOUGH // 2))
+def read_many(reading: Reading, paths: Sequence[str], known: Mapping[str, str]) -> Iterator[Read]:
+    """Files and their comments in their places, in any order; by several processes when there are enough files."""
+    workers = min(MOST_WORKERS, os.cpu_count() or 1, len(paths) // (ENOUGH // 2))
     if workers < 2:
-        return [place_one(job) for job in jobs]
-    shares = [list(jobs[number::workers]) for number in range(workers)]
-    answers = _asked(shares)
-    found: list[list[Placed]] = [[] for _ in jobs]
-    for number, (share, answer) in enumerate(zip(shares, answers, strict=True)):
-        # A worker that could not do it (no memory, no process) costs time, not an answer.
-        found[number::workers] = answer if answer is not None else [place_one(job) for job in share]
-    return found
+        yield from read_files(reading, paths, known)
+        return
+    ground = reading.ground
+    left = dict.fromkeys(paths)
+    shares = [list(paths[number::workers]) for number in range(workers)]
+    jobs = [
+        Job(ground.root, ground.cache_home, share, {path: known[path] for path in share if path in known})
+        for share in shares
+    ]
+    for read in _asked(jobs):
+        left.pop(read.path, None)
+        yield read
+    # A worker that could not do it (no memory, no process) costs time, not an answer.
+    yield from read_files(reading, list(left), known)
 
 
-def place_one(job: Job) -> list[Placed]:
-    """The comments of one file in their places."""
+def read_files(reading: Reading, paths: Sequence[str], known: Mapping[str, str]) -> Iterator[Read]:
+    """The same in this process."""
+    for at in range(0, len(paths), PIECE):
+        sidecars: list[tuple[Sidecar, Now, str]] = []
+        for path in paths[at : at + PIECE]:
+            try:
+                data = reading.store.bytes_of(RelativePath(path))
+                now = Now(path, reading.source_or_none(RelativePath(path)))
+                content = f"{hashlib.sha1(data or b'', usedforsecurity=False).hexdigest()} {now.blob}"
+                if known.get(path) == content:
+                    yield Read(path, content, None)
+                else:
+                    sidecars.append((reading.store.parsed(RelativePath(path), data), now, content))
+            except Failure as fault:
+                yield Read(path, problem=str(fault.data.get("problem") or fault.message))
+        texts = old_texts(reading, [(sidecar, now) for sidecar, now, _ in sidecars])
+        for sidecar, now, content in sidecars:
+            placed = placed_in(sidecar, now, texts)
+            lost = [each for each in placed if each.place.state == "orphaned"]
+            yield Read(sidecar.path, content, [note(each) for each in placed], lost)
+
+
+def old_texts(reading: Reading, sidecars: Sequence[tuple[Sidecar, Now]]) -> dict[str, str]:
+    """The versions that the markers of some files were made on, as far as they can be had."""
+    wanted = {
+        anchor.blob
+        for sidecar, now in sidecars
+        for marker in sidecar.markers
+        if (anchor := current_anchor(marker)) and anchor.blob != now.blob
+    }
+    return reading.texts.texts(wanted) if wanted else {}
+
+
+def _asked(jobs: Sequence[Job]) -> Iterator[Read]:
+    import subprocess  # these only where many files changed
+    import threading
+    from queue import Empty, Queue
+
+    heard: Queue[Read | None] = Queue(MOST_HEARD)  # a worker waits for whoever keeps what it read
+
+    def ask(worker: Popen[bytes], job: Job) -> None:
+        assert worker.stdin is not None
+        assert worker.stdout is not None
+        with worker.stdout as answers:
+            with suppress(OSError), worker.stdin as pipe:
+                pipe.write(msgspec.msgpack.encode(job))
+            while (read := _heard(answers)) is not None:
+                heard.put(read)
+        heard.put(None)
+
+    workers: list[Popen[bytes]] = []
+    listening: list[threading.Thread] = []
     try:
-        sidecar = Sidecar(job.path, job.sidecar)
-    except Unreadable:
-        return []
-    source = None if job.text is None else Source(RelativePath(job.path), job.text, job.blob, "")
-    return placed_in(sidecar, Now(job.path, source), job.old)
+        for job in jobs:
+            with suppress(OSError):
+                command = [sys.executable, "-m", "postil.comments.placer"]
+                workers.append(subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE))
+                listening.append(threading.Thread(target=ask, args=(workers[-1], job), daemon=True))
+                listening[-1].start()
+        left = len(workers)
+        while left:
+            read = heard.get()
+            if read is None:
+                left -= 1
+            else:
+                yield read
+    finally:
+        for worker, listener in zip(workers, listening, strict=True):
+            worker.kill()  # one that has done its work is gone already
+            while listener.is_alive():
+                with suppress(Empty):
+                    heard.get(timeout=0.01)
+            worker.wait()
 
 
-def _asked(shares: Sequence[list[Job]]) -> list[list[list[Placed]] | None]:
-    import subprocess  # only where many files changed
-    from concurrent.futures import ThreadPoolExecutor
-
-    def ask(share: list[Job]) -> list[list[Placed]] | None:
-        try:
-            done = subprocess.run(
-                [sys.executable, "-m", "postil.comments.placer"],
-                input=msgspec.msgpack.encode(share),
-                stdout=subprocess.PIPE,
-                timeout=PATIENCE,
-                check=True,
-            )
-            return msgspec.msgpack.decode(done.stdout, type=list[list[Placed]])
-        except (OSError, subprocess.SubprocessError, msgspec.DecodeError):
-            return None
-
-    with ThreadPoolExecutor(len(shares)) as pool:
-        return list(pool.map(ask, shares))
+def _heard(pipe: IO[bytes]) -> Read | None:
+    """The next answer of a worker; None when it has ended."""
+    head = pipe.read(8)
+    data = pipe.read(int.from_bytes(head, "big")) if len(head) == 8 else b""
+    try:
+        return msgspec.msgpack.decode(data, type=Read)
+    except msgspec.DecodeError:
+        return None
 
 
 def main() -> None:
@@ -87,9 +170,16 @@ def main() -> None:
     import gc  # a process that ends with its work has no use for collecting
 
     gc.disable()
-    share = msgspec.msgpack.decode(sys.stdin.buffer.read(), type=list[Job])
-    sys.stdout.buffer.write(msgspec.msgpack.encode([place_one(job) for job in share]))
+    job = msgspec.msgpack.decode(sys.stdin.buffer.read(), type=Job)
+    ground = Ground(job.root, job.cache_home)
+    reading = Reading(ground, Store(ground), OldTexts(ground))
+    for read in read_files(reading, job.paths, job.known):
+        data = msgspec.msgpack.encode(read)
+        sys.stdout.buffer.write(len(data).to_bytes(8, "big"))
+        sys.stdout.buffer.write(data)
+        sys.stdout.buffer.flush()
 
 
 if __name__ == "__main__":
-    main()
+    with suppress(BrokenPipeError):
+        main()

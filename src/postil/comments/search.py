@@ -97,8 +97,8 @@ def found(
     pattern = Pattern(query, plain=plain)
     overview.refresh()
     condition, values = wanted.condition(overview)
-    numbers = overview.index.search(pattern)
-    total, placed = overview.index.newest(numbers, condition, values, limit)
+    hits = overview.index.search(pattern)
+    total, placed = overview.index.newest(hits, condition, values, limit)
     return Found(tuple(comment_now(each) for each in placed), total, query, shown)
 
 

@@ -67,7 +67,10 @@ class Store:
 
     def read(self, path: RelativePath) -> Sidecar:
         """The sidecar of a source file; an empty one when there is none."""
-        data = self.bytes_of(path)
+        return self.parsed(path, self.bytes_of(path))
+
+    def parsed(self, path: RelativePath, data: bytes | None) -> Sidecar:
+        """The same, of content that was read already."""
         try:
             return Sidecar(path, data)
         except Unreadable as fault:
