@@ -326,8 +326,9 @@ def test_comments_at_a_revision_are_those_it_held_in_its_own_code(comments: Comm
     write(root, "shop.py", "# top\n" + CODE)
     second = comments.add("shop.py", line_of("# top\n" + CODE, "def total"), "later", "NOTE").commentId
     commit(root, "more")
-    held = {each.id: each.line for each in comments.at(then).comments}
-    assert held == {first: line_of(CODE, "taxed = "), second: line_of(CODE, "def total")}
+    there = comments.at(then)
+    assert [(each.id, each.line) for each in there.comments] == [(first, line_of(CODE, "taxed = "))]
+    assert [(each.id, each.line) for each in there.later] == [(second, line_of(CODE, "def total"))]
 
 
 def test_blame_lists_the_commits_that_touched_the_code(comments: Comments) -> None:

@@ -10,7 +10,7 @@ from typing import Annotated, TypeAlias
 
 from msgspec import Meta, Struct
 
-from postil.comments.model import LONGEST_TEXT, TAGS, AiMeta
+from postil.comments.model import LONGEST_TEXT, TAGS, AiMeta, State, Status
 
 FilePath: TypeAlias = Annotated[
     str,
@@ -20,6 +20,8 @@ Line: TypeAlias = Annotated[int, Meta(ge=1, description="Line number where comme
 Text: TypeAlias = Annotated[str, Meta(min_length=1, max_length=LONGEST_TEXT, description="Comment text content")]
 Tag: TypeAlias = Annotated[str, Meta(description="Comment tag category", extra_json_schema={"enum": list(TAGS)})]
 Author: TypeAlias = Annotated[str, Meta(description="Author name (e.g., 'claude', 'gpt-4', 'user')")]
+_UNLISTED = {"unlisted": True}
+"""Taken, and not published: the contract does not have it."""
 _ID = {"pattern": r"^c_\d+$"}
 # The pattern is published and not enforced: the extension's comments have UUIDs.
 EditedId: TypeAlias = Annotated[
@@ -69,6 +71,8 @@ class Filters(Struct, frozen=True, omit_defaults=True):
     filePath: Annotated[str, Meta(description="Filter by specific file or glob pattern")] | None = None
     hasAIMetadata: Annotated[bool, Meta(description="Only return AI-enriched comments")] | None = None
     dateRange: DateRange | None = None
+    state: Annotated[State | None, Meta(extra_json_schema=_UNLISTED)] = None
+    status: Annotated[Status | None, Meta(extra_json_schema=_UNLISTED)] = None
 
 
 class ExportOptions(Struct, frozen=True, omit_defaults=True):

@@ -10,12 +10,13 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from postil.anchor.model import Source as Version
+from postil.comments.blobs import contents
 from postil.comments.ground import Ground, decode
 from postil.comments.model import Placed
 from postil.comments.places import fingerprint_of
 from postil.comments.store import SUFFIX
 from postil.core.failure import Failure
-from postil.workspace.git import git_lines, run_git, try_git
+from postil.workspace.git import git_lines, try_git
 from postil.workspace.paths import RelativePath
 
 MOST_FILES = 5
@@ -133,20 +134,5 @@ def _commits(ground: Ground, blobs: dict[str, set[str]]) -> dict[str, str]:
 
 def _texts_at(ground: Ground, places: set[tuple[str, str]]) -> dict[tuple[str, str], frozenset[str]]:
     """The telling lines of files at commits; one that was not there has none."""
-    asked = [(commit, path) for commit, path in places if "\n" not in path]
-    if not asked:
-        return {}
-    names = "".join(f"{commit}:{path}\n" for commit, path in asked).encode("utf-8", "surrogateescape")
-    answer = run_git(ground.root, "cat-file", "--batch", input=names)
-    found: dict[tuple[str, str], frozenset[str]] = {}
-    at = 0
-    for place in asked:
-        end = answer.find(b"\n", at)
-        words = answer[at:end].rsplit(b" ", 2)
-        at = end + 1
-        if words[-1] in (b"missing", b"ambiguous") or len(words) != 3 or not words[2].isdigit():
-            continue
-        size = int(words[2])
-        found[place] = _telling(decode(answer[at : at + size]))
-        at += size + 1
-    return found
+    there = contents(ground.root, (f"{commit}:{path}" for commit, path in places))
+    return {place: _telling(decode(there[name])) for place in places if (name := ":".join(place)) in there}

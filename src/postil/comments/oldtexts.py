@@ -61,7 +61,10 @@ class OldTexts:
             else:
                 found[blob] = text
         if asked and self._ground.git:
-            found |= _from_git(self._ground.root, asked)
+            from postil.comments.blobs import contents  # only where an old version is not among our copies
+
+            there = contents(self._ground.root, asked, LARGEST_TEXT)
+            found |= {blob: decode(content) for blob, content in there.items()}
         return found
 
     def now(self, path: str) -> str | None:
@@ -77,26 +80,6 @@ class OldTexts:
             return zlib.decompress(packed).decode("utf-8")
         except (Failure, OSError, zlib.error, UnicodeDecodeError):
             return None
-
-
-def _from_git(root: str, blobs: list[str]) -> dict[str, str]:
-    from postil.workspace.git import run_git  # only where an old version is not among our copies
-
-    asked = "".join(f"{blob}\n" for blob in blobs).encode()
-    answer = run_git(root, "cat-file", "--batch", input=asked)
-    found: dict[str, str] = {}
-    at = 0
-    for blob in blobs:
-        end = answer.find(b"\n", at)
-        words = answer[at:end].split()
-        at = end + 1
-        if len(words) != 3:  # missing, or ambiguous
-            continue
-        size = int(words[2])
-        if words[1] == b"blob" and size <= LARGEST_TEXT:
-            found[blob] = decode(answer[at : at + size])
-        at += size + 1
-    return found
 
 
 def _is_id(blob: str) -> bool:

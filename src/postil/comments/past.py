@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated
 
 from msgspec import Meta, Struct
 
 from postil.comments import history
 from postil.comments.answers import CommentNow, comment_now
+from postil.comments.blobs import contents
 from postil.comments.checks import only_in_the_shell
 from postil.comments.desk import Desk
 from postil.comments.dialects import Unreadable
@@ -19,10 +21,12 @@ from postil.comments.sidecar import Sidecar
 from postil.comments.store import SUFFIX, is_sidecar
 from postil.comments.threads import Id, Where, one_line
 from postil.comments.words import blob_id
+from postil.core import call
 from postil.core.failure import NotFound
 from postil.core.operation import reads
 from postil.workspace.paths import RelativePath
 
+AT_ONCE = 200
 AtRevision = Annotated[str, Meta(min_length=1, max_length=300, description="A commit, a branch or a tag")]
 
 
@@ -43,13 +47,17 @@ class Blamed(Struct, frozen=True):
 
 
 class Then(Struct, frozen=True):
-    """The comments at a revision."""
+    """The comments a revision held, and where the code of later ones was."""
 
     revision: str
     comments: tuple[CommentNow, ...]
+    later: tuple[CommentNow, ...] = ()
 
     def text(self) -> str:
-        return "\n".join(one_line(each) for each in self.comments) or f"No comments at {self.revision[:12]}."
+        lines = [one_line(each) for each in self.comments] or [f"No comments at {self.revision[:12]}."]
+        if self.later:
+            lines += ["", "Made since, and where their code was then:", *map(one_line, self.later)]
+        return "\n".join(lines)
 
 
 class Past(Desk):
@@ -71,27 +79,39 @@ class Past(Desk):
         commit = history.resolved(self.ground, revision)
         if commit is None:
             raise NotFound(f"There is no revision {revision[:100]!r}", advice="Name a commit, a branch or a tag")
-        listed: list[CommentNow] = []
-        for name in history.sidecars_at(self.ground, commit.id):
-            path = name.removesuffix(SUFFIX)
-            if is_sidecar(name.rsplit("/", 1)[-1]) and (not file or file_matches(file, path)):
-                listed += self._then(commit.id, path, history.text_at(self.ground, commit.id, name))
-        held = {each.id for each in listed}
-        paths = {path for path in self.store.paths() if not file or file_matches(file, path)}
-        for path in sorted(paths):
-            later = self._then(commit.id, path, self.store.bytes_of(path))
-            listed += [each for each in later if each.id not in held and each.state != "orphaned"]
-        return Then(commit.id, tuple(listed))
+        held = [
+            name.removesuffix(SUFFIX)
+            for name in history.sidecars_at(self.ground, commit.id)
+            if is_sidecar(name.rsplit("/", 1)[-1]) and (not file or file_matches(file, name.removesuffix(SUFFIX)))
+        ]
+        present = [path for path in self.store.paths() if not file or file_matches(file, path)]
+        listed = list(self._then(commit.id, held, {}))
+        known = {each.id for each in listed}
+        now: dict[str, bytes] = {path: data for path in present if (data := self.store.bytes_of(path)) is not None}
+        later = [each for each in self._then(commit.id, present, now) if each.id not in known]
+        return Then(commit.id, tuple(listed), tuple(each for each in later if each.state != "orphaned"))
 
-    def _then(self, commit: str, path: str, data: bytes | None) -> list[CommentNow]:
-        content = history.text_at(self.ground, commit, path)
+    def _then(self, commit: str, paths: Sequence[str], sidecars: Mapping[str, bytes]) -> Iterator[CommentNow]:
+        """The comments of these files in the code of a commit; sidecars that are not given are the commit's own."""
+        for first in range(0, len(paths), AT_ONCE):
+            call.current().check()
+            call.current().progress(first, len(paths), f"reading {commit[:12]}")
+            some = paths[first : first + AT_ONCE]
+            names = {path: (f"{commit}:{path}", f"{commit}:{path}{SUFFIX}") for path in some}
+            there = contents(self.ground.root, (name for both in names.values() for name in both))
+            for path, (source, sidecar) in names.items():
+                data = sidecars.get(path, there.get(sidecar))
+                yield from self._placed_then(path, data, there.get(source))
+
+    def _placed_then(self, path: str, data: bytes | None, content: bytes | None) -> list[CommentNow]:
         try:
             sidecar = Sidecar(path, data)
         except Unreadable:
             return []
-        text = decode(content) if content is not None else ""
-        source = Source(RelativePath(path), text, blob_id(content or b"", self.ground.id_width), "")
-        return [comment_now(each) for each in self.reading.placed(sidecar, source if content is not None else None)]
+        source = None
+        if content is not None:
+            source = Source(RelativePath(path), decode(content), blob_id(content, self.ground.id_width), "")
+        return [comment_now(each) for each in self.reading.placed(sidecar, source)]
 
     @reads("comments_bench", shell="comments bench", tool=False)
     def bench(

@@ -49,6 +49,8 @@ class Wanted(Struct, frozen=True):
             with_ai=bool(filters.hasAIMetadata),
             since=(dates.start or "") if dates else "",
             until=(dates.end or "") if dates else "",
+            state=filters.state or "",
+            status=filters.status or "",
         )
 
     def condition(self, overview: Overview) -> tuple[str, list[object]]:

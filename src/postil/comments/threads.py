@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import Annotated, Literal
 
 from msgspec import Meta, Struct, to_builtins
@@ -13,6 +14,7 @@ from postil.comments.desk import Desk
 from postil.comments.jsontext import JsonObject
 from postil.comments.model import ALL_TAGS, Commit, Event, Reply, State, Status
 from postil.comments.moves import events_of
+from postil.comments.quickfilters import without_filters
 from postil.comments.search import Wanted, found
 from postil.comments.sidecar import Sidecar
 from postil.comments.words import detect_tag, new_id, now, without_tag
@@ -146,8 +148,14 @@ class Threads(Desk):
     @reads("comments_search", title="Search comments", shell="comments search", positional=("query",), tool=False)
     def search_more(
         self,
-        query: Annotated[str, Meta(min_length=1, description="A regular expression (RE2), or plain text")],
-        plain: Annotated[bool, Meta(description="The query is plain text")] = False,
+        query: Annotated[
+            str,
+            Meta(
+                min_length=1,
+                description="A pattern (RE2), and filters: tag:TODO author:ann file:src is:orphaned created:>7d",
+            ),
+        ],
+        plain: Annotated[bool, Meta(description="The query is plain text, without patterns and filters")] = False,
         tag: AnyTag | None = None,
         author: Annotated[str, Meta(description="Only this author")] = "",
         file: Where = "",
@@ -161,6 +169,8 @@ class Threads(Desk):
         """Search comments by pattern or plain text, with filters on tag, author, file, dates, state and status"""
         check_tag(tag, every=True)
         conditions = Wanted(tag or "", author, file, ai, since, until, state or "", status or "")
+        if not plain:
+            query, conditions = without_filters(query, conditions, datetime.now(UTC))
         shown = {key: value for key, value in to_builtins(conditions).items() if value}
         return found(self.overview, query, conditions, limit, shown, plain=plain)
 
