@@ -1,5 +1,5 @@
 """Generates what is derived from the code: the catalogue inside the package, docs/reference.md,
-docs/errors.md and the picture of the README.
+docs/errors.md, the methods of the GitLab clients and the picture of the README.
 
 `make docs` writes them; `--check` only says which have fallen behind (tests do the same).
 """
@@ -14,7 +14,7 @@ from postil.app import PARTS, describe_part
 from postil.core.catalogue import Catalogue, OperationEntry
 from postil.surfaces.commands import kebab
 from postil.surfaces.words import HIDDEN
-from scripts import demo, errors
+from scripts import client_methods, demo, errors
 
 ROOT = Path(__file__).resolve().parents[1]
 FOLDER = ROOT / "src" / "postil" / "catalogue"
@@ -35,7 +35,7 @@ def generated() -> dict[Path, str]:
     files = {FOLDER / f"{name}.json": catalogue_file(catalogue) for name, catalogue in catalogues.items()}
     files[REFERENCE] = "\n".join([HEAD, *(section(name, catalogue) for name, catalogue in catalogues.items())])
     files[ROOT / "docs" / "errors.md"] = errors.page()
-    return files
+    return files | client_methods.files(catalogues["gitlab"])
 
 
 def catalogue_file(catalogue: Catalogue) -> str:

@@ -1,6 +1,6 @@
 'use strict';
 
-// The operations of the server; each becomes a method in camelCase.
+// The operations of the server; each becomes a method in camelCase. Written by `make docs`: do not edit.
 module.exports = [
   'list_projects',
   'get_project',

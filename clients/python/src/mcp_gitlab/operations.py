@@ -1,7 +1,8 @@
 """A method for each operation of the server, as the contract names them; how a call travels is the client's.
 
-`T` is what a call gives: a Result of the synchronous client, an awaitable of one of the asynchronous client. All
-arguments are by name; what is left out is the server's to decide.
+Written by `make docs` from the server's own catalogue: do not edit. `T` is what a call gives: a Result of the
+synchronous client, an awaitable of one of the asynchronous client. All arguments are by name; what is left out is the
+server's to decide.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ class Operations(Generic[T]):
     def list_projects(
         self,
         *,
-        visibility: Literal["public", "private", "internal"] | None = None,
+        visibility: Literal["internal", "private", "public"] | None = None,
         owned: bool | None = None,
         starred: bool | None = None,
         membership: bool | None = None,
@@ -33,7 +34,7 @@ class Operations(Generic[T]):
         cache: bool | None = None,
         cache_ttl: int | None = None,
     ) -> T:
-        """List accessible projects."""
+        """List accessible GitLab projects."""
         return self.call(
             "list_projects",
             {
@@ -50,14 +51,14 @@ class Operations(Generic[T]):
         )
 
     def get_project(self, *, project_id: int | str, cache: bool | None = None, cache_ttl: int | None = None) -> T:
-        """One project."""
+        """Get details of one project."""
         return self.call("get_project", {"project_id": project_id, "cache": cache, "cache_ttl": cache_ttl})
 
     def search_projects(
         self,
         *,
         search: str,
-        visibility: Literal["public", "private", "internal"] | None = None,
+        visibility: Literal["internal", "private", "public"] | None = None,
         page: int | None = None,
         per_page: int | None = None,
         cache: bool | None = None,
@@ -80,9 +81,9 @@ class Operations(Generic[T]):
         self,
         *,
         project_id: int | str,
-        state: Literal["opened", "closed", "all"] | None = None,
+        state: Literal["all", "closed", "opened"] | None = None,
         labels: list[str] | None = None,
-        assignee_id: int | Literal["None", "Any"] | None = None,
+        assignee_id: int | Literal["Any", "None"] | None = None,
         page: int | None = None,
         per_page: int | None = None,
         cache: bool | None = None,
@@ -112,7 +113,7 @@ class Operations(Generic[T]):
         cache: bool | None = None,
         cache_ttl: int | None = None,
     ) -> T:
-        """One issue, by its iid or its global id."""
+        """Get one issue in full, by its iid (#1) or its global id."""
         return self.call(
             "get_issue",
             {
@@ -160,7 +161,7 @@ class Operations(Generic[T]):
         remove_labels: list[str] | None = None,
         idempotency_key: str | None = None,
     ) -> T:
-        """Change an issue: only what is given."""
+        """Change an issue: only what is given (assignee_id 0 removes the assignee)."""
         return self.call(
             "update_issue",
             {
@@ -177,11 +178,26 @@ class Operations(Generic[T]):
         )
 
     def list_issue_notes(
-        self, *, project_id: int | str, issue_iid: int, page: int | None = None, per_page: int | None = None
+        self,
+        *,
+        project_id: int | str,
+        issue_iid: int,
+        page: int | None = None,
+        per_page: int | None = None,
+        cache: bool | None = None,
+        cache_ttl: int | None = None,
     ) -> T:
-        """The notes of an issue, oldest first."""
+        """List the notes of an issue, oldest first."""
         return self.call(
-            "list_issue_notes", {"project_id": project_id, "issue_iid": issue_iid, "page": page, "per_page": per_page}
+            "list_issue_notes",
+            {
+                "project_id": project_id,
+                "issue_iid": issue_iid,
+                "page": page,
+                "per_page": per_page,
+                "cache": cache,
+                "cache_ttl": cache_ttl,
+            },
         )
 
     def create_issue_note(
@@ -198,13 +214,13 @@ class Operations(Generic[T]):
         *,
         search: str,
         project_id: int | str | None = None,
-        state: Literal["opened", "closed", "all"] | None = None,
+        state: Literal["all", "closed", "opened"] | None = None,
         page: int | None = None,
         per_page: int | None = None,
         cache: bool | None = None,
         cache_ttl: int | None = None,
     ) -> T:
-        """Search issues, in one project or in all."""
+        """Search issues in titles and descriptions, in one project or in all."""
         return self.call(
             "search_issues",
             {
@@ -222,7 +238,7 @@ class Operations(Generic[T]):
         self,
         *,
         project_id: int | str,
-        state: Literal["opened", "closed", "merged", "locked", "all"] | None = None,
+        state: Literal["all", "closed", "locked", "merged", "opened"] | None = None,
         target_branch: str | None = None,
         source_branch: str | None = None,
         page: int | None = None,
@@ -248,7 +264,7 @@ class Operations(Generic[T]):
     def get_merge_request(
         self, *, project_id: int | str, merge_request_iid: int, cache: bool | None = None, cache_ttl: int | None = None
     ) -> T:
-        """One merge request."""
+        """Get one merge request in full."""
         return self.call(
             "get_merge_request",
             {"project_id": project_id, "merge_request_iid": merge_request_iid, "cache": cache, "cache_ttl": cache_ttl},
@@ -282,21 +298,49 @@ class Operations(Generic[T]):
         )
 
     def get_merge_request_diff(
-        self, *, project_id: int | str, merge_request_iid: int, page: int | None = None, per_page: int | None = None
+        self,
+        *,
+        project_id: int | str,
+        merge_request_iid: int,
+        page: int | None = None,
+        per_page: int | None = None,
+        cache: bool | None = None,
+        cache_ttl: int | None = None,
     ) -> T:
-        """The changed files of a merge request."""
+        """Get the changed files of a merge request as unified diffs."""
         return self.call(
             "get_merge_request_diff",
-            {"project_id": project_id, "merge_request_iid": merge_request_iid, "page": page, "per_page": per_page},
+            {
+                "project_id": project_id,
+                "merge_request_iid": merge_request_iid,
+                "page": page,
+                "per_page": per_page,
+                "cache": cache,
+                "cache_ttl": cache_ttl,
+            },
         )
 
     def list_merge_request_discussions(
-        self, *, project_id: int | str, merge_request_iid: int, page: int | None = None, per_page: int | None = None
+        self,
+        *,
+        project_id: int | str,
+        merge_request_iid: int,
+        page: int | None = None,
+        per_page: int | None = None,
+        cache: bool | None = None,
+        cache_ttl: int | None = None,
     ) -> T:
-        """The discussions of a merge request."""
+        """List the discussions of a merge request with their notes."""
         return self.call(
             "list_merge_request_discussions",
-            {"project_id": project_id, "merge_request_iid": merge_request_iid, "page": page, "per_page": per_page},
+            {
+                "project_id": project_id,
+                "merge_request_iid": merge_request_iid,
+                "page": page,
+                "per_page": per_page,
+                "cache": cache,
+                "cache_ttl": cache_ttl,
+            },
         )
 
     def comment_on_merge_request(
@@ -308,7 +352,7 @@ class Operations(Generic[T]):
         discussion_id: str | None = None,
         idempotency_key: str | None = None,
     ) -> T:
-        """Reply in a discussion, or start one."""
+        """Reply in a discussion of a merge request, or start one."""
         return self.call(
             "comment_on_merge_request",
             {
@@ -326,10 +370,10 @@ class Operations(Generic[T]):
         project_id: int | str,
         merge_request_iid: int,
         discussion_id: str,
-        resolved: bool = True,
+        resolved: bool | None = None,
         idempotency_key: str | None = None,
     ) -> T:
-        """Resolve a discussion, or open it again."""
+        """Resolve a discussion of a merge request, or open it again."""
         return self.call(
             "resolve_discussion",
             {
@@ -345,14 +389,29 @@ class Operations(Generic[T]):
         self,
         *,
         project_id: int | str,
-        status: str | None = None,
+        status: Literal[
+            "canceled",
+            "canceling",
+            "created",
+            "failed",
+            "manual",
+            "pending",
+            "preparing",
+            "running",
+            "scheduled",
+            "skipped",
+            "success",
+            "waiting_for_callback",
+            "waiting_for_resource",
+        ]
+        | None = None,
         ref: str | None = None,
         page: int | None = None,
         per_page: int | None = None,
         cache: bool | None = None,
         cache_ttl: int | None = None,
     ) -> T:
-        """List pipelines of a project."""
+        """List CI/CD pipelines of a project."""
         return self.call(
             "list_pipelines",
             {
@@ -369,7 +428,7 @@ class Operations(Generic[T]):
     def get_pipeline(
         self, *, project_id: int | str, pipeline_id: int, cache: bool | None = None, cache_ttl: int | None = None
     ) -> T:
-        """A pipeline with its jobs and the log ends of failed ones."""
+        """Get a pipeline with its jobs and the log ends of failed ones."""
         return self.call(
             "get_pipeline",
             {"project_id": project_id, "pipeline_id": pipeline_id, "cache": cache, "cache_ttl": cache_ttl},
@@ -383,7 +442,7 @@ class Operations(Generic[T]):
         variables: Mapping[str, str | int | float | bool] | None = None,
         idempotency_key: str | None = None,
     ) -> T:
-        """Start a pipeline."""
+        """Start a pipeline on a branch or tag."""
         return self.call(
             "trigger_pipeline",
             {"project_id": project_id, "ref": ref, "variables": variables, "idempotency_key": idempotency_key},
@@ -398,7 +457,7 @@ class Operations(Generic[T]):
         cache: bool | None = None,
         cache_ttl: int | None = None,
     ) -> T:
-        """A file, base64, with its last commit."""
+        """Get a file of the repository with its last commit."""
         return self.call(
             "get_file_content",
             {"project_id": project_id, "file_path": file_path, "ref": ref, "cache": cache, "cache_ttl": cache_ttl},
@@ -436,11 +495,11 @@ class Operations(Generic[T]):
         *,
         project_id: int | str,
         url: str,
-        events: list[Literal["push", "issues", "merge_requests", "pipelines", "wiki"]],
+        events: list[Literal["issues", "merge_requests", "pipelines", "push", "wiki"]],
         token: str | None = None,
         idempotency_key: str | None = None,
     ) -> T:
-        """Make or change a project's webhook."""
+        """Make a project's webhook send these events, or change the one with this url."""
         return self.call(
             "configure_webhook",
             {
@@ -456,12 +515,12 @@ class Operations(Generic[T]):
         self,
         *,
         project_id: int | None = None,
-        event: Literal["push", "issues", "merge_requests", "pipelines", "wiki"] | None = None,
+        event: str | None = None,
         after: str | None = None,
         limit: int | None = None,
         payload: bool | None = None,
     ) -> T:
-        """Events that webhooks sent to the server, oldest first; go on with `after=next_after`."""
+        """List events that webhooks sent here, oldest first."""
         return self.call(
             "list_webhook_events",
             {"project_id": project_id, "event": event, "after": after, "limit": limit, "payload": payload},
