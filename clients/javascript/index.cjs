@@ -75,7 +75,8 @@ class McpGitlabClient {
       });
       text = await response.text();
     } catch (error) {
-      const said = new McpGitlabError(-32603, 'The server did not answer', { status: 503 });
+      const why = (error.cause && error.cause.code) || error.name;
+      const said = new McpGitlabError(-32603, `The server did not answer (${why})`, { status: 503 });
       said.cause = error;
       throw said;
     }

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import http.client
 import itertools
-import threading
 import time
 from collections.abc import Awaitable, Callable
 from types import TracebackType
@@ -21,7 +20,7 @@ LONGEST_IDLE = 2.0
 
 
 class McpGitlabClient(Operations[Result]):
-    """A synchronous client. Safe to share between threads; each keeps a connection of its own."""
+    """A synchronous client. Safe to share between threads; keeps as many connections as there are calls at once."""
 
     def __init__(
         self, endpoint: str, token: str, *, timeout: float = 60.0, sleep: Callable[[float], None] = time.sleep
@@ -34,8 +33,7 @@ class McpGitlabClient(Operations[Result]):
         self._path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
         self._token, self._timeout, self._sleep = token, timeout, sleep
         self._numbers = itertools.count(1)
-        self._local = threading.local()
-        self._open: set[http.client.HTTPConnection] = set()
+        self._idle: list[tuple[http.client.HTTPConnection, float]] = []
 
     def __repr__(self) -> str:
         return f"McpGitlabClient(host={self._host!r})"
@@ -57,10 +55,9 @@ class McpGitlabClient(Operations[Result]):
         raise AssertionError("the last attempt returns")
 
     def close(self) -> None:
-        """Close the connections of all threads."""
-        self._local = threading.local()
-        while self._open:
-            self._open.pop().close()
+        """Close the kept connections."""
+        while self._idle:
+            self._idle.pop()[0].close()
 
     def __enter__(self) -> Self:
         return self
@@ -70,41 +67,45 @@ class McpGitlabClient(Operations[Result]):
     ) -> None:
         self.close()
 
-    def _post(self, body: bytes, *, again: bool = True) -> tuple[int, bytes]:
+    def _post(self, body: bytes) -> tuple[int, bytes]:
         headers = {"Content-Type": "application/json", "Authorization": f"Bearer {self._token}"}
+        only_reads = body.startswith(READS)
         connection, is_kept = self._connection()
         try:
             connection.request("POST", self._path, body, headers)
             response = connection.getresponse()
             answer = response.status, response.read()
         except (OSError, http.client.HTTPException) as error:
-            self._drop()
+            connection.close()
             # A kept connection may have been closed by the server meanwhile. Only a read is asked anew: what became
             # of a write is not known.
-            if again and is_kept and body.startswith(READS):
-                return self._post(body, again=False)
-            raise McpGitlabError(-32603, f"{self._host} did not answer", {"status": 503}) from error
-        self._local.used = time.monotonic()
+            if is_kept and only_reads and not isinstance(error, TimeoutError):
+                return self._post(body)
+            raise self._unanswered(error, {} if only_reads else {"outcome": "unknown"}) from error
+        self._idle.append((connection, time.monotonic()))
         return answer
 
     def _connection(self) -> tuple[http.client.HTTPConnection, bool]:
-        if time.monotonic() - getattr(self._local, "used", 0.0) > LONGEST_IDLE:
-            self._drop()
-        kept: http.client.HTTPConnection | None = getattr(self._local, "connection", None)
-        if kept is not None:
-            return kept, True
+        """A connection that nobody uses, and whether it was kept from an earlier call."""
+        while self._idle:
+            try:
+                kept, since = self._idle.pop()
+            except IndexError:  # another thread was quicker
+                break
+            if time.monotonic() - since <= LONGEST_IDLE:
+                return kept, True
+            kept.close()
         kind = http.client.HTTPSConnection if self._https else http.client.HTTPConnection
-        made = self._local.connection = kind(self._host, self._port, timeout=self._timeout)
-        self._open.add(made)
+        made = kind(self._host, self._port, timeout=self._timeout)
+        try:
+            made.connect()
+        except OSError as error:
+            raise self._unanswered(error, {}) from error
         return made, False
 
-    def _drop(self) -> None:
-        """Close this thread's connection."""
-        kept: http.client.HTTPConnection | None = getattr(self._local, "connection", None)
-        if kept is not None:
-            kept.close()
-            self._open.discard(kept)
-            self._local.connection = None
+    def _unanswered(self, error: Exception, data: dict[str, Any]) -> McpGitlabError:
+        why = getattr(error, "strerror", None) or str(error) or type(error).__name__
+        return McpGitlabError(-32603, f"{self._host} did not answer ({why})", {"status": 503, **data})
 
 
 class AsyncMcpGitlabClient(Operations[Awaitable[Result]]):
@@ -125,11 +126,13 @@ class AsyncMcpGitlabClient(Operations[Awaitable[Result]]):
 
         return await asyncio.to_thread(self._client.call, method, params)
 
-    async def request(self, *, method: str, params: dict[str, Any] | None = None) -> dict[str, Any]:
-        """Send one request and give the whole envelope."""
+    async def request(
+        self, request: dict[str, Any] | None = None, *, method: str = "", params: Any = None
+    ) -> dict[str, Any]:
+        """Send one request and give the whole envelope; takes `{"method": …, "params": …}` too."""
         import asyncio
 
-        return await asyncio.to_thread(self._client.request, method=method, params=params)
+        return await asyncio.to_thread(self._client.request, request, method=method, params=params)
 
     async def __aenter__(self) -> Self:
         return self
