@@ -97,7 +97,8 @@ def test_calls_at_once_have_a_connection_each_and_later_ones_use_them_again() ->
     with serving(1000) as (endpoint, server), McpGitlabClient(endpoint, "t") as client:
         server.together = threading.Barrier(4)
         with ThreadPoolExecutor(4) as pool:
-            assert [done.id for done in pool.map(lambda n: client.get_project(project_id=n), range(4))] == [7] * 4
+            calls = [pool.submit(client.get_project, project_id=number) for number in range(4)]
+            assert [call.result(10).id for call in calls] == [7] * 4
         server.together = threading.Barrier(1)
         for number in range(8):  # each in a thread of its own, which ends
             with ThreadPoolExecutor(1) as pool:
