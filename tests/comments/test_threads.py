@@ -12,7 +12,7 @@ from typing import Literal
 import msgspec
 import pytest
 
-from postil.comments.export import redacted
+from postil.comments.documents import redacted
 from postil.comments.inline import extracted, inline_comment, inserted
 from postil.comments.service import Comments
 from postil.core import call
@@ -167,7 +167,7 @@ def test_training_data_keeps_no_secret(comments: Comments) -> None:
 def test_inline_comments_come_out_and_go_back(comments: Comments) -> None:
     source = "// @paired: TODO: first\nconst a = 1;\nconst b = 2; // @paired-comment: about b\nconst c = 3;\n"
     write(root_of(comments), "inline.ts", source)
-    assert len(comments.import_inline(("inline.ts",), remove=True).added) == 2
+    assert len(comments.import_files(("inline.ts",), remove=True).added) == 2
     assert (root_of(comments) / "inline.ts").read_text() == "const a = 1;\nconst b = 2;\nconst c = 3;\n"
     found = comments.file_comments("inline.ts").comments
     assert [(each.line, each.tag, each.text, each.state) for each in found] == [
@@ -176,7 +176,7 @@ def test_inline_comments_come_out_and_go_back(comments: Comments) -> None:
     ]
     assert comments.write_inline("inline.ts").written == 2
     assert comments.write_inline("inline.ts").written == 0
-    again = comments.import_inline(("inline.ts",))
+    again = comments.import_files(("inline.ts",))
     assert (len(again.added), again.skipped) == (0, 2)
 
 
@@ -273,7 +273,7 @@ def test_commands_of_the_shell_cannot_be_called_from_elsewhere(
             lambda: comments.merge_files("/etc/passwd", "/etc/passwd", "/etc/passwd"),
             lambda: comments.relocate_here(batch=True),
             comments.setup_git,
-            lambda: comments.import_inline(("a.py",)),
+            lambda: comments.import_files(("a.py",)),
         ):
             with pytest.raises(NotAllowed):
                 command()

@@ -1,30 +1,25 @@
-"""Comments as documents: JSON, Markdown, training data (JSON lines), Parquet. Written piece by piece.
+"""Exporting comments: which ones, with how much of their code, as which document. Written piece by piece.
 
-A million comments never stand in memory at once, except as the one answer a tool has to give. Texts that look like
-secrets are left out of training data.
+A million comments never stand in memory at once, except as the one answer a tool has to give.
 """
 
 from __future__ import annotations
 
 import base64
-import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
-import msgspec
-
-from postil.anchor.languages import language_of
-from postil.comments.answers import CommentNow, Exported, comment_now
+from postil.comments.answers import Exported, comment_now
 from postil.comments.arguments import ExportOptions
 from postil.comments.failures import ExtraMissing
 from postil.comments.ground import Ground, lines_of
 from postil.comments.model import Placed
-from postil.comments.words import without_tag
 from postil.core.failure import Failure, InvalidArguments
 from postil.workspace.paths import RelativePath
 
 if TYPE_CHECKING:
+    from postil.comments.documents import Rows
     from postil.comments.overview import Overview
 
 # format: address and type of the document
@@ -33,17 +28,12 @@ FORMATS = {
     "markdown": ("export://comments.md", "text/markdown"),
     "jsonl": ("export://training-data.jsonl", "application/x-ndjson"),
     "parquet": ("export://comments.parquet", "application/vnd.apache.parquet"),
+    "csv": ("export://comments.csv", "text/csv"),
+    "html": ("export://comments.html", "text/html"),
 }
+OF_THE_CONTRACT = ("json", "markdown", "jsonl", "parquet")
 ROWS_AT_ONCE = 10_000
 LARGEST_ANSWER = 64 * 1024 * 1024
-_SECRET = re.compile(
-    r"(AKIA[0-9A-Z]{16}|gh[pousr]_[A-Za-z0-9]{20,}|glpat-[\w-]{10,}|xox[baprs]-[\w-]{10,}|sk-[A-Za-z0-9_-]{20,}"
-    r"|-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)"
-    r"|(?<=://)[^/\s:@]+:[^/\s@]+(?=@))"
-)
-_ASSIGNED = re.compile(
-    r"""((?:password|passwd|secret|token|api_?key)\w*["']?\s*[:=]\s*)(["'])[^"']{4,}\2""", re.IGNORECASE
-)
 
 
 def exported(
@@ -87,15 +77,13 @@ def write_export(
     rows = ((comment_now(each), context.around(each)) for each in found)
     if format_ == "parquet":
         return _parquet(rows, out)
-    write = {"json": _json, "markdown": _markdown, "jsonl": _jsonl}[format_]
+    from postil.comments.documents import WRITERS  # only an export needs them
+
     total = 0
-    for piece, count in write(rows):
+    for piece, count in WRITERS[format_](rows):
         out.write(piece)
         total += count
     return total
-
-
-Rows = Iterable[tuple[CommentNow, str]]
 
 
 class _Context:
@@ -120,62 +108,6 @@ class _Context:
         around = self._options.contextLines
         first = max(place.line - 1 - around, 0)
         return "\n".join(self._lines[first : max(place.line, place.endLine) + around])
-
-
-def _json(rows: Rows) -> Iterator[tuple[bytes, int]]:
-    yield b'{"files":[', 0
-    path, total = None, 0
-    for comment, context in rows:
-        if comment.filePath != path:
-            head = b"" if path is None else b"]},"
-            yield head + b'{"filePath":' + msgspec.json.encode(comment.filePath) + b',"comments":[', 0
-        else:
-            yield b",", 0
-        path = comment.filePath
-        total += 1
-        yield msgspec.json.encode({**msgspec.to_builtins(comment), "sourceContext": context}), 1
-    yield (b"" if path is None else b"]}") + b'],"totalComments":%d}' % total, 0
-
-
-def _markdown(rows: Rows) -> Iterator[tuple[bytes, int]]:
-    yield b"# Comments\n", 0
-    path = None
-    for comment, context in rows:
-        if comment.filePath != path:
-            path = comment.filePath
-            yield f"\n## {path}\n".encode(), 0
-        fence = "`" * max(3, 1 + max(map(len, re.findall("`+", context)), default=0))
-        deeper = context.replace("\n", "\n  ")
-        code = f"\n\n  {fence}{language_of(comment.filePath) or ''}\n  {deeper}\n  {fence}" if context.strip() else ""
-        state = "" if comment.state == "exact" else f", {comment.state}"
-        said = without_tag(comment.said, comment.tag).replace("\n", "\n  ")
-        replies = "".join(f"\n  - {reply.author}: {reply.text}" for reply in comment.replies)
-        yield (
-            (
-                f"\n- **{comment.tag or 'COMMENT'}** line {comment.line} ({comment.anchor}{state}) — {said}\n"
-                f"  *{comment.author}, {comment.created}, {comment.status}*{replies}{code}\n"
-            ).encode(),
-            1,
-        )
-
-
-def _jsonl(rows: Rows) -> Iterator[tuple[bytes, int]]:
-    for comment, context in rows:
-        record = {
-            "prompt": f"Analyze this code:\n{redacted(context)}\n",
-            "completion": redacted(comment.text),
-            "metadata": {
-                "tag": comment.tag,
-                "author": comment.author,
-                "filePath": comment.movedTo or comment.filePath,
-                "line": comment.line,
-                "anchor": comment.anchor,
-                "state": comment.state,
-                "created": comment.created,
-                **({"aiMeta": comment.aiMeta} if comment.aiMeta else {}),
-            },
-        }
-        yield msgspec.json.encode(record) + b"\n", 1
 
 
 def _parquet(rows: Rows, out: BinaryIO) -> int:
@@ -226,8 +158,3 @@ def _batches(rows: Rows) -> Iterator[list[dict[str, object]]]:
             batch = []
     if batch:
         yield batch
-
-
-def redacted(text: str) -> str:
-    """The text without what looks like a secret."""
-    return _ASSIGNED.sub(r"\1\2[secret]\2", _SECRET.sub("[secret]", text))

@@ -217,6 +217,11 @@ class Index:
         with self._using() as db:
             return [path for (path,) in db.execute("SELECT path FROM file ORDER BY path")]
 
+    def ids(self) -> set[str]:
+        """The ids of all comments."""
+        with self._using() as db:
+            return {identity for (identity,) in db.execute("SELECT id FROM note")}
+
     def elsewhere(self) -> list[str]:
         """The files that code of comments in other files has gone to."""
         with self._using() as db:

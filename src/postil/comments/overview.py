@@ -128,6 +128,11 @@ class Overview:
             self.store.read(path)  # says in the contract's words what is wrong with it
         return self.index.rows(IN_FILE, (path, path))
 
+    def ids(self) -> set[str]:
+        """The ids of all comments."""
+        self.refresh()
+        return self.index.ids()
+
     def unsettled(self) -> bool:
         """Whether a comment's code is in another file, or might turn up there."""
         return any("|" in stamp for stamp in self.index.stamps().values())

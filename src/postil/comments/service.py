@@ -24,7 +24,7 @@ from postil.comments.arguments import (
 )
 from postil.comments.checks import check_tag
 from postil.comments.exchange import Exchange
-from postil.comments.export import exported
+from postil.comments.export import OF_THE_CONTRACT, exported
 from postil.comments.failures import SourceNotFound
 from postil.comments.past import Past
 from postil.comments.prompts import Prompts
@@ -33,6 +33,7 @@ from postil.comments.resources import Resources
 from postil.comments.search import Wanted, found
 from postil.comments.threads import Threads
 from postil.comments.upkeep import Upkeep
+from postil.core.failure import InvalidArguments
 from postil.core.operation import destroys, reads, writes
 
 QUICKLY_READ = 500
@@ -122,6 +123,12 @@ class Comments(Threads, Relocating, Past, Exchange, Upkeep, Resources, Prompts):
         options: ExportOptions | None = None,
     ) -> Exported:
         """Export comments as JSON, Markdown, or AI training data"""
+        if format not in OF_THE_CONTRACT:
+            raise InvalidArguments(
+                f"Invalid arguments: unknown format {format[:50]!r}",
+                advice=f"Use one of {', '.join(OF_THE_CONTRACT)}",
+                path="format",
+            )
         path = None
         if filePath is not None:
             path = self.ground.path(filePath)

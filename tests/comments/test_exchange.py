@@ -1,0 +1,171 @@
+"""Comments out of the workspace and in again: documents, and comments inline in the source."""
+
+from __future__ import annotations
+
+import csv
+import io
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from postil.comments.importing import guarded, unguarded
+from postil.comments.service import Comments
+from postil.core.failure import Failure, InvalidArguments, NotFound
+from tests.comments.workspaces import sidecar, workspace, write
+
+CODE = "".join(f"value_{n} = {n}\n" for n in range(1, 31))
+
+
+@pytest.fixture
+def comments(tmp_path: Path) -> Comments:
+    return workspace(tmp_path / "here", **{"a.py": CODE, "lib/b.py": CODE})
+
+
+def root_of(comments: Comments) -> Path:
+    return Path(comments.ground.root)
+
+
+def filled(comments: Comments) -> list[str]:
+    """Three comments: on a range, with a thread, and by an assistant."""
+    first = comments.add_lines("a.py", 5, 'TODO: =SUM(1)\n"two" lines', endLine=7, author="ann").commentId
+    comments.reply(first, "yes, and?", author="bob")
+    comments.resolve(first, author="bob")
+    second = comments.add("a.py", 9, "it's fine", "NOTE", "claude", {"model": "m", "confidence": 0.5, "own": [1]})
+    third = comments.add("lib/b.py", 30, "the last line", "STAR")
+    return [first, second.commentId, third.commentId]
+
+
+def as_told(comments: Comments) -> dict[str, object]:
+    told = {each.id: msgspec.to_builtins(each) for each in comments.listed().comments}
+    for each in told.values():
+        each.pop("markerId")
+    return told
+
+
+@pytest.mark.parametrize("format_", ["json", "jsonl", "csv"])
+def test_an_export_is_taken_in_again_once(comments: Comments, tmp_path: Path, format_: str) -> None:
+    ids = filled(comments)
+    out = str(tmp_path / f"out.{format_}")
+    assert comments.export_to(format_, output=out).totalComments == 3
+    before = as_told(comments)
+    again = comments.import_files((out,))
+    assert (again.added, again.skipped) == ((), 3)
+    other = workspace(tmp_path / "there", **{"a.py": CODE, "lib/b.py": CODE})
+    taken = other.import_files((out,))
+    assert sorted(each.commentId for each in taken.added) == sorted(ids)
+    assert other.import_files((out,)).skipped == 3
+    after = as_told(other)
+    kept = ("id", "text", "author", "created", "updated", "line", "endLine", "tag", "status", "state", "filePath")
+    kept += ("replies", "resolvedBy", "resolvedAt", "aiMeta") if format_ == "json" else ()
+    for identity in ids:
+        old, new = (msgspec.convert(told[identity], dict[str, object]) for told in (before, after))
+        assert {key: old.get(key) for key in kept} == {key: new.get(key) for key in kept}
+    assert other.check_files().faults == ()
+
+
+def test_imported_comments_are_found_where_their_code_is_now(comments: Comments, tmp_path: Path) -> None:
+    filled(comments)
+    out = str(tmp_path / "out.json")
+    comments.export_to("json", output=out)
+    other = workspace(tmp_path / "there", **{"a.py": "# new\n# lines\n" + CODE, "lib/b.py": CODE.replace("_30", "_x")})
+    other.import_files((out,))
+    found = {each.text[:8]: (each.line, each.state) for each in other.listed().comments}
+    assert found["it's fin"][0] == 11
+    assert found["TODO: =S"][0] == 7
+    assert found["the last"][1] in ("orphaned", "review", "modified")
+
+
+def test_comments_of_files_that_are_not_here_are_named(comments: Comments, tmp_path: Path) -> None:
+    filled(comments)
+    out = str(tmp_path / "out.jsonl")
+    comments.export_to("jsonl", output=out)
+    other = workspace(tmp_path / "there", **{"a.py": CODE})
+    taken = other.import_files((out,))
+    assert (len(taken.added), taken.skipped, taken.missing) == (2, 0, ("lib/b.py",))
+    assert "lib/b.py is not here" in taken.text()
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("x.json", b"{"),
+        ("x.json", b"[1]"),
+        ("x.jsonl", b'{"prompt": "p"}\n'),
+        ("x.jsonl", b"\xff\xfe\n"),
+        ("x.csv", b"id,filePath,line,text\r\nc_1,a.py,first,hello\r\n"),
+        ("x.csv", b"one,two\r\n1,2\r\n"),
+        ("x.csv", b"\xff"),
+    ],
+)
+def test_a_document_that_is_none_changes_nothing(comments: Comments, tmp_path: Path, name: str, content: bytes) -> None:
+    write(tmp_path, name, content)
+    with pytest.raises(InvalidArguments) as caught:
+        comments.import_files((str(tmp_path / name),))
+    assert caught.value.advice
+    assert comments.listed().total == 0
+
+
+def test_a_document_cannot_lead_out_of_the_workspace(comments: Comments, tmp_path: Path) -> None:
+    row = {"completion": "x", "metadata": {"filePath": "a.py", "line": 1}}
+    evil = {"completion": "x", "metadata": {"filePath": "../here-too/a.py", "line": 1}}
+    write(tmp_path, "evil.jsonl", b"\n".join(map(msgspec.json.encode, (row, evil))))
+    with pytest.raises(Failure) as caught:
+        comments.import_files((str(tmp_path / "evil.jsonl"),))
+    assert caught.value.code == -32003
+    assert comments.listed().total == 0
+    with pytest.raises(NotFound):
+        comments.import_files((str(tmp_path / "missing.json"),))
+
+
+def test_a_spreadsheet_runs_nothing(comments: Comments) -> None:
+    comments.add("a.py", 1, '=HYPERLINK("http://x")', "NOTE", "@ann")
+    rows = list(csv.reader(io.StringIO(str(comments.export_to("csv").document))))
+    assert rows[1][rows[0].index("text")] == '\'=HYPERLINK("http://x")'
+    assert rows[1][rows[0].index("author")] == "'@ann"
+    for cell in ("=1", "'=1", "'", "plain", "'quoted'", "-x"):
+        assert unguarded(guarded(cell)) == cell
+
+
+def test_a_page_shows_comments_and_runs_nothing(comments: Comments) -> None:
+    filled(comments)
+    comments.add("a.py", 2, "<script>alert(1)</script>", "NOTE", "<b>ann")
+    page = str(comments.export_to("html", context=1).document)
+    assert "<script>" not in page
+    assert "&lt;script&gt;alert(1)" in page
+    assert "<b>ann" not in page
+    assert "yes, and?" in page
+    assert "value_8 = 8" in page
+
+
+def test_the_contract_has_four_formats(comments: Comments) -> None:
+    with pytest.raises(InvalidArguments):
+        comments.export("csv")
+
+
+def test_a_source_that_is_not_utf_8_is_never_written_back(comments: Comments) -> None:
+    root = root_of(comments)
+    content = b"# caf\xe9\n# @paired: TODO: convert\nx = 1\n"
+    path = write(root, "latin.py", content)
+    comments.add("latin.py", 3, "inline me", "NOTE")
+    for command in (
+        lambda: comments.import_files(("latin.py",), remove=True),
+        lambda: comments.write_inline("latin.py"),
+    ):
+        with pytest.raises(Failure) as caught:
+            command()
+        assert caught.value.code == -32006
+    assert path.read_bytes() == content
+    assert len(comments.import_files(("latin.py",)).added) == 1
+
+
+def test_line_ends_and_the_byte_order_mark_survive_inline_comments(comments: Comments) -> None:
+    root = root_of(comments)
+    content = b"\xef\xbb\xbfconst a = 1;\r\nconst b = 2;\r\n"
+    path = write(root, "win.ts", content)
+    comments.add("win.ts", 2, "look", "NOTE")
+    assert comments.write_inline("win.ts").written == 1
+    assert path.read_bytes() == b"\xef\xbb\xbfconst a = 1;\r\n// @paired: look\r\nconst b = 2;\r\n"
+    comments.import_files(("win.ts",), remove=True)
+    assert path.read_bytes() == content
+    assert len(msgspec.json.decode(sidecar(root, "win.ts"))["comments"]) == 1
