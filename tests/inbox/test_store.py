@@ -53,6 +53,33 @@ def test_another_repository_sees_nothing(state: State, shelf: Shelf) -> None:
         other.get(1)
 
 
+def test_the_hundredth_reply_costs_what_the_first_did_and_all_are_kept(state: State, shelf: Shelf) -> None:
+    shelf.add(message("x"))
+
+    def stored() -> int:
+        with state.reading() as records:
+            return len(dict(records.range("inbox/repository/queued"))[f"{1:012d}"])
+
+    for n in range(120):
+        last = shelf.reply(1, Reply("assistant", f"reply {n}", "2025-07-01T10:30:00Z"))
+        if n == 10:
+            early = stored()
+    assert stored() - early < 10
+    assert [one.text for one in last.replies] == [f"reply {n}" for n in range(70, 120)]
+    assert len(shelf.open_messages()[0].replies) == 50
+    assert [one.text for one in shelf.get(1).replies] == [f"reply {n}" for n in range(120)]
+    shelf.close(1, "addressed", Reply("assistant", "done", "2025-07-01T10:30:00Z"), "", "")
+    assert [one.text for one in shelf.get(1).replies][-2:] == ["reply 119", "done"]
+    shelf.reopen(1)
+    assert len(shelf.get(1).replies) == 121
+
+
+def test_replies_that_an_older_version_kept_inside_the_message_are_still_there(shelf: Shelf) -> None:
+    shelf.add(message("x", replies=(Reply("you", "old", "2025-07-01T10:30:00Z"),)))
+    shelf.reply(1, Reply("you", "new", "2025-07-01T10:30:00Z"))
+    assert [one.text for one in shelf.get(1).replies] == ["old", "new"]
+
+
 def test_a_lease_that_is_over_queues_the_message_again(state: State) -> None:
     shelf = Shelf(state, "repository", lease_seconds=-1)
     shelf.add(message("x"))

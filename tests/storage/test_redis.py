@@ -135,3 +135,67 @@ def test_expired_records_are_cleared_away(address: str) -> None:
     with redis.Redis.from_url(address) as client:  # pyright: ignore[reportUnknownMemberType]
         assert client.hlen("postil:values:s") == 1
     state.close()
+
+
+KILLED = """
+import os, signal, sys
+from postil.storage.redis import RedisState
+state = RedisState(sys.argv[1])
+with getattr(state, sys.argv[2])() as records:
+    print("inside", flush=True)
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+@pytest.mark.parametrize("block", ["writing", "reading"])
+def test_one_that_was_killed_inside_a_block_holds_up_nobody(address: str, block: str) -> None:
+    killed = subprocess.run([sys.executable, "-c", KILLED, address, block], stdout=subprocess.PIPE, check=False)
+    assert killed.stdout == b"inside\n"
+    state = RedisState(address)
+    begun = time.monotonic()
+    with state.writing() as changes:
+        changes.put("s", "k", b"v")
+    assert time.monotonic() - begun < redis_state.LEASE_MS / 1000
+    state.close()
+
+
+def test_readers_without_a_pause_do_not_keep_a_writer_out(address: str) -> None:
+    over = threading.Event()
+
+    def read() -> None:
+        state = RedisState(address)
+        while not over.is_set():
+            with state.reading() as records:
+                records.range("s")
+        state.close()
+
+    readers = [threading.Thread(target=read) for _ in range(4)]
+    for reader in readers:
+        reader.start()
+    state = RedisState(address, busy_seconds=5)
+    try:
+        for n in range(10):
+            with state.writing() as changes:
+                changes.put("s", str(n), b"v")
+    finally:
+        over.set()
+        for reader in readers:
+            reader.join(10)
+        state.close()
+
+
+def test_a_look_that_took_longer_than_its_lease_is_not_believed(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    state, other = RedisState(address), RedisState(address)
+    monkeypatch.setattr(redis_state, "LEASE_MS", 50)
+
+    def look() -> None:
+        with state.reading() as records:
+            records.get("s", "k")
+            time.sleep(0.1)  # longer than the lease: the time itself is what is tested
+            with other.writing() as changes:
+                changes.put("s", "k", b"v")
+
+    with pytest.raises(StateBusy):
+        look()
+    state.close()
+    other.close()

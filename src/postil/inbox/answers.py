@@ -34,6 +34,8 @@ class Shown(Struct, frozen=True, omit_defaults=True):
     broadcast: bool = False
     edited: bool = False
     replies: tuple[Reply, ...] = ()
+    earlier_replies: int = 0
+    """How many more were said before these; `postil inbox show` has all."""
     source: str = ""
     """The system that reported it; empty for a person's remark."""
 
@@ -44,6 +46,8 @@ class Shown(Struct, frozen=True, omit_defaults=True):
             lines += ["", *_indented(self.hunk)]
         elif self.code:
             lines += ["", *_indented(self.code)]
+        if self.earlier_replies:
+            lines += ["", f"    {self.earlier_replies} earlier replies"]
         for reply in self.replies:
             lines += ["", f"    {reply.author}, {reply.time}:", *_indented(reply.text)]
         return "\n".join(lines)
@@ -82,6 +86,7 @@ def shown(message: Message, anchor: Anchor | None) -> Shown:
         broadcast=message.broadcast,
         edited=message.edited,
         replies=message.replies,
+        earlier_replies=max(0, message.said - len(message.replies)),
         source=message.source,
     )
 

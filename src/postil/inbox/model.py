@@ -78,6 +78,9 @@ class Message(Struct, frozen=True, omit_defaults=True):
     readers: tuple[str, ...] = ()
     """Of a broadcast message: the clients that have it."""
     replies: tuple[Reply, ...] = ()
+    """What was said. Of a stored message only what older versions kept inside it: the rest has records of its own."""
+    said: int = 0
+    """How many replies are kept beside the message, so that one more costs the same as the first."""
     edited: bool = False
     source: str = ""
     """Which system reported it, about no code; empty for what a person wrote."""

@@ -466,6 +466,8 @@ def _caught(repository: Repository, base: str, file: str, line: str) -> Captured
 def _client() -> str:
     """The connection that asks: what one assistant has is not given to another."""
     caller = call.current().caller
+    if caller.surface == "http" and not caller.client:
+        return f"http-{caller.principal}"  # the same on every replica
     return caller.client or f"{caller.surface}-{os.getpid()}"
 
 

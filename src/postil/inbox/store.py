@@ -29,6 +29,8 @@ LEASE_SECONDS = 900.0
 CLOSED_KEPT_SECONDS = 90 * 24 * 3600.0
 HASHES_KEPT_SECONDS = 30 * 24 * 3600.0
 NOTED_EVERY = 30.0
+RECENT = 50
+"""Replies that come along wherever a message is not shown alone: a list must not grow with every word."""
 _OPEN = ("queued", "broadcast", "leased", "seen")
 
 _encode = msgspec.json.Encoder().encode
@@ -83,13 +85,13 @@ class Shelf:
     def open_messages(self) -> list[Message]:
         """Everything not addressed, declined or dismissed, oldest first."""
         with self._state.reading() as records:
-            found = [message for space in _OPEN for message in self._all(records, space)]
+            found = [self._whole(records, one, RECENT) for space in _OPEN for one in self._all(records, space)]
         return sorted((self._as_of_now(message) for message in found), key=lambda message: message.id)
 
     def closed_messages(self) -> list[Message]:
         """What was addressed, declined or dismissed in the last ninety days, oldest first."""
         with self._state.reading() as records:
-            return list(self._all(records, "closed"))
+            return [self._whole(records, message, RECENT) for message in self._all(records, "closed")]
 
     def damaged(self) -> list[int]:
         """The numbers of open messages whose records cannot be read. They are left as they are, and keep no one up."""
@@ -103,9 +105,9 @@ class Shelf:
             return self._deliverable(records, client, most)
 
     def get(self, number: int) -> Message:
-        """One message, open or closed."""
+        """One message, open or closed, with everything that was said to it."""
         with self._state.reading() as records:
-            return self._as_of_now(self._found(records, number))
+            return self._as_of_now(self._whole(records, self._found(records, number), None))
 
     def text_of(self, message: Message) -> bytes | None:
         """The text of the file as it was when the message was sent."""
@@ -139,7 +141,7 @@ class Shelf:
             taken: list[Message] = []
             for message in self._deliverable(changes, client, most, after):
                 lease = Lease(os.urandom(8).hex(), client, holder, now, now + self._lease_seconds)
-                taken.append(self._lend(changes, message, lease))
+                taken.append(self._whole(changes, self._lend(changes, message, lease), RECENT))
         return taken
 
     def confirm(self, leases: Iterable[tuple[int, str]]) -> None:
@@ -190,15 +192,16 @@ class Shelf:
             message = self._mine(changes, number, lease, client)
             if message.state in CLOSED and message.state != outcome:
                 raise AlreadyClosed(number, message.state)
-            replies = message.replies if reply is None else (*message.replies, reply)
-            closed = structs.replace(message, state=outcome, lease=None, replies=replies)
-            return self._move(changes, message, closed)
+            if reply is not None:
+                message = self._say(changes, message, reply)
+            closed = structs.replace(message, state=outcome, lease=None)
+            return self._whole(changes, self._move(changes, message, closed), RECENT)
 
     def reply(self, number: int, reply: Reply) -> Message:
         """Add to what was said."""
         with self._state.writing() as changes:
-            message = self._found(changes, number)
-            return self._move(changes, message, structs.replace(message, replies=(*message.replies, reply)))
+            message = self._say(changes, self._found(changes, number), reply)
+            return self._whole(changes, self._put(changes, message), RECENT)
 
     def edit(self, number: int, comment: str) -> Message:
         """Change the words of a message that nobody has read; one that is on its way goes out again."""
@@ -226,6 +229,22 @@ class Shelf:
     def _all(self, records: Records, space: str) -> Iterable[Message]:
         found = (_decode(value) for _, value in records.range(self._prefix + space))
         return (message for message in found if message is not None)
+
+    def _whole(self, records: Records, message: Message, most: int | None) -> Message:
+        """A message with what was said to it, the last `most`."""
+        if not message.said:
+            return message
+        first = 0 if most is None else max(0, message.said - most)
+        rows = records.range(self._prefix + "replies", _reply_key(message.id, first), message.said - first)
+        said = [reply for _, value in rows if (reply := _decode_reply(value)) is not None]
+        return structs.replace(message, replies=(*message.replies, *said) if first == 0 else tuple(said))
+
+    def _say(self, changes: Changes, message: Message, reply: Reply) -> Message:
+        """Keep a reply beside its message; the message that knows of it is still to be put."""
+        said = message.said + 1
+        expires = time.time() + CLOSED_KEPT_SECONDS if message.state in CLOSED else None
+        changes.put(self._prefix + "replies", _reply_key(message.id, said), _encode(reply), expires)
+        return structs.replace(message, said=said)
 
     def _found(self, records: Records, number: int) -> Message:
         for space in (*_OPEN, "closed"):
@@ -313,7 +332,15 @@ class Shelf:
             changes.delete(self._prefix + space, _key(old.id))
         if (old.state in CLOSED) != (new.state in CLOSED):
             self._keep_text(changes, new)
+            self._keep_replies(changes, new)
         return self._put(changes, new)
+
+    def _keep_replies(self, changes: Changes, message: Message) -> None:
+        """They live as long as their message."""
+        expires = time.time() + CLOSED_KEPT_SECONDS if message.state in CLOSED else None
+        space = self._prefix + "replies"
+        for key, value in changes.range(space, _reply_key(message.id, 0), message.said) if message.said else ():
+            changes.put(space, key, value, expires)
 
     def _keep_text(self, changes: Changes, message: Message) -> None:
         """The text lives as long as a message that needs it."""
@@ -337,6 +364,17 @@ def _decode(value: bytes | None) -> Message | None:
         return None if value is None else _decoder.decode(value)
     except (msgspec.DecodeError, UnicodeDecodeError):
         return None
+
+
+def _decode_reply(value: bytes) -> Reply | None:
+    try:
+        return msgspec.json.decode(value, type=Reply)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return None
+
+
+def _reply_key(number: int, which: int) -> str:
+    return f"{number:012d}.{which:08d}"
 
 
 def _seconds(value: bytes | None) -> float:

@@ -26,7 +26,8 @@ def is_alive(holder: str, since: float, patience: float) -> bool:
 def _host() -> str:
     try:
         with open("/proc/sys/kernel/random/boot_id") as file:
-            return f"{os.uname().nodename} {file.read().strip()}"
+            # Containers may share a name and a kernel, but their process numbers mean other processes.
+            return f"{os.uname().nodename} {file.read().strip()} {os.readlink('/proc/self/ns/pid')}"
     except OSError:
         return os.uname().nodename
 

@@ -22,27 +22,39 @@ import msgspec
 
 from postil.core.ports import Changes, Records
 from postil.storage.failures import StateBusy
-from postil.storage.redis_connection import PREFIX, connect, text, translated
+from postil.storage.holder import is_alive, this_process
+from postil.storage.redis_connection import PREFIX, StateAway, connect, text, translated
 
-LEASE_MS = 15_000
+LEASE_MS = 3_000
+"""How long a replica that was killed in the middle of a block holds up the others: blocks take milliseconds."""
 BUSY_SECONDS = 15.0
+PATIENCE = 0.1
+"""Seconds after which whoever waits looks whether those inside still live."""
+WANTED, WANTED_MS = PREFIX + "wanted", 250
 LOCK, READERS, VERSION, COUNTERS = PREFIX + "lock", PREFIX + "readers", PREFIX + "version", PREFIX + "counters"
 EXPIRING, CHANNEL = PREFIX + "expiring", PREFIX + "changed"
 
-# KEYS: lock, readers. ARGV: token, lease in ms. 1 when the lock is ours.
+# KEYS: lock, readers, wanted. ARGV: token, lease in ms. 1 when the lock is ours. A writer that finds readers asks new
+# ones to hold back for a moment, or an unbroken row of them would keep it out; not longer, for a reader may begin
+# another look inside its own.
 _ENTER_WRITE = """
 local now = redis.call('TIME')
 local ms = now[1] * 1000 + math.floor(now[2] / 1000)
 redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', ms)
 local holder = redis.call('GET', KEYS[1])
 if holder == ARGV[1] then return 1 end
-if holder or redis.call('ZCARD', KEYS[2]) > 0 then return 0 end
+if holder then return 0 end
+if redis.call('ZCARD', KEYS[2]) > 0 then
+  redis.call('SET', KEYS[3], ARGV[1], 'NX', 'PX', '%w')
+  return 0
+end
+redis.call('DEL', KEYS[3])
 redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
 return 1
-"""
-# KEYS: lock, readers. ARGV: token, lease in ms. 1 when we may read.
+""".replace("%w", str(WANTED_MS))
+# KEYS: lock, readers, wanted. ARGV: token, lease in ms. 1 when we may read.
 _ENTER_READ = """
-if redis.call('EXISTS', KEYS[1]) == 1 then return 0 end
+if redis.call('EXISTS', KEYS[1], KEYS[3]) > 0 then return 0 end
 local now = redis.call('TIME')
 redis.call('ZADD', KEYS[2], now[1] * 1000 + math.floor(now[2] / 1000) + ARGV[2], ARGV[1])
 return 1
@@ -107,18 +119,21 @@ class RedisState:
     @contextmanager
     def reading(self) -> Generator[Records]:
         """A consistent look at the records."""
-        token = secrets.token_hex(16)
+        token = _token()
         self._enter(_ENTER_READ, token)
+        is_whole = True
         try:
             yield _Look(self._redis)
         finally:
-            with suppress(Exception), translated():
-                self._redis.zrem(READERS, token)
+            with suppress(StateAway), translated():
+                is_whole = bool(self._redis.zrem(READERS, token))
+        if not is_whole:  # it took longer than its lease, so a write may have happened in the middle
+            raise StateBusy("in Redis", LEASE_MS / 1000)
 
     @contextmanager
     def writing(self) -> Generator[Changes]:
         """Change records: kept when the block ends, nothing changed when it raises."""
-        token = secrets.token_hex(16)
+        token = _token()
         with self._local:  # threads of one process take turns here, without asking Redis
             self._enter(_ENTER_WRITE, token)
             look = _Look(self._redis)
@@ -192,20 +207,34 @@ class RedisState:
     # -- entering and committing ------------------------------------------------------------------------------------
 
     def _enter(self, script: str, token: str) -> None:
-        deadline = time.monotonic() + self._busy_seconds
+        begun = time.monotonic()
+        deadline, look = begun + self._busy_seconds, begun + PATIENCE
         pause = 0.001
         while True:
             with translated():
-                if self._scripts[script](keys=[LOCK, READERS], args=[token, LEASE_MS]):
+                if self._scripts[script](keys=[LOCK, READERS, WANTED], args=[token, LEASE_MS]):
                     return
             if time.monotonic() > deadline:
                 raise StateBusy("in Redis", self._busy_seconds)
+            if time.monotonic() > look:
+                self._clear_dead()
+                look = time.monotonic() + PATIENCE
             time.sleep(pause * random.uniform(0.5, 1.5))  # noqa: S311 - spreads those who wait, hides nothing
-            pause = min(pause * 1.5, 0.05)
+            pause = min(pause * 1.5, 0.02)
+
+    def _clear_dead(self) -> None:
+        """End the blocks of processes of this machine that were killed in them, without waiting for their lease."""
+        with translated():
+            holder = cast("bytes | None", self._redis.get(LOCK))
+            if holder is not None and _is_dead(text(holder)):
+                self._scripts[_LEAVE](keys=[LOCK], args=[holder])
+            dead = [reader for reader in self._redis.zrange(READERS, 0, -1) if _is_dead(text(reader))]
+            if dead:
+                self._redis.zrem(READERS, *dead)
 
     def _commit(self, look: _Look, token: str) -> int:
         changes, values = look.changes()
-        keys = [LOCK, VERSION, COUNTERS, f"{PREFIX}commit:{token}", EXPIRING]
+        keys = [LOCK, VERSION, COUNTERS, f"{PREFIX}commit:{token.partition(' ')[0]}", EXPIRING]
         arguments = [token, msgspec.json.encode(changes), *values]
         with translated():
             return int(cast("int", self._scripts[_COMMIT](keys=keys, args=arguments)))
@@ -321,6 +350,14 @@ class _Look:
             return None
         expires, _, value = stored.partition(b"\n")
         return None if 0 < float(expires) <= self._now else value
+
+
+def _token() -> str:
+    return f"{secrets.token_hex(16)} {this_process()}"
+
+
+def _is_dead(token: str) -> bool:
+    return not is_alive(token.partition(" ")[2], time.time(), LEASE_MS)
 
 
 def _names(space: str) -> str:
