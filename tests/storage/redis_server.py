@@ -49,6 +49,15 @@ class RedisServer:
             self._process.wait()
             self._process = None
 
+    def pause(self) -> None:
+        """It hangs: connections are taken, and nothing is answered."""
+        assert self._process is not None
+        self._process.send_signal(signal.SIGSTOP)
+
+    def go_on(self) -> None:
+        if self._process is not None:
+            self._process.send_signal(signal.SIGCONT)
+
     def clear(self) -> None:
         with redis.Redis(unix_socket_path=str(self.socket)) as client:
             client.flushall()  # pyright: ignore[reportUnknownMemberType]

@@ -73,7 +73,24 @@ class Replicas:
         for process in self.processes:
             self.end(process)
 
-    def call(self, method: str, params: dict[str, Any], key: str = "", tries: int = 60) -> tuple[int, Any]:
+    def call(self, method: str, params: dict[str, Any], key: str = "") -> tuple[int, Any]:
+        """The status and the answer."""
+        said, answer = self.ask(method, params, key)
+        return said.status, answer
+
+    def until(self, status: int, method: str, params: dict[str, Any], key: str) -> Any:
+        """Again and again, with one key, until the status is this one: what a client does that is told to retry."""
+        end = time.monotonic() + 20
+        while True:
+            said, answer = self.ask(method, params, key)
+            if said.status == status:
+                return answer
+            assert (said.status, time.monotonic() < end) == (503, True), answer
+            time.sleep(0.2)
+
+    def ask(
+        self, method: str, params: dict[str, Any], key: str = "", tries: int = 60
+    ) -> tuple[http.client.HTTPResponse, Any]:
         """Ask through the proxy; when the connection breaks, again with the same key."""
         body = json.dumps(request(method, params)).encode()
         headers = {"Content-Type": "application/json", "Authorization": f"Bearer {self.key}"}
@@ -85,7 +102,7 @@ class Replicas:
                 connection.request("POST", "/mcp", body, headers)
                 answer = connection.getresponse()
                 if answer.status != 502:  # the proxy's own: nobody was there
-                    return answer.status, json.loads(answer.read())
+                    return answer, json.loads(answer.read())
                 time.sleep(0.05)
             except (OSError, http.client.HTTPException):
                 time.sleep(0.05)  # what a client does before it tries again
@@ -242,23 +259,37 @@ def test_a_stream_on_one_replica_hears_a_write_on_another(folder: Path, redis: R
         replicas.close()
 
 
-def test_while_redis_is_away_writes_answer_503_and_are_made_when_it_is_back(
-    folder: Path, redis: RedisServer, tmp_path: Path
+@pytest.mark.parametrize("how", ["gone", "hanging"])
+def test_while_redis_is_away_reads_are_answered_and_writes_are_to_be_made_again(
+    folder: Path, redis: RedisServer, how: str
 ) -> None:
     replicas = Replicas(folder, redis)
+    comment = {"filePath": "a.py", "line": 1, "text": "meanwhile", "tag": "TODO"}
     try:
         run("postil", "inbox", "send", "--file", "a.py", "-c", "please look", cwd=folder, **replicas.environ)
         assert replicas.call("inbox_reply", {"id": 1, "text": "before"})[0] == 200
         for _ in range(3):
-            replicas.call("inbox_list", {})  # every replica knows the key now
-        redis.kill()
-        status, answer = replicas.call("inbox_reply", {"id": 1, "text": "meanwhile"})
-        assert (status, answer["error"]["data"]["status"]) == (503, 503)
-        redis.start()
-        status, answer = replicas.call("inbox_reply", {"id": 1, "text": "after"})
-        assert (status, "result" in answer) == (200, True)
+            assert replicas.ask("inbox_list", {})[0].headers["X-Postil-Stale"] is None
+        redis.kill() if how == "gone" else redis.pause()
+        for _ in range(3):
+            said, answer = replicas.ask("inbox_list", {})
+            assert (said.status, answer["result"]["messages"][0]["comment"]) == (200, "please look")
+            assert int(said.headers["X-Postil-Stale"]) < 60
+            assert replicas.call("workspace_info", {})[0] == 200
+            assert replicas.call("list_comments", {"filePath": "a.py"})[0] == 200
+        for method, params in (("inbox_reply", {"id": 1, "text": "meanwhile"}), ("add_comment", comment)):
+            said, answer = replicas.ask(method, params, key=f"{method}-meanwhile")
+            assert (said.status, answer["error"]["data"]["status"]) == (503, 503)
+            assert int(said.headers["Retry-After"]) >= 1
+        assert not (folder / "a.py.comments").exists()
+        redis.start() if how == "gone" else redis.go_on()
+        after = replicas.until(200, "inbox_reply", {"id": 1, "text": "after"}, key="after")
+        assert "result" in after
         shown = run("postil", "inbox", "show", "1", "--json", cwd=folder, **replicas.environ).stdout
-        assert ("before" in shown, "meanwhile" in shown, "after" in shown) == (True, False, True)
+        assert ("before" in shown, "meanwhile" in shown, shown.count('"after"')) == (True, False, 1)
+        said, _ = replicas.ask("inbox_list", {})
+        assert said.headers["X-Postil-Stale"] is None
     finally:
+        redis.go_on()
         redis.start()
         replicas.close()

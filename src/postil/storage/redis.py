@@ -23,7 +23,8 @@ import msgspec
 from postil.core.ports import Changes, Records
 from postil.storage.failures import StateBusy
 from postil.storage.holder import is_alive, this_process
-from postil.storage.redis_connection import PREFIX, StateAway, connect, text, translated
+from postil.storage.last_seen import LastSeen, OldLook
+from postil.storage.redis_connection import PREFIX, StateAway, connect, outage_of, text, translated
 
 LEASE_MS = 3_000
 """How long a replica that was killed in the middle of a block holds up the others: blocks take milliseconds."""
@@ -110,6 +111,8 @@ class RedisState:
             name: self._redis.register_script(name) for name in (_ENTER_WRITE, _ENTER_READ, _COMMIT, _LEAVE)
         }
         self._local = threading.Lock()
+        self._seen = LastSeen()
+        self._outage = outage_of(address)
         self._listeners: list[Callable[[], None]] = []
         self._changed = threading.Condition()
         self._noticed = 0
@@ -120,10 +123,16 @@ class RedisState:
     def reading(self) -> Generator[Records]:
         """A consistent look at the records."""
         token = _token()
-        self._enter(_ENTER_READ, token)
+        try:
+            self._enter(_ENTER_READ, token)
+        except StateAway as away:
+            old = OldLook(self._seen, away)
+            yield old
+            old.tell()
+            return
         is_whole = True
         try:
-            yield _Look(self._redis)
+            yield _Look(self._redis, self._seen)
         finally:
             with suppress(StateAway), translated():
                 is_whole = bool(self._redis.zrem(READERS, token))
@@ -144,12 +153,14 @@ class RedisState:
                 with suppress(Exception), translated():
                     self._scripts[_LEAVE](keys=[LOCK], args=[token])
                 raise
+            finally:
+                self._seen.forget(look.touched())
         if version < 0:
             raise StateBusy("in Redis", self._busy_seconds)
 
     def version(self) -> int:
         """A number that grows with every write."""
-        with translated():
+        with self._reached():
             return int(cast("bytes | None", self._redis.get(VERSION)) or 0)
 
     def wait(self, beyond: int, timeout: float) -> bool:
@@ -211,7 +222,7 @@ class RedisState:
         deadline, look = begun + self._busy_seconds, begun + PATIENCE
         pause = 0.001
         while True:
-            with translated():
+            with self._reached():
                 if self._scripts[script](keys=[LOCK, READERS, WANTED], args=[token, LEASE_MS]):
                     return
             if time.monotonic() > deadline:
@@ -221,6 +232,19 @@ class RedisState:
                 look = time.monotonic() + PATIENCE
             time.sleep(pause * random.uniform(0.5, 1.5))  # noqa: S311 - spreads those who wait, hides nothing
             pause = min(pause * 1.5, 0.02)
+
+    @contextmanager
+    def _reached(self) -> Generator[None]:
+        """Ask, unless it hangs just now."""
+        if self._outage.lasts:
+            raise StateAway("it did not answer in time")
+        try:
+            with translated():
+                yield
+        except StateAway as away:
+            self._outage.note(away.__cause__)
+            raise
+        self._outage.end()
 
     def _clear_dead(self) -> None:
         """End the blocks of processes of this machine that were killed in them, without waiting for their lease."""
@@ -274,8 +298,8 @@ class RedisState:
 class _Look:
     """Records through the block's own changes."""
 
-    def __init__(self, client: Any) -> None:
-        self._redis = client
+    def __init__(self, client: Any, seen: LastSeen | None = None) -> None:
+        self._redis, self._seen = client, seen
         self._now = time.time()
         self._puts: dict[tuple[str, str], bytes | None] = {}
         self._counters: dict[str, int] = {}
@@ -286,7 +310,10 @@ class _Look:
         else:
             with translated():
                 stored = cast("bytes | None", self._redis.hget(_values(space), key))
-        return self._alive(stored)
+        alive = self._alive(stored)
+        if self._seen is not None:
+            self._seen.note(("get", space, key, None), alive)
+        return alive
 
     def range(self, space: str, after: str = "", limit: int | None = None) -> list[tuple[str, bytes]]:
         changed = {key: value for (of, key), value in self._puts.items() if of == space and key > after}
@@ -311,7 +338,10 @@ class _Look:
             if alive is not None and (edge is None or key <= edge):
                 found[key] = alive
         ordered = sorted(found.items())
-        return ordered if limit is None else ordered[:limit]
+        ordered = ordered if limit is None else ordered[:limit]
+        if self._seen is not None:
+            self._seen.note(("range", space, after, limit), ordered)
+        return ordered
 
     def count(self, space: str) -> int:
         return len(self.range(space))
@@ -328,6 +358,10 @@ class _Look:
                 self._counters[counter] = int(self._redis.hget(COUNTERS, counter) or 0)
         self._counters[counter] += 1
         return self._counters[counter]
+
+    def touched(self) -> set[str]:
+        """The spaces that the block changed, or would have."""
+        return {space for space, _ in self._puts}
 
     def changes(self) -> tuple[list[list[object]], list[bytes]]:
         """What the commit has to do: commands, and the values they point to."""

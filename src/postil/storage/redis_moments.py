@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, cast
 
 from postil.core.ports import Entered, Entry, Taken
 from postil.storage.moments import MemoryMoments
-from postil.storage.redis_connection import PREFIX, connect_async
+from postil.storage.redis_connection import PREFIX, connect_async, outage_of
 from postil.storage.redis_scripts import ENTER, KEEP, RENEW, TAKE
 
 LEASE = 30.0
@@ -30,6 +30,7 @@ class RedisMoments:
         self._redis: Any = None
         self._scripts: dict[str, Any] = {}
         self._alone = MemoryMoments()
+        self._outage = outage_of(address)
         self._aloft: dict[str, tuple[str, list[str]]] = {}
         self._landed: dict[str, list[str]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
@@ -46,14 +47,21 @@ class RedisMoments:
 
     async def _run(self, script: str, keys: Sequence[str], arguments: Sequence[Any]) -> Any:
         """What a script answers; None when Redis does not."""
+        return await self._asked(lambda client: self._scripts[script](keys=keys, args=arguments))
+
+    async def _asked(self, ask: Callable[[Any], Awaitable[Any]]) -> Any:
+        """What Redis answers; None when it does not."""
         import redis
 
-        self._client()
-        try:
-            return await self._scripts[script](keys=keys, args=arguments)
-        except (redis.RedisError, OSError):
-            self.away += 1
-            return None
+        if not self._outage.lasts:
+            try:
+                answer = await ask(self._client())
+                self._outage.end()
+                return answer
+            except (redis.RedisError, OSError) as error:
+                self._outage.note(error)
+        self.away += 1
+        return None
 
     # -- limits -----------------------------------------------------------------------------------------------------
 
@@ -88,8 +96,6 @@ class RedisMoments:
             self._telling = self._start(self._tell_landed())
 
     async def _tell_landed(self) -> None:
-        import redis
-
         try:
             while self._landed:
                 landed, self._landed = self._landed, {}
@@ -97,9 +103,7 @@ class RedisMoments:
                 for who, members in landed.items():
                     if members:
                         pipeline.zrem(_flight(who), *members)
-                await pipeline.execute()
-        except (redis.RedisError, OSError):
-            self.away += 1  # they count until their lease ends
+                await self._asked(lambda _, told=pipeline: told.execute())  # or they count until their lease ends
         finally:
             self._telling = None
 
@@ -134,25 +138,15 @@ class RedisMoments:
 
     async def first(self, name: str, seconds: float) -> bool:
         """Whether this name is new to every replica; False when nobody can tell."""
-        import redis
-
-        try:
-            return bool(await self._client().set(f"{PREFIX}name:{name}", 1, nx=True, ex=max(1, int(seconds))))
-        except (redis.RedisError, OSError):
-            self.away += 1
-            return False
+        key, ends = f"{PREFIX}name:{name}", max(1, int(seconds))
+        return bool(await self._asked(lambda client: client.set(key, 1, nx=True, ex=ends)))
 
     # -- what is kept -----------------------------------------------------------------------------------------------
 
     async def recall(self, *names: str) -> Sequence[bytes | None] | None:
         """What is kept under each of these names, of one moment; None when nobody can tell."""
-        import redis
-
-        try:
-            return cast("list[bytes | None]", await self._client().mget([_kept(name) for name in names]))
-        except (redis.RedisError, OSError):
-            self.away += 1
-            return None
+        keys = [_kept(name) for name in names]
+        return cast("list[bytes | None] | None", await self._asked(lambda client: client.mget(keys)))
 
     async def keep(self, values: Mapping[str, bytes], seconds: float) -> bool:
         """Keep values for at most that long; the oldest make room. False when nobody can."""
@@ -162,12 +156,7 @@ class RedisMoments:
 
     async def forget(self, name: str) -> None:
         """Drop what is kept under this name."""
-        import redis
-
-        try:
-            await self._client().delete(_kept(name))
-        except (redis.RedisError, OSError):
-            self.away += 1
+        await self._asked(lambda client: client.delete(_kept(name)))
 
     async def close(self) -> None:
         """Let go of the connections."""

@@ -17,6 +17,11 @@ class Composition(Protocol):
 
     settings: Settings
 
+    @property
+    def is_shared(self) -> bool:
+        """Whether other replicas see the same state."""
+        ...
+
     def registry(self) -> Registry:
         """What the settings leave visible."""
         ...

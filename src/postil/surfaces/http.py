@@ -78,6 +78,9 @@ def run(server: Server, composed: Composition) -> NoReturn:
         say(f"warning: {sentence}")
     hosts = hosts_for(host, http.allowed_hosts, http.allowed_origins)
     server.witness = AuditLog(composed.state_database).write
+    if composed.is_shared:
+        # What may be away for a moment is asked first: no write, wherever it goes, is made that nobody could audit.
+        server.ready = composed.state_database().version
     serve(server, door, hosts, listener, routes=routes(composed), tls=tls)
 
 

@@ -132,9 +132,12 @@ async def _call_tool(exchange: Exchange, name: str, arguments: object) -> dict[s
 
 async def run_operation(exchange: Exchange, operation: Operation, arguments: object) -> object:
     """Run an operation for this exchange; a write that was made is told to the server's witness before its answer."""
+    witness, ready = exchange.server.witness, exchange.server.ready
+    is_write = operation.mark.effect != "reads"
+    if ready is not None and is_write:
+        await exchange.in_thread(ready)
     value = await _run(exchange, operation, arguments)
-    witness = exchange.server.witness
-    if witness is not None and operation.mark.effect != "reads":
+    if witness is not None and is_write:
         await exchange.in_thread(witness, exchange.caller, operation.mark.name, arguments, value)
     return value
 

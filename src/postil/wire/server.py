@@ -71,6 +71,8 @@ class Server:
         """Encoded lists by key, era and start: empty again when a list changes."""
         self.witness: Witness | None = None
         """Who writes down what was changed; nobody unless a surface says so."""
+        self.ready: Callable[[], object] | None = None
+        """Raises where a write could not be written down, before it is begun. Blocks: called in a thread."""
         self._make_keys = keys
         self._make_secret = secret or (lambda: os.urandom(32))
         self._keys: Keys | None = None

@@ -1,0 +1,101 @@
+"""What this process last read of a state that is away: shown, and said to be old, rather than nothing at all.
+
+Only whole answers to the same questions; never longer than some minutes; none of a space that this process has written
+to since, for then it would be known to be wrong.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Iterable
+from typing import TypeAlias
+
+from postil.core import call
+from postil.core.failure import Failure
+
+Question: TypeAlias = tuple[str, str, str, int | None]
+"""The kind of question, the space, the key (or what to begin behind) and the limit."""
+Answer: TypeAlias = "bytes | list[tuple[str, bytes]] | None"
+LONGEST = 600.0
+LARGEST = 2 * 1024 * 1024
+MOST_BYTES = 16 * 1024 * 1024
+OVERHEAD = 300
+
+
+class LastSeen:
+    """The answers of the last minutes, bounded. Used by many threads."""
+
+    def __init__(self, most_bytes: int = MOST_BYTES) -> None:
+        self._most_bytes = most_bytes
+        self._answers: OrderedDict[Question, tuple[float, int, Answer]] = OrderedDict()
+        self._size = 0
+        self._lock = threading.Lock()
+
+    def note(self, question: Question, answer: Answer) -> None:
+        """Remember an answer that was just read."""
+        if isinstance(answer, list):
+            size = OVERHEAD + sum(len(key) + len(value) + OVERHEAD for key, value in answer)
+        else:
+            size = OVERHEAD + len(answer or b"")
+        with self._lock:
+            self._drop(question)
+            if size > LARGEST:
+                return
+            self._answers[question] = (time.monotonic(), size, answer)
+            self._size += size
+            while self._size > self._most_bytes:
+                self._drop(next(iter(self._answers)))
+
+    def forget(self, spaces: Iterable[str]) -> None:
+        """These spaces were written to: what was read of them is not what they hold."""
+        written = set(spaces)
+        with self._lock:
+            for question in [question for question in self._answers if question[1] in written]:
+                self._drop(question)
+
+    def find(self, question: Question) -> tuple[float, Answer] | None:
+        """The answer and its age, if it is remembered and not too old."""
+        with self._lock:
+            noted, _, answer = self._answers.get(question, (-LONGEST, 0, None))
+        age = time.monotonic() - noted
+        return (age, answer) if age < LONGEST else None
+
+    def _drop(self, question: Question) -> None:
+        _, size, _ = self._answers.pop(question, (0.0, 0, None))
+        self._size -= size
+
+
+class OldLook:
+    """The Records port over what was last seen."""
+
+    def __init__(self, seen: LastSeen, away: Failure) -> None:
+        self._seen, self._away = seen, away
+        self._age = -1.0
+
+    def get(self, space: str, key: str) -> bytes | None:
+        found = self._answer(("get", space, key, None))
+        assert not isinstance(found, list)
+        return found
+
+    def range(self, space: str, after: str = "", limit: int | None = None) -> list[tuple[str, bytes]]:
+        found = self._answer(("range", space, after, limit))
+        assert isinstance(found, list)
+        return found
+
+    def count(self, space: str) -> int:
+        return len(self.range(space))
+
+    def _answer(self, question: Question) -> Answer:
+        found = self._seen.find(question)
+        if found is None:
+            raise self._away
+        self._age = max(self._age, found[0])
+        return found[1]
+
+    def tell(self) -> None:
+        """Say how old it is, to whoever asked."""
+        if self._age >= 0:
+            call.current().tell("X-Postil-Stale", f"{self._age:.0f}")
+            call.current().log("warning", f"The shared state is away: this was read {self._age:.0f} seconds ago")
