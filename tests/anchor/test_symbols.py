@@ -4,7 +4,7 @@ import pytest
 
 from postil.anchor.complexity import complexities
 from postil.anchor.languages import LANGUAGES, language_of
-from postil.anchor.symbols import symbol_at, symbols, syntax_problem_at
+from postil.anchor.symbols import problem_at, symbol_at, symbols, syntax_problems
 
 AUTH = """export class AuthService {
   // checks it
@@ -94,8 +94,9 @@ def test_files_are_known_by_their_names() -> None:
 
 def test_a_syntax_error_matters_only_to_its_own_function() -> None:
     text = "def good():\n    return 1\n\n\ndef bad():\n    return )(\n"
-    assert syntax_problem_at(text, "python", 2) is None
-    found = syntax_problem_at(text, "python", 6)
+    problems, named = syntax_problems(text, "python"), symbols(text, "python")
+    assert problem_at(problems, named, 2) is None
+    found = problem_at(problems, named, 6)
     assert found is not None
     assert found.span.start == 6
 

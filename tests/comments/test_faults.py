@@ -154,9 +154,11 @@ def test_odd_text_files_can_be_commented_and_followed(comments: Comments, name: 
     assert (found.state, found.line) == ("moved", line + 1)
 
 
-def test_a_syntax_error_elsewhere_does_not_matter(comments: Comments) -> None:
+def test_a_syntax_error_elsewhere_is_a_warning(comments: Comments) -> None:
     write(root_of(comments), "half.py", "def good():\n    return 1\n\n\ndef bad(:\n    return (\n")
-    assert comments.add("half.py", 2, "fine", "NOTE").line == 2
+    added = comments.add("half.py", 2, "fine", "NOTE")
+    assert added.line == 2
+    assert "syntax error" in added.text()
 
 
 def test_code_with_a_syntax_error_can_be_commented_by_its_text(comments: Comments) -> None:

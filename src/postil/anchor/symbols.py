@@ -90,17 +90,17 @@ def innermost(found: Sequence[Symbol], line: int) -> Symbol | None:
     return best
 
 
-def syntax_problem_at(text: str, language: str | None, line: int) -> SyntaxProblem | None:
-    """A syntax error on the line or in the symbol it belongs to; errors elsewhere do not matter to the line."""
+def syntax_problems(text: str, language: str | None) -> list[SyntaxProblem]:
+    """The syntax errors of a file, in order."""
     tree = parse(text, language)
-    if tree is None or language is None or not tree.root_node.has_error:
-        return None
-    symbol = innermost(symbols_of(tree, language), line)
+    return _problems(tree.root_node) if tree and tree.root_node.has_error else []
+
+
+def problem_at(problems: Sequence[SyntaxProblem], named: Sequence[Symbol], line: int) -> SyntaxProblem | None:
+    """The syntax error on a line or in the function it belongs to; errors elsewhere do not matter to the line."""
+    symbol = innermost(named, line)
     span = symbol.span if symbol and symbol.kind in FUNCTIONS else Span(line)
-    for problem in _problems(tree.root_node):
-        if problem.span.start <= span.last and span.start <= problem.span.last:
-            return problem
-    return None
+    return next((each for each in problems if each.span.start <= span.last and span.start <= each.span.last), None)
 
 
 def symbols_of(tree: Tree, language: str) -> list[Symbol]:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from postil.anchor.languages import language_of
-from postil.anchor.symbols import innermost, symbols, syntax_problem_at
+from postil.anchor.symbols import innermost, problem_at, symbols, syntax_problems
 from postil.comments.additions import Addition
 from postil.comments.anchoring import marker_for
 from postil.comments.answers import Added
@@ -42,7 +43,9 @@ class Adding:
         """Add a comment on a line or a range of a file; `by_text` also where the code has a syntax error."""
         check_text(said.text)
         source = self._reading.source_with_line(path, said.line, said.end)
-        problem = syntax_problem_at(source.text, language_of(source.path), said.line)
+        language = language_of(source.path)
+        problems = syntax_problems(source.text, language)
+        problem = problem_at(problems, symbols(source.text, language), said.line) if problems else None
         if problem and not by_text:
             raise SourceNotParsed(
                 source.path,
@@ -50,7 +53,12 @@ class Adding:
                 'Fix syntax errors before adding comments, or use comments_add with anchor: "text" to comment all the '
                 "same",
             )
-        return self.add_on(source, said)
+        added = self.add_on(source, said)
+        if not problems:
+            return added
+        return replace(
+            added, warning=f"The file has a syntax error: {problems[0].message} at line {problems[0].span.start}"
+        )
 
     def add_on(self, source: Source, said: Saying) -> Added:
         """Add a comment to a version of a source at hand."""

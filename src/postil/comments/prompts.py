@@ -104,7 +104,9 @@ class Prompts(Desk):
             "Focus on:\n" + "\n".join(f"- {point}" for point in about.points)
         )
 
-    @prompt("explain_complexity", complete={"filePath": "complete_file"})
+    @prompt(
+        "explain_complexity", complete={"filePath": "complete_file", "complexityThreshold": ("5", "10", "15", "20")}
+    )
     def prompt_explain(
         self,
         filePath: Annotated[str, Meta(description="File to analyze")],
