@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from msgspec import UNSET
 
 from postil.tracker.answers import Shown
 from postil.tracker.checkup import state_hash
@@ -16,7 +18,7 @@ from postil.tracker.failures import InvalidParams
 from postil.tracker.service import Tracker
 from postil.workspace.repository import find_repository
 from tests.tracker.conftest import git
-from tests.tracker.shell import answered, said
+from tests.tracker.shell import answered, run, said
 
 
 def tracker(where: Path) -> Tracker:
@@ -158,36 +160,42 @@ def tree(where: Path, entries: dict[str, tuple[str, str]]) -> str:
     return done.stdout.decode().strip()
 
 
-def commit(where: Path, tree_oid: str, message: str, *parents: str) -> str:
+def commit(where: Path, tree_oid: str, message: str, *parents: str, at: int = 1_700_000_000) -> str:
     words = [word for parent in parents for word in ("-p", parent)]
     done = subprocess.run(
-        ["git", "commit-tree", tree_oid, *words], input=message.encode(), cwd=where, capture_output=True, timeout=30
+        ["git", "commit-tree", tree_oid, *words],
+        input=message.encode(),
+        cwd=where,
+        capture_output=True,
+        timeout=30,
+        env={**os.environ, "GIT_COMMITTER_DATE": f"{at} +0000", "GIT_AUTHOR_DATE": f"{at} +0000"},
     )
     return done.stdout.decode().strip()
 
 
+def told(where: Path, id_: str) -> list[tuple[str, str, str, str]]:
+    """The history as `git mile log` has it: time, author, type, what."""
+    events = answered(where, "log", id_)["events"]
+    return [(e["ts"][:19], e["author"], e["type"], e["what"].partition(": ")[2] or e["what"]) for e in events]
+
+
 ALPHA = {"title": "Alpha", "description": "d", "status": "open", "labels": ["a"]}
+OLD = "3f2b8c1e-0000-4000-8000-00000000abcd"
 
 
-def test_entities_of_the_old_git_mile_are_imported_under_their_ids(repository: Path):
-    id_ = "3f2b8c1e-0000-4000-8000-00000000abcd"
-    events = [
-        {"version": 3, "type": "created", "data": {**ALPHA, "initial_comment": {"comment_id": "c-1", "body": "hello"}}},
-        {"version": 3, "type": "label_attached", "data": {"label": "b"}},
-        {"version": 3, "type": "label_detached", "data": {"label": "a"}},
-        {"version": 3, "type": "status_changed", "data": {"status": "closed"}},
-        {"version": 9, "type": "from_the_future", "data": {"x": 1}},
-        {"version": 3, "type": "comment_appended", "data": {"comment_id": "c-2", "body": "again"}},
-    ]  # fmt: skip
+def write_entity(repository: Path, events: list[dict[str, object]]) -> None:
+    """An entity of the old git-mile, each operation a minute after the one before it, each write a commit."""
     blobs: dict[str, tuple[str, str]] = {}
     packs: dict[str, tuple[str, str]] = {}
+    tip: list[str] = []
     for counter, event in enumerate(events, 1):
         raw = json.dumps(event).encode()
         digest = hashlib.sha256(raw).hexdigest()
         blobs[f"{digest}.blob"] = ("blob", blob(repository, raw))
+        author = "Ann <ann@x>" if counter % 2 else "Bob <bob@x>"
         files = {
             "id": f"{counter}@host1",
-            "meta.json": json.dumps({"author": "Ann <ann@x>"}),
+            "meta.json": json.dumps({"author": author, "message": "why" if counter == 2 else None}),
             "parents": "",
             "payload": digest,
         }
@@ -195,16 +203,80 @@ def test_entities_of_the_old_git_mile_are_imported_under_their_ids(repository: P
             "tree",
             tree(repository, {name: ("blob", blob(repository, text.encode())) for name, text in files.items()}),
         )
-    top = tree(repository, {"blobs": ("tree", tree(repository, blobs)), "pack": ("tree", tree(repository, packs))})
-    git(repository, "update-ref", f"refs/git-mile/entities/{id_}", commit(repository, top, "persist operation pack: x"))
+        top = tree(repository, {"blobs": ("tree", tree(repository, blobs)), "pack": ("tree", tree(repository, packs))})
+        tip = [commit(repository, top, "persist operation pack: x", *tip, at=1_700_000_000 + 60 * counter)]
+    git(repository, "update-ref", f"refs/git-mile/entities/{OLD}", tip[0])
+
+
+EVENTS: list[dict[str, object]] = [
+    {"version": 3, "type": "created", "data": {**ALPHA, "initial_comment": {"comment_id": "c-1", "body": "hello"}}},
+    {"version": 3, "type": "label_attached", "data": {"label": "b"}},
+    {"version": 3, "type": "label_detached", "data": {"label": "a"}},
+    {"version": 3, "type": "status_changed", "data": {"status": "closed"}},
+    {"version": 9, "type": "from_the_future", "data": {"x": 1}},
+    {"version": 3, "type": "comment_appended", "data": {"comment_id": "c-2", "body": "again"}},
+]
+
+
+def test_entities_of_the_old_git_mile_are_imported_under_their_ids_with_their_history(repository: Path):
+    write_entity(repository, EVENTS)
     assert answered(repository, "import", "--source", "git-mile") == {"created": 1, "updated": 0, "unchanged": 0}
-    shown = tracker(repository).show_entity("issue", id_)
+    shown = tracker(repository).show_entity("issue", OLD)
     assert (shown.title, shown.status, shown.labels, shown.author) == ("Alpha", "closed", ("b",), "Ann")
-    assert [c.body for c in shown.comments] == ["hello", "again"]
+    assert [(c.author, c.body, c.ts) for c in shown.comments] == [
+        ("Ann", "hello", "2023-11-14T22:14:20Z"),
+        ("Bob", "again", "2023-11-14T22:19:20Z"),
+    ]
+    assert told(repository, OLD) == [
+        ("2023-11-14T22:14:20", "Ann <ann@x>", "created", "“Alpha” +a"),
+        ("2023-11-14T22:14:20", "Ann <ann@x>", "comment", "hello"),
+        ("2023-11-14T22:15:20", "Bob <bob@x>", "labels", "+b — why"),
+        ("2023-11-14T22:16:20", "Ann <ann@x>", "labels", "-a"),
+        ("2023-11-14T22:17:20", "Bob <bob@x>", "set", "status → closed"),
+        ("2023-11-14T22:19:20", "Bob <bob@x>", "comment", "again"),
+    ]
     assert answered(repository, "import", "--source", "git-mile")["unchanged"] == 1
 
 
-def test_tasks_of_the_new_git_mile_are_imported_under_their_ids(repository: Path):
+def test_what_happened_there_since_the_last_import_is_added_and_nothing_else(repository: Path):
+    write_entity(repository, EVENTS[:3])
+    said(repository, "import", "--source", "git-mile")
+    mine = tracker(repository)
+    mine.add_comment(OLD, "written here")
+    write_entity(repository, EVENTS)
+    assert answered(repository, "import", "--source", "git-mile", "--dry-run")["updated"] == 1
+    assert answered(repository, "import", "--source", "git-mile") == {"created": 0, "updated": 1, "unchanged": 0}
+    shown = tracker(repository).show_entity("issue", OLD)
+    assert ([c.body for c in shown.comments], shown.status) == (["hello", "written here", "again"], "closed")
+    assert len(told(repository, OLD)) == 7
+
+
+def test_two_clones_that_import_the_same_have_each_thing_once(repository: Path, tmp_path: Path):
+    write_entity(repository, EVENTS)
+    git(tmp_path, "clone", "--quiet", str(repository), "other")
+    other = tmp_path / "other"
+    git(other, "fetch", "--quiet", "origin", "refs/git-mile/*:refs/git-mile/*")
+    for clone in (repository, other):
+        said(clone, "import", "--source", "git-mile")
+    said(other, "pull")
+    shown = tracker(other).show_entity("issue", OLD)
+    assert ([c.body for c in shown.comments], shown.labels, shown.conflicts) == (["hello", "again"], ("b",), UNSET)
+
+
+def test_a_ref_that_cannot_be_read_is_named_and_hides_no_other(repository: Path):
+    write_entity(repository, EVENTS)
+    empty = commit(repository, tree(repository, {}), "nothing")
+    broken = commit(repository, tree(repository, {"pack": ("blob", blob(repository, b"x"))}), "odd")
+    git(repository, "update-ref", f"refs/git-mile/entities/{'0' * 36}", empty)
+    git(repository, "update-ref", f"refs/git-mile/entities/{'1' * 36}", broken)
+    done = run(repository, "import", "--source", "git-mile", "--json")
+    assert (done.returncode, json.loads(done.stdout)["created"]) == (7, 1)
+    (line,) = json.loads(done.stdout)["unread"]
+    assert line.startswith(f"refs/git-mile/entities/{'1' * 36}: ")
+    assert "where a tree belongs" in line
+
+
+def test_tasks_of_the_new_git_mile_are_imported_under_their_ids_with_their_history(repository: Path):
     id_, parent = "0199f000-0000-7000-8000-000000000001", "0199f000-0000-7000-8000-0000000000ff"
     kinds = [
         {"type": "taskCreated", "title": "Task", "labels": ["a"], "assignees": ["ann"], "state": "state/todo"},
@@ -232,42 +304,108 @@ def test_tasks_of_the_new_git_mile_are_imported_under_their_ids(repository: Path
     said(repository, "import", "--source", "git-mile")
     shown = tracker(repository).show_entity("issue", id_)
     assert (shown.title, shown.status, shown.labels, shown.assignees) == ("Better", "closed", ("a", "b"), ("ann",))
-    assert [c.body for c in shown.comments] == ["hi!"]
-    assert shown.created_at == "2025-11-01T00:00:00Z"
-
-
-def test_bugs_of_git_bug_are_imported_with_their_people(repository: Path):
-    person = "a" * 64
-    version = json.dumps({"name": "Ann", "email": "ann@x"}).encode()
-    git(
-        repository,
-        "update-ref",
-        f"refs/identities/{person}",
-        commit(repository, tree(repository, {"version": ("blob", blob(repository, version))}), "id"),
-    )
-    first = '{"type":1,"timestamp":1700000000,"title":"Bug","message":"It breaks"}'
-    comment = '{"type":3,"timestamp":1700000100,"message":"me too"}'
-    target = hashlib.sha256(comment.encode()).hexdigest()
-    packs = [
-        f'{{"author":{{"id":"{person}"}},"ops":[{first},{comment}]}}',
-        (
-            f'{{"author":{{"id":"{person}"}},"ops":[{{"type":5,"timestamp":1700000200,"added":["bug"],"removed":[]}},'
-            f'{{"type":6,"timestamp":1700000300,"target":"{target}","message":"me too!"}},'
-            '{"type":4,"timestamp":1700000400,"status":2},{"type":2,"timestamp":1700000500,"title":"Better"}]}'
-        ),
+    assert [(c.body, c.ts, c.edited_at) for c in shown.comments] == [
+        ("hi!", "2025-11-04T00:00:00Z", "2025-11-05T00:00:00Z")
     ]
-    tip: list[str] = []
-    for pack in packs:
-        tip = [commit(repository, tree(repository, {"ops": ("blob", blob(repository, pack.encode()))}), "ops", *tip)]
-    git(repository, "update-ref", f"refs/bugs/{'b' * 64}", tip[0])
+    assert (shown.created_at, shown.updated_at) == ("2025-11-01T00:00:00Z", "2025-11-07T00:00:00Z")
+    assert shown.fields == {"state": "state/done"}
+    days = [(ts[8:10], what) for ts, _, _, what in told(repository, id_)]
+    assert days == [
+        ("01", "“Task” +a for ann"),
+        ("01", "state → state/todo"),
+        ("02", "title → Better"),
+        ("03", "+b"),
+        ("04", "hi"),
+        ("05", "hi!"),
+        ("06", f"+parent {parent[:8]}"),
+        ("07", "status → closed"),
+        ("07", "state → state/done"),
+    ]
+
+
+PERSON = "a" * 64
+
+
+def write_bug(repository: Path, *packs: tuple[str, tuple[int, ...]]) -> None:
+    """A bug of git-bug: packs of operations, each with the numbers of the packs it follows."""
+    version = json.dumps({"name": "Ann", "email": "ann@x"}).encode()
+    people = tree(repository, {"version": ("blob", blob(repository, version))})
+    git(repository, "update-ref", f"refs/identities/{PERSON}", commit(repository, people, "id"))
+    made: list[str] = []
+    for clock, (ops, parents) in enumerate(packs, 1):
+        pack = f'{{"author":{{"id":"{PERSON}"}},"ops":[{ops}]}}'
+        empty = ("blob", blob(repository, b""))
+        files = {f"edit-clock-{clock}": empty, "ops": ("blob", blob(repository, pack.encode()))}
+        made.append(commit(repository, tree(repository, files), "ops", *(made[parent] for parent in parents)))
+    git(repository, "update-ref", f"refs/bugs/{'b' * 64}", made[-1])
+
+
+FIRST = '{"type":1,"timestamp":1700000000,"title":"Bug","message":"It breaks"}'
+REMARK = '{"type":3,"timestamp":1700000100,"message":"me too"}'
+
+
+def key_of(operation: str) -> str:
+    return hashlib.sha256(operation.encode()).hexdigest()
+
+
+def test_bugs_of_git_bug_are_imported_with_their_people_and_their_history(repository: Path):
+    later = (
+        f'{{"type":5,"timestamp":1700000200,"added":["bug"],"removed":[]}},'
+        f'{{"type":6,"timestamp":1700000300,"target":"{key_of(REMARK)}","message":"me too!"}},'
+        f'{{"type":6,"timestamp":1700000350,"target":"{key_of(FIRST)}","message":"It broke"}},'
+        '{"type":4,"timestamp":1700000400,"status":2},{"type":2,"timestamp":1700000500,"title":"Better"}'
+    )
+    write_bug(repository, (f"{FIRST},{REMARK}", ()), (later, (0,)))
     assert answered(repository, "import", "--source", "git-bug")["created"] == 1
     assert answered(repository, "import", "--source", "git-bug")["unchanged"] == 1
     mine = tracker(repository)
     (item,) = mine.list_entities("issue", includeClosed=True).items
     shown = mine.show_entity("issue", item.id)
     assert (shown.title, shown.status, shown.labels, shown.author) == ("Better", "closed", ("bug",), "Ann")
-    assert [c.body for c in shown.comments] == ["me too!"]
-    assert shown.created_at == "2023-11-14T22:13:20Z"
+    assert ([c.body for c in shown.comments], shown.description) == (["me too!"], "It broke")
+    assert (shown.created_at, shown.updated_at) == ("2023-11-14T22:13:20Z", "2023-11-14T22:21:40Z")
+    assert [(ts[14:], what) for ts, _, _, what in told(repository, item.id)] == [
+        ("13:20", "“Bug”"),
+        ("15:00", "me too"),
+        ("16:40", "+bug"),
+        ("18:20", "me too!"),
+        ("19:10", "It broke"),
+        ("20:00", "status → closed"),
+        ("21:40", "title → Better"),
+    ]
+
+
+def test_both_sides_of_a_merged_bug_are_read_in_the_order_of_its_clock(repository: Path):
+    left = '{"type":4,"timestamp":1700000200,"status":2}'
+    right = '{"type":3,"timestamp":1700000150,"message":"from the other side"}'
+    write_bug(repository, (FIRST, ()), (left, (0,)), (right, (0,)), ("", (1, 2)))
+    said(repository, "import", "--source", "git-bug")
+    mine = tracker(repository)
+    (item,) = mine.list_entities("issue", includeClosed=True).items
+    shown = mine.show_entity("issue", item.id)
+    assert (shown.status, [c.body for c in shown.comments]) == ("closed", ["from the other side"])
+
+
+def test_lists_of_what_was_imported_have_the_order_of_its_origin(repository: Path):
+    for number, letter in ((5, "b"), (1, "c"), (3, "d")):
+        ops = f'{{"type":1,"timestamp":{1700000000 + number},"title":"{number}","message":""}}'
+        pack = f'{{"author":{{"id":"x","name":"Ann"}},"ops":[{ops}]}}'
+        made = commit(repository, tree(repository, {"ops": ("blob", blob(repository, pack.encode()))}), "ops")
+        git(repository, "update-ref", f"refs/bugs/{letter * 64}", made)
+    said(repository, "import", "--source", "git-bug")
+    assert [item["title"] for item in answered(repository, "list", "issue")["items"]] == ["5", "3", "1"]
+
+
+def test_a_title_too_long_for_a_title_is_kept_whole_in_the_description(repository: Path, tmp_path: Path):
+    file = tmp_path / "long.jsonl"
+    huge = "word " * 60_000
+    file.write_text(json.dumps({"origin": "x:1", "title": huge, "labels": ["a\x1b[0m", "l" * 900]}) + "\n")
+    answered(repository, "import", "--source", "jsonl", str(file))
+    assert answered(repository, "import", "--source", "jsonl", str(file))["unchanged"] == 1
+    (item,) = answered(repository, "list", "issue")["items"]
+    assert (len(item["title"]), item["title"][-1], len(item["labels"][1])) == (1000, "…", 200)
+    assert "\x1b" not in item["labels"][0]
+    assert answered(repository, "show", item["id"])["description"] == huge.strip()
 
 
 def test_a_bulk_of_thousands_is_imported_in_one_commit(repository: Path, tmp_path: Path):

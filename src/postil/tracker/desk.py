@@ -31,13 +31,12 @@ from postil.tracker.pages import LARGEST_LIMIT, Page, candidates, milestone_coun
 from postil.tracker.query.sql import moment_text
 from postil.tracker.query.tree import QueryFault, nearest
 from postil.tracker.store import Pen, Store
-from postil.tracker.vocabulary import ACYCLIC_LINKS, KINDS, LINK_TYPES, STATUSES
+from postil.tracker.vocabulary import ACYCLIC_LINKS, KINDS, LINK_TYPES, LONGEST_NAME, LONGEST_TITLE, STATUSES
 
 if TYPE_CHECKING:
     from postil.workspace.repository import Repository
 
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}\Z")
-LONGEST_TITLE = 1000
 LONGEST_TEXT = 1_000_000
 
 
@@ -370,8 +369,10 @@ def checked_names(what: str, names: Sequence[str]) -> tuple[str, ...]:
     kept: dict[str, str] = {}
     for name in names:
         plain = one_line(what, name)
-        if len(plain) > 200:
-            raise InvalidParams(f"The {what} `{plain[:40]}…` is longer than 200 characters", advice="Shorten it")
+        if len(plain) > LONGEST_NAME:
+            raise InvalidParams(
+                f"The {what} `{plain[:40]}…` is longer than {LONGEST_NAME} characters", advice="Shorten it"
+            )
         if plain:
             kept.setdefault(plain.casefold(), plain)
     return tuple(kept.values())

@@ -8,14 +8,15 @@ from collections.abc import Iterator
 from typing import Annotated, Literal
 
 import msgspec
-from msgspec import Meta
+from msgspec import UNSET, Meta
+from msgspec.structs import replace
 
 from postil.core.operation import reads, writes
 from postil.tracker.columns import many
 from postil.tracker.desk import Desk
 from postil.tracker.events import decode
 from postil.tracker.failures import InvalidParams
-from postil.tracker.interchange import Foreign, ForeignComment, Taken, entity_id, take_in
+from postil.tracker.interchange import Foreign, ForeignComment, Story, Taken, entity_id, retell, take_in
 from postil.tracker.model import Entity
 from postil.tracker.pages import LARGEST_LIMIT
 from postil.tracker.typing_in import read_text
@@ -66,7 +67,8 @@ class ExchangeCommands(Desk):
         if source in ("git-mile", "git-bug"):
             from postil.tracker.import_refs import read_refs  # other commands do not pay for the foreign formats
 
-            return self._take(read_refs(self.store.repository.root, source), dry_run)
+            stories, unread = read_refs(self.store.repository.root, source)
+            return replace(self._retell(stories, dry_run), unread=unread or UNSET)
         if not file:
             raise InvalidParams("No file was named", advice="Name files, or --source git-mile or git-bug")
         texts = [sys.stdin.read() if name == "-" else read_text(name) for name in file]
@@ -88,6 +90,13 @@ class ExchangeCommands(Desk):
         with self.store.writing() as pen:
             known = {one.id: one for one in map(self.store.entity, [entity_id(f.origin) for f in foreign]) if one}
             taken = take_in(pen, foreign, known)
+            if dry_run:
+                pen.discard()
+        return taken
+
+    def _retell(self, stories: list[Story], dry_run: bool) -> Taken:
+        with self.store.writing() as pen:
+            taken = retell(pen, stories, lambda id_: {event.id for event in self.store.events(id_)})
             if dry_run:
                 pen.discard()
         return taken

@@ -3,4 +3,6 @@
 STATUSES = ("draft", "open", "closed")
 KINDS = ("issue", "milestone")
 LINK_TYPES = ("blocks", "parent", "related", "duplicate", "discovered-from")
+LONGEST_TITLE = 1000
+LONGEST_NAME = 200
 ACYCLIC_LINKS = ("blocks", "parent")
