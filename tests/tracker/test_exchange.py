@@ -10,11 +10,15 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from msgspec import UNSET
 
 from postil.tracker.answers import Shown
 from postil.tracker.checkup import state_hash
 from postil.tracker.failures import InvalidParams
+from postil.tracker.import_files import from_markdown, to_markdown
+from postil.tracker.interchange import Foreign, ForeignComment
 from postil.tracker.service import Tracker
 from postil.workspace.repository import find_repository
 from tests.tracker.conftest import git
@@ -417,3 +421,31 @@ def test_a_bulk_of_thousands_is_imported_in_one_commit(repository: Path, tmp_pat
     (ref,) = git(repository, "for-each-ref", "--format=%(refname)").split()
     assert git(repository, "rev-list", "--count", ref).strip() == "1"
     assert len(answered(repository, "list", "issue", "--limit", "1000")["items"]) == 1000
+
+
+words = st.text(st.characters(codec="utf-8", exclude_categories=("Cc", "Cs", "Zl", "Zp")), min_size=1, max_size=12)
+line = words.map(lambda text: " ".join(text.split())).filter(bool)
+marks = st.sampled_from(["---", "origin: x", "<!-- comment a b c -->", "\\<!-- comment a b c -->", "# T", ""])
+text = st.lists(line | marks, max_size=6).map(lambda lines: "\n".join(lines).strip("\n"))
+names = (
+    st.lists(line, max_size=3, unique=True).map(lambda found: sorted(found, key=lambda name: "," in name)).map(tuple)
+)
+comments = st.builds(
+    ForeignComment, key=st.from_regex(r"[a-z2-7]{4}", fullmatch=True), author=line, ts=st.just("t"), body=text
+)
+foreigners = st.builds(
+    Foreign,
+    origin=st.just("x:1"),
+    title=line,
+    description=text,
+    labels=names,
+    assignees=names,
+    author=line,
+    comments=st.lists(comments, max_size=3).map(tuple),
+    links=st.just((("blocks", "x:2"), ("parent", "x:3"))),
+)  # fmt: skip
+
+
+@given(st.lists(foreigners, min_size=1, max_size=3))
+def test_markdown_written_and_read_again_is_the_same(several: list[Foreign]):
+    assert from_markdown("".join(to_markdown(one) for one in several)) == several

@@ -79,12 +79,12 @@ def test_an_id_made_of_patterns_or_paths_names_nothing(repository: Path, id_: st
     assert len(mine.list_entities("issue").items) == 2
 
 
-def forged(repository: Path, **data: str) -> str:
+def forged(repository: Path, kind: str = "issue", id_: str = "") -> str:
     """An issue as a hostile writer's log could hold it: no check of ours ever saw it."""
     store = Store(find_repository(str(repository)))
-    id_ = ev.new_entity_id()
+    id_ = id_ or ev.new_entity_id()
     with store.writing() as pen:
-        pen.write(ev.Created, id_, kind="issue", title=ESCAPES, labels=(ESCAPES,), a=f"{ESCAPES} <a@b>", **data)
+        pen.write(ev.Created, id_, kind=kind, title=ESCAPES, labels=(ESCAPES,), a=f"{ESCAPES} <a@b>")
         pen.write(ev.Claimed, id_, who=ESCAPES, until="9999-01-01T00:00:00.000Z")
         pen.write(ev.Commented, id_, c="c", body=ESCAPES)
     return id_
@@ -105,6 +105,17 @@ def test_what_others_wrote_stays_in_its_line_and_commands_no_terminal(repository
     )
     assert re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e]", told) is None
     assert answered(repository, "show", id_)["title"] == ESCAPES  # nothing is lost: JSON has it as it is
+
+
+def test_an_export_never_leaves_its_folder(repository: Path, tmp_path: Path):
+    forged(repository, kind="../../up", id_="../" * 12)
+    forged(repository, kind="/etc/passwd\0")
+    out = tmp_path / "deep" / "er" / "out"
+    said(repository, "export", "--format", "markdown", "--folder", str(out))
+    assert [len(list(folder.iterdir())) for folder in (out, out.parent, out.parent.parent)] == [2, 1, 1]
+    (tmp_path / "file").write_text("x")
+    refused = run(repository, "export", "--format", "markdown", "--folder", str(tmp_path / "file" / "x"))
+    assert (refused.returncode, "Traceback" in refused.stderr) == (2, False)
 
 
 def test_damage_that_only_a_question_finds_rebuilds_the_cache(repository: Path):

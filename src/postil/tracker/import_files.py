@@ -18,6 +18,7 @@ _BEADS_LINKS = {
     "discovered-from": "discovered-from",
     "duplicates": "duplicate",
 }
+_MARK = r"(?:<!-- comment |---\norigin: )"
 _COMMENT = re.compile(r"^<!-- comment (?P<key>\S+) (?P<ts>\S+) (?P<author>.*) -->$", re.MULTILINE)
 
 
@@ -78,55 +79,67 @@ def from_markdown(text: str) -> list[Foreign]:
 def to_markdown(one: Foreign) -> str:
     """One issue as a document: facts on top, the description, then the comments."""
     facts = [("origin", one.origin), ("kind", one.kind), ("title", one.title), ("status", one.status)]
-    facts += [("labels", ", ".join(one.labels)), ("assignees", ", ".join(one.assignees))]
+    for several, single, names in (("labels", "label", one.labels), ("assignees", "assignee", one.assignees)):
+        facts.append((several, ", ".join(name for name in names if "," not in name)))
+        facts += [(single, name) for name in names if "," in name]
     facts += [("milestone", one.milestone or ""), ("due", one.due or ""), ("author", one.author)]
     facts += [("created", one.ts), ("updated", one.updated_ts), ("closed", one.closed_ts)]
     facts += [("link", f"{type_} {target}") for type_, target in one.links]
-    head = "\n".join(f"{key}: {value}" for key, value in facts if value)
-    body = f"---\n{head}\n---\n\n# {one.title}\n\n{one.description}\n"
+    head = "\n".join(f"{key}: {' '.join(value.split())}" for key, value in facts if value)
+    body = f"---\n{head}\n---\n\n{_heading(one.title)}{_shielded(one.description)}\n"
     for comment in one.comments:
-        body += f"\n<!-- comment {comment.key} {comment.ts} {comment.author} -->\n{comment.body}\n"
+        body += f"\n<!-- comment {comment.key} {comment.ts or '-'} {comment.author} -->\n{_shielded(comment.body)}\n"
     return body
 
 
 def _from_document(document: str) -> Foreign:
     _, _, rest = document.partition("---\n")
     head, closing, body = rest.partition("\n---\n")
-    facts: dict[str, str] = {}
-    links: list[tuple[str, str]] = []
+    facts: dict[str, list[str]] = {}
     for line in head.split("\n"):
         key, _, value = line.partition(": ")
-        if key == "link":
-            links.append((value.partition(" ")[0], value.partition(" ")[2]))
-        else:
-            facts[key] = value
-    if not closing or "origin" not in facts or "title" not in facts:
+        facts.setdefault(key, []).append(value)
+    fact = {key: values[-1] for key, values in facts.items()}
+    if not closing or "origin" not in fact or "title" not in fact:
         raise InvalidParams(
             "This Markdown has no facts on top", advice="Import what `export --format markdown` wrote: origin, title, …"
         )
-    text = body.lstrip("\n").removeprefix(f"# {facts['title']}\n").lstrip("\n")
-    pieces = _COMMENT.split(text)
+    pieces = _COMMENT.split(body.lstrip("\n").removeprefix(_heading(fact["title"])))
     comments = [
-        ForeignComment(key, author, ts, words.strip("\n"))
+        ForeignComment(key, author, "" if ts == "-" else ts, _bared(words))
         for key, ts, author, words in zip(pieces[1::4], pieces[2::4], pieces[3::4], pieces[4::4], strict=True)
     ]
     return Foreign(
-        origin=facts["origin"],
-        kind=facts.get("kind", "issue"),
-        title=facts["title"],
-        description=pieces[0].strip("\n"),
-        status=facts.get("status", "open"),
-        labels=_split(facts.get("labels", "")),
-        assignees=_split(facts.get("assignees", "")),
-        milestone=facts.get("milestone"),
-        due=facts.get("due"),
-        author=facts.get("author", ""),
-        ts=facts.get("created", ""),
-        updated_ts=facts.get("updated", ""),
-        closed_ts=facts.get("closed", ""),
+        origin=fact["origin"],
+        kind=fact.get("kind", "issue"),
+        title=fact["title"],
+        description=_bared(pieces[0]),
+        status=fact.get("status", "open"),
+        labels=(*_split(fact.get("labels", "")), *facts.get("label", ())),
+        assignees=(*_split(fact.get("assignees", "")), *facts.get("assignee", ())),
+        milestone=fact.get("milestone"),
+        due=fact.get("due"),
+        author=fact.get("author", ""),
+        ts=fact.get("created", ""),
+        updated_ts=fact.get("updated", ""),
+        closed_ts=fact.get("closed", ""),
         comments=tuple(comments),
-        links=tuple(links),
+        links=tuple((value.partition(" ")[0], value.partition(" ")[2]) for value in facts.get("link", ())),
     )
+
+
+def _heading(title: str) -> str:
+    return f"# {' '.join(title.split())}\n\n"
+
+
+def _shielded(text: str) -> str:
+    """A text in which no line can be taken for a mark of ours: those that could get a backslash in front."""
+    return re.sub(rf"^(?=\\*{_MARK})", r"\\", text, flags=re.MULTILINE)
+
+
+def _bared(text: str) -> str:
+    """The text of a piece between marks, without the shield."""
+    return re.sub(rf"^\\(?=\\*{_MARK})", "", text.strip("\n"), flags=re.MULTILINE)
 
 
 def _from_bead(bead: _Beads) -> Foreign:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Iterator
 from typing import Annotated, Literal
@@ -20,6 +21,8 @@ from postil.tracker.interchange import Foreign, ForeignComment, Story, Taken, en
 from postil.tracker.model import Entity
 from postil.tracker.pages import LARGEST_LIMIT
 from postil.tracker.typing_in import read_text
+from postil.workspace.files import atomic_write
+from postil.workspace.paths import RelativePath
 
 Source = Literal["auto", "jsonl", "events", "markdown", "beads", "git-mile", "git-bug"]
 
@@ -48,11 +51,15 @@ class ExchangeCommands(Desk):
 
         if folder is None:
             return (to_markdown(foreign_of(entity)) for entity in entities)
-        os.makedirs(folder, exist_ok=True)
+        try:
+            os.makedirs(folder, exist_ok=True)
+        except OSError as error:
+            raise InvalidParams(f"{folder} cannot be made: {error.strerror}", advice="Name another folder") from None
         count = 0
         for entity in entities:
-            with open(os.path.join(folder, f"{entity.kind}-{entity.id[:8]}.md"), "w", encoding="utf-8") as file:
-                file.write(to_markdown(foreign_of(entity)))
+            # Kind and id come from logs that anybody may have written: they are words here, never a path.
+            name = re.sub(r"[^\w-]", "_", f"{entity.kind[:20]}-{entity.id}", flags=re.ASCII) + ".md"
+            atomic_write(folder, RelativePath(name), to_markdown(foreign_of(entity)).encode("utf-8", "replace"))
             count += 1
         return f"Wrote {many(count, 'file')} into {folder}"
 
