@@ -297,7 +297,7 @@ def _terminal(environ: Mapping[str, str]) -> Terminal:
     return Terminal(
         color=color,
         pager=environ.get("POSTIL_PAGER") or environ.get("PAGER") or "",
-        editor=environ.get("VISUAL") or environ.get("EDITOR") or "",
+        editor=environ.get("GIT_MILE_EDITOR") or environ.get("VISUAL") or environ.get("EDITOR") or "",
         shell=environ.get("SHELL", ""),
         in_tmux=bool(environ.get("TMUX")),
         lazygit_configs=tuple(path for path in environ.get("LG_CONFIG_FILE", "").split(",") if path),

@@ -285,6 +285,63 @@ def test_shutdown_ends_the_process_though_stdin_stays_open(milestones: Path):
     process.stdout.close()
 
 
+def served(where: Path, *flags: str, say: dict[str, Any] | None = None) -> tuple[int, str, str]:
+    """Start a server, perhaps say one thing, keep its stdin open, and wait for its end: status, stdout, stderr."""
+    with subprocess.Popen(
+        [sys.executable, "-c", PROGRAM, "mcp-server", *flags],
+        cwd=where,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        assert process.stderr is not None
+        if say is not None:
+            process.stdin.write(json.dumps(say) + "\n")
+            process.stdin.flush()
+        status = process.wait(timeout=20)
+        return status, process.stdout.read(), process.stderr.read()
+
+
+def test_a_server_that_nobody_talks_to_ends_when_it_was_told_to(milestones: Path):
+    status, out, told = served(milestones, "--handshake-timeout", "0.2")
+    assert (status, out) == (1, "")
+    assert "no client introduced itself within 0.2 s" in told
+
+
+def test_an_idle_server_ends_after_answering_what_it_was_asked(milestones: Path):
+    status, out, told = served(milestones, "--idle-shutdown=0.3", "--handshake-timeout=20", say=INITIALIZE)
+    assert (status, json.loads(out)["id"], told) == (0, 1, "")
+
+
+@pytest.mark.parametrize(
+    ("level", "told", "untold"),
+    [
+        ("error", "", "error"),
+        ("warn", "warn: -> error -32601", "debug"),
+        ("info", "info: no request for 0.2 s", "debug"),
+        ("debug", "debug: <- 'nonsense'", "trace"),
+        ("trace", 'trace: <- {"jsonrpc"', "nothing"),
+    ],
+)
+def test_the_log_level_says_what_is_told_on_stderr(milestones: Path, level: str, told: str, untold: str):
+    status, _, said = served(
+        milestones, "--log-level", level, "--idle-shutdown", "0.2", "--protocol", "v1", say=request(7, "nonsense")
+    )
+    assert (status, told in said, untold in said) == (0, True, False)
+
+
+@pytest.mark.parametrize(
+    "flags", [("--protocol", "v2"), ("--idle-shutdown", "0"), ("--handshake-timeout", "x"), ("--log-level", "loud")]
+)
+def test_a_flag_with_a_value_that_is_none_is_refused(milestones: Path, flags: tuple[str, str]):
+    status, out, told = served(milestones, *flags)
+    assert (status, out) == (2, "")
+    assert f"Argument {flags[0]}" in told
+
+
 def test_pages_follow_one_another_by_cursor(milestones: Path):
     seen: list[str] = []
     cursor = None

@@ -126,25 +126,49 @@ def test_editing_with_flags_opens_no_editor_and_without_a_terminal_says_what_to_
     assert "--comment" in empty.stderr
 
 
-def test_on_a_terminal_the_editor_is_used(repository: Path, tmp_path: Path):
-    id_ = answered(repository, "create", "issue", "T", "--description", "old")["id"]
-    editor = tmp_path / "editor"
-    editor.write_text("#!/bin/sh\nprintf 'Typed title\\n\\nTyped text\\n' > \"$1\"\n")
-    editor.chmod(0o755)
+def on_a_terminal(where: Path, *words: str, **environ: str) -> int:
+    """Run `git mile` as a person at a terminal does; its exit status."""
     parent, child = pty.openpty()
     code = "import sys; from postil.surfaces.shell import git_mile as run; sys.exit(run())"
     done = subprocess.run(
-        [sys.executable, "-c", code, "edit", id_],
-        cwd=repository,
+        [sys.executable, "-c", code, *words],
+        cwd=where,
         stdin=child,
         stdout=child,
         stderr=child,
-        env={**os.environ, "EDITOR": str(editor), "VISUAL": str(editor)},
+        env={**os.environ, **environ},
         timeout=60,
     )
     os.close(child)
     os.close(parent)
-    assert done.returncode == 0
+    return done.returncode
+
+
+def editor_that_types(folder: Path, name: str, text: str) -> str:
+    editor = folder / name
+    editor.write_text(f'#!/bin/sh\ncat "$1" > "$0.seen"\nprintf \'{text}\' > "$1"\n')
+    editor.chmod(0o755)
+    return str(editor)
+
+
+def test_create_takes_its_first_comment_from_the_editor_that_git_mile_names(repository: Path, tmp_path: Path):
+    mine = editor_that_types(tmp_path, "mine", "# hint\\nTyped, on two\\nlines\\n")
+    other = editor_that_types(tmp_path, "other", "wrong\\n")
+    variables = {"GIT_MILE_EDITOR": mine, "VISUAL": other, "EDITOR": other}
+    assert on_a_terminal(repository, "create", "issue", "From the editor", "--editor", **variables) == 0
+    (item,) = answered(repository, "list", "issue")["items"]
+    assert [c["body"] for c in answered(repository, "show", item["id"])["comments"]] == ["Typed, on two\nlines"]
+    assert "# The first comment on: From the editor" in (tmp_path / "mine.seen").read_text()
+    assert on_a_terminal(repository, "create", "issue", "x", "--editor", "--comment", "y", **variables) == 2
+    empty = editor_that_types(tmp_path, "empty", "# only a hint\\n")
+    assert on_a_terminal(repository, "create", "issue", "x", "--editor", GIT_MILE_EDITOR=empty) == 2
+    assert len(answered(repository, "list", "issue")["items"]) == 1
+
+
+def test_on_a_terminal_the_editor_is_used(repository: Path, tmp_path: Path):
+    id_ = answered(repository, "create", "issue", "T", "--description", "old")["id"]
+    editor = editor_that_types(tmp_path, "editor", "Typed title\\n\\nTyped text\\n")
+    assert on_a_terminal(repository, "edit", id_, EDITOR=editor, VISUAL=editor) == 0
     shown = answered(repository, "show", id_)
     assert (shown["title"], shown["description"]) == ("Typed title", "Typed text")
 
@@ -160,6 +184,13 @@ def test_the_repository_can_be_named(repository: Path, tmp_path: Path):
     answered(repository, "create", "issue", "There")
     found = answered(tmp_path, "--repo", str(repository), "list", "issue")
     assert [item["title"] for item in found["items"]] == ["There"]
+
+
+def test_what_makes_no_sense_any_more_is_refused_with_a_reason(repository: Path):
+    replica = run(repository, "--replica", "host1", "create", "issue", "T")
+    assert (replica.returncode, "no two can share one" in replica.stderr) == (2, True)
+    legacy = run(repository, "list", "issue", "--legacy-query")
+    assert (legacy.returncode, "There is no flag --legacy-query" in legacy.stderr) == (2, True)
 
 
 def test_people_links_and_claims(repository: Path):

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from postil.surfaces.composition import Compose
 from postil.surfaces.words import Globals
+
+if TYPE_CHECKING:
+    from postil.wire.patience import Patience
 
 FACES = {
     "inbox": "lazygit-mcp-bridge",
@@ -35,7 +38,17 @@ def serve(words: list[str], program: str, compose: Compose, options: Globals) ->
         serve_http(server, composed)
     from postil.wire.stdio import serve as serve_stdio
 
-    return serve_stdio(server)
+    return serve_stdio(server, _patience(given))
+
+
+def _patience(given: dict[str, Any]) -> Patience | None:
+    """How the client is waited for and told of, where a flag says so."""
+    asked = {name: given[name] for name in ("handshake", "idle", "level") if name in given}
+    if not asked:
+        return None
+    from postil.wire.patience import Patience
+
+    return Patience(**asked)
 
 
 def _layer(given: dict[str, Any]) -> dict[str, Any]:
@@ -52,7 +65,7 @@ def _given(words: list[str], program: str) -> dict[str, Any]:
     from postil.surfaces.commands import Formatter, Parser, Usage, near
 
     parser = Parser(
-        prog=program if program != "postil" else "postil serve",
+        prog={"postil": "postil serve", "git mile": "git mile mcp-server"}.get(program, program),
         description="Serve assistants over stdio, or with --http over HTTP",
         argument_default=argparse.SUPPRESS,
         allow_abbrev=False,
@@ -73,12 +86,46 @@ def _given(words: list[str], program: str) -> dict[str, Any]:
     parser.add_argument(
         "--behind-proxy", action="store_true", dest="behind_proxy", help="HTTPS is spoken by a proxy in front"
     )
+    parser.add_argument(
+        "--handshake-timeout",
+        dest="handshake",
+        type=_seconds,
+        metavar="S",
+        help="stdio: end when no client introduces itself within S seconds",
+    )
+    parser.add_argument(
+        "--idle-shutdown", dest="idle", type=_seconds, metavar="S", help="stdio: end after S seconds without a request"
+    )
+    parser.add_argument(
+        "--log-level",
+        dest="level",
+        choices=("error", "warn", "info", "debug", "trace"),
+        help="stdio: what is told on stderr (default: error)",
+    )
+    if program == "git mile":
+        parser.add_argument(
+            "--protocol", choices=("v1",), help="the contract's protocol, 2024-11-05: there is no other"
+        )
     parser.add_argument("--config", metavar="FILE", help="use this settings file")
     given = vars(parser.parse_args(words))
+    if "address" in given and given.keys() & {"handshake", "idle", "level"}:
+        raise Usage("--handshake-timeout, --idle-shutdown and --log-level speak of stdio", advice="Leave out --http")
     for part in given.get("parts", ()):
         if part not in PARTS:
             raise Usage(f"There is no part {part!r}{near(part, PARTS)}", advice=f"Parts are {', '.join(PARTS)}")
     return given
+
+
+def _seconds(word: str) -> float:
+    import argparse
+
+    try:
+        seconds = float(word)
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds < 1e9:
+        raise argparse.ArgumentTypeError(f"{word!r} is not a number of seconds greater than 0")
+    return seconds
 
 
 def _split(words: str) -> tuple[str, ...]:

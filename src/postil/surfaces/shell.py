@@ -36,7 +36,7 @@ def git_mile() -> int:
         return _version("git-mile")
     first, words = _mile_globals(words)
     if words[:1] == ["mcp-server"]:
-        return _run([*first, "serve", "--parts", "tracker", *_mile_server(words[1:])], "git mile")
+        return _run([*first, "serve", "--parts", "tracker", *words[1:]], "git mile")
     if not first and _quick("git mile", words):
         return 0
     return _run([*first, *words], "git mile", "tracker")
@@ -46,30 +46,16 @@ def _mile_globals(words: list[str]) -> tuple[list[str], list[str]]:
     """git-mile's options before the command: `--repo` is our `-C`; the author is an option of commands that write."""
     first: list[str] = []
     last: list[str] = []
-    while words and words[0].partition("=")[0] in ("--repo", "--author", "--email", "--replica"):
+    while words and words[0].partition("=")[0] in ("--repo", "--author", "--email"):
         name, joined, value = words[0].partition("=")
         if not joined and len(words) < 2:
             break
         value, words = (value, words[1:]) if joined else (words[1], words[2:])
         if name == "--repo":
             first += ["-C", value]
-        elif name != "--replica":  # a clone's identity is made for it, so that no two can share one by mistake
+        else:
             last.append(f"{name}={value}")
     return first, [*words, *last] if words else words
-
-
-def _mile_server(words: list[str]) -> list[str]:
-    """git-mile's flags of `mcp-server`, which tuned a program that is no more: understood, and without effect."""
-    tuned = ("--log-level", "--handshake-timeout", "--idle-shutdown", "--protocol")
-    kept: list[str] = []
-    rest = list(words)
-    while rest:
-        word = rest.pop(0)
-        if word in tuned and rest:
-            rest.pop(0)
-        elif word.partition("=")[0] not in tuned:
-            kept.append(word)
-    return kept
 
 
 def paired_comments() -> int:

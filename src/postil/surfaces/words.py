@@ -40,6 +40,11 @@ def split_globals(words: list[str]) -> tuple[Globals, list[str]]:
             value = value if joined else rest[1]
             rest = rest[1 if joined else 2 :]
             folder, config = (value, config) if name == "-C" else (folder, value)
+        elif name == "--replica":
+            raise InvalidArguments(
+                "--replica is not taken: a clone's identity is made for it, so that no two can share one by mistake",
+                advice="Leave it out; --author and --email name the writer",
+            )
         elif name == "--no-input":
             no_input, rest = True, rest[1:]
         elif name == "--read-only":

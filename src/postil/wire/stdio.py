@@ -22,6 +22,7 @@ from typing import NoReturn
 from postil.core.call import Caller
 from postil.wire import jsonrpc
 from postil.wire.engine import Session
+from postil.wire.patience import Patience
 from postil.wire.server import Server
 from postil.wire.watches import Watches
 
@@ -32,14 +33,14 @@ HEARTBEAT = 1.0
 """Seconds between looks at whether the client still exists."""
 
 
-def serve(server: Server) -> NoReturn:
+def serve(server: Server, patience: Patience | None = None) -> NoReturn:
     """Serve one client on this process's stdin and stdout until it ends, then end the process with its status.
 
     Ends it at once: everything acknowledged is on disk, a thread that never ends must not keep the process alive, and
     the interpreter's own tear-down would cost every start 9 ms.
     """
     source, sink = _divert()
-    status = asyncio.run(_serve(server, source, sink))
+    status = asyncio.run(_serve(server, source, sink, patience))
     sys.stderr.flush()
     os._exit(status)
 
@@ -54,8 +55,8 @@ def _divert() -> tuple[int, int]:
     return source, sink
 
 
-async def _serve(server: Server, source: int, sink: int) -> int:
-    connection = Connection(server, source, sink)
+async def _serve(server: Server, source: int, sink: int, patience: Patience | None) -> int:
+    connection = Connection(server, source, sink, patience)
     try:
         return await connection.run()
     finally:
@@ -103,7 +104,9 @@ class Lines:
 class Connection:
     """One client on two file descriptors."""
 
-    def __init__(self, server: Server, source: int, sink: int) -> None:
+    def __init__(self, server: Server, source: int, sink: int, patience: Patience | None = None) -> None:
+        self.patience = patience
+        self._heard = False
         self.loop = asyncio.get_running_loop()
         self.source, self.sink = source, sink
         self.watches = Watches(server)
@@ -123,6 +126,7 @@ class Connection:
         self._room = threading.Event()
         self._reader = threading.Thread(target=self._read_blocking, name="postil-stdin", daemon=True)
         self._over: asyncio.Future[int] = self.loop.create_future()
+        self._last_heard = self.loop.time()
         self._selectable = _is_pipe(source)
         self._sink_flags = fcntl.fcntl(sink, fcntl.F_GETFL)
         self._sink_is_pipe = _is_pipe(sink)
@@ -135,11 +139,14 @@ class Connection:
             self.loop.add_signal_handler(number, self._end, 128 + number)
         parent = os.getppid()
         heartbeat = self.loop.create_task(self._watch_client(parent))
+        waiting = self.loop.create_task(self._wait_patiently(self.patience)) if self.patience else None
         self._resume()
         try:
             status = await self._over
         finally:
             heartbeat.cancel()
+            if waiting is not None:
+                waiting.cancel()
             self._pause()
         await self._wind_up(orderly=status == 0)
         return status
@@ -205,6 +212,9 @@ class Connection:
         while self._backlog and not self._is_full() and not session.ended:
             line = self._backlog.popleft()
             if isinstance(line, bytes):
+                self._heard, self._last_heard = True, self.loop.time()
+                if self.patience is not None:
+                    self.patience.tell_heard(line)
                 session.receive(line, self._send)
             else:
                 self._send(jsonrpc.refusal(line.id, line.code, line.message), True, line.code)
@@ -227,6 +237,8 @@ class Connection:
     def _send(self, frame: bytes, is_answer: bool, code: int) -> None:
         if self._broken:
             return
+        if self.patience is not None:
+            self.patience.tell_sent(frame, code)
         self._unwritten.append(frame)
         self._unwritten.append(b"\n")
         self._unwritten_size += len(frame) + 1
@@ -277,6 +289,20 @@ class Connection:
                 self._end(0)
             if os.getppid() != parent:
                 self._end(0)
+
+    async def _wait_patiently(self, patience: Patience) -> None:
+        """End when the client keeps silent for longer than was asked to wait."""
+        patience.tell("info", "serving on stdin and stdout")
+        while patience.handshake or patience.idle:
+            busy = bool(self.session.in_flight or self._backlog)
+            why = patience.given_up(self.loop.time() - self._last_heard, heard=self._heard, busy=busy)
+            if why:
+                patience.tell("error" if not self._heard else "info", why)
+                self._end(0 if self._heard else 1)
+                return
+            wait = (patience.idle if self._heard else patience.handshake) or patience.handshake or patience.idle
+            due = self._last_heard + wait - self.loop.time()
+            await asyncio.sleep(min(max(due, 0.01), HEARTBEAT))
 
     async def _wind_up(self, *, orderly: bool) -> None:
         await self.session.close(patience=DRAIN if orderly and not self._broken else 0.2)
