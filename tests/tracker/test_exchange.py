@@ -40,6 +40,7 @@ def filled(repository: Path) -> Path:
     mine.add_comment(one.id, "first\n\n## with a heading")
     mine.add_comment(one.id, "second")
     mine.link_entities(one.id, "blocks", two)
+    mine.identity_create("Ann", "ann@example.org", login="ann")
     mine.close_entity(one.id)
     return repository
 
@@ -80,8 +81,9 @@ def test_what_was_exported_can_be_imported_elsewhere_and_twice(
     dump = tmp_path / "dump"
     dump.write_text(said(filled, "export", "--format", format_))
     other = make_repository("other")
-    assert answered(other, "import", str(dump))["created"] == 3
+    assert answered(other, "import", str(dump))["created"] == 4
     assert everything(other) == everything(filled)
+    assert answered(other, "list", "identity") == answered(filled, "list", "identity")
     clock = tracker(other).fresh().index.clock()
     again = answered(other, "import", str(dump))
     assert (again["created"], again["updated"]) == (0, 0)
@@ -102,7 +104,7 @@ def test_events_carry_the_state_to_the_last_bit(filled: Path, make_repository: C
 def test_markdown_goes_into_one_file_an_entity(filled: Path, tmp_path: Path):
     said(filled, "export", "--format", "markdown", "--folder", str(tmp_path / "out"))
     files = sorted(path.name.partition("-")[0] for path in (tmp_path / "out").iterdir())
-    assert files == ["issue", "issue", "milestone"]
+    assert files == ["identity", "issue", "issue", "milestone"]
 
 
 def test_beads_come_with_their_dependencies(repository: Path, tmp_path: Path):
@@ -443,6 +445,7 @@ foreigners = st.builds(
     author=line,
     comments=st.lists(comments, max_size=3).map(tuple),
     links=st.just((("blocks", "x:2"), ("parent", "x:3"))),
+    fields=st.dictionaries(st.from_regex(r"[a-z:]{1,5}", fullmatch=True), line, max_size=2),
 )  # fmt: skip
 
 

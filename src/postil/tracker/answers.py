@@ -73,6 +73,7 @@ class ShownConflict(Struct, frozen=True):
     value: str | None
     author: str
     ts: str
+    event: str
 
 
 class ShownClaim(Struct, frozen=True):
@@ -244,6 +245,7 @@ def shown_of(entity: Entity, by_status: dict[str, int] | None, links: list[Shown
         due=entity.due or UNSET,
         links=links or UNSET,
         claim=ShownClaim(claim.who, second(claim.until), claim.until <= now) if claim else UNSET,
-        conflicts=[ShownConflict(c.field, c.value, name_of(c.author), second(c.ts)) for c in entity.conflicts] or UNSET,
+        conflicts=[ShownConflict(c.field, c.value, name_of(c.author), second(c.ts), c.event) for c in entity.conflicts]
+        or UNSET,
         fields=entity.fields or UNSET,
     )

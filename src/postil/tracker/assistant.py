@@ -21,7 +21,6 @@ from postil.tracker.graph import cut
 from postil.tracker.pages import LARGEST_LIMIT
 from postil.tracker.query.sql import moment_text
 from postil.tracker.schema import Row
-from postil.tracker.writer import author_of
 
 Id = Annotated[str, Meta(description="id or its beginning")]
 LEASE_MINUTES = 240
@@ -43,7 +42,7 @@ class AssistantTools(Desk):
         draft: bool = False,
     ) -> Changed:
         """Create an issue or milestone in git"""
-        with self.store.writing() as pen:
+        with self.writing() as pen:
             id_ = self.create(
                 pen,
                 entity,
@@ -70,7 +69,7 @@ class AssistantTools(Desk):
         unassign: tuple[str, ...] = (),
     ) -> Changed:
         """Change fields of an issue or milestone; writing a field settles its conflict"""
-        with self.store.writing() as pen:
+        with self.writing() as pen:
             entity = self.entity(id)
             changed = self.update(
                 pen,
@@ -88,7 +87,7 @@ class AssistantTools(Desk):
     @writes("git_mile.comment", crash=ServerError, output_depth=0)
     def add_comment(self, id: Id, body: Annotated[str, Meta(description="Markdown")]) -> CommentAdded:
         """Comment on an issue or milestone"""
-        with self.store.writing() as pen:
+        with self.writing() as pen:
             found = self.find(id)
             comment_id = self.comment(pen, found, checked_comment(body))
         return CommentAdded(id=found, comment_id=comment_id, ts=second(pen.ts))
@@ -96,7 +95,7 @@ class AssistantTools(Desk):
     @writes("git_mile.close", crash=ServerError, output_depth=0)
     def close_entity(self, id: Id, comment: str = "", reopen: bool = False) -> Changed:
         """Close (or reopen) an issue or milestone"""
-        with self.store.writing() as pen:
+        with self.writing() as pen:
             entity = self.entity(id)
             changed = self.update(pen, entity, status="open" if reopen else "closed")
             if comment.strip():
@@ -107,7 +106,7 @@ class AssistantTools(Desk):
     @writes("git_mile.label", crash=ServerError, output_depth=0)
     def label_entity(self, id: Id, add: tuple[str, ...] = (), remove: tuple[str, ...] = ()) -> Changed:
         """Attach and detach labels"""
-        with self.store.writing() as pen:
+        with self.writing() as pen:
             entity = self.entity(id)
             added, removed = self.label(pen, entity, add, remove)
         return self.changed(entity.id, [*(f"+{label}" for label in added), *(f"-{label}" for label in removed)])
@@ -127,7 +126,7 @@ class AssistantTools(Desk):
         remove: bool = False,
     ) -> Changed:
         """Link two entities: id blocks target, id has parent target, …"""
-        with self.store.writing() as pen:
+        with self.writing() as pen:
             entity = self.entity(id)
             done = self.link(pen, entity, type, target, remove)
         return self.changed(entity.id, [f"{'un' * remove}linked {type}"] if done else [])
@@ -186,9 +185,9 @@ class AssistantTools(Desk):
         release: bool = False,
     ) -> Claimed:
         """Claim an issue so that nobody else takes it, or release it"""
-        with self.store.writing() as pen:
+        with self.writing() as pen:
             entity = self.entity(id, "issue")
-            (name,) = checked_names("claimer", (who,)) or (author_of(self.store.repository.root).name,)
+            (name,) = checked_names("claimer", (who,)) or (pen.author.name,)
             held = entity.claim if entity.claim and entity.claim.until > pen.ts else None
             if release:
                 if held is not None and held.who == name:

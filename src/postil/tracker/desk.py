@@ -10,6 +10,7 @@ import re
 import threading
 import unicodedata
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING
 
 from postil.tracker.answers import Item, Shown, ShownLink, item_of, shown_of
@@ -70,6 +71,15 @@ class Desk:
         store = self.store
         store.refresh()
         return store
+
+    def writing(self, author: str | None = None, email: str | None = None) -> AbstractContextManager[Pen]:
+        """A pen of whoever is named, else of the identity this clone has adopted, else of git's user."""
+        from postil.tracker.identities import adopted_here  # reading does not pay for it
+
+        adopted = adopted_here(self.store.repository)
+        if adopted is not None:
+            author, email = author or adopted.name, email or adopted.mail
+        return self.store.writing(author, email)
 
     def now_text(self) -> str:
         """The present moment as events write it."""

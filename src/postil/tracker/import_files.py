@@ -85,6 +85,7 @@ def to_markdown(one: Foreign) -> str:
     facts += [("milestone", one.milestone or ""), ("due", one.due or ""), ("author", one.author)]
     facts += [("created", one.ts), ("updated", one.updated_ts), ("closed", one.closed_ts)]
     facts += [("link", f"{type_} {target}") for type_, target in one.links]
+    facts += [("field", f"{'_'.join(name.split())} {value}") for name, value in one.fields.items()]
     head = "\n".join(f"{key}: {' '.join(value.split())}" for key, value in facts if value)
     body = f"---\n{head}\n---\n\n{_heading(one.title)}{_shielded(one.description)}\n"
     for comment in one.comments:
@@ -125,6 +126,7 @@ def _from_document(document: str) -> Foreign:
         closed_ts=fact.get("closed", ""),
         comments=tuple(comments),
         links=tuple((value.partition(" ")[0], value.partition(" ")[2]) for value in facts.get("link", ())),
+        fields={value.partition(" ")[0]: value.partition(" ")[2] for value in facts.get("field", ())},
     )
 
 

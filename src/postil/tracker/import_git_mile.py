@@ -8,6 +8,7 @@ import re
 import msgspec
 
 from postil.tracker.events import Assigned, Commented, CommentEdited, Described, Labelled, Linked, Set
+from postil.tracker.identities import IDENTITY
 from postil.tracker.import_refs import Foreigner, committed_at
 from postil.tracker.interchange import Past, Story, comment_id, created, entity_id
 from postil.tracker.query.sql import moment_text
@@ -28,6 +29,11 @@ class _FirstComment(msgspec.Struct, frozen=True):
     body: str = ""
 
 
+class _Protection(msgspec.Struct, frozen=True):
+    fingerprint: str = ""
+    armored_public_key: str | None = None
+
+
 class _Data(msgspec.Struct, frozen=True):
     title: str = ""
     description: str | None = None
@@ -37,6 +43,12 @@ class _Data(msgspec.Struct, frozen=True):
     label: str = ""
     comment_id: str = ""
     body: str = ""
+    display_name: str = ""
+    email: str = ""
+    login: str | None = None
+    replica_id: str = ""
+    signature: str | None = None
+    protection: _Protection | None = None
 
 
 class _Meta(msgspec.Struct, frozen=True):
@@ -62,7 +74,7 @@ def entity(git: Foreigner, oid: str, name: str) -> Story | None:
         try:
             data = msgspec.json.decode(event.data, type=_Data)
         except msgspec.ValidationError:
-            continue  # an event of another kind: identities have their own
+            continue  # an event of a later version
         past = Past(f"{counter}@{replica}", meta.author, ts, note=meta.message or "")
         history += _operation(name, event.type, data, past, bool(history))
     return Story(name, tuple(history)) if history else None
@@ -80,8 +92,15 @@ def _operation(origin: str, kind: str, data: _Data, past: Past, begun: bool) -> 
         )
         first = data.initial_comment
         return [made, *([_said(origin, past, first.comment_id, first.body)] if first else [])]
+    if kind == "created" and not begun and data.display_name:
+        person = created(past, origin, title=data.display_name, kind=IDENTITY)
+        return [person, *_fields(past, email=data.email, login=data.login)]
     if not begun:
         return []
+    if kind == "adopted":
+        return _fields(past, adopted_by=data.replica_id, adoption_signature=data.signature)
+    if kind == "protection_added" and data.protection:
+        return _fields(past, **{f"pgp:{data.protection.fingerprint}": data.protection.armored_public_key or "-"})
     if kind == "status_changed":
         return [past.did(Set, f="status", value=data.status)]
     if kind == "label_attached":
@@ -91,6 +110,11 @@ def _operation(origin: str, kind: str, data: _Data, past: Past, begun: bool) -> 
     if kind == "comment_appended":
         return [_said(origin, past, data.comment_id, data.body)]
     return []
+
+
+def _fields(past: Past, **fields: str | None) -> list[Past]:
+    told = [(name, Past(f"{past.key} {name}", past.author, past.ts, note=past.note)) for name in fields]
+    return [one.did(Set, f=name, value=fields[name]) for name, one in told if fields[name]]
 
 
 def _said(origin: str, past: Past, key: str, body: str) -> Past:

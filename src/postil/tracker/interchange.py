@@ -35,7 +35,7 @@ class ForeignComment(msgspec.Struct, frozen=True):
     body: str
 
 
-class Foreign(msgspec.Struct, frozen=True, kw_only=True):
+class Foreign(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """An issue or milestone of another tracker, as it stands there."""
 
     origin: str
@@ -54,6 +54,7 @@ class Foreign(msgspec.Struct, frozen=True, kw_only=True):
     closed_ts: str = ""
     comments: tuple[ForeignComment, ...] = ()
     links: tuple[tuple[str, str], ...] = ()
+    fields: dict[str, str] = {}
 
 
 class Past(msgspec.Struct, frozen=True):
@@ -143,6 +144,7 @@ def created(
     origin: str,
     *,
     title: str,
+    kind: str = "issue",
     description: str = "",
     status: str = "open",
     labels: Sequence[str] = (),
@@ -151,7 +153,7 @@ def created(
     """The creation that a story begins with."""
     return msgspec.structs.replace(past, key="created").did(
         Created,
-        kind="issue",
+        kind=kind,
         title=fitting_title(title),
         description=whole_title(title, description),
         status=_status(status),
@@ -222,6 +224,8 @@ def _create(pen: Pen, id_: str, one: Foreign) -> None:
         origin=one.origin,
         **stamp,
     )
+    for field, value in one.fields.items():
+        pen.write(Set, id_, id=_event_id(one.origin, f"field {field}"), f=field, value=value, **stamp)
     for comment in one.comments:
         _comment(pen, id_, one.origin, comment)
     _link(pen, id_, one, set())
@@ -245,6 +249,9 @@ def _update(pen: Pen, here: Entity, one: Foreign) -> None:
     title, status = fitting_title(one.title), _status(one.status)
     for field, value, old in (("title", title, here.title), ("status", status, here.status)):
         if value != old:
+            pen.write(Set, here.id, f=field, value=value)
+    for field, value in one.fields.items():
+        if here.fields.get(field) != value:
             pen.write(Set, here.id, f=field, value=value)
     description = whole_title(one.title, one.description)
     if description != here.description:

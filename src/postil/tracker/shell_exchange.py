@@ -94,7 +94,7 @@ class ExchangeCommands(Desk):
                 return found
 
     def _take(self, foreign: list[Foreign], dry_run: bool) -> Taken:
-        with self.store.writing() as pen:
+        with self.writing() as pen:
             known = {one.id: one for one in map(self.store.entity, [entity_id(f.origin) for f in foreign]) if one}
             taken = take_in(pen, foreign, known)
             if dry_run:
@@ -102,7 +102,7 @@ class ExchangeCommands(Desk):
         return taken
 
     def _retell(self, stories: list[Story], dry_run: bool) -> Taken:
-        with self.store.writing() as pen:
+        with self.writing() as pen:
             taken = retell(pen, stories, lambda id_: {event.id for event in self.store.events(id_)})
             if dry_run:
                 pen.discard()
@@ -112,7 +112,7 @@ class ExchangeCommands(Desk):
         created: set[str] = set()
         changed: set[str] = set()
         same: set[str] = set()
-        with self.store.writing() as pen:
+        with self.writing() as pen:
             for line in (line.encode() for text in texts for line in text.split("\n") if line):
                 event = decode(line)
                 if event is None:
@@ -146,6 +146,7 @@ def foreign_of(entity: Entity) -> Foreign:
         closed_ts=entity.closed_ts or "",
         comments=tuple(ForeignComment(c.id, c.author, c.ts, c.body) for c in entity.comments),
         links=tuple((link.type, link.target) for link in entity.links),
+        fields=entity.fields,
     )
 
 

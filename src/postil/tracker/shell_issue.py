@@ -54,7 +54,7 @@ class IssueCommands(AssistantTools):
         entity = self.entity(id)
         if all(value is None for value in (title, text, milestone, due)):
             title, text = self._typed_edit(entity)
-        with self.store.writing(author, email) as pen:
+        with self.writing(author, email) as pen:
             entity = self.entity(entity.id)
             changed = self.update(pen, entity, title=title, description=text, milestone=milestone, due=due)
         return self.changed(entity.id, changed)
@@ -77,7 +77,7 @@ class IssueCommands(AssistantTools):
         """Assign people to an issue, or take them off"""
         if not names and not remove:
             raise InvalidParams("Nobody was named", advice="Name people, or take them off with --remove NAME")
-        with self.store.writing(author, email) as pen:
+        with self.writing(author, email) as pen:
             entity = self.entity(id)
             changed = self.update(pen, entity, assign=names, unassign=remove)
         return self.changed(entity.id, changed)
@@ -115,13 +115,13 @@ class IssueCommands(AssistantTools):
     @destroys("issue.delete", tool=False, shell="issue delete", positional=("id",), spellings={"milestone delete": {}})
     def issue_delete(self, id: Id, undo: Annotated[bool, Meta(description="bring it back")] = False) -> Changed:
         """Take an issue or milestone out of every list; its history stays, and --undo brings it back"""
-        with self.store.writing() as pen:
+        with self.writing() as pen:
             found = id.lower() if undo and self.store.entity(id.lower()) else self.find(id)
             pen.write(Set, found, f="deleted", value="false" if undo else "true")
         return self.changed(found, ["restored" if undo else "deleted"])
 
     def _set_status(self, id_: str, status: str, message: str, author: str | None, email: str | None) -> StatusAnswer:
-        with self.store.writing(author, email) as pen:
+        with self.writing(author, email) as pen:
             pen.message = message
             entity = self.entity(id_)
             changed = self.update(pen, entity, status=status)

@@ -76,7 +76,7 @@ class MileCommands(AssistantTools):
             first = edited(self._editor, _hint(f"The first comment on: {title}"))
         if first is not None and not allow_empty:
             first = checked_comment(first)
-        with self.store.writing(author, email) as pen:
+        with self.writing(author, email) as pen:
             pen.message = message
             id_ = self.create(
                 pen,
@@ -185,7 +185,7 @@ class MileCommands(AssistantTools):
         )
         if dry_run:
             return would
-        with self.store.writing(author, email) as pen:
+        with self.writing(author, email) as pen:
             pen.message = message
             comment_id = self.comment(pen, entity.id, words)
         return replace(
@@ -213,7 +213,7 @@ class MileCommands(AssistantTools):
         """Attach, detach, set or clear labels"""
         if sum((bool(add or remove), bool(set), clear)) != 1:
             raise InvalidParams("Nothing to do, or too much", advice="Give --add and --remove, or --set, or --clear")
-        with self.store.writing(author, email) as pen:
+        with self.writing(author, email) as pen:
             entity = self.entity(id, _kind(kind))
             if set or clear:
                 add, remove = set, tuple(label for label in entity.labels if label not in set)

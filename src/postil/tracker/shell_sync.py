@@ -13,6 +13,7 @@ from postil.tracker.checkup import Checked, absorb, drop_absorbed, verify
 from postil.tracker.columns import many
 from postil.tracker.desk import Desk
 from postil.tracker.failures import InvalidParams
+from postil.tracker.identities import ADOPTED_FILE
 from postil.tracker.refnames import FETCH, LOG
 from postil.tracker.shell_answers import Said
 from postil.tracker.sync import check_remote, fetch, init, push, remove_all
@@ -109,7 +110,7 @@ class SyncCommands(Desk):
             )
         removed = remove_all(self.store)
         folder = self.store.repository.postil_folder()
-        for name in ("tracker.json", "tracker.lock", "cache.db.lock", "queries.json", "queries.lock"):
+        for name in ("tracker.json", "tracker.lock", "cache.db.lock", "queries.json", "queries.lock", ADOPTED_FILE):
             if os.path.exists(os.path.join(folder, name)):
                 os.unlink(os.path.join(folder, name))
         # Our own folder is shared with the other parts; git leaves the empty folders of refs behind.

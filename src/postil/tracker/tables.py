@@ -134,9 +134,11 @@ class ShownInShell:
             lines.append(f"Claimed by {shown.claim.who} until {shown.claim.until}{' (expired)' * shown.claim.expired}")
         lines += [f"{link.type}: {link.id[:8]} {harmless(link.title)} [{link.status}]" for link in shown.links or ()]
         lines += [
-            f"Conflict: {one.field} was also set to {one.value!r} by {one.author} at {one.ts}; set it to decide"
+            f"Conflict: {one.field} was also set to {one.value!r} by {harmless(one.author)} at {one.ts};"
+            f" decide with `git mile resolve {shown.id[:8]}`"
             for one in shown.conflicts or ()
         ]
+        lines += [f"{harmless(key)}: {harmless(value)}" for key, value in (shown.fields or {}).items()]
         lines.append(f"By {shown.author} at {shown.created_at}, updated {shown.updated_at}")
         if shown.description:
             lines += ["", shown.description]
