@@ -5,12 +5,14 @@ subsequence. The work for one gap is bounded, so a page of any size costs near-l
 """
 
 from bisect import bisect_left, bisect_right
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from rapidfuzz.distance import LCSseq
 
 from postil.anchor.page import Page
 
+_TELLING = 3  # rows on a side that must be where they were, lone brackets and blank ones not counted
+_RARE = 6  # characters of a row that is not unique by chance
 # The cells of the largest common-subsequence table that is worth its memory (one bit each) and time.
 MOST_CELLS = 60_000_000
 
@@ -34,6 +36,46 @@ class Alignment:
         if gap not in self._drifts:
             self._drifts[gap] = self._align_tokens(gap)
         return self._drifts[gap].get(row)
+
+    def settled(self, row: int) -> int:
+        """The new row when the rows around an old one leave no doubt about it, else -1.
+
+        Nothing near it changed; or nothing on one side of it, and it is the only row of its kind in both pages; or
+        nothing on one side, and what is on the other goes on where it would if lines were only edited in between.
+        """
+        at = self.forward[row]
+        if at < 0:
+            return -1
+        above, below = self._unmoved(row, -1), self._unmoved(row, 1)
+        if above and below:
+            return at
+        if not above and not below:
+            return -1
+        if len(self.old.keys[row]) >= _RARE and self._is_pin[row]:
+            return at
+        near = self.around(row)[above]
+        return at if 0 <= near < len(self.old) and self.forward[near] - near == at - row else -1
+
+    def _unmoved(self, row: int, step: int) -> bool:
+        """Whether the telling rows next to a row on one side are next to its counterpart, too."""
+        forward, keys = self.forward, self.old.keys
+        shift = forward[row] - row
+        seen = 0
+        while seen < _TELLING:
+            row += step
+            if not 0 <= row < len(keys):
+                break
+            if forward[row] != row + shift:
+                return False
+            seen += len(keys[row]) > 2
+        return True
+
+    @cached_property
+    def _is_pin(self) -> bytearray:
+        found = bytearray(len(self.old))
+        for row in self._pinned:
+            found[row] = 1
+        return found
 
     @cached_property
     def known(self) -> list[int]:
@@ -122,6 +164,12 @@ class Alignment:
         a0, b0 = self.pins[gap - 1] if gap else (0, 0)
         a1, b1 = self.pins[gap] if gap < len(self.pins) else (len(self.old), len(self.new))
         return drifts(self.old, self.new, (a0, a1, b0, b1))
+
+
+@lru_cache(2)
+def aligned(old: Page, new: Page) -> Alignment:
+    """Two pages aligned; the last ones are kept, since what the lines do not settle is searched afterwards."""
+    return Alignment(old, new)
 
 
 class Drift:

@@ -10,7 +10,7 @@ from math import fsum, log1p
 from rapidfuzz import fuzz, process
 from rapidfuzz.distance import Indel
 
-from postil.anchor.alignment import Alignment, Drift, drifts
+from postil.anchor.alignment import Drift, aligned, drifts
 from postil.anchor.page import Page
 from postil.anchor.rewrap import Rewrap
 
@@ -47,7 +47,7 @@ class Evidence:
         self.symbol = symbol
         self.shift = shift or 0
         self.partial = shift is not None
-        self.aligned = Alignment(old, new)
+        self.aligned = aligned(old, new)
         self._locals: dict[int, dict[int, Drift]] = {}
         self._seen: dict[tuple[bool, int, int], str] = {}
         self._bags: dict[tuple[bool, int], frozenset[str]] = {}
@@ -60,7 +60,7 @@ class Evidence:
         """The new row when nothing near the old one has changed but the layout, else -1."""
         if self.partial:
             return self._whole(row)
-        at = self._unmoved(row)
+        at = self.aligned.settled(row)
         return at if at >= 0 else self._rewrap.row_of(row)
 
     def _whole(self, row: int) -> int:
@@ -75,22 +75,6 @@ class Evidence:
     @cached_property
     def _rewrap(self) -> Rewrap:
         return Rewrap(self.old, self.new)
-
-    def _unmoved(self, row: int) -> int:
-        forward, keys = self.aligned.forward, self.old.keys
-        at = forward[row]
-        if at < 0:
-            return -1
-        for step in (-1, 1):
-            seen, near = 0, row
-            while seen < 3:
-                near += step
-                if not 0 <= near < len(keys):
-                    break
-                if forward[near] != at + near - row:
-                    return -1
-                seen += len(keys[near]) > 2
-        return at
 
     def candidates(self, row: int, home: Ranked, heads: Ranked) -> list[int]:
         """New rows worth measuring. `home` is where the row it is under may be now, `heads` where its function may."""

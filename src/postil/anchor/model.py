@@ -7,6 +7,8 @@ from msgspec import Struct
 State = Literal["exact", "moved", "modified", "review", "orphaned"]
 
 MOST_CANDIDATES = 5
+SETTLED = 0.999
+"""The confidence of what is where it is without a doubt."""
 
 
 class Span(Struct, frozen=True, order=True):

@@ -58,6 +58,8 @@ class Page:
 
     def between(self, first: int, last: int) -> str:
         """The text of the rows from first to last, both included."""
+        if first == last:
+            return self.rows[first].rstrip("\r")
         return "\n".join(row.rstrip("\r") for row in self.rows[first : last + 1])
 
     @cached_property

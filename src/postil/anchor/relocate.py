@@ -14,10 +14,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from postil.anchor.model import Relocation, Source, Span
+from postil.anchor.model import SETTLED, Relocation, Source, Span
 from postil.anchor.page import Page
 
 if TYPE_CHECKING:
+    from postil.anchor.alignment import Alignment
     from postil.anchor.elsewhere import Elsewhere
 
 
@@ -33,11 +34,40 @@ def relocate_all(
     before, after = Page(old), Page(new)
     if before.text == after.text:
         return [_unchanged(before, span) for span in spans]
-    from postil.anchor.elsewhere import Elsewhere  # these two bring in rapidfuzz, which an unchanged file does not need
-    from postil.anchor.search import Search
+    from postil.anchor.alignment import aligned  # brings in rapidfuzz, which an unchanged file does not need
 
-    others = elsewhere if isinstance(elsewhere, Elsewhere) else Elsewhere(elsewhere)
-    return Search(before, after, elsewhere=others).relocate(spans)
+    asked = list(spans)
+    lines = aligned(before, after)
+    found = [_settled(lines, span) for span in asked]
+    rest = [place for place, each in enumerate(found) if each is None]
+    if rest:
+        from postil.anchor.elsewhere import Elsewhere  # and the search, whose trees are long, only where it is needed
+        from postil.anchor.search import Search
+
+        others = elsewhere if isinstance(elsewhere, Elsewhere) else Elsewhere(elsewhere)
+        searched = Search(before, after, elsewhere=others).relocate(asked[place] for place in rest)
+        for place, each in zip(rest, searched, strict=True):
+            found[place] = each
+    return [each for each in found if each is not None]
+
+
+def _settled(lines: Alignment, span: Span) -> Relocation | None:
+    """The answer for a span whose first and last row are where they are without a doubt: the search's, without one."""
+    old, new = lines.old, lines.new
+    start, end = span.start - 1, min(span.last, len(old)) - 1
+    at = lines.settled(start) if 0 <= start < len(old) else -1
+    last = at if end == start or at < 0 else lines.settled(end)
+    if at < 0 or last < 0:
+        return None
+    if last < at:
+        last = min(at + end - start, len(new) - 1)
+    text, now = old.between(start, end), new.between(at, last)
+    moved = f"moved by {at - start:+d} lines" if at != start else ""
+    span = Span(at + 1, last + 1)
+    if end > start and old.keys[start : end + 1] != new.keys[at : last + 1]:
+        reason = f"the code was edited and {moved}" if moved else "the code was edited"
+        return Relocation("modified", span, SETTLED, reason, text, now)
+    return Relocation("moved" if moved else "exact", span, SETTLED, moved or "unchanged", text, now)
 
 
 def _unchanged(page: Page, span: Span) -> Relocation:

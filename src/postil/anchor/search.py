@@ -6,11 +6,10 @@ from collections.abc import Iterable
 from postil.anchor.elsewhere import Elsewhere
 from postil.anchor.evidence import Evidence, Ranked
 from postil.anchor.judge import GONE, SURE, weigh
-from postil.anchor.model import MOST_CANDIDATES, Candidate, Relocation, Span, State
+from postil.anchor.model import MOST_CANDIDATES, SETTLED, Candidate, Relocation, Span, State
 from postil.anchor.page import Page
 
 _BARE = re.compile(r"[\])};,{]*")  # what a row holds that belongs to another: brackets, or nothing
-_SETTLED = 0.999
 _BARE_ROWS = 3  # rows of brackets, or blank ones, that may stand between a row and what it belongs to
 _DEEPEST = 12  # rows a row is under that are looked for before it; code that is nested deeper is generated
 # The end of a range is taken where it was found when that is at least as likely as not; else the length is kept.
@@ -51,7 +50,7 @@ class Search:
         """Whether a row is where it is without a doubt: then nothing else is looked at, not even the syntax tree."""
         at = self.evidence.settled(row)
         if at >= 0:
-            self._found[row] = [(_SETTLED, at)]
+            self._found[row] = [(SETTLED, at)]
         return at >= 0
 
     def _rank(self, row: int) -> Ranked:
@@ -123,7 +122,7 @@ class Search:
 
     def _candidates(self, start: int, end: int) -> tuple[Candidate, ...]:
         here = [self._candidate(chance, row, start, end) for chance, row in self.ranked(start)]
-        if not self.elsewhere or (here and here[0].confidence == _SETTLED):
+        if not self.elsewhere or (here and here[0].confidence == SETTLED):
             return tuple(here)
         there = self._look_elsewhere(start, end)
         both = sorted([*here, *there], key=lambda each: -each.confidence)

@@ -90,6 +90,18 @@ def innermost(found: Sequence[Symbol], line: int) -> Symbol | None:
     return best
 
 
+def owners(found: Sequence[Symbol], lines: int) -> list[Symbol | None]:
+    """The innermost symbol of each line, by its number; there is no line 0."""
+    owner: list[Symbol | None] = [None] * (lines + 1)
+    for symbol in found:
+        last = symbol.span.last
+        for line in range(symbol.span.start, min(last, lines) + 1):
+            outer = owner[line]
+            if outer is None or last <= outer.span.last:
+                owner[line] = symbol
+    return owner
+
+
 def syntax_problems(text: str, language: str | None) -> list[SyntaxProblem]:
     """The syntax errors of a file, in order."""
     tree = parse(text, language)

@@ -49,6 +49,7 @@ CREATE TRIGGER IF NOT EXISTS note_gone AFTER DELETE ON note BEGIN
 _COLUMNS = ("path", "place", "id", "created", "tag", "author", "ai", "state", "status", "now_path", "stale")
 _INSERT = f"INSERT INTO note ({', '.join(_COLUMNS)}) VALUES ({', '.join('?' * len(_COLUMNS))})"  # noqa: S608 - names
 _UPDATE = f"UPDATE note SET {', '.join(f'{name} = ?' for name in _COLUMNS)} WHERE seq = ?"  # noqa: S608 - names
+_NOTES = f"SELECT id, text, seq, body, {', '.join(_COLUMNS)} FROM note JOIN body USING (seq) WHERE path = ?"  # noqa: S608
 _BODIES = "SELECT body FROM note JOIN body USING (seq)"
 
 
@@ -324,28 +325,29 @@ class Index:
 
 def _replace_notes(db: sqlite3.Connection, path: str, notes: Sequence[Note]) -> None:
     """A comment that says what it said keeps its number, wherever it is now: its text need not be read again."""
-    before: dict[tuple[str, str], tuple[int, bytes]] = {}
+    before: dict[tuple[str, str], tuple[int, bytes, tuple[object, ...]]] = {}
     gone: list[tuple[int]] = []
-    query = "SELECT id, text, seq, body FROM note JOIN body USING (seq) WHERE path = ?"
-    for name, text, seq, body in db.execute(query, (path,)):
+    for name, text, seq, body, *row in db.execute(_NOTES, (path,)):
         if (name, text) in before:
             gone.append((seq,))  # the same comment twice, in a damaged file
         else:
-            before[name, text] = seq, body
+            before[name, text] = seq, body, tuple(row)
     stay: list[tuple[object, ...]] = []
     bodies: list[tuple[bytes, int]] = []
     for place, each in enumerate(notes):
-        seq, known = before.pop((each.id, each.text), (0, b""))
+        row = each.row(path, place)
+        seq, known, was = before.pop((each.id, each.text), (0, b"", ()))
         if seq:
-            stay.append((*each.row(path, place), seq))
+            if row != was:
+                stay.append((*row, seq))
             if each.body != known:
                 bodies.append((each.body, seq))
         else:
-            number = db.execute(_INSERT, each.row(path, place)).lastrowid
+            number = db.execute(_INSERT, row).lastrowid
             db.execute("INSERT INTO body VALUES (?, ?, ?)", (number, each.text, each.body))
     db.executemany(_UPDATE, stay)
     db.executemany("UPDATE body SET body = ? WHERE seq = ?", bodies)
-    db.executemany("DELETE FROM note WHERE seq = ?", [*gone, *((seq,) for seq, _ in before.values())])
+    db.executemany("DELETE FROM note WHERE seq = ?", [*gone, *((seq,) for seq, _, _ in before.values())])
 
 
 def _comparable(created: str) -> str:

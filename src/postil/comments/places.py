@@ -16,7 +16,7 @@ from postil.anchor.languages import language_of
 from postil.anchor.model import Relocation, Span
 from postil.anchor.model import Source as Version
 from postil.anchor.relocate import relocate_all
-from postil.anchor.symbols import Symbol, innermost, symbols
+from postil.anchor.symbols import Symbol, owners, symbols
 from postil.comments.ground import Source, lines_of
 from postil.comments.model import Anchor, Candidate, Marker, Place, State
 
@@ -34,6 +34,7 @@ class Now:
         self.blob = source.blob if source else ""
         self.lines = lines_of(self.text) if source else []
         self._symbols: list[Symbol] | None = None
+        self._owners: list[Symbol | None] | None = None
         self._count: Counter[str] | None = None
 
     def still_has(self, marker: Marker) -> bool:
@@ -62,6 +63,12 @@ class Now:
         if self._symbols is None:
             self._symbols = symbols(self.text, language_of(self.path)) if self.source else []
         return self._symbols
+
+    def symbol_at(self, line: int) -> Symbol | None:
+        """The innermost named thing of a line, known for all lines once one was asked for."""
+        if self._owners is None:
+            self._owners = owners(self.symbols(), len(self.lines))
+        return self._owners[line] if 0 <= line < len(self._owners) else None
 
 
 def place_all(
@@ -214,30 +221,35 @@ def _placed(marker: Marker, found: Relocation, now: Now) -> Place:
         for each in found.candidates
     )
     span = found.span
-    place = Place(
+    path, line = found.path or now.path, span.start if span else marker.line
+    symbol = (marker.symbolPath, marker.symbolKind)
+    if span and path == now.path:
+        symbol = _symbol_words(now, line)
+    return Place(
         found.state,
-        found.path or now.path,
-        span.start if span else marker.line,
+        path,
+        line,
         span.last if span and marker.endLine else 0,
         found.confidence,
         found.reason,
         found.old_text,
         found.new_text,
-        marker.symbolPath,
-        marker.symbolKind,
+        *symbol,
         options,
         stale=_stale(marker, found.state, found.old_text, found.new_text),
     )
-    return _with_symbol(place, now) if span and place.path == now.path else place
 
 
 def _with_symbol(place: Place, now: Now) -> Place:
     from msgspec.structs import replace
 
-    symbol = innermost(now.symbols(), place.line)
-    if symbol is None:
-        return replace(place, symbolPath=(), symbolKind="")
-    return replace(place, symbolPath=symbol.path, symbolKind=symbol.kind)
+    path, kind = _symbol_words(now, place.line)
+    return replace(place, symbolPath=path, symbolKind=kind)
+
+
+def _symbol_words(now: Now, line: int) -> tuple[tuple[str, ...], str]:
+    symbol = now.symbol_at(line)
+    return (symbol.path, symbol.kind) if symbol else ((), "")
 
 
 def _stale(marker: Marker, state: State, old: str, new: str) -> bool:
@@ -251,6 +263,8 @@ def _stale(marker: Marker, state: State, old: str, new: str) -> bool:
 
 def _changed_in_substance(old: str, new: str) -> bool:
     """Whether little of the code is left, whitespace aside."""
+    if old == new:
+        return False
     import re
     from difflib import SequenceMatcher  # only for code that was edited at all
 

@@ -36,27 +36,37 @@ class Sidecar:
         # A file the extension takes is understood by what it demands; the rest of it is read when somebody asks.
         self._heads = dialects.read_extension(text)
         self._found = None if self._heads else dialects.read_any(text)
-        try:
-            self._document = Document(text)
-        except NotAnObject as fault:
-            raise dialects.Unreadable(str(fault)) from None
+        self._text = text
+        self._taken_apart: Document | None = None
         self._read_comments: list[Comment] | None = None
         self._read_markers: list[Marker] | None = None
         self._raw_markers: list[dialects.AnyMarker] | None = None
+
+    @property
+    def _document(self) -> Document:
+        """The file as text that can be changed; whoever only reads comments does not need it."""
+        if self._taken_apart is None:
+            try:
+                self._taken_apart = Document(self._text)
+            except NotAnObject as fault:
+                raise dialects.Unreadable(str(fault)) from None
+        return self._taken_apart
 
     @property
     def found(self) -> dialects.AnyFile:
         """The whole file in the shape of any dialect."""
         self._settle()
         if self._found is None:
-            self._found = dialects.read_any(self._document.text())
+            self._found = dialects.read_any(self._text)
         return self._found
 
     @property
     def raw_markers(self) -> list[dialects.AnyMarker]:
         """The markers as they are written."""
         self._settle()
-        if self._raw_markers is None:
+        if self._raw_markers is None and self._found is not None:
+            self._raw_markers = self._found.ghostMarkers or []
+        elif self._raw_markers is None:
             self._raw_markers = dialects.read_markers(self._document.raw("ghostMarkers"))
         return self._raw_markers
 
@@ -70,7 +80,8 @@ class Sidecar:
         """The comments, in the file's order."""
         self._settle()
         if self._read_comments is None:
-            self._read_comments = dialects.comments_of(self.found, self.markers)
+            found = self.found  # before the markers, which are in it
+            self._read_comments = dialects.comments_of(found, self.markers)
         return self._read_comments
 
     @property
@@ -219,7 +230,7 @@ class Sidecar:
 
     def text(self) -> bytes:
         """The file as it is to be written."""
-        return self._document.text()
+        return self._document.text() if self._taken_apart else self._text
 
     @property
     def _comments(self) -> Items:
