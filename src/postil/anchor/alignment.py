@@ -80,7 +80,8 @@ class Alignment:
     @cached_property
     def known(self) -> list[int]:
         """Old rows that have a counterpart and say something: no lone bracket, no blank."""
-        return [row for row, at in enumerate(self.forward) if at >= 0 and len(self.old.keys[row]) > 2]
+        pairs = enumerate(zip(self.forward, self.old.keys, strict=True))
+        return [row for row, (at, key) in pairs if at >= 0 and len(key) > 2]
 
     def around(self, row: int) -> tuple[int, int]:
         """The nearest known rows above and below an old row; -1 and len(old) where there is none."""

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 _TOKEN = re.compile(r"\w+|[^\w\s]")
 _NAME = re.compile(r"([A-Za-z_$][\w$]*)\s*(?:[=;(:,){]|$)")
 _TAB = 4
+_DEEPEST = 1 << 30
 _FRAME = 200  # rows of a long function
 # A statement may run over several lines; more than this is data, and its beginning is enough to know it by.
 _HEADER_LINES = 6
@@ -73,21 +74,25 @@ class Page:
     @cached_property
     def indents(self) -> list[int]:
         """Columns of leading whitespace; a blank row counts as deep as can be, so that it ends no block."""
-        return [_indent(row) if key else 1 << 30 for row, key in zip(self.rows, self.keys, strict=True)]
+        pairs = zip(self.rows, self.keys, strict=True)
+        if "\t" in self.text:
+            return [_indent(row) if key else _DEEPEST for row, key in pairs]
+        return [len(row) - len(row.lstrip()) if key else _DEEPEST for row, key in pairs]
 
     @cached_property
     def parents(self) -> list[int]:
         """For each row the row it is indented under, or -1. A brace on a row of its own stands for the row above it."""
         stack: list[tuple[int, int]] = []
         found: list[int] = []
+        keys = self.keys
         for row, indent in enumerate(self.indents):
             while stack and stack[-1][0] >= indent:
                 opener = stack.pop()
-                if self.keys[row] == "{" and opener[0] == indent:
+                if opener[0] == indent and keys[row] == "{":
                     stack.append(opener)
                     break
             found.append(stack[-1][1] if stack and stack[-1][0] < indent else self._under(stack))
-            if self.keys[row] and not (stack and stack[-1][0] == indent):
+            if indent != _DEEPEST and not (stack and stack[-1][0] == indent):
                 stack.append((indent, row))
         return found
 
@@ -99,8 +104,8 @@ class Page:
     def children(self) -> dict[int, list[int]]:
         """The rows directly under each row, blank ones left out; -1 has those of the outermost level."""
         found: dict[int, list[int]] = {}
-        for row, parent in enumerate(self.parents):
-            if self.keys[row]:
+        for row, (parent, key) in enumerate(zip(self.parents, self.keys, strict=True)):
+            if key:
                 found.setdefault(parent, []).append(row)
         return found
 
@@ -127,9 +132,10 @@ class Page:
     def ends(self) -> list[int]:
         """For each row the last row of what is under it; the row itself where there is nothing."""
         found = list(range(len(self.rows)))
-        for row in range(len(self.rows) - 1, -1, -1):
-            parent = self.parents[row]
-            if self.keys[row] and parent >= 0 and found[row] > found[parent]:
+        parents, keys = self.parents, self.keys
+        for row in range(len(found) - 1, -1, -1):
+            parent = parents[row]
+            if parent >= 0 and keys[row] and found[row] > found[parent]:
                 found[parent] = found[row]
         return found
 
@@ -168,8 +174,8 @@ class Page:
         if self.symbols:
             for symbol in self.symbols:  # inner ones come later
                 head = symbol.line - 1 if symbol.is_function else -1
-                for row in range(symbol.span.start - 1, min(symbol.span.last, len(found))):
-                    found[row] = head
+                first, last = symbol.span.start - 1, min(symbol.span.last, len(found))
+                found[first:last] = [head] * (last - first)
             return found
         for row, parent in enumerate(self.parents):
             if parent >= 0:
@@ -182,8 +188,8 @@ class Page:
         """The last row of the function that begins on a row."""
         last = self._frame_ends.get(head)
         if last is None:
-            last = self.ends[head]
-            while last + 1 < len(self.rows) and self.frames[last + 1] == head:
+            last, frames = self.ends[head], self.frames
+            while last + 1 < len(frames) and frames[last + 1] == head:
                 last += 1
             self._frame_ends[head] = last
         return last

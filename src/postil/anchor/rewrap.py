@@ -44,8 +44,12 @@ def _words(page: Page) -> tuple[list[str], list[int], list[int]]:
     found: list[str] = []
     rows: list[int] = []
     starts: list[int] = [0]
-    for row, text in enumerate(page.rows):
-        words = _WORD.findall(text[:_LONGEST].lower())
+    find = _WORD.findall
+    # Small letters of all at once where that keeps every row its own: some letters become two.
+    lowered = page.text.lower()
+    small = lowered.split("\n") if len(lowered) == len(page.text) else [text.lower() for text in page.rows]
+    for row, text in enumerate(small[: len(page.rows)]):
+        words = find(text[:_LONGEST])
         found += words
         rows += [row] * len(words)
         starts.append(len(found))

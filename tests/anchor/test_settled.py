@@ -1,0 +1,84 @@
+"""What the aligned lines settle is answered without a search, and as the search would."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from postil.anchor.alignment import aligned
+from postil.anchor.model import SETTLED, Source, Span
+from postil.anchor.page import Page
+from postil.anchor.relocate import relocate_all
+from postil.anchor.search import Search
+
+ROWS = [
+    "def first(value):",
+    "    return value",
+    "",
+    "}",
+    "    if value > 3:",
+    "        total += value",
+    "x = 1",
+    "\ty = 2",
+]
+ROWS += [f"    step_{number}(value)" for number in range(12)]
+TEXTS = st.lists(st.sampled_from(ROWS), min_size=1, max_size=30)
+EDITS = st.lists(
+    st.tuples(st.sampled_from(["insert", "delete", "edit"]), st.integers(0, 40), st.sampled_from(ROWS)), max_size=6
+)
+
+
+def edited(rows: list[str], edits: list[tuple[str, int, str]]) -> list[str]:
+    found = list(rows)
+    for what, place, row in edits:
+        at = place % (len(found) or 1)
+        if what == "insert" or not found:
+            found.insert(at, row)
+        elif what == "delete":
+            del found[at]
+        else:
+            found[at] += " + extra"
+    return found
+
+
+@given(rows=TEXTS, edits=EDITS, ranges=st.lists(st.tuples(st.integers(0, 33), st.integers(0, 6)), max_size=6))
+@settings(max_examples=120, deadline=None)
+def test_a_settled_span_is_answered_as_the_search_would(
+    rows: list[str], edits: list[tuple[str, int, str]], ranges: list[tuple[int, int]]
+) -> None:
+    old, new = "\n".join(rows) + "\n", "\n".join(edited(rows, edits)) + "\n"
+    spans = [Span(line) for line in range(1, len(rows) + 1)]
+    spans += [Span(start, start + more) for start, more in ranges]
+    if old == new:
+        return
+    found = relocate_all(Source(old, "a.py"), Source(new, "a.py"), spans)
+    assert found == Search(Page(Source(old, "a.py")), Page(Source(new, "a.py"))).relocate(spans)
+
+
+def test_rows_beside_an_edit_need_no_search() -> None:
+    rows = [f"step_{number}(value)" for number in range(20)]
+    old = "\n".join(rows)
+    rows[9:10] = ["edited(other)"]
+    lines = aligned(Page(Source(old)), Page(Source("\n".join(rows))))
+    assert [row for row in range(20) if lines.settled(row) < 0] == [9]
+
+
+def test_a_copy_beside_an_edit_is_not_settled_by_chance() -> None:
+    old = ["a = 1", "b = 2", "c = 3", "same()", "d = 4", "e = 5", "f = 6"]
+    new = ["a = 1", "b = 2", "c = 3", "same()", "same()", "d = 4", "e = 5", "f = 6"]
+    lines = aligned(Page(Source("\n".join(old))), Page(Source("\n".join(new))))
+    assert lines.settled(3) == -1
+
+
+def test_a_file_whose_comments_are_all_settled_is_not_parsed(monkeypatch: pytest.MonkeyPatch) -> None:
+    def parse(text: str, language: str | None) -> None:
+        raise AssertionError("parsed")
+
+    monkeypatch.setattr(sys.modules["postil.anchor.page"], "parse", parse)
+    monkeypatch.setattr(sys.modules["postil.anchor.symbols"], "parse", parse)
+    old = "".join(f"value_{number} = {number}\n" for number in range(30))
+    (found,) = relocate_all(Source(old, "a.py"), Source("import os\n" + old, "a.py"), [Span(15)])
+    assert (found.state, found.span, found.confidence) == ("moved", Span(16, 16), SETTLED)
