@@ -15,16 +15,18 @@ from postil.anchor.relocate import relocate_all
 from postil.anchor.search import Search
 
 ROWS = [
-    "def first(value):",
-    "    return value",
-    "",
-    "}",
-    "    if value > 3:",
-    "        total += value",
-    "x = 1",
-    "\ty = 2",
+    *(
+        "def first(value):",
+        "    return value",
+        "",
+        "}",
+        "    if value > 3:",
+        "        total += value",
+        "x = 1",
+        "\ty = 2",
+    ),
+    *(f"    step_{number}(value)" for number in range(12)),
 ]
-ROWS += [f"    step_{number}(value)" for number in range(12)]
 TEXTS = st.lists(st.sampled_from(ROWS), min_size=1, max_size=30)
 EDITS = st.lists(
     st.tuples(st.sampled_from(["insert", "delete", "edit"]), st.integers(0, 40), st.sampled_from(ROWS)), max_size=6

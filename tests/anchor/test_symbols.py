@@ -3,7 +3,9 @@
 import pytest
 
 from postil.anchor.complexity import complexities
-from postil.anchor.languages import LANGUAGES, language_of
+from postil.anchor.languages import LANGUAGES, language_of, parse
+from postil.anchor.model import Source, Span
+from postil.anchor.relocate import relocate_all
 from postil.anchor.symbols import problem_at, symbol_at, symbols, syntax_problems
 
 AUTH = """export class AuthService {
@@ -130,3 +132,17 @@ def busy(a, b):
 def test_a_default_branch_is_not_counted() -> None:
     text = "func f(x int) {\n\tswitch x {\n\tcase 1:\n\t\ta()\n\tcase 2:\n\t\tb()\n\tdefault:\n\t\tc()\n\t}\n}\n"
     assert [each.cyclomatic for each in complexities(text, "go")] == [3]
+
+
+def test_what_takes_too_long_to_parse_is_anchored_by_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("postil.anchor.languages.LONGEST_PARSE", 0.001)
+    slow = "values = [\n" + "".join(f"    {number},\n" for number in range(60_000)) + "]\nlast = 1\n"
+    parse.cache_clear()
+    assert parse(slow, "python") is None
+    assert symbols(slow, "python") == []
+    assert syntax_problems(slow, "python") == []
+    (found,) = relocate_all(Source(slow, "a.py"), Source("import os\n" + slow, "a.py"), [Span(60_003)])
+    assert (found.state, found.span) == ("moved", Span(60_004, 60_004))
+    monkeypatch.undo()
+    parse.cache_clear()
+    assert parse(slow, "python") is not None

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 # A file larger than this, or with a longer line, is generated or minified: its tree tells no more than its text.
 MOST_BYTES = 4_000_000
 LONGEST_LINE = 20_000
+# Seconds that parsing may take; an ordinary file of MOST_BYTES needs less than one. What takes longer is text.
+LONGEST_PARSE = 5.0
 
 # language: (distribution module, function that gives the grammar)
 _GRAMMARS = {
@@ -92,13 +94,18 @@ def grammar(language: str) -> Language:
 def _parser(language: str) -> Parser:
     from tree_sitter import Parser
 
-    # A parser holds state while it parses and threads share this module, so each parse has its own (2 µs).
-    return Parser(grammar(language))
+    # A parser holds state while it parses and threads share this module, so each parse has its own (2 µs). Its time is
+    # limited by a setting that warns of its age: what is to follow it is ignored for bytes, and crashes for the rest.
+    limit = round(LONGEST_PARSE * 1_000_000)
+    try:
+        return Parser(grammar(language), timeout_micros=limit)  # pyright: ignore[reportDeprecated]
+    except TypeError:  # a newer one, without it
+        return Parser(grammar(language))
 
 
 @lru_cache(2)
 def parse(text: str, language: str | None) -> Tree | None:
-    """The syntax tree, or None where there is no grammar or the text is not something to parse.
+    """The syntax tree, or None where there is no grammar, the text is not something to parse, or it takes too long.
 
     The last two are kept: whoever compares two versions, or comments on one again, asks for the same ones.
     """
@@ -107,7 +114,10 @@ def parse(text: str, language: str | None) -> Tree | None:
     data = text.encode("utf-8", "surrogatepass")
     if len(data) > MOST_BYTES or _longest_line(text) > LONGEST_LINE:
         return None
-    return _parser(language).parse(data)
+    try:
+        return _parser(language).parse(data)
+    except ValueError:  # the time is over
+        return None
 
 
 def _longest_line(text: str) -> int:
