@@ -24,6 +24,7 @@ from tests.emulator.app import Emulator
 from tests.gitlab.calls import CALLS, ENTRIES, ROUTES
 from tests.gitlab.http_server import postil
 from tests.gitlab.test_over_http import asked, passed_on, post
+from tests.gitlab.test_read_only import session
 
 SIGNS = ["..", ".", "%2e%2e", "1/../2", "1?x=1", "1#", "1%00", "1\n", "\n", "9" * 300, "a/" + "b" * 300, "", "-1", "0"]
 FILES = [
@@ -73,6 +74,12 @@ def endpoint(served: tuple[Emulator, str], tmp_path_factory: pytest.TempPathFact
         yield url
 
 
+@pytest.fixture(scope="module")
+def headers(endpoint: str) -> dict[str, str]:
+    """Of a session that may send batches of tools."""
+    return session(endpoint)
+
+
 def unlimited(folders: pytest.TempPathFactory) -> dict[str, str]:
     file = folders.mktemp("settings") / "postil.toml"
     file.write_text("[limits]\nper_minute = 0\n")
@@ -87,27 +94,44 @@ def test_every_id_and_path_of_every_operation_is_tried() -> None:
     assert {name for name, _ in NAMED} == set(CALLS) - {"connect_gitlab", "list_projects", "search_projects"}
 
 
+def hostile_calls(name: str, field: str) -> list[dict[str, Any]]:
+    """The operation's good call with each hostile value in one field."""
+    good = {key: value for key, value in CALLS[name].items() if not (name == "get_issue" and key == "issue_id")}
+    may_be_left_out = name in ("search_issues", "list_webhook_events")
+    return [{**good, field: value} for value in HOSTILE[field] if not (value is None and may_be_left_out)]
+
+
 @pytest.mark.parametrize(("name", "field"), NAMED)
 def test_a_hostile_value_is_invalid_and_gitlab_hears_nothing(
     endpoint: str, emulator: Emulator, name: str, field: str
 ) -> None:
-    good = {key: value for key, value in CALLS[name].items() if not (name == "get_issue" and key == "issue_id")}
-    values = [
-        value
-        for value in HOSTILE[field]
-        if not (value is None and name in ("search_issues", "list_webhook_events"))  # there, it may be left out
-    ]
-    batch = [asked(name, number, **{**good, field: value}) for number, value in enumerate(values)]
-    for value, answer in zip(values, post(endpoint, batch), strict=True):
-        assert answer.get("error", {}).get("code") == -32602, (name, field, value, answer)
+    calls = hostile_calls(name, field)
+    batch = [asked(name, number, **arguments) for number, arguments in enumerate(calls)]
+    for arguments, answer in zip(calls, post(endpoint, batch), strict=True):
+        assert answer.get("error", {}).get("code") == -32602, (name, arguments, answer)
     assert passed_on(emulator) == []
 
 
-def test_the_good_value_beside_them_is_taken(endpoint: str, emulator: Emulator) -> None:
+@pytest.mark.parametrize(("name", "field"), NAMED)
+def test_a_tool_called_with_a_hostile_value_fails_and_gitlab_hears_nothing(
+    endpoint: str, headers: dict[str, str], emulator: Emulator, name: str, field: str
+) -> None:
+    calls = hostile_calls(name, field)
+    batch = [asked("tools/call", number, name=name, arguments=arguments) for number, arguments in enumerate(calls)]
+    for arguments, answer in zip(calls, post(endpoint, batch, **headers), strict=True):
+        assert answer.get("error", {}).get("code") == -32602, (name, arguments, answer)
+    assert passed_on(emulator) == []
+
+
+def test_the_good_value_beside_them_is_taken(endpoint: str, headers: dict[str, str], emulator: Emulator) -> None:
     """Otherwise the refusals above would prove nothing."""
     for name in sorted({name for name, _ in NAMED}):
+        emulator.reset()
         answer = post(endpoint, asked(name, **CALLS[name]))
         assert "result" in answer, (name, answer)
+        emulator.reset()
+        answer = post(endpoint, asked("tools/call", name=name, arguments=CALLS[name]), **headers)
+        assert answer["result"]["isError"] is False, (name, answer)
 
 
 # -- the law: whatever is accepted stays on its route -----------------------------------------------------------------

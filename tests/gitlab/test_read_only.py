@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import urllib.request
 from collections.abc import Generator
+from itertools import zip_longest
 from typing import Any
 
 import pytest
@@ -11,7 +14,7 @@ from tests.emulator.app import Emulator
 from tests.emulator.world import DEVELOPER
 from tests.gitlab.calls import CALLS, ENTRIES, WRITES
 from tests.gitlab.http_server import postil
-from tests.gitlab.test_over_http import asked, post
+from tests.gitlab.test_over_http import asked, passed_on, post
 
 LOOSER: list[dict[str, str]] = [
     {"X-Read-Only": "false"},
@@ -20,7 +23,7 @@ LOOSER: list[dict[str, str]] = [
     {"X-GitLab-Read-Only": "false", "X-GitLab-Read-Only-Mode": "false"},
     {"PRIVATE-TOKEN": DEVELOPER, "X-HTTP-Method-Override": "POST", "X-Original-Method": "POST"},
 ]
-TOLD = {-32601, -32600}  # there is no such method; and batches hold no tools/call
+UNKNOWN_METHOD, UNKNOWN_TOOL, NO_BATCH = -32601, -32602, -32600
 
 
 @pytest.fixture(scope="module", params=["flag", "environment"])
@@ -37,12 +40,26 @@ def called(name: str, arguments: dict[str, Any], number: int = 1) -> dict[str, o
     return asked("tools/call", number, name=name, arguments=arguments)
 
 
-def is_refused(answer: Any) -> bool:
-    return answer.get("error", {}).get("code") in TOLD or answer.get("result", {}).get("isError") is True
+def code(answer: Any) -> object:
+    """The code of a refusal; None where something was answered."""
+    return answer.get("error", {}).get("code")
+
+
+def session(endpoint: str) -> dict[str, str]:
+    """The headers of a session of 2025-03-26: the one version of MCP that has batches."""
+    hello = {"protocolVersion": "2025-03-26", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
+    request = urllib.request.Request(endpoint, json.dumps(asked("initialize", 0, **hello)).encode(), method="POST")
+    request.add_header("Content-Type", "application/json")
+    request.add_header("Accept", "application/json, text/event-stream")
+    request.add_header("Authorization", f"Bearer {DEVELOPER}")
+    with urllib.request.urlopen(request, timeout=20) as response:
+        assert json.load(response)["result"]["protocolVersion"] == "2025-03-26"
+        return {"Mcp-Session-Id": response.headers["Mcp-Session-Id"], "MCP-Protocol-Version": "2025-03-26"}
 
 
 def nothing_was_written(emulator: Emulator) -> bool:
-    return {seen.method for seen in emulator.seen} <= {"GET"}
+    asked = (seen for seen in emulator.seen if not (seen.path.endswith("/graphql") and b"mutation" not in seen.body))
+    return {seen.method for seen in asked} <= {"GET"}
 
 
 def test_there_are_writes_to_hide() -> None:
@@ -66,22 +83,42 @@ def test_no_write_is_taken_as_tool_as_method_or_in_a_batch(
     endpoint: str, emulator: Emulator, headers: dict[str, str]
 ) -> None:
     for name in WRITES:
-        assert is_refused(post(endpoint, called(name, CALLS[name]), **headers)), name
-        assert is_refused(post(endpoint, asked(name, **CALLS[name]), **headers)), name
+        assert code(post(endpoint, called(name, CALLS[name]), **headers)) == UNKNOWN_METHOD, name
+        assert code(post(endpoint, asked(name, **CALLS[name]), **headers)) == UNKNOWN_METHOD, name
     batch = [asked(name, number, **CALLS[name]) for number, name in enumerate(WRITES)]
     answers = post(endpoint, [*batch, asked("get_project", 999, project_id=123)], **headers)
     assert [answer["id"] for answer in answers] == [*(item["id"] for item in batch), 999]
-    assert all(is_refused(answer) for answer in answers[:-1])
+    assert [code(answer) for answer in answers[:-1]] == [UNKNOWN_METHOD] * len(WRITES)
     assert answers[-1]["result"]["id"] == 123  # the reads among them are served
-    tools: list[Any] | dict[str, Any] = post(
-        endpoint, [called(name, CALLS[name], number) for number, name in enumerate(WRITES)], **headers
-    )
-    assert all(is_refused(answer) for answer in (tools if isinstance(tools, list) else [tools])), tools
     assert nothing_was_written(emulator)
+
+
+@pytest.mark.parametrize("headers", [{}, *LOOSER])
+def test_of_a_batch_of_tools_every_write_is_refused_and_every_read_answered(
+    endpoint: str, emulator: Emulator, headers: dict[str, str]
+) -> None:
+    reads = [name for name in CALLS if ENTRIES[name].effect == "reads" and name != "connect_gitlab"]
+    mixed = [name for pair in zip_longest(WRITES, reads) for name in pair if name is not None]
+    batch = [called(name, CALLS[name], number) for number, name in enumerate(mixed)]
+    answers = post(endpoint, batch, **session(endpoint), **headers)
+    assert [answer["id"] for answer in answers] == list(range(len(mixed)))
+    for name, answer in zip(mixed, answers, strict=True):
+        if name in WRITES:
+            assert code(answer) == UNKNOWN_TOOL, (name, answer)
+            assert answer["error"]["message"] == f"Unknown tool: {name}"
+        else:
+            assert answer["result"]["isError"] is False, (name, answer)
+    assert nothing_was_written(emulator)
+
+
+def test_a_batch_of_tools_outside_of_that_version_is_refused_whole(endpoint: str, emulator: Emulator) -> None:
+    batch = [called(name, CALLS[name], number) for number, name in enumerate(WRITES)]
+    assert code(post(endpoint, batch)) == NO_BATCH
+    assert passed_on(emulator) == []
 
 
 def test_no_argument_loosens_it_either(endpoint: str, emulator: Emulator) -> None:
     looser: list[dict[str, Any]] = [{"read_only": False}, {"_meta": {"read_only": False}}, {"idempotency_key": "k"}]
     for more in looser:
-        assert is_refused(post(endpoint, asked("create_issue", **{**CALLS["create_issue"], **more})))
+        assert code(post(endpoint, asked("create_issue", **{**CALLS["create_issue"], **more}))) == UNKNOWN_METHOD
     assert nothing_was_written(emulator)
