@@ -6,11 +6,13 @@ import json
 import logging
 import traceback
 import urllib.request
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 import pytest
+from redis import Redis
 
 from postil.core.failure import Failure
 from postil.core.operation import Operation
@@ -24,6 +26,7 @@ from tests.gitlab.calls import CALLS, ENTRIES, HOOK_TOKEN
 from tests.gitlab.conftest import Connect
 from tests.gitlab.http_server import postil
 from tests.gitlab.test_over_http import asked, post
+from tests.storage.redis_server import redis_server
 
 SIGNS = ("glpat-", "gloas-", "glcbt-", "glrt-", "whsec_", "private-token", "oauth2:", "traceback (most")
 LOGGED = "glcbt-64_in-the-log-of-a-job"
@@ -93,6 +96,35 @@ async def test_no_answer_error_log_or_key_of_the_cache_holds_a_secret(
 def test_a_server_says_no_secret_on_any_way_out(
     address: str, emulator: Emulator, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
+    home = tmp_path / "home"
+    home.mkdir()
+    call_everything(address, emulator, tmp_path, str(home / "state.db"), QUICK)
+    assert found("".join(capfd.readouterr())) == []
+    assert (home / "state.db").exists()
+    assert leaks(home) == {}
+
+
+def test_redis_never_holds_a_secret(address: str, emulator: Emulator, tmp_path: Path) -> None:
+    (tmp_path / "home").mkdir()
+    with redis_server() as server:
+        call_everything(address, emulator, tmp_path, server.address, ("extra", "echo"))
+        with Redis(unix_socket_path=str(server.socket)) as client:
+            kept = {key: client.dump(key) for key in cast("list[bytes]", client.keys())}  # pyright: ignore[reportUnknownMemberType]
+        assert sum(key.startswith(b"postil:kept:gitlab:") for key in kept) > 10, "answers of GitLab are kept there"
+        assert found(repr(kept)) == []
+        assert any(server.folder.rglob("*.aof"))
+        assert leaks(server.folder) == {}  # every command that ever changed something, what has expired since too
+    assert leaks(tmp_path / "home") == {}
+
+
+def leaks(folder: Path) -> dict[str, list[str]]:
+    """The files below a folder that hold something secret."""
+    files = {file.name: found(file.read_bytes().decode("latin-1")) for file in folder.rglob("*") if file.is_file()}
+    return {name: secrets for name, secrets in files.items() if secrets}
+
+
+def call_everything(address: str, emulator: Emulator, tmp_path: Path, state: str, faults: Sequence[str]) -> None:
+    """Every operation on every way in, well and badly, and all that was answered and logged searched."""
     plant(emulator)
     (tmp_path / "key").write_text(SIGNING_KEY)
     (tmp_path / "postil.toml").write_text(
@@ -101,22 +133,24 @@ def test_a_server_says_no_secret_on_any_way_out(
     home = tmp_path / "home"
     environ = {
         "POSTIL_CONFIG": str(tmp_path / "postil.toml"),
-        "POSTIL_STATE": str(home / "state.db"),
+        "POSTIL_STATE": state,
         "XDG_STATE_HOME": str(home),
         "XDG_CACHE_HOME": str(home),
         "PYTHONASYNCIODEBUG": "1",  # asyncio logs slow and broken tasks by name and arguments
     }
-    home.mkdir()
     errors = tmp_path / "errors"
     workspace = tmp_path / "workspace"
     workspace.mkdir()
     said: list[Any] = []
     with postil(address, workspace, errors=errors, environ=environ) as endpoint:
-        for fault in ("", *QUICK):
+        for fault in ("", *faults):
             emulator.faults.active.clear()
             if fault:
                 emulator.faults.add(fault, path="/projects")  # and never who the token belongs to
             calls = [(name, arguments) for name, arguments in CALLS.items() if name != "connect_gitlab"]
+            calls = [
+                (name, {**given, **({"cache": True} if ENTRIES[name].open_world else {})}) for name, given in calls
+            ]
             said.append(post(endpoint, [asked(name, number, **given) for number, (name, given) in enumerate(calls)]))
             tools = [(name, given) for name, given in calls if ENTRIES[name].tool]
             said += [post(endpoint, asked("tools/call", name=name, arguments=given)) for name, given in tools]
@@ -134,8 +168,3 @@ def test_a_server_says_no_secret_on_any_way_out(
     assert found(json.dumps(said)) == []
     assert "serving http://" in errors.read_text("utf-8")
     assert found(errors.read_text("utf-8")) == []
-    assert found("".join(capfd.readouterr())) == []
-    written = [file for file in home.rglob("*") if file.is_file()]
-    assert written
-    for file in written:
-        assert found(file.read_bytes().decode("latin-1")) == [], file.name
