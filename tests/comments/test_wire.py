@@ -181,11 +181,10 @@ def test_whoever_changes_what_subscribers_of_just_that_are_told(client: Client, 
     path.write_bytes(path.read_bytes().replace(b"about app59", b"about another"))  # another program
     assert listener.hears(4) == about_app
     path.write_bytes(path.read_bytes() + b"\n")  # nothing that was said
-    write(tmp_path, APP, source.replace("app59 = 59", "gone"))
-    heard = listener.hears(5)
-    assert heard - {"orphaned"} == about_app
+    (tmp_path / APP).unlink()
+    assert listener.hears(5) == about_app | {"orphaned"}
     git(tmp_path, "checkout", "-q", "--", ".")
-    assert listener.hears(len(heard)) == heard
+    assert listener.hears(5) == about_app | {"orphaned"}
     git(tmp_path, "checkout", "-q", "-b", "other")
     assert listener.hears(1, 0.3) == set()  # the same files
     write(tmp_path, "src/unrelated.ts", "const x = 1;\n")

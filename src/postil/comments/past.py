@@ -15,7 +15,9 @@ from postil.comments.desk import Desk
 from postil.comments.dialects import Unreadable
 from postil.comments.ground import Source, decode
 from postil.comments.history import Touch
+from postil.comments.lifetime import Change, changes
 from postil.comments.measuring import Measured, measure
+from postil.comments.moves import events_of
 from postil.comments.search import file_matches
 from postil.comments.sidecar import Sidecar
 from postil.comments.store import SUFFIX, is_sidecar
@@ -46,6 +48,16 @@ class Blamed(Struct, frozen=True):
         )
 
 
+class Lifetime(Struct, frozen=True):
+    """What happened to a comment, oldest first."""
+
+    commentId: str
+    changes: tuple[Change, ...]
+
+    def text(self) -> str:
+        return "\n".join(line for each in self.changes for line in _told(each))
+
+
 class Then(Struct, frozen=True):
     """The comments a revision held, and where the code of later ones was."""
 
@@ -72,6 +84,13 @@ class Past(Desk):
             return Blamed(each.comment.id, ())
         found_ = history.touching(self.ground, self.texts, place.path, place.line, place.endLine)
         return Blamed(each.comment.id, tuple(found_))
+
+    @reads("comments_history", shell="comments history", positional=("commentId",), tool=False)
+    def lifetime(self, commentId: Id) -> Lifetime:
+        """Tell what happened to a comment: its texts, replies and status, commit by commit, and its moves"""
+        each = self.one(commentId)
+        events = events_of(each.comment, each.marker)
+        return Lifetime(each.comment.id, tuple(changes(self.ground, each.comment, each.filePath, events)))
 
     @reads("comments_at", title="Comments at a revision", shell="comments at", positional=("revision", "file"))
     def at(self, revision: AtRevision, file: Where = "") -> Then:
@@ -124,3 +143,14 @@ class Past(Desk):
         if not self.ground.git:
             raise NotFound("There is no history to measure on", advice="Run it in a git repository")
         return measure(self.ground, commits, files)
+
+
+def _told(each: Change) -> Iterator[str]:
+    by = f" by {each.by}" if each.by else ""
+    commit = f"  ({each.commit.id[:12]})" if each.commit else ""
+    why = f" ({each.before})" if each.did.startswith("left ") and each.before else ""
+    yield f"{each.at}  {each.did}{by}{why}{commit}"
+    if each.did in ("edited", "tagged"):
+        yield from (f"    - {line}" for line in each.before.split("\n"))
+    if each.did in ("edited", "tagged", "replied"):
+        yield from (f"    + {line}" for line in each.after.split("\n"))

@@ -228,6 +228,13 @@ class Sidecar:
         self._finish_comments(fingerprint)
         self._touch()
 
+    def name_source(self) -> None:
+        """Say whose sidecar this is, when the source was renamed; a folder may be counted from elsewhere and stays."""
+        named = self._document.value("file")
+        if isinstance(named, str) and named.replace("\\", "/").rsplit("/", 1)[-1] != self.path.rsplit("/", 1)[-1]:
+            self._document.set("file", self.path)
+            self._touch()
+
     def text(self) -> bytes:
         """The file as it is to be written."""
         return self._document.text() if self._taken_apart else self._text

@@ -194,6 +194,7 @@ class Store:
         if sidecar.changed:
             path = RelativePath(sidecar.path)
             sidecar.finish(self.fingerprints(path))
+            sidecar.name_source()
             atomic_write(self.ground.root, sidecar_path(path), sidecar.text())
 
     def refuse_unknown(self, sidecar: Sidecar) -> None:
