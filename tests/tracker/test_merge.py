@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from postil.tracker import events as ev
 from postil.tracker.events import decode, decode_lines, encode, encode_lines, entity_of
+from postil.tracker.growing import Nursery
 from postil.tracker.merge import fold
-from postil.tracker.plain import plain_row
 from postil.tracker.schema import row_of
 from postil.tracker.threeway import merge_texts
 from tests.tracker.worlds import ENTITY, Replica
@@ -252,23 +252,65 @@ def test_any_schedule_ends_in_one_state(seed: int):
     run_schedule(seed)
 
 
-def test_the_shortcut_for_plain_entities_says_what_the_merge_says():
-    plain = 0
-    for seed in range(2000):
+def grown_row(events: list[ev.Event]) -> tuple[object, ...] | None:
+    """What a build of the index makes of an entity, or None where it leaves it to the fold."""
+    nursery = Nursery()
+    nursery.take(events, 1)
+    (grown,) = nursery.entities.values()
+    if grown.broken:
+        return None
+    labels = "\n".join(sorted(set(grown.labels)))
+    links = [(edge, key) for edge, key in sorted((grown.links or {}).items())]
+    return grown.row(7, ENTITY, labels), sorted(grown.assignees), links, grown.deleted
+
+
+def folded_row(events: list[ev.Event]) -> tuple[object, ...]:
+    entity = fold(events)
+    assert entity is not None
+    links = [((link.type, link.target), link.key) for link in entity.links]
+    return row_of(7, entity), list(entity.assignees), links, entity.deleted
+
+
+def test_a_row_grown_event_by_event_is_the_row_of_the_merge():
+    grown = several = 0
+    for seed in range(3000):
         dice = random.Random(seed)
-        one = Replica("aaa")
-        one.write(ev.Created, kind="issue", title="T", labels=("x",), milestone="m0")
+        replicas = [Replica("aaa"), Replica("bbb")]
+        replicas[0].write(ev.Created, kind="issue", title="T", labels=("x", "x"), milestone="m0", assignees=("ann",))
         for _ in range(dice.randrange(8)):
-            act(one, dice)
-        events = one.known()
-        dice.shuffle(events)
-        entity = fold(events)
-        assert entity is not None
-        found = plain_row(7, events)
+            one, two = dice.sample(replicas, 2)
+            one.fetch(two)
+            if dice.random() < 0.9:  # mostly everyone has seen all before writing
+                two.fetch(one)
+            if one.known():
+                act(one, dice)
+        replicas[0].fetch(replicas[1])
+        events = sorted(replicas[0].known(), key=lambda event: (event.l, event.r))
+        found = grown_row(events)
         if found is not None:
-            plain += 1
-            assert found == (row_of(7, entity), list(entity.labels), list(entity.assignees))
-    assert plain > 300
+            grown += 1
+            several += len({event.r for event in events}) > 1
+            assert found == folded_row(events), f"seed {seed}"
+    assert grown > 1000
+    assert several > 300
+
+
+def test_events_out_of_order_or_twice_are_left_to_the_merge():
+    one, two = pair()
+    one.write(ev.Set, f="title", value="From one")
+    two.write(ev.Set, f="title", value="From two")
+    state = meet(one, two)
+    assert state.conflicts
+    in_order = sorted(one.known(), key=lambda event: (event.l, event.r))
+    assert grown_row(in_order) is None  # concurrent
+    chain = in_order[:2]
+    assert grown_row(chain) is not None
+    assert grown_row(chain[::-1]) is None
+    assert grown_row([*chain, chain[1]]) is None
+    again = msgspec.structs.replace(chain[1], n=chain[1].n + 1, l=chain[1].l + 1)
+    assert grown_row([*chain, again]) is None  # the same event at a later place
+    born_twice = msgspec.structs.replace(chain[0], n=9, l=9, id="another")
+    assert grown_row([*chain, born_twice]) is None
 
 
 lines = st.lists(st.sampled_from(["a", "b", "c", "", "d"]), max_size=6).map("\n".join)

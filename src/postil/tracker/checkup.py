@@ -10,13 +10,14 @@ import time
 import msgspec
 
 from postil.tracker.columns import many
-from postil.tracker.events import LOG_ENTITY, Absorbed, decode
+from postil.tracker.events import LOG_ENTITY, Absorbed, decode, decode_lines
 from postil.tracker.index import Index
-from postil.tracker.log import LogCommit, LogDamaged, Objects, objects
+from postil.tracker.log import LogCommit, LogDamaged, News, Objects, news, objects, runs
 from postil.tracker.merge import fold
 from postil.tracker.query.sql import moment_text
 from postil.tracker.refs import Tip, tips
 from postil.tracker.replica import known_replica
+from postil.tracker.schema import COLUMNS, row_of
 from postil.tracker.store import Store
 from postil.workspace.git import DURABLE, run_git
 
@@ -83,13 +84,14 @@ def verify(store: Store, fix: bool) -> Checked:
         store.index.forget()  # what was noted of damage is noted again if it is still there
     store.refresh()
     problems += [line for line in store.index.damage() if line not in problems]
-    cached = state_hash(store.index)
     fresh = Index(store.repository, None)
     fresh.build_in_memory()
-    state = state_hash(fresh)
-    entities = fresh.db.execute("SELECT count(*) FROM ent").fetchone()[0]
+    state, rows = folded(fresh)
     fresh.close()
-    if cached != state:
+    entities = len(rows)
+    with store.index.lock:
+        cached = store.index.db.execute(f"SELECT {COLUMNS} FROM ent").fetchall()
+    if {row[1]: hash(row[1:]) for row in cached} != rows:
         problems.append("the cache differs from the logs; --fix builds it anew")
     return Checked(
         logs=len(found),
@@ -103,16 +105,21 @@ def verify(store: Store, fix: bool) -> Checked:
 
 
 def state_hash(index: Index) -> str:
-    """A hash over the folded state of every entity, in the order of ids."""
-    from postil.tracker.events import decode_lines
+    """A hash over the folded state of every entity, in an order that is the same everywhere."""
+    return folded(index)[0]
 
+
+def folded(index: Index) -> tuple[str, dict[str, int]]:
+    """The state hash; and, for comparison with a cache, a hash of the row of each entity that is not deleted."""
     digest = hashlib.sha256()
-    with index.lock:
-        for (lines,) in index.db.execute("SELECT lines FROM log ORDER BY id"):
-            entity = fold(decode_lines(lines))
-            if entity is not None:
-                digest.update(msgspec.json.encode(entity) + b"\n")
-    return digest.hexdigest()[:32]
+    rows: dict[str, int] = {}
+    for id_, lines in index.all_histories():
+        entity = fold(decode_lines(lines))
+        if entity is not None:
+            digest.update(msgspec.json.encode(entity) + b"\n")
+            if not entity.deleted:
+                rows[id_] = hash(row_of(0, entity)[1:])
+    return digest.hexdigest()[:32], rows
 
 
 def absorb(store: Store, older_than_days: int) -> list[str]:
@@ -125,8 +132,7 @@ def absorb(store: Store, older_than_days: int) -> list[str]:
             done = dict(store.index.db.execute("SELECT replica, upto FROM absorbed").fetchall())
         others = {tip.replica: tip for tip in tips(store.repository.root) if not mine or tip.replica != mine.id}
         for replica, tip in sorted(others.items()):
-            with objects(store.repository.root) as git:
-                lines = _lines(git, tip)
+            lines = _lines(store.repository.root, tip)
             events = [decode(line) for line in lines]
             last = max((event.ts for event in events if event), default="")
             upto = max((event.n for event in events if event and event.r == replica), default=0)
@@ -193,11 +199,10 @@ def _walk(git: Objects, tip: Tip) -> tuple[int, int, list[str]]:
     return len(chain), end + tail, faults
 
 
-def _lines(git: Objects, tip: Tip) -> list[bytes]:
-    from postil.tracker.log import news
-
-    runs = news("", git, git.commit(tip.oid), None)
-    return [line for run in runs or () for line in run.split(b"\n") if line]
+def _lines(root: str, tip: Tip) -> list[bytes]:
+    with objects(root) as git:
+        new = news(root, git, git.commit(tip.oid), None) or News()
+    return [line for run in runs(root, new) for line in run.split(b"\n") if line]
 
 
 def _stale_locks(store: Store) -> list[str]:

@@ -1,8 +1,9 @@
 """The index: a SQLite cache of what the logs say, brought up to date from git before every read.
 
 It is never the truth. Deleting it is safe; a damaged, older or half-built one is built anew; where the repository
-cannot be written it lives in the user's cache folder or in memory. Readers do not wait for writers (WAL). What rows
-mean is `schema.py`'s, how events become rows `rows.py`'s, what is asked of them `pages.py`'s.
+cannot be written it lives in the user's cache folder or in memory. Readers wait for nobody: while another process
+changes the index, a reader brings a copy of its own up to date. What rows mean is `schema.py`'s, how events become rows
+`rows.py`'s, which files there are `cachefile.py`'s, what is asked of them `pages.py`'s.
 """
 
 from __future__ import annotations
@@ -13,21 +14,28 @@ import os
 import secrets
 import sqlite3
 import threading
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Generator, Iterable, Sequence
+from functools import partial
 
-from postil.tracker.log import LogCommit, LogDamaged, Objects, is_ancestor, news, objects
-from postil.tracker.refnames import KEPT
+from postil.tracker.arrivals import NotCovered, arrivals, note_damage, remember
+from postil.tracker.cachefile import POINTER, Busy, connect, copied, current, opened, remove_all, transaction, unpublish
+from postil.tracker.growing import Nursery
+from postil.tracker.histories import all_histories, histories
+from postil.tracker.log import LogCommit, LogDamaged, commit_lines, runs
+from postil.tracker.reading import Source, in_order
 from postil.tracker.refs import Tip, tips
-from postil.tracker.rows import Spool, fill, merge_lines, write_words
-from postil.tracker.schema import INDEXES, TABLES, VERSION
+from postil.tracker.rows import fill, merge_lines, write_words
+from postil.tracker.schema import TABLES, VERSION, create
 from postil.workspace.failures import LockBusy, WriteFailed
-from postil.workspace.files import FileLock
-from postil.workspace.git import try_git
+from postil.workspace.files import FileLock, atomic_write
+from postil.workspace.paths import RelativePath
 from postil.workspace.repository import Repository
 
-_WAIT = 2.0
-"""How long a read waits for another process that brings the index up to date, before it reads the state before that."""
 _KEPT_GENERATIONS = 4096
+_PATIENCE = 1.0
+"""How long a writer waits to put its own events into the index at once; otherwise the next read takes them in."""
+_MANY = 2000
+"""So many new events at once, and more than one in a hundred of all: building anew is cheaper than merging them."""
 
 
 class Index:
@@ -39,10 +47,14 @@ class Index:
         self._cache_home = cache_home
         self._db: sqlite3.Connection | None = None
         self._path: str | None = None
+        self._aside: sqlite3.Connection | None = None
+        """A copy in memory, for the reads until the next refresh: somebody else was changing the file."""
 
     @property
     def db(self) -> sqlite3.Connection:
         """The open database; `refresh` opens it."""
+        if self._aside is not None:
+            return self._aside
         if self._db is None:
             self._open()
         assert self._db is not None
@@ -51,6 +63,7 @@ class Index:
     def close(self) -> None:
         """Let go of the database."""
         with self.lock:
+            self._leave_copy()
             if self._db is not None:
                 self._db.close()
                 self._db = None
@@ -62,9 +75,7 @@ class Index:
             for last_try in (False, True):
                 try:
                     return self._refreshed(found)
-                except sqlite3.DatabaseError as fault:
-                    if isinstance(fault, sqlite3.OperationalError) and "locked" in str(fault):
-                        return False
+                except sqlite3.DatabaseError:
                     if last_try:
                         raise
                     self._discard()  # a damaged cache is rebuilt, not repaired
@@ -73,12 +84,34 @@ class Index:
     def applied(self, tip: Tip, commit: LogCommit) -> None:
         """Take in what this process itself has just appended, without reading it back."""
         with self.lock:
+            self._leave_copy()
             try:
-                with _transaction(self.db):
+                with transaction(self.db, wait=_PATIENCE):
                     self._merge(commit.lines.split(b"\n"))
-                    self._remember(tip, commit.end)
+                    remember(self.db, tip, commit.end)
+            except Busy:
+                pass  # the log has it, and so will the next read
             except sqlite3.Error:
-                self._discard(reopen=False)  # the log has it; the next read builds the cache again
+                self._discard(reopen=False)  # likewise
+
+    def lines(self, id_: str) -> bytes:
+        """The events of an entity as they are stored; empty when it is not known."""
+        with self.lock:
+            try:
+                return next((lines for _, lines in self.histories([id_])), b"")
+            except LogDamaged:
+                self._discard()  # a segment is gone since the index was built: another build does without it
+                return next((lines for _, lines in self.histories([id_])), b"")
+
+    def histories(self, ids: Sequence[str]) -> Iterable[tuple[str, bytes]]:
+        """The events of entities as they are stored, one after the other."""
+        with self.lock:
+            yield from histories(self.db, self.repository.root, ids)
+
+    def all_histories(self) -> Iterable[tuple[str, bytes]]:
+        """The events of all entities as they are stored, in an order that is the same in every clone."""
+        with self.lock:
+            yield from all_histories(self.db, self.repository.root, self._folder())
 
     def generation(self) -> int:
         """How often the index has changed since it was built."""
@@ -108,21 +141,29 @@ class Index:
     def build_in_memory(self) -> None:
         """Read the logs into memory, whatever caches exist: to compare them with."""
         with self.lock:
-            self._path, self._db = None, self._built(None, None)
+            self._path, self._db = None, self._built(":memory:", None)
 
     def need_words(self) -> None:
         """Make sure that the table of words is there."""
-        if self._meta("words") is None:
-            with _transaction(self.db):
-                write_words(self.db)
+        with self.lock:
+            if self._meta("words") is None:
+                try:
+                    self._write_words()
+                except LogDamaged:
+                    self._discard()  # a segment is gone: without it, what is left can be searched
+                    self._write_words()
+
+    def _write_words(self) -> None:
+        with self._changing():
+            write_words(self.db, all_histories(self.db, self.repository.root, self._folder()))
 
     def forget(self) -> None:
         """Drop the cache, so that the next read builds it from the logs alone."""
         with self.lock:
-            self._discard(reopen=False)
+            self.close()
             for folder in self._folders():
-                with contextlib.suppress(OSError):
-                    _remove(os.path.join(folder, "cache.db"))
+                unpublish(folder)
+                remove_all(folder)
 
     def _meta(self, key: str) -> int | str | None:
         found = self.db.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
@@ -135,22 +176,27 @@ class Index:
 
     def _open(self) -> None:
         for folder in self._folders():
-            path = os.path.join(folder, "cache.db")
-            try:
-                with FileLock(f"{path}.lock", timeout=120):
-                    self._db = _opened(path) or self._built(path, folder)
-            except (WriteFailed, LockBusy, sqlite3.OperationalError, OSError):
-                # Not writable: a cache that somebody else built can still be read there.
-                self._db = _opened_read_only(path)
-                if self._db is not None and self._is_current(tips(self.repository.root)):
-                    self._path = path
-                    return
-                self._db = None
-                continue
-            self._path = path
-            return
-        self._path = None
-        self._db = self._built(None, None)
+            self._db, self._path = self._found(folder), None
+            if self._db is None:
+                with contextlib.suppress(WriteFailed, LockBusy, sqlite3.OperationalError, OSError):
+                    with FileLock(os.path.join(folder, "cache.db.lock"), timeout=120):
+                        self._db = self._found(folder) or self._published(folder)
+            if self._db is not None:
+                self._path = current(folder)
+                return
+        self._db = self._built(":memory:", None)
+
+    def _found(self, folder: str) -> sqlite3.Connection | None:
+        """The database that is there; where nothing can be written, only if it is up to date."""
+        path = current(folder)
+        if path is None:
+            return None
+        if os.access(folder, os.W_OK) and os.access(path, os.W_OK):
+            return opened(path)
+        self._db = opened(path, read_only=True)
+        if self._db is not None and self._is_current(tips(self.repository.root)):
+            return self._db
+        return None
 
     def _folders(self) -> list[str]:
         own = [self.repository.postil_folder()]
@@ -158,94 +204,152 @@ class Index:
             own.append(os.path.join(self._cache_home, self.repository.key))
         return own
 
-    def _built(self, path: str | None, folder: str | None) -> sqlite3.Connection:
-        if path is not None:
-            _remove(path)
-        db = _connect(path or ":memory:")
-        self._db = db
-        # A build that dies leaves user_version 0 and is thrown away, so it needs no journal.
-        db.execute(
-            "PRAGMA page_size = 16384"
-        )  # entities of a few kB: a tenth less time and a sixth less disk than 4096
+    def _folder(self) -> str | None:
+        return os.path.dirname(self._path) if self._path else None
+
+    def _published(self, folder: str) -> sqlite3.Connection | None:
+        """A new database in this folder, made known to all when it is complete."""
+        name = f"cache-{secrets.token_hex(4)}.db"
+        path = os.path.join(folder, name)
+        try:
+            self._built(path, folder).close()
+            found = opened(path)
+            atomic_write(folder, RelativePath(POINTER), name.encode() + b"\n")
+        except BaseException:
+            with contextlib.suppress(OSError):
+                os.unlink(path)
+            raise
+        remove_all(folder, but=name)
+        return found
+
+    def _built(self, path: str, folder: str | None) -> sqlite3.Connection:
+        db = self._db = connect(path)
+        # Nobody knows of it before it is complete, so it needs no journal.
+        db.execute("PRAGMA page_size = 16384")  # a tenth less time than 4096
         db.execute("PRAGMA journal_mode = OFF")
         db.execute("PRAGMA synchronous = OFF")
-        db.execute("PRAGMA cache_size = -32000")
+        db.execute("PRAGMA cache_size = -8000")
         db.execute("BEGIN")
-        _script(db, TABLES)
+        create(db, TABLES)
         collecting = gc.isenabled()
         gc.disable()  # millions of short-lived objects and no cycles: collecting doubles the time
         try:
-            spool = Spool(folder)
-            clock = self._gather(tips(self.repository.root), {}, spool.add)
-            clock = max(clock, fill(db, spool))
+            clock = self._fill(db, folder)
         finally:
             if collecting:
                 gc.enable()
-        _script(db, INDEXES)
         self._set("clock", clock)
         self._set("epoch", secrets.token_hex(4))
         self._set("generation", 1)
         self._set("history_from", 1)
+        self._set("events", self._events())
         db.execute("COMMIT")
         db.execute(f"PRAGMA user_version = {VERSION}")
-        if path is None:
-            return db
-        db.close()
-        return _opened(path) or _connect(path)
+        return db
+
+    def _fill(self, db: sqlite3.Connection, folder: str | None) -> int:
+        root = self.repository.root
+        numbers: dict[str, int] = {}
+        sources: list[Source] = []
+        clock = 0
+        for one in arrivals(db, root, tips(root)):
+            clock = max(clock, one.clock)
+            fresh = [segment for segment in one.news.segments if segment.oid not in numbers]  # two logs may share some
+            numbers.update((segment.oid, n) for n, segment in enumerate(fresh, len(numbers) + 1))
+            sources.append(
+                Source([(numbers[s.oid], s) for s in fresh], one.news.commits, partial(self._rescued, db, one.tip))
+            )
+        nursery = Nursery()
+        held: dict[str, list[bytes]] = {}
+        read: set[int] = set()
+        for events, place in in_order(root, sources, lambda id_, line: held.setdefault(id_, []).append(line)):
+            nursery.take(events, place)
+            read.add(place)
+        db.executemany(
+            "INSERT INTO segment VALUES (?, ?)", ((number, oid) for oid, number in numbers.items() if number in read)
+        )
+        return max(clock, fill(db, root, folder, nursery, held))
+
+    def _rescued(self, db: sqlite3.Connection, tip: Tip, fault: LogDamaged) -> list[bytes]:
+        """A segment is damaged; what the commits of its log say instead, if they can be read."""
+        note_damage(db, tip, fault)
+        try:
+            return commit_lines(self.repository.root, tip.oid)
+        except LogDamaged:
+            return []
+
+    def _events(self) -> int:
+        return self.db.execute("SELECT coalesce(sum(pos), 0) FROM ref").fetchone()[0]
 
     def _discard(self, reopen: bool = True) -> None:
         path = self._path
         self.close()
-        if path is not None:
-            with contextlib.suppress(OSError):
-                _remove(path)
+        if path is not None and current(os.path.dirname(path)) == path:
+            unpublish(os.path.dirname(path))
         if reopen:
             self._open()
 
     # Bringing up to date
 
     def _refreshed(self, found: Sequence[Tip]) -> bool:
+        self._leave_copy()
+        if self._path is not None and current(os.path.dirname(self._path)) != self._path:
+            self.close()  # another process built a new one
         if self._is_current(found):
             return False
         before = self.generation()
         try:
-            with _transaction(self.db):
-                # Looked at again: another process may have taken in newer ends while this one waited for the lock, and
-                # against those an old look would seem to be a rewritten log.
+            with self._changing():
+                # Looked at again: another process may have taken in newer ends meanwhile, and against those an old
+                # look would seem to be a rewritten log.
                 now = tips(self.repository.root)
                 if not self._is_current(now):
                     self._take_in(now)
-        except _Vanished:
+        except (_Rebuild, NotCovered, LogDamaged):
             self._discard()
             return True
         except sqlite3.OperationalError as fault:
             if "readonly" not in str(fault) and "disk" not in str(fault) and "full" not in str(fault):
                 raise
             self.close()
-            self._path, self._db = None, self._built(None, None)
+            self._path, self._db = None, self._built(":memory:", None)
             return True
         return self.generation() != before
+
+    @contextlib.contextmanager
+    def _changing(self) -> Generator[None]:
+        """Change the database; a copy of it, if somebody else is changing it just now."""
+        with contextlib.ExitStack() as stack:
+            try:
+                stack.enter_context(transaction(self.db))
+            except Busy:
+                self._aside = copied(self.db)
+                stack.enter_context(transaction(self._aside))
+            yield
+
+    def _leave_copy(self) -> None:
+        if self._aside is not None:
+            self._aside.close()
+            self._aside = None
 
     def _is_current(self, found: Sequence[Tip]) -> bool:
         return dict(self.db.execute("SELECT name, oid FROM ref").fetchall()) == {tip.ref: tip.oid for tip in found}
 
     def _take_in(self, found: Sequence[Tip]) -> None:
-        known: dict[str, tuple[str, str, int]] = {
-            name: (oid, replica, pos)
-            for name, oid, replica, pos in self.db.execute("SELECT name, oid, replica, pos FROM ref")
-        }
-        present = {tip.ref for tip in found}
-        for name, (oid, replica, _) in known.items():
-            if name not in present:
-                self._must_be_covered(oid, replica, found)
-                self.db.execute("DELETE FROM ref WHERE name = ?", (name,))
-        runs: list[bytes] = []
-        self._gather(found, known, runs.append)
-        self._merge(line for run in runs for line in run.split(b"\n") if line)
+        lines: list[bytes] = []
+        for arrival in arrivals(self.db, self.repository.root, found):
+            try:
+                for run in runs(self.repository.root, arrival.news):
+                    lines += [line for line in run.split(b"\n") if line]
+            except LogDamaged as fault:
+                note_damage(self.db, arrival.tip, fault)
+        if len(lines) > max(_MANY, int(self._meta("events") or 0) // 100):
+            raise _Rebuild
+        self._merge(lines)
 
-    def _merge(self, lines: Iterator[bytes] | Sequence[bytes]) -> None:
+    def _merge(self, lines: Iterable[bytes]) -> None:
         generation = self.generation() + 1
-        changed, clock = merge_lines(self.db, lines, generation)
+        changed, clock = merge_lines(self.db, self.repository.root, lines, generation)
         if changed:
             self._set("generation", generation)
             self._set("clock", max(clock, self.clock()))
@@ -253,147 +357,6 @@ class Index:
             self.db.execute("DELETE FROM history WHERE gen < ?", (generation - _KEPT_GENERATIONS,))
             self._set("history_from", max(1, generation - _KEPT_GENERATIONS))
 
-    def _must_be_covered(self, oid: str, replica: str, found: Sequence[Tip]) -> None:
-        if self.db.execute("SELECT 1 FROM absorbed WHERE replica = ?", (replica,)).fetchone():
-            return
-        others = [tip for tip in found if tip.replica == replica]
-        if not any(tip.oid == oid or is_ancestor(self.repository.root, oid, tip.oid) for tip in others):
-            raise _Vanished
 
-    def _gather(self, found: Sequence[Tip], known: dict[str, tuple[str, str, int]], take: _Take) -> int:
-        """Hand over all lines that are new in these refs, and remember the refs. The highest clock of their commits."""
-        ends: dict[str, dict[str, int]] = {}
-        for oid, replica, pos in known.values():
-            ends.setdefault(replica, {})[oid] = pos
-        changed = [tip for tip in found if known.get(tip.ref, ("",))[0] != tip.oid]
-        if not changed:
-            return 0
-        clock = 0
-        with objects(self.repository.root) as git:
-            # A writer's own log first: what was fetched of it is then mostly known already.
-            for tip in sorted(changed, key=lambda tip: (tip.remote is not None, tip.ref)):
-                old = known.get(tip.ref)
-                try:
-                    commit = git.commit(tip.oid)
-                    clock = max(clock, commit.clock)
-                    self._read(git, tip, commit, ends.setdefault(tip.replica, {}), old[0] if old else None, take)
-                except LogDamaged as fault:
-                    self._set(f"damage:{tip.ref}", f"{tip.ref}: {fault.message}")
-                    self._remember(tip, 0)
-                    return self._gather(
-                        [other for other in found if other.ref != tip.ref],
-                        {
-                            name: (oid, r, p)
-                            for name, oid, r, p in self.db.execute("SELECT name, oid, replica, pos FROM ref")
-                        },
-                        take,
-                    )
-                self._remember(tip, commit.end)
-        return clock
-
-    def _read(
-        self, git: Objects, tip: Tip, commit: LogCommit, ends: dict[str, int], old: str | None, take: _Take
-    ) -> None:
-        root = self.repository.root
-        runs: Iterator[bytes] | None = None if ends else news(root, git, commit, None)
-        base: str | None = None
-        for oid, end in sorted(ends.items(), key=lambda item: -item[1]):
-            if oid == tip.oid or (commit.end <= end and is_ancestor(root, tip.oid, oid)):
-                runs = iter(())
-            elif commit.end > end and end > 0:
-                runs = news(root, git, commit, (oid, end))
-                base = oid
-            if runs is not None:
-                break
-        # Having read on from the old end proves that the ref moved forward; git need not walk the history for it.
-        proved = runs is not None and base == old
-        if old is not None and old != tip.oid and not proved and not is_ancestor_or_empty(root, old, tip.oid, ends):
-            self._keep(tip, old)
-        if runs is None:
-            # Two histories of one log: read all of this one; events that are known already count once.
-            self._set(f"damage:{tip.ref}", f"{tip.ref}: two different histories of the log {tip.replica}")
-            runs = news(root, git, commit, None)
-        for run in runs or ():
-            take(run)
-        ends[tip.oid] = commit.end
-
-    def _keep(self, tip: Tip, old: str) -> None:
-        """A fetched log was rewritten: its old end stays reachable, so nothing that was seen is lost."""
-        ref = f"{KEPT}{tip.replica}/{old[:16]}"
-        kept = try_git(self.repository.root, "update-ref", "--end-of-options", ref, old)
-        self._set(
-            f"damage:{tip.ref}:{old[:12]}",
-            f"{tip.ref}: the log was rewritten (its old end {old[:12]} is {'kept' if kept.status == 0 else 'lost'})",
-        )
-
-    def _remember(self, tip: Tip, end: int) -> None:
-        self.db.execute("INSERT OR REPLACE INTO ref VALUES (?, ?, ?, ?)", (tip.ref, tip.oid, tip.replica, end))
-
-
-class _Vanished(Exception):
-    """A ref is gone and no other holds its events: the index must be built from what is left."""
-
-
-_Take = Callable[[bytes], object]
-
-
-def is_ancestor_or_empty(root: str, old: str, new: str, ends: dict[str, int]) -> bool:
-    """Whether a ref moved forward; one that could not be read before has no history to lose."""
-    return ends.get(old, 0) == 0 or is_ancestor(root, old, new)
-
-
-def _connect(path: str, read_only: bool = False) -> sqlite3.Connection:
-    name = f"file:{path}?mode=ro" if read_only else path
-    return sqlite3.connect(name, timeout=_WAIT, isolation_level=None, check_same_thread=False, uri=read_only)
-
-
-def _opened(path: str) -> sqlite3.Connection | None:
-    """The complete, current cache at a path, or None."""
-    if not os.path.exists(path):
-        return None
-    db = _connect(path)
-    try:
-        if db.execute("PRAGMA user_version").fetchone()[0] == VERSION:
-            db.execute("PRAGMA journal_mode = WAL")
-            db.execute("PRAGMA synchronous = NORMAL")
-            return db
-    except sqlite3.DatabaseError as fault:
-        if "locked" in str(fault):
-            return db
-    db.close()
-    return None
-
-
-def _opened_read_only(path: str) -> sqlite3.Connection | None:
-    try:
-        db = _connect(path, read_only=True)
-        if db.execute("PRAGMA user_version").fetchone()[0] == VERSION:
-            db.execute("SELECT 1 FROM ref LIMIT 1").fetchone()
-            return db
-    except sqlite3.Error:
-        pass
-    return None
-
-
-def _remove(path: str) -> None:
-    for suffix in ("", "-wal", "-shm", "-journal"):
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(path + suffix)
-
-
-@contextlib.contextmanager
-def _transaction(db: sqlite3.Connection) -> Generator[None]:
-    db.execute("BEGIN IMMEDIATE")
-    try:
-        yield
-    except BaseException:
-        if db.in_transaction:
-            db.execute("ROLLBACK")
-        raise
-    db.execute("COMMIT")
-
-
-def _script(db: sqlite3.Connection, statements: str) -> None:
-    for statement in statements.split(";"):
-        if statement.strip():
-            db.execute(statement)
+class _Rebuild(Exception):
+    """So much is new that building the index is cheaper than changing it."""

@@ -89,10 +89,10 @@ class Objects:
         if len(head) != 3:
             raise LogDamaged(oid, "the object is missing" if head else "git could not read it")
         size = int(head[2])
-        content = self._answered.read(size + 1)
-        if len(content) != size + 1:
+        content = self._answered.read(size)
+        if len(content) != size or not self._answered.read(1):
             raise LogDamaged(oid, "git could not read it")
-        return head[1].decode(), content[:-1]
+        return head[1].decode(), content
 
     def commit(self, oid: str) -> LogCommit:
         """A commit of a log."""
@@ -116,14 +116,20 @@ class Objects:
     def blobs(self, oids: list[str]) -> Iterator[bytes]:
         """Many blobs, asked for ahead so that git reads while we work."""
         ahead = 32
-        self.ask(*oids[:ahead]) if oids else None
+        if oids:
+            self.ask(*oids[:ahead])
         for i, oid in enumerate(oids):
-            kind, content = self.answer(oid)
-            if kind != "blob":
-                raise LogDamaged(oid, f"a {kind} where a segment belongs")
+            content = self.segment(oid)
             if i + ahead < len(oids):
                 self.ask(oids[i + ahead])
             yield content
+
+    def segment(self, oid: str) -> bytes:
+        """The lines of the segment asked for next."""
+        kind, content = self.answer(oid)
+        if kind != "blob":
+            raise LogDamaged(oid, f"a {kind} where a segment belongs")
+        return content
 
     def _entries(self, tree: str) -> list[tuple[str, str]]:
         kind, content = self.read(tree)
@@ -168,42 +174,59 @@ def tree_entries(content: bytes, width: int) -> Iterator[tuple[str, str]]:
         at = end + 1 + width
 
 
-def news(root: str, git: Objects, tip: LogCommit, known: tuple[str, int] | None) -> Iterator[bytes] | None:
-    """Runs of lines that came after a known (commit, end); None when the tip does not descend from it.
+class News(msgspec.Struct, frozen=True):
+    """What a log has that is not known yet: segments still to be read, then commits. Some of it may be known."""
+
+    segments: list[Segment] = []
+    commits: list[LogCommit] = []
+
+
+def news(root: str, git: Objects, tip: LogCommit, known: tuple[str, int] | None) -> News | None:
+    """What came after a known (commit, end); None when the tip does not descend from it.
 
     Without a known commit: all of the log.
     """
     since, start = known or ("", 0)
     tail: list[LogCommit] = []
     at = tip
-    sealed = sealed_end(git, tip) if tip.end - start > _SHORT else 0
+    segments = git.segments(tip.tree) if tip.end - start > _SHORT else []
+    sealed = segments[-1].end if segments else 0
     while at.oid != since and at.end > max(start, sealed):
         tail.append(at)
         if at.parent is None:
             break
         at = git.commit(at.parent)
-    walked = at.oid == since or (not since and bool(tail) and tail[-1].parent is None)
+    tail.reverse()
+    walked = at.oid == since or (not since and bool(tail) and tail[0].parent is None)
     if since and not walked and not is_ancestor(root, since, tip.oid):
         return None
     # A bulk import's commits carry no lines: those are in its segments.
     if walked and all(commit.lines or not commit.count for commit in tail):
-        return (commit.lines for commit in reversed(tail))
-    return _from_segments(git, tip, start, tail)
-
-
-def sealed_end(git: Objects, tip: LogCommit) -> int:
-    """How many events of the log are in segments."""
-    segments = git.segments(tip.tree)
-    return segments[-1].end if segments else 0
-
-
-def _from_segments(git: Objects, tip: LogCommit, start: int, tail: list[LogCommit]) -> Iterator[bytes]:
-    segments = [segment for segment in git.segments(tip.tree) if segment.end > start]
+        return News(commits=tail)
+    segments = [segment for segment in segments or git.segments(tip.tree) if segment.end > start]
     sealed = segments[-1].end if segments else 0
-    yield from git.blobs([segment.oid for segment in segments])
-    for commit in reversed(tail):
-        if commit.end > sealed:
-            yield commit.lines
+    return News(segments, [commit for commit in tail if commit.end > sealed])
+
+
+def runs(root: str, new: News) -> Iterator[bytes]:
+    """Its lines, run by run, in the order of the log."""
+    if new.segments:
+        with objects(root) as git:
+            yield from git.blobs([segment.oid for segment in new.segments])
+    for commit in new.commits:
+        yield commit.lines
+
+
+def commit_lines(root: str, tip: str) -> list[bytes]:
+    """The lines of a whole log as its commits have them: slow, and for when a segment is lost."""
+    found: list[list[bytes]] = []
+    at: str | None = tip
+    with objects(root) as git:
+        while at is not None:
+            commit = git.commit(at)
+            found.append([line for line in commit.lines.split(b"\n") if line])
+            at = commit.parent
+    return [line for lines in reversed(found) for line in lines]
 
 
 def is_ancestor(root: str, one: str, other: str) -> bool:

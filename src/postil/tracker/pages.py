@@ -33,7 +33,7 @@ from postil.tracker.query.order import (
 from postil.tracker.query.question import parse
 from postil.tracker.query.sql import Condition, Surroundings, condition, milestones_named, within
 from postil.tracker.rows import write_entity, write_words
-from postil.tracker.schema import COLUMNS, TABLES, Row
+from postil.tracker.schema import COLUMNS, TABLES, Row, create
 
 DEFAULT_LIMIT = 50
 LARGEST_LIMIT = 1000
@@ -150,20 +150,21 @@ def _rows(
 def _as_of(db: sqlite3.Connection, generation: int, with_words: bool) -> sqlite3.Connection:
     """The entities that changed after a generation, as they were then, in tables of their own."""
     past = sqlite3.connect(":memory:", isolation_level=None)
-    for statement in TABLES.split(";"):
-        past.execute(statement)
+    create(past, TABLES)
+    then: list[tuple[str, bytes]] = []
     changed = db.execute(
         "SELECT h.n, h.lines, log.lines FROM"
         " (SELECT n, min(lines) AS lines FROM history WHERE gen > ? GROUP BY n) h JOIN log ON log.n = h.n",
         (generation,),
     )
-    for n, count, lines in changed.fetchall():
-        events = decode_lines(b"\n".join(lines.split(b"\n")[:count])) if count else []
-        write_entity(past, n, fold(events) if events else None)
-        if with_words and events:
-            past.execute("INSERT INTO log VALUES (?, ?, ?)", (n, str(n), b"\n".join(lines.split(b"\n")[:count])))
+    for n, count, lines in changed.fetchall():  # what changed has all its lines in the index
+        if count:
+            before = b"\n".join(lines.split(b"\n")[:count])
+            write_entity(past, n, fold(decode_lines(before)))
+            past.execute("INSERT INTO log(n, id) VALUES (?, ?)", (n, str(n)))
+            then.append((str(n), before))
     if with_words:
-        write_words(past)
+        write_words(past, then)
     return past
 
 

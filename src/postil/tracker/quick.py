@@ -14,6 +14,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from functools import partial
 
+from postil.tracker.cachefile import current, opened
 from postil.tracker.columns import COLUMNS as NAMES
 from postil.tracker.columns import DEFAULT_COLUMNS, list_text
 from postil.tracker.query.order import Cursor, parse_order, question_hash, select_sql, write_cursor
@@ -21,7 +22,7 @@ from postil.tracker.query.question import parse
 from postil.tracker.query.sql import Surroundings, condition, milestones_named, within
 from postil.tracker.query.tree import QueryFault
 from postil.tracker.refnames import log_of
-from postil.tracker.schema import COLUMNS, VERSION, Row
+from postil.tracker.schema import COLUMNS, Row
 
 _KINDS = {"issue": "issue", "milestone": "milestone", "mile": "milestone"}
 _VALUED = ("--filter", "--sort", "--limit", "--columns", "--format")
@@ -36,17 +37,17 @@ def quick_list(kind: str | None, words: Sequence[str], cwd: str) -> str | None:
     git_dir = _git_dir(cwd)
     if git_dir is None:
         return None
-    path = os.path.join(git_dir, "postil", "cache.db")
+    path = current(os.path.join(git_dir, "postil"))
     refs = _refs(git_dir)
-    if refs is None or not os.path.exists(path):
+    if refs is None or path is None:
         return None
     try:
         question = parse(filters)
         keys = parse_order(sort or question.sort)
-        db = sqlite3.connect(path, timeout=0.1, isolation_level=None)
-        db.execute("BEGIN")
-        if db.execute("PRAGMA user_version").fetchone()[0] != VERSION:
+        db = opened(path)
+        if db is None:
             return None
+        db.execute("BEGIN")
         if dict(db.execute("SELECT name, oid FROM ref").fetchall()) != refs:
             return None
         around = Surroundings(datetime.datetime.now(datetime.UTC), partial(milestones_named, db))

@@ -180,11 +180,14 @@ class Resources(Desk):
             except ValueError:
                 raise InvalidParams(f"`{as_of[:64]}` is not a day", advice="Write it as 2026-11-15") from None
         with self.store.index.lock:
-            # Every issue that ever belonged to it names it somewhere in its events.
-            rows = self.store.index.db.execute(
-                "SELECT lines FROM log WHERE instr(lines, CAST(? AS BLOB)) > 0", (milestone.id,)
+            ever = self.store.index.db.execute(
+                "SELECT id FROM aim JOIN log ON log.n = aim.n WHERE milestone = ?", (milestone.id,)
             ).fetchall()
-        told = days([decode_lines(lines) for (lines,) in rows], milestone.id, until)
+        told = days(
+            (decode_lines(lines) for _, lines in self.store.index.histories([id_ for (id_,) in ever])),
+            milestone.id,
+            until,
+        )
         return Chart(id=milestone.id, title=milestone.title, due=milestone.due, days=told)
 
     def saved(self) -> dict[str, SavedQuery]:

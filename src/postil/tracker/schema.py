@@ -1,6 +1,7 @@
-"""The tables of the index and the row an entity makes in them. The index is a cache.
+"""The tables of the index and the row an entity makes in them. The index is a cache: the logs can rebuild every row.
 
-Every row can be rebuilt from the logs.
+`ent` and what hangs on it (label, assignee, link) is what lists ask; `log` says where an entity's lines are
+(`histories.py`); `aim` names the milestones an entity ever belonged to; `history` lets a cursor look back.
 """
 
 from __future__ import annotations
@@ -8,9 +9,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
+    import sqlite3
+
     from postil.tracker.model import Entity
 
-VERSION = 1
+VERSION = 2
 """Goes into `user_version` when a build is complete; another number, and the cache is built anew."""
 
 TABLES = """
@@ -18,7 +21,9 @@ CREATE TABLE meta(key TEXT PRIMARY KEY, value) WITHOUT ROWID;
 CREATE TABLE ref(name TEXT PRIMARY KEY, oid TEXT, replica TEXT, pos INTEGER) WITHOUT ROWID;
 CREATE TABLE writer(replica TEXT PRIMARY KEY, n INTEGER) WITHOUT ROWID;
 CREATE TABLE absorbed(replica TEXT PRIMARY KEY, upto INTEGER) WITHOUT ROWID;
-CREATE TABLE log(n INTEGER PRIMARY KEY, id TEXT, lines BLOB);
+CREATE TABLE segment(s INTEGER PRIMARY KEY, oid TEXT);
+CREATE TABLE place(p INTEGER PRIMARY KEY, segments BLOB);
+CREATE TABLE log(n INTEGER PRIMARY KEY, id TEXT, p INTEGER, lines BLOB);
 CREATE TABLE ent(n INTEGER PRIMARY KEY, id TEXT, kind TEXT, title TEXT, status TEXT, labels TEXT, milestone TEXT,
   author TEXT, created_l INTEGER, created_r TEXT, created_ts TEXT, updated_l INTEGER, updated_r TEXT, updated_ts TEXT,
   comments INTEGER, due TEXT, claim_who TEXT, claim_until TEXT, conflicts INTEGER);
@@ -26,6 +31,7 @@ CREATE TABLE label(name TEXT, n INTEGER, PRIMARY KEY(name, n)) WITHOUT ROWID;
 CREATE TABLE assignee(name TEXT, n INTEGER, PRIMARY KEY(name, n)) WITHOUT ROWID;
 CREATE TABLE link(n INTEGER, type TEXT, target TEXT, l INTEGER, r TEXT, s INTEGER, PRIMARY KEY(n, type, target))
   WITHOUT ROWID;
+CREATE TABLE aim(milestone TEXT, n INTEGER, PRIMARY KEY(milestone, n)) WITHOUT ROWID;
 CREATE TABLE history(gen INTEGER, n INTEGER, lines INTEGER);
 CREATE TABLE words(n INTEGER PRIMARY KEY, text TEXT);
 """
@@ -70,6 +76,12 @@ class Row(NamedTuple):
     def label_names(self) -> tuple[str, ...]:
         """The labels, sorted."""
         return tuple(self.labels.split("\n")) if self.labels else ()
+
+
+def create(db: sqlite3.Connection, statements: str) -> None:
+    """Make tables or indexes, inside the transaction that is open."""
+    for statement in statements.split(";"):
+        db.execute(statement)
 
 
 SqlRow = tuple[int | str, ...]

@@ -43,8 +43,8 @@ class ExchangeCommands(Desk):
         """Print all issues and milestones as JSON lines, Markdown or events"""
         found = self._chosen(filter)
         if format == "events":
-            return (self.store.lines(id_).decode("utf-8") for id_ in found)
-        entities = (entity for entity in map(self.store.entity, found) if entity is not None)
+            return (lines.decode("utf-8") for _, lines in self.store.index.histories(found))
+        entities = self.store.entities(found)
         if format == "jsonl":
             return (msgspec.json.encode(foreign_of(entity)).decode() for entity in entities)
         from postil.tracker.import_files import to_markdown
@@ -95,7 +95,7 @@ class ExchangeCommands(Desk):
 
     def _take(self, foreign: list[Foreign], dry_run: bool) -> Taken:
         with self.writing() as pen:
-            known = {one.id: one for one in map(self.store.entity, [entity_id(f.origin) for f in foreign]) if one}
+            known = {one.id: one for one in self.store.entities([entity_id(one.origin) for one in foreign])}
             taken = take_in(pen, foreign, known)
             if dry_run:
                 pen.discard()

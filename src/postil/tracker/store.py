@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TypeVar
 
@@ -11,7 +11,7 @@ import msgspec
 
 from postil.tracker.events import MAX_CLOCK, Envelope, Event, Known, decode_lines, encode, new_event_id
 from postil.tracker.index import Index
-from postil.tracker.log import LogCommit, is_ancestor, news, objects
+from postil.tracker.log import LogCommit, is_ancestor, news, objects, runs
 from postil.tracker.merge import fold
 from postil.tracker.model import Entity
 from postil.tracker.query.sql import moment_text
@@ -48,9 +48,7 @@ class Store:
 
     def lines(self, id_: str) -> bytes:
         """The events of an entity as they are stored; empty when it is not known."""
-        with self.index.lock:
-            found = self.index.db.execute("SELECT lines FROM log WHERE id = ?", (id_,)).fetchone()
-        return found[0] if found else b""
+        return self.index.lines(id_)
 
     def events(self, id_: str) -> list[Event]:
         """The events of an entity, in their order."""
@@ -59,6 +57,13 @@ class Store:
     def entity(self, id_: str) -> Entity | None:
         """The state of an entity, deleted ones included."""
         return fold(self.events(id_))
+
+    def entities(self, ids: Sequence[str]) -> Iterator[Entity]:
+        """The states of many entities, one after the other; unknown ones are left out."""
+        for _, lines in self.index.histories(ids):
+            entity = fold(decode_lines(lines))
+            if entity is not None:
+                yield entity
 
     @contextmanager
     def writing(self, name: str | None = None, mail: str | None = None) -> Generator[Pen]:
@@ -108,8 +113,8 @@ class Store:
             with objects(root) as git:
                 commit = git.commit(tip.oid)
                 base = try_git(root, "merge-base", tip.oid, elsewhere[0].oid).out.decode().strip()
-                runs = news(root, git, commit, (base, git.commit(base).end) if base else None)
-                carried = b"".join(runs or ())
+                new = news(root, git, commit, (base, git.commit(base).end) if base else None)
+            carried = b"".join(runs(root, new)) if new else b""
             if carried:
                 count, author = carried.count(b"\n"), author_of(root)
                 end = append(self.repository, ref, end, carried, count, commit.clock, author).oid
