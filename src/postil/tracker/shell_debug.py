@@ -147,8 +147,7 @@ class DebugCommands(AssistantTools):
         index = self.fresh().index
         with index.lock:
             kinds = dict(index.db.execute("SELECT kind, count(*) FROM ent GROUP BY kind ORDER BY kind").fetchall())
-            lines = "length(lines) - length(replace(CAST(lines AS TEXT), char(10), '')) + 1"
-            events = index.db.execute(f"SELECT coalesce(sum({lines}), 0) FROM log").fetchone()[0]
+            events = index.db.execute("SELECT coalesce(sum(n), 0) FROM writer").fetchone()[0]  # numbered from 1
             path = next((row[2] for row in index.db.execute("PRAGMA database_list") if row[1] == "main"), "")
             return Metrics(
                 entities=kinds,
