@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from postil.tracker import events as ev
+from postil.tracker.cachefile import current
 from postil.tracker.failures import InvalidParams
 from postil.tracker.service import Tracker
 from postil.tracker.store import Store
@@ -122,7 +123,9 @@ def test_damage_that_only_a_question_finds_rebuilds_the_cache(repository: Path):
     mine = tracker(repository)
     mine.create_entity("Kept")
     mine.store.index.close()
-    with sqlite3.connect(repository / ".git/postil/cache.db") as db:
+    path = current(str(repository / ".git/postil"))
+    assert path is not None
+    with sqlite3.connect(path) as db:
         db.execute("DROP TABLE ent")
     db.close()
     assert [item["title"] for item in answered(repository, "list", "issue")["items"]] == ["Kept"]

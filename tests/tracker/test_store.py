@@ -72,7 +72,7 @@ def test_a_deleted_cache_is_rebuilt_to_the_same_rows(store: Store, repository: P
 def test_a_damaged_cache_is_rebuilt(store: Store, repository: Path):
     create(store, "Kept")
     store.index.close()
-    for file in (repository / ".git/postil").glob("cache.db*"):
+    for file in (repository / ".git/postil").glob("cache-*.db*"):
         file.write_bytes(b"SQLite format 3\0" + b"\xff" * 5000)
     assert titles(fresh(repository)) == ["Kept"]
 
