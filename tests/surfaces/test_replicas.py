@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import http.client
 import itertools
 import json
@@ -17,6 +18,7 @@ from typing import Any
 
 import pytest
 
+from postil.wire.http_sessions import LOOK_EVERY
 from tests.storage.redis_server import RedisServer, redis_server
 from tests.surfaces.programs import BIN, run
 from tests.surfaces.proxy import RoundRobin
@@ -293,3 +295,80 @@ def test_while_redis_is_away_reads_are_answered_and_writes_are_to_be_made_again(
         redis.go_on()
         redis.start()
         replicas.close()
+
+
+@pytest.mark.judge
+@pytest.mark.filterwarnings("ignore::mcp.shared.exceptions.MCPDeprecationWarning")
+def test_a_session_of_the_python_sdk_is_served_by_every_replica(folder: Path, redis: RedisServer) -> None:
+    import httpx2
+    from mcp import Client
+    from mcp.client.streamable_http import streamable_http_client
+
+    replicas = Replicas(folder, redis)
+    heard = asyncio.Event()
+
+    async def hear(message: object) -> None:
+        if "resources/updated" in str(message) or "ResourceUpdated" in type(message).__name__:
+            heard.set()
+
+    async def visit() -> str:
+        authorization = {"Authorization": f"Bearer {replicas.key}"}
+        answered: list[httpx2.Response] = []
+
+        async def note(response: httpx2.Response) -> None:
+            answered.append(response)
+
+        async with httpx2.AsyncClient(headers=authorization, timeout=20, event_hooks={"response": [note]}) as http:
+            transport = streamable_http_client(f"http://127.0.0.1:{replicas.proxy.port}/mcp", http_client=http)
+            async with Client(transport, mode="legacy", read_timeout_seconds=20, message_handler=hear) as client:
+                assert client.protocol_version == "2025-11-25"
+                for _ in range(6):  # twice round
+                    assert "inbox_list" in [tool.name for tool in (await client.list_tools()).tools]
+                    assert not (await client.call_tool("workspace_info", {})).is_error
+                await client.subscribe_resource("lazygit://messages")  # pyright: ignore[reportDeprecated] - its era
+                await asyncio.to_thread(send, replicas, folder, "to be heard")
+                await asyncio.wait_for(heard.wait(), 10)
+                taken = await client.call_tool("check_lazygit_messages", {})
+                assert "to be heard" in str(taken.content)
+                replicas.kill_one(0)
+                for _ in range(3):
+                    assert "No new messages" in str((await client.call_tool("check_lazygit_messages", {})).content)
+        return answered[1].request.headers["mcp-session-id"]
+
+    try:
+        session = asyncio.run(visit())
+        time.sleep(LOOK_EVERY)  # the others look that often
+        statuses = {in_session(replicas, port, session) for port in replicas.ports}
+        assert statuses == {404}, "the client ended it, so no replica knows it any more"
+    finally:
+        replicas.close()
+
+
+def test_a_session_is_known_only_to_its_own_principal_on_every_replica(folder: Path, redis: RedisServer) -> None:
+    replicas = Replicas(folder, redis)
+    try:
+        made = run("postil", "key", "create", "other", "--workspace", "--json", cwd=folder, **replicas.environ)
+        other: str = json.loads(made.stdout)["key"]
+        params = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
+        said, _ = replicas.ask("initialize", params)
+        session = said.headers["Mcp-Session-Id"]
+        assert [in_session(replicas, port, session, other) for port in replicas.ports] == [404] * 3
+        assert [in_session(replicas, port, session) for port in replicas.ports] == [200] * 3
+        assert [in_session(replicas, port, "x" * 32) for port in replicas.ports] == [404] * 3
+    finally:
+        replicas.close()
+
+
+def send(replicas: Replicas, folder: Path, comment: str) -> None:
+    sent = run("postil", "inbox", "send", "--file", "a.py", "-c", comment, cwd=folder, **replicas.environ)
+    assert sent.returncode == 0, sent.stderr
+
+
+def in_session(replicas: Replicas, port: int, session: str, key: str = "") -> int:
+    """The status of a ping in this session at this replica."""
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
+    headers = {"Content-Type": "application/json", "Authorization": f"Bearer {key or replicas.key}", "Accept": BOTH}
+    connection.request("POST", "/mcp", json.dumps(request("ping")), {**headers, "Mcp-Session-Id": session})
+    status = connection.getresponse().status
+    connection.close()
+    return status

@@ -81,6 +81,7 @@ def run(server: Server, composed: Composition) -> NoReturn:
     if composed.is_shared:
         # What may be away for a moment is asked first: no write, wherever it goes, is made that nobody could audit.
         server.ready = composed.state_database().version
+        server.moments = composed.moments()
     serve(server, door, hosts, listener, routes=routes(composed), tls=tls)
 
 

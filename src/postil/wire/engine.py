@@ -6,9 +6,11 @@ Does no I/O: a transport hands frames to `receive` and gets frames through the `
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Container, Coroutine
 from types import CoroutineType
 from typing import Any, NamedTuple, cast
+
+from msgspec import Struct
 
 from postil.core import call
 from postil.core.announcer import Announcement
@@ -30,6 +32,16 @@ LIST_CHANGED: dict[Listed, str] = {
     "prompts": "promptsListChanged",
     "resources": "resourcesListChanged",
 }
+
+
+class Spoken(Struct, frozen=True, array_like=True):
+    """What a handshake agreed on and the client asked to hear: enough for another process to go on with it."""
+
+    version: str
+    draft: bool
+    capabilities: dict[str, Any]
+    level: Level | None = None
+    subscribed: tuple[str, ...] = ()
 
 
 class Running(NamedTuple):
@@ -289,6 +301,31 @@ class Session:
         finally:
             self._questions.pop(request_id, None)
 
+    def spoken(self) -> Spoken:
+        """What was agreed so far."""
+        draft = self.methods is zed_draft.METHODS
+        return Spoken(
+            self.era.version, draft, self.client_capabilities, self.log_level, tuple(sorted(self._subscribed))
+        )
+
+    async def resume(self, spoken: Spoken) -> None:
+        """Go on with what this client agreed on, and asked to hear, elsewhere."""
+        self.era = handshake.HANDSHAKE.get(spoken.version, handshake.FIRST)
+        self.methods = zed_draft.METHODS if spoken.draft else methods.HANDSHAKE
+        self.client_capabilities = spoken.capabilities
+        if self._stop_lists is None:
+            self._stop_lists = self.server.registry.on_list_changed(self._list_changed)
+        if spoken.level is not None and spoken.level != self.log_level:
+            self.log_from(spoken.level)
+        for uri in self._subscribed - set(spoken.subscribed):
+            self.unsubscribe(uri)
+        for uri in set(spoken.subscribed) - self._subscribed:
+            try:
+                await self.subscribe(uri)
+            except Failure:
+                continue  # gone meanwhile: it never changes
+            self._updated(uri)  # it may have changed since it was asked for: an update is only a cue
+
     # -- what the client wants to hear ---------------------------------------------------------------------------------
 
     def log_from(self, level: Level) -> None:
@@ -400,12 +437,13 @@ class Session:
             if stop is not None:
                 stop()
 
-    async def settle(self, *, reached: bool) -> None:
-        """Say of every answer not yet settled whether it reached the client."""
-        for exchange, confirmed, lost in self.unsettled:
+    async def settle(self, *, reached: bool, only: Container[jsonrpc.Id] | None = None) -> None:
+        """Say of every answer not yet settled, or of those to these requests, whether it reached the client."""
+        due = [entry for entry in self.unsettled if only is None or entry[0].request.id in only]
+        self.unsettled = [entry for entry in self.unsettled if entry not in due]
+        for exchange, confirmed, lost in due:
             has_it = reached and not exchange.cancelled  # a call that was given up is never answered
             await self.loop.run_in_executor(self.server.pool, confirmed if has_it else lost)
-        self.unsettled.clear()
 
 
 def _name(exchange: Exchange) -> str:

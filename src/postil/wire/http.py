@@ -116,7 +116,7 @@ class Endpoint:
         await self._post_in_session(asked, session_id, request)
 
     async def _post_in_session(self, asked: Asked, session_id: str, incoming: Incoming) -> None:
-        session = self.sessions.find(session_id, asked.caller)
+        session = await self.sessions.find(session_id, asked.caller)
         if session is None:
             not_found = "Session not found: initialize again"
             await self._refuse(asked, 404, -32001, not_found, request_id=_id_of(incoming))
@@ -133,7 +133,9 @@ class Endpoint:
         finally:
             session.requests -= 1
         if session.engine.ended:
-            self.sessions.end(session)
+            await self.sessions.end_everywhere(session)
+        else:
+            await self.sessions.share(session)
 
     async def _initialize(self, asked: Asked, request: jsonrpc.Request) -> None:
         session_id = http_headers.text(asked.headers, http_headers.SESSION)
@@ -149,7 +151,7 @@ class Endpoint:
         assert reply.answer is not None  # the engine answers a handshake at once
         carried = list(asked.carried)
         if not reply.code:
-            self.sessions.keep(session)
+            await self.sessions.keep(session)
             carried.append((http_headers.SESSION, session.id.encode("ascii")))
         await respond(asked.send, 200, reply.answer, carried)
 
@@ -194,6 +196,7 @@ class Endpoint:
             await self._refuse(asked, 503, -32000, "Too many streams are open: try again later")
         else:
             reply = session.listen()
+            self.sessions.follow(session)
             self.streams += 1
             try:
                 await self._stream(asked, reply, at_once=True)
@@ -205,7 +208,7 @@ class Endpoint:
         """End a session."""
         session = await self._session_of(asked)
         if session is not None:
-            self.sessions.end(session)
+            await self.sessions.end_everywhere(session)
             await respond(asked.send, 204, b"", asked.carried)
 
     async def _session_of(self, asked: Asked) -> HttpSession | None:
@@ -220,7 +223,7 @@ class Endpoint:
         except ProtocolFailure as failure:
             await self._refuse(asked, 400, failure.code, failure.message, failure.details())
             return None
-        session = self.sessions.find(session_id, asked.caller)
+        session = await self.sessions.find(session_id, asked.caller)
         if session is None:
             await self._refuse(asked, 404, -32001, "Session not found: initialize again")
         return session
@@ -257,6 +260,9 @@ class Endpoint:
             await _answer(asked, reply, statuses)
         if session.unsettled and not outlives:
             await session.settle(reached=not reply.gone)
+        elif session.unsettled and self.sessions.are_shared:
+            # The client's next request may be another replica's: it would never confirm this one.
+            await session.settle(reached=not reply.gone, only=_ids_of(incoming))
 
     async def _follow(
         self,
@@ -273,8 +279,7 @@ class Endpoint:
         self.streams += listens
         if not outlives:
             self._live.add(session)
-        ids = [item.id for item in (incoming if isinstance(incoming, list) else [incoming])
-               if isinstance(item, jsonrpc.Request)]  # fmt: skip
+        ids = _ids_of(incoming)
         for request_id in ids:
             running = session.in_flight.get(request_id)
             if running is not None:
@@ -369,6 +374,11 @@ class Endpoint:
         alone = [session.close(patience=patience) for session in self._live]
         await asyncio.gather(self.sessions.close(patience), *alone)
         self.watches.close()
+
+
+def _ids_of(incoming: Incoming) -> list[jsonrpc.Id]:
+    items = incoming if isinstance(incoming, list) else [incoming]
+    return [item.id for item in items if isinstance(item, jsonrpc.Request)]
 
 
 def _id_of(incoming: Incoming) -> jsonrpc.Id | None:

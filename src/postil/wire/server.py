@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 from msgspec import Raw, Struct
 
 from postil.core.call import Caller
-from postil.core.ports import Keys
+from postil.core.ports import Keys, Moments
 from postil.core.registry import Registry
 
 if TYPE_CHECKING:
@@ -73,6 +73,8 @@ class Server:
         """Who writes down what was changed; nobody unless a surface says so."""
         self.ready: Callable[[], object] | None = None
         """Raises where a write could not be written down, before it is begun. Blocks: called in a thread."""
+        self.moments: Moments | None = None
+        """Where replicas share sessions; None where there is one process."""
         self._make_keys = keys
         self._make_secret = secret or (lambda: os.urandom(32))
         self._keys: Keys | None = None
