@@ -119,7 +119,7 @@ def ordered(asked: Asked, rows: list[Any]) -> list[Any]:
 @route("GET", "projects/:id/issues", ISSUE_FILTERS)
 def project_issues(asked: Asked) -> Answer:
     owner = asked.project()
-    rows = ordered(asked, [row for row in owner.issues if wanted(asked, row)])
+    rows = ordered(asked, [row for row in owner.issues if wanted(asked, row) and not hidden(asked, owner, row)])
     answer = page(asked, rows, f"projects/{owner.id}/issues")
     answer.body = [shapes.issue(asked.world, owner, row, asked.base) for row in answer.body]
     return answer
@@ -134,7 +134,7 @@ def all_issues(asked: Asked) -> Answer:
             continue
         for row in owner.issues:
             mine = {"created_by_me": row["author"] == user, "assigned_to_me": user in row["assignees"], "all": True}
-            if mine[scope] and wanted(asked, row):
+            if mine[scope] and wanted(asked, row) and not hidden(asked, owner, row):
                 found.append((owner, row))
     found.sort(key=lambda pair: pair[1]["id"])
     answer = page(asked, ordered(asked, found), "issues")
@@ -145,9 +145,15 @@ def all_issues(asked: Asked) -> Answer:
 def the_issue(asked: Asked, role: int = 0) -> tuple[Project, Row]:
     owner = asked.project(role)
     found = next((row for row in owner.issues if row["iid"] == asked.number("iid")), None)
-    if found is None:
+    if found is None or hidden(asked, owner, found):
         raise Refusal(404, {"message": "404 Issue Not Found"})
     return owner, found
+
+
+def hidden(asked: Asked, owner: Project, row: Row) -> bool:
+    """A confidential issue is for its author, its assignees and those from Reporter up."""
+    own = asked.token.user in (row["author"], *row["assignees"])
+    return bool(row["confidential"]) and not own and asked.role(owner) < REPORTER
 
 
 @route("GET", "projects/:id/issues/:iid")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.emulator import shapes
 from tests.emulator.params import PAGING, Kinds, Refusal, Row
 from tests.emulator.routes import ORDER, ordered, wanted
-from tests.emulator.routing import DEVELOPER_ROLE, GUEST, READ, Answer, Asked, keyset, page, route
+from tests.emulator.routing import DEVELOPER_ROLE, GUEST, READ, REPORTER, Answer, Asked, keyset, page, route
 from tests.emulator.world import Project
 
 FILES = (*READ, "read_repository")
@@ -255,6 +255,8 @@ TREE: Kinds = PAGING | {
 @route("GET", "projects/:id/repository/tree", TREE, scopes=FILES)
 def tree(asked: Asked) -> Answer:
     owner, asks = asked.project(), asked.params
+    if owner.visibility == "private" and asked.role(owner) < REPORTER:
+        raise Refusal(403, {"message": "403 Forbidden"})
     if not owner.branches or _head(owner, asks.get("ref", "HEAD")) is None:
         raise Refusal(404, {"message": "404 Tree Not Found"})
     under = asks.get("path", "")
@@ -285,3 +287,8 @@ def commit(asked: Asked) -> Answer:
     if found is None:
         raise Refusal(404, {"message": "404 Commit Not Found"})
     return Answer(shapes.commit(owner, found, asked.base))
+
+
+@route("GET", "projects/:id/wikis", PAGING | {"with_content": "bool"})
+def wikis(asked: Asked) -> Answer:
+    return page(asked, [], f"projects/{asked.project().id}/wikis")

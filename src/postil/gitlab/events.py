@@ -13,11 +13,12 @@ from msgspec import Meta, Raw, Struct
 from postil.core import call
 from postil.core.call import LOCAL
 from postil.core.delivery import Delivery
-from postil.core.failure import InvalidArguments
+from postil.core.failure import Failure, InvalidArguments
 from postil.core.operation import reads
 from postil.core.ports import State
 from postil.core.resource import resource
 from postil.gitlab.connection import Connection
+from postil.gitlab.event_reach import visible
 from postil.gitlab.records import Record
 from postil.gitlab.untrusted import cleaned, framed
 
@@ -109,7 +110,25 @@ class EventLog:
 
     def watch(self, changed: Callable[[], None]) -> Callable[[], None]:
         """Call `changed` after new events, until the answer is called."""
-        return self._state.on_change(changed)
+        last = self._last("")
+
+        def look() -> None:
+            nonlocal last
+            now = self._last(last)
+            if now != last:  # most writes of the state are about other things
+                last = now
+                changed()
+
+        return self._state.on_change(look)
+
+    def _last(self, after: str) -> str:
+        try:
+            with self._state.reading() as records:
+                while page := records.range(SPACE, after, 1000):
+                    after = page[-1][0]
+        except Failure:  # away or busy: the next change looks again
+            pass
+        return after
 
 
 class EventOperations:
@@ -132,7 +151,7 @@ class EventOperations:
             raise InvalidArguments(f"event must be one of {', '.join(KINDS)}", path="event")
         if after and not after.isdigit():
             raise InvalidArguments("after must be the next_after of another answer", path="after")
-        await self._check_reach(project_id)
+        project = await self._reach(project_id)
 
         def keeps(delivery: Delivery) -> bool:
             about = Record({"id": delivery.project_id, "path_with_namespace": delivery.project})
@@ -141,21 +160,33 @@ class EventOperations:
 
         log = self.events
         found = await asyncio.to_thread(log.after, after, limit, keeps) if log is not None else []
-        events = [shown(delivery, payload=payload) for _, delivery in found]
+        may_see = [delivery for _, delivery in found]
+        if project:
+            may_see = await visible(self.gitlab, project, found)
+        events = [shown(delivery, payload=payload) for delivery in may_see]
         return WebhookEvents(events, found[-1][0] if len(found) == limit else None)
 
-    async def _check_reach(self, project_id: int | None) -> None:
-        """Who is not the local user sees the events of a project that GitLab lets them read, and no others."""
+    async def _reach(self, project_id: int | None) -> str:
+        """The project whose events are asked for by somebody else than the local user; empty for that one."""
         if call.current().caller.principal == LOCAL:
-            return
+            return ""
         if project_id is None:
             raise InvalidArguments("project_id is needed: events are shown project by project", path="project_id")
-        await self.gitlab.one(await self.gitlab.project(project_id))
+        project = await self.gitlab.project(project_id)
+        await self.gitlab.one(project)
+        return project
 
     @resource(ADDRESS, name="GitLab events", mime_type="application/json", watch="watch_events")
     async def read_events(self) -> WebhookEvents:
         """The events of GitLab's webhooks, as list_webhook_events gives them"""
         return await self.list_webhook_events(limit=100)
+
+    @resource(ADDRESS + "/{project_id}", name="Events of a project", mime_type="application/json", watch="watch_events")
+    async def read_project_events(self, project_id: str) -> WebhookEvents:
+        """The events of one project's webhooks: what they show depends on what GitLab lets the caller read"""
+        if not project_id.isascii() or not project_id.isdigit() or len(project_id) > 15:
+            raise InvalidArguments("the project is named by its number here", path="project_id")
+        return await self.list_webhook_events(int(project_id), limit=100)
 
     def watch_events(self, uri: str, changed: Callable[[], None]) -> Callable[[], None]:
         """Hear of new events."""
