@@ -8,7 +8,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -53,7 +53,7 @@ class Client:
 
 
 @contextmanager
-def connected(where: Path) -> Iterator[Client]:
+def connected(where: Path) -> Generator[Client]:
     command = [sys.executable, "-c", SERVE, "serve"]
     with subprocess.Popen(command, cwd=where, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         client = Client(process)
