@@ -138,6 +138,16 @@ def test_the_svg_is_well_formed_and_escapes_titles(story: tuple[Path, str]):
         assert "1.0 <&>" in "".join(root.itertext())
 
 
+def test_the_first_day_is_a_dot_and_a_long_title_leaves_room(repository: Path):
+    picture = chart_svg("word " * 40, "2026-02-01", [Day("2026-01-01", 3, 1)])
+    root = ET.fromstring(picture)
+    (dot,) = root.iter("{http://www.w3.org/2000/svg}circle")
+    assert dot.get("cx") == "40.0"
+    words = ["".join(text.itertext()) for text in root.iter("{http://www.w3.org/2000/svg}text")]
+    assert max(map(len, words)) <= 60
+    assert "■ open  ■ all  ■ to the due date" in words
+
+
 def test_pictures_of_nothing_and_of_very_much_are_still_pictures():
     assert "no issues yet" in chart_text("Empty", None, [])
     ET.fromstring(chart_svg("Empty", "2026-01-01", []))

@@ -349,3 +349,36 @@ def test_a_full_disk_is_told_and_nothing_is_broken(repository: Path):
     assert "Traceback" not in refused.stderr
     mine.create_entity("After")
     assert titles(repository) == ["After", "Before"]
+
+
+def test_who_claimed_at_the_same_time_and_lost_is_told(team: tuple[Path, Path, Path]):
+    _, ann, bob = team
+    issue = tracker(ann).create_entity("Wanted").id
+    said(ann, "push")
+    assert "1 entity changed" in said(bob, "pull")
+    for clone, who in ((ann, "ann"), (bob, "bob")):
+        tracker(clone).claim(issue, who=who)
+    for clone in (ann, bob, ann):
+        said(clone, "sync")
+    shown = answered(ann, "show", issue)
+    winner = shown["claim"]["who"]
+    (lost,) = shown["lost_claims"]
+    assert {winner, lost["who"]} == {"ann", "bob"}
+    assert answered(bob, "show", issue)["claim"] == shown["claim"]
+    assert f"{lost['who']} claimed it at the same time, and lost" in said(ann, "show", issue)
+    again = run(ann, "claim", issue, "--who", lost["who"])
+    assert (again.returncode, f"is claimed by {winner}" in again.stderr, "hint: " in again.stderr) == (6, True, True)
+
+
+def test_exchanging_says_what_came_and_went(team: tuple[Path, Path, Path]):
+    _, ann, bob = team
+    assert "git fetch" in said(ann, "init")
+    assert said(ann, "push") == "Nothing was written here yet\n"
+    for title in ("One", "Two"):
+        tracker(ann).create_entity(title)
+    assert "Pushed refs/postil/log/" in said(ann, "sync")
+    assert said(ann, "sync") == "Pulled from origin: nothing new\nPushed to origin: nothing new\n"
+    said(bob, "pull")
+    tracker(ann).create_entity("Three")
+    said(ann, "push")
+    assert said(bob, "pull") == "Pulled from origin: 1 entity changed\n"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec import UNSET, Struct, UnsetType
 
 from postil.tracker.columns import aligned, harmless, many
-from postil.tracker.model import Comment, Entity
+from postil.tracker.model import Claim, Comment, Entity
 from postil.tracker.schema import Row
 
 
@@ -103,6 +103,8 @@ class Shown(Struct, frozen=True, kw_only=True):
     due: str | UnsetType = UNSET
     links: list[ShownLink] | UnsetType = UNSET
     claim: ShownClaim | UnsetType = UNSET
+    lost_claims: list[ShownClaim] | UnsetType = UNSET
+    """Who claimed it at the same time and was not first."""
     conflicts: list[ShownConflict] | UnsetType = UNSET
     fields: dict[str, str] | UnsetType = UNSET
 
@@ -225,6 +227,10 @@ def comment_of(comment: Comment) -> ShownComment:
     )
 
 
+def _claim(claim: Claim, now: str) -> ShownClaim:
+    return ShownClaim(claim.who, second(claim.until), claim.until <= now)
+
+
 def shown_of(entity: Entity, by_status: dict[str, int] | None, links: list[ShownLink], now: str) -> Shown:
     """An entity in full."""
     claim = entity.claim
@@ -244,7 +250,8 @@ def shown_of(entity: Entity, by_status: dict[str, int] | None, links: list[Shown
         milestone=entity.milestone or UNSET,
         due=entity.due or UNSET,
         links=links or UNSET,
-        claim=ShownClaim(claim.who, second(claim.until), claim.until <= now) if claim else UNSET,
+        claim=_claim(claim, now) if claim else UNSET,
+        lost_claims=[_claim(one, now) for one in entity.lost_claims if claim and one.until > now] or UNSET,
         conflicts=[ShownConflict(c.field, c.value, name_of(c.author), second(c.ts), c.event) for c in entity.conflicts]
         or UNSET,
         fields=entity.fields or UNSET,

@@ -61,7 +61,7 @@ def chart_svg(title: str, due: str | None, days: Sequence[Day]) -> str:
         ),
         f"<title>{_escaped(title)}</title>",
         f'<rect width="{_WIDTH}" height="{_HEIGHT}" fill="#ffffff"/>',
-        f'<text x="{_LEFT}" y="20" font-size="14" fill="#1b1f24">{_escaped(title)}</text>',
+        f'<text x="{_LEFT}" y="20" font-size="14" fill="#1b1f24">{_escaped(_clipped(title))}</text>',
         f'<path d="M{_LEFT} {base:.1f}H{_WIDTH - _RIGHT}" stroke="#8c959f"/>',
         f'<text x="{_LEFT - 6}" y="{y(top) + 4:.1f}" text-anchor="end" fill="#57606a">{top}</text>',
         f'<text x="{_LEFT - 6}" y="{base:.1f}" text-anchor="end" fill="#57606a">0</text>',
@@ -71,6 +71,8 @@ def chart_svg(title: str, due: str | None, days: Sequence[Day]) -> str:
         parts.append(f'<path d="M{_LEFT} {base:.1f}{total}V{base:.1f}Z" fill="#dafbe1"/>')
         remaining = " ".join(f"{x(day.day):.1f},{y(day.open):.1f}" for day in days)
         parts.append(f'<polyline points="{remaining}" fill="none" stroke="#0969da" stroke-width="2"/>')
+        # Where it stands now; on the first day there is no line yet.
+        parts.append(f'<circle cx="{x(days[-1].day):.1f}" cy="{y(days[-1].open):.1f}" r="3.5" fill="#0969da"/>')
         parts.append(
             f'<text x="{_LEFT}" y="{_HEIGHT - 10}" fill="#57606a">{days[0].day}</text>'
             f'<text x="{_WIDTH - _RIGHT}" y="{_HEIGHT - 10}" text-anchor="end" fill="#57606a">{end.isoformat()}</text>'
@@ -81,6 +83,10 @@ def chart_svg(title: str, due: str | None, days: Sequence[Day]) -> str:
         start = max(day.open for day in days)
         parts.append(
             f'<path d="M{_LEFT} {y(start):.1f}L{x(due):.1f} {base:.1f}" stroke="#cf222e" stroke-dasharray="4 4"/>'
+        )
+    if days:
+        parts.append(
+            _legend([("open", "#0969da"), ("all", "#4ac26b"), *([("to the due date", "#cf222e")] if due else [])])
         )
     return "\n".join([*parts, "</svg>"]) + "\n"
 
@@ -94,9 +100,21 @@ def progress_svg(title: str, open_: int, closed: int) -> str:
         f' font-size="12" aria-label="{_escaped(title)}: {share:.0%}">\n<title>{_escaped(title)}</title>\n'
         f'<rect y="20" width="320" height="14" rx="7" fill="#eaeef2"/>\n'
         f'<rect y="20" width="{320 * share:.1f}" height="14" rx="7" fill="#2da44e"/>\n'
-        f'<text y="13" fill="#1b1f24">{_escaped(title)}</text>\n'
+        f'<text y="13" fill="#1b1f24">{_escaped(_clipped(title)[:36])}</text>\n'
         f'<text x="320" y="13" text-anchor="end" fill="#57606a">{closed} of {total}</text>\n</svg>\n'
     )
+
+
+def _legend(entries: Sequence[tuple[str, str]]) -> str:
+    words = "  ".join(f'<tspan fill="{color}">■</tspan> {name}' for name, color in entries)
+    return (
+        f'<text x="{_WIDTH / 2:g}" y="{_HEIGHT - 10}" text-anchor="middle" fill="#57606a" xml:space="preserve">'
+        f"{words}</text>"
+    )
+
+
+def _clipped(title: str) -> str:
+    return title if len(title) <= 60 else title[:59] + "…"
 
 
 def _thinned(days: Sequence[Day], width: int) -> list[Day]:

@@ -15,6 +15,7 @@ from postil.tracker.desk import Desk
 from postil.tracker.failures import InvalidParams
 from postil.tracker.identities import ADOPTED_FILE
 from postil.tracker.refnames import FETCH, LOG
+from postil.tracker.refs import tips
 from postil.tracker.shell_answers import Said
 from postil.tracker.sync import check_remote, fetch, init, push, remove_all
 from postil.workspace.git import NETWORK, run_git
@@ -50,22 +51,36 @@ class SyncCommands(Desk):
         where = True if branches else False if no_branches else None
         changed = init(self.store, remotes, where)
         words = "Initialized repository at" if changed else "Repository already initialized at"
-        return Said(done=f"{words} {root}", facts={"changed": changed, "remotes": remotes})
+        then = (
+            f"Plain `git fetch` brings the issues of others from {', '.join(remotes)}; `git mile sync` exchanges them"
+            if remotes
+            else "There is no remote to exchange issues with yet; run this again when there is one"
+        )
+        return Said(done=f"{words} {root}\n{then}", facts={"changed": changed, "remotes": remotes})
 
     @writes("issue.pull", tool=False, shell="issue pull", positional=("remote",), open_world=True)
     def sync_pull(self, remote: Remote = "origin") -> Said:
         """Fetch what others wrote: that is already the merge"""
+        index = self.fresh().index
+        epoch, generation = index.epoch(), index.generation()
         got = fetch(self.store, remote)
-        return Said(
-            done=f"Pulled from {remote}: {'news' if got.changed else 'nothing new'}", facts={"changed": got.changed}
-        )
+        news = "nothing new"
+        if got.changed:
+            with index.lock:
+                sql = "SELECT count(DISTINCT n) FROM history WHERE gen > ?"
+                count = index.db.execute(sql, (generation,)).fetchone()[0] if index.epoch() == epoch else 0
+            news = f"{many(count, 'entity')} changed" if count else "news"
+        return Said(done=f"Pulled from {remote}: {news}", facts={"changed": got.changed})
 
     @writes("issue.push", tool=False, shell="issue push", positional=("remote",), open_world=True)
     def sync_push(self, remote: Remote = "origin") -> Said:
         """Send this clone's own log"""
+        there = {tip.oid for tip in tips(self.store.repository.root) if tip.remote == remote}
         sent = push(self.store, remote)
         if sent is None:
             return Said(done="Nothing was written here yet", facts={"pushed": False})
+        if {tip.oid for tip in tips(self.store.repository.root) if tip.ref == sent.ref} <= there:
+            return Said(done=f"Pushed to {remote}: nothing new", facts={"pushed": True, "ref": sent.ref})
         note = "; another clone used the same identity, so this one has a new one" if sent.renamed else ""
         return Said(done=f"Pushed {sent.ref} to {remote}{note}", facts={"pushed": True, "ref": sent.ref})
 

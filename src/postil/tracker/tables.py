@@ -132,6 +132,7 @@ class ShownInShell:
             lines.append(progress_line(shown.stats.open_issues, shown.stats.closed_issues))
         if shown.claim:
             lines.append(f"Claimed by {shown.claim.who} until {shown.claim.until}{' (expired)' * shown.claim.expired}")
+        lines += [f"{harmless(one.who)} claimed it at the same time, and lost" for one in shown.lost_claims or ()]
         lines += [f"{link.type}: {link.id[:8]} {harmless(link.title)} [{link.status}]" for link in shown.links or ()]
         lines += [
             f"Conflict: {one.field} was also set to {one.value!r} by {harmless(one.author)} at {one.ts};"
