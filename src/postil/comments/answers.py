@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TypeAlias
 
 from msgspec import UNSET, Struct, UnsetType
 
-from postil.comments.model import ALL_TAGS, AiMeta, Candidate, Commit, Placed, Reply, Revision, State, Status
+from postil.comments.model import ALL_TAGS, AiMeta, Candidate, Commit, Damage, Placed, Reply, Revision, State, Status
 from postil.comments.params import filled
 from postil.comments.words import without_tag
 from postil.core.content import Block, Document, Embedded
@@ -243,17 +244,28 @@ class Found(Struct, frozen=True):
     totalResults: int
     query: str
     filters: dict[str, str | bool | dict[str, str]]
+    damaged: tuple[Damage, ...] = ()
 
     def metadata(self) -> Given:
         return {"totalResults": self.totalResults, "query": self.query, "filters": self.filters}
 
     def text(self) -> str:
         if not self.totalResults:
-            return f'No comments found matching query: "{self.query}"'
+            return f'No comments found matching query: "{self.query}"' + unread(self.damaged)
         one = "1 matching comment" if self.totalResults == 1 else f"{self.totalResults} matching comments"
         shown = len(self.comments)
         more = f" (showing the newest {shown})" if shown < self.totalResults else ""
-        return "\n\n".join([f"Found {one}{more}:", *(_hit(n, each) for n, each in enumerate(self.comments, 1))])
+        hits = (_hit(number, each) for number, each in enumerate(self.comments, 1))
+        return "\n\n".join([f"Found {one}{more}:", *hits]) + unread(self.damaged)
+
+
+def unread(damaged: Sequence[Damage]) -> str:
+    """A warning behind a list: comments may be missing from it."""
+    if not damaged:
+        return ""
+    named = "".join(f"\n   {each.filePath}.comments: {each.problem}" for each in damaged[:5])
+    more = f"\n   and {len(damaged) - 5} more" if len(damaged) > 5 else ""
+    return f"\n\n⚠️ Not read, and left untouched (postil comments check --fix):{named}{more}"
 
 
 def _hit(number: int, comment: CommentNow) -> str:

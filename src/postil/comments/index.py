@@ -295,18 +295,29 @@ class Index:
                 self._open = self._connect()
             yield self._open
 
+    def fall_back(self) -> None:
+        """Go on in memory: where nothing more can be written, reading comments still works."""
+        with self._lock:
+            if self._open is not None:
+                self._open.close()
+            self._open = self._prepared(":memory:")
+
     def _connect(self) -> sqlite3.Connection:
-        os.makedirs(os.path.dirname(self._path), mode=0o700, exist_ok=True)
         try:
-            return self._prepared()
-        except sqlite3.DatabaseError:
+            os.makedirs(os.path.dirname(self._path), mode=0o700, exist_ok=True)
+            return self._prepared(self._path)
+        except (sqlite3.DatabaseError, OSError):
+            pass
+        try:
             for name in (self._path, f"{self._path}-journal"):
                 if os.path.exists(name):
                     os.unlink(name)  # a cache: what was in it is in the sidecars
-            return self._prepared()
+            return self._prepared(self._path)
+        except (sqlite3.DatabaseError, OSError):
+            return self._prepared(":memory:")
 
-    def _prepared(self) -> sqlite3.Connection:
-        db = sqlite3.connect(self._path, timeout=60, check_same_thread=False)
+    def _prepared(self, path: str) -> sqlite3.Connection:
+        db = sqlite3.connect(path, timeout=60, check_same_thread=False)
         try:
             db.execute("PRAGMA synchronous=OFF")  # a cache: a power cut costs a rebuild, not a comment
             db.execute("PRAGMA cache_size=-65536")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import sqlite3
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
@@ -16,6 +17,7 @@ from postil.comments.model import Damage, Placed
 from postil.comments.placer import Read, old_texts, read_many
 from postil.comments.places import Now
 from postil.comments.reading import Reading, placed_in
+from postil.comments.search import file_matches
 from postil.comments.store import SUFFIX
 from postil.core import call
 from postil.core.failure import Failure
@@ -50,6 +52,13 @@ class Overview:
                     self._look()  # what happened before the watch began
 
     def _look(self) -> None:
+        try:
+            self._catch_up()
+        except sqlite3.OperationalError:  # a full or failing disk: the cache is what can be done without
+            self.index.fall_back()
+            self._catch_up()
+
+    def _catch_up(self) -> None:
         known = self.index.stamps()
         lost = _Later(self._lost_stamp)
         now = {path: self._stamp(path) for path in self.store.paths()}
@@ -147,10 +156,10 @@ class Overview:
         self.refresh()
         return self.index.rows(condition, values)
 
-    def damaged(self) -> list[Damage]:
-        """The sidecars that cannot be read."""
-        self.refresh()
-        return [Damage(path, problem) for path, problem in self.index.problems().items()]
+    def damaged(self, file: str = "") -> tuple[Damage, ...]:
+        """The sidecars that cannot be read, of these files."""
+        problems = self.index.problems().items()
+        return tuple(Damage(path, why) for path, why in problems if not file or file_matches(file, path))
 
     def _stamp(self, path: str) -> str:
         return f"{self.ground.stat(path + SUFFIX)} {self.ground.stat(path)}"

@@ -101,7 +101,7 @@ def found(
     condition, values = wanted.condition(overview)
     hits = overview.index.search(pattern)
     total, placed = overview.index.newest(hits, condition, values, limit)
-    return Found(tuple(comment_now(each) for each in placed), total, query, shown)
+    return Found(tuple(comment_now(each) for each in placed), total, query, shown, overview.damaged(wanted.file))
 
 
 def file_matches(wanted: str, path: str) -> bool:

@@ -8,11 +8,11 @@ from typing import Annotated, Literal
 from msgspec import Meta, Struct, to_builtins
 
 from postil.comments.adding import Saying
-from postil.comments.answers import Added, CommentNow, Deleted, Edited, Found, comment_now, indented
+from postil.comments.answers import Added, CommentNow, Deleted, Edited, Found, comment_now, indented, unread
 from postil.comments.checks import check_tag, wanted
 from postil.comments.desk import Desk
 from postil.comments.jsontext import JsonObject
-from postil.comments.model import ALL_TAGS, Commit, Event, Reply, State, Status
+from postil.comments.model import ALL_TAGS, Commit, Damage, Event, Reply, State, Status
 from postil.comments.moves import events_of
 from postil.comments.quickfilters import without_filters
 from postil.comments.search import Wanted, found
@@ -34,14 +34,13 @@ class Listed(Struct, frozen=True):
 
     comments: tuple[CommentNow, ...]
     total: int
+    damaged: tuple[Damage, ...] = ()
 
     def text(self) -> str:
-        if not self.comments:
-            return "No comments."
-        lines = [one_line(each) for each in self.comments]
-        if self.total > len(lines):
-            lines.append(f"… and {self.total - len(lines)} more")
-        return "\n".join(lines)
+        lines = [one_line(each) for each in self.comments] or ["No comments."]
+        if self.total > len(self.comments):
+            lines.append(f"… and {self.total - len(self.comments)} more (--limit)")
+        return "\n".join(lines) + unread(self.damaged)
 
 
 class Shown(Struct, frozen=True, omit_defaults=True):
@@ -143,7 +142,7 @@ class Threads(Desk):
         where, values = conditions.condition(self.overview)
         placed = self.overview.index.rows(where or "1", values)
         placed.sort(key=lambda each: (each.place.path, each.place.line, each.comment.created))
-        return Listed(tuple(comment_now(each) for each in placed[:limit]), len(placed))
+        return Listed(tuple(comment_now(each) for each in placed[:limit]), len(placed), self.overview.damaged(file))
 
     @reads("comments_search", title="Search comments", shell="comments search", positional=("query",), tool=False)
     def search_more(

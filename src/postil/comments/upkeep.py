@@ -24,7 +24,7 @@ DRIVER = "postil-comments"
 ATTRIBUTE = f"*.comments merge={DRIVER}"
 _DRIVER_SETTINGS = {
     f"merge.{DRIVER}.name": "Postil's merge of comment files",
-    f"merge.{DRIVER}.driver": "postil comments merge %O %A %B %P",
+    f"merge.{DRIVER}.driver": "postil comments merge %O %A %B -- %P",
 }
 
 
