@@ -9,6 +9,8 @@ import sys
 import threading
 from pathlib import Path
 
+import pytest
+
 from postil.comments.additions import Addition, Leaving
 from postil.comments.anchoring import marker_for
 from postil.comments.dialects import extension_accepts
@@ -185,3 +187,42 @@ def test_an_addition_that_is_in_already_is_not_made_twice(tmp_path: Path) -> Non
     marker = comments.store.add(RelativePath("a.py"), once, lambda _: None)
     assert comments.store.add(RelativePath("a.py"), once, lambda _: None) == marker
     assert len(comments.file_comments("a.py").comments) == 1
+
+
+def test_a_writer_goes_on_for_others_until_another_program_writes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    comments = workspace(tmp_path, **{"a.py": SOURCE})
+    left = [Leaving(waiting_folder(comments), "a.py", addition(comments, line, f"c_{line}")) for line in (1, 2, 3, 4)]
+    left[0].put()
+    moments = 0
+
+    def meanwhile(_: float) -> None:
+        nonlocal moments
+        moments += 1
+        left[moments].put()
+        if moments == 3:
+            theirs = sidecar(tmp_path, "a.py").replace(b'"version"', b'"theirs": true,\n  "version"')
+            write(tmp_path, "a.py.comments", theirs)
+
+    monkeypatch.setattr("postil.comments.store.time.sleep", meanwhile)
+    monkeypatch.setattr("postil.comments.store.LONGEST_SERVICE", 60.0)
+    comments.add("a.py", 9, "ours", "NOTE")
+    monkeypatch.undo()
+    assert [bool(each.written()) for each in left] == [True, True, True, False]
+    assert b'"theirs": true' in sidecar(tmp_path, "a.py")
+    comments.add("a.py", 9, "ours again", "NOTE")
+    assert left[3].written()
+    for each in left:
+        each.take_back()
+    stored = sidecar(tmp_path, "a.py")
+    assert [each.text for each in Sidecar("a.py", stored).comments] == [
+        "c_1",
+        "c_2",
+        "c_3",
+        "c_4",
+        "ours",
+        "ours again",
+    ]
+    assert b'"theirs": true' in stored
+    assert extension_accepts(stored)

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 from postil.anchor.languages import language_of
 from postil.anchor.symbols import Symbol, symbols
 from postil.comments.anchoring import renewed
+from postil.comments.dialects import AnyMarker
 from postil.comments.ground import Source
+from postil.comments.jsontext import JsonObject
 from postil.comments.oldtexts import OldTexts
 from postil.comments.reading import Reading
 from postil.comments.sidecar import Sidecar
@@ -13,7 +17,7 @@ from postil.comments.sidecar import Sidecar
 
 def settle(sidecar: Sidecar, source: Source | None, reading: Reading, texts: OldTexts) -> None:
     """Renew the markers whose place is sure; those that are uncertain or lost stay as they are."""
-    if source is None:
+    if source is None or all(_made_on(each, source.blob) for each in sidecar.raw_markers):
         return
     named: list[Symbol] | None = None
     for marker, place in reading.places(sidecar, source):
@@ -22,3 +26,12 @@ def settle(sidecar: Sidecar, source: Source | None, reading: Reading, texts: Old
             sidecar.change_marker(marker.id, renewed(marker, place, source, named))
     if named is not None:
         texts.keep(source)
+
+
+def _made_on(marker: AnyMarker, blob: str) -> bool:
+    """Whether a marker was made on a version: then it is where it is."""
+    own: object = marker.own
+    if not isinstance(own, dict):
+        return False
+    values = cast(JsonObject, own)
+    return values.get("blob") == blob and values.get("line") == marker.line

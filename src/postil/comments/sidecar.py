@@ -38,6 +38,7 @@ class Sidecar:
         self._found = None if self._heads else dialects.read_any(text)
         self._text = text
         self._taken_apart: Document | None = None
+        self._ledger: _Ledger | None = None
         self._read_comments: list[Comment] | None = None
         self._read_markers: list[Marker] | None = None
         self._raw_markers: list[dialects.AnyMarker] | None = None
@@ -142,36 +143,30 @@ class Sidecar:
 
         One that is here already stays as it is: its writer died before it could say so.
         """
-        self._settle()
-        comments = self._heads.comments if self._heads else self.found.comments or []
-        known, lines = {each.id for each in comments}, [each.line or 0 for each in comments]
-        markers = self.raw_markers
-        # A marker whose code was edited since takes in no new comment: what that is written about is the code now.
-        spots = [(each.line, -1 if _edited(each) else each.endLine or 0, each.lineText) for each in markers]
-        names, held = [each.id for each in markers], [list(each.commentIds or ()) for each in markers]
+        ledger = self._ledger
+        if ledger is None:
+            self._settle()
+            comments = self._heads.comments if self._heads else self.found.comments or []
+            ledger = _Ledger([(each.id, each.line or 0) for each in comments], self.raw_markers)
+        markers, comments = self._document.items("ghostMarkers"), self._document.items("comments")
         answers: list[str] = []
         for each in additions:
-            if each.id in known:
-                answers.append(next((name for name, ids in zip(names, held, strict=True) if each.id in ids), ""))
+            if each.id in ledger.known:
+                answers.append(ledger.holder(each.id))
                 continue
             line = _integer(each.marker["line"])
             spot = (line, _integer(each.marker.get("endLine") or 0), str(each.marker["lineText"]))
-            if spot in spots:
-                at = spots.index(spot)
-                held[at].append(each.id)
-                self._markers.replace(at, {**_object(self._markers.texts[at]), "commentIds": held[at]})
+            at = ledger.at(spot)
+            if at >= 0:
+                ledger.held[at].append(each.id)
+                markers.replace(at, {**_object(markers.texts[at]), "commentIds": ledger.held[at]})
             else:
-                at = _position([start for start, _, _ in spots], line)
-                spots.insert(at, spot)
-                names.insert(at, str(each.marker["id"]))
-                held.insert(at, [each.id])
-                self._markers.insert(at, {**each.marker, "commentIds": [each.id]})
-            answers.append(names[at])
-            place = _position(lines, line)
-            lines.insert(place, line)
-            known.add(each.id)
-            self._comments.insert(place, {**each.comment, "ghostMarkerId": names[at]})
+                at = ledger.mark(spot, str(each.marker["id"]), each.id)
+                markers.insert(at, {**each.marker, "commentIds": [each.id]})
+            answers.append(ledger.names[at])
+            comments.insert(ledger.place(each.id, line), {**each.comment, "ghostMarkerId": ledger.names[at]})
         self._touch()
+        self._ledger = ledger  # as long as nothing else changes, the next additions need not read the file again
         return answers
 
     def add_bare(self, raw: JsonObject) -> None:
@@ -254,6 +249,7 @@ class Sidecar:
 
     def _touch(self) -> None:
         self._stale = self.changed = True
+        self._ledger = None
 
     def _settle(self) -> None:
         """Read what the text says now, so that the next change sees the last one."""
@@ -313,6 +309,41 @@ class Sidecar:
                 self._comments.replace(index, {**raw, **missing})
         for marker_raw in made.values():
             self._markers.insert(len(self._markers), marker_raw)
+
+
+class _Ledger:
+    """What additions have to know of a file: its ids and lines, and what its markers stand for."""
+
+    def __init__(self, comments: list[tuple[str, int]], markers: Sequence[dialects.AnyMarker]) -> None:
+        self.known = {name for name, _ in comments}
+        self._lines = [line for _, line in comments]
+        # A marker whose code was edited since takes in no new comment: what that is written about is the code now.
+        self._spots = [(each.line, -1 if _edited(each) else each.endLine or 0, each.lineText) for each in markers]
+        self.names = [each.id for each in markers]
+        self.held = [list(each.commentIds or ()) for each in markers]
+
+    def holder(self, comment: str) -> str:
+        """The marker of a comment that is here."""
+        return next((name for name, ids in zip(self.names, self.held, strict=True) if comment in ids), "")
+
+    def at(self, spot: tuple[int, int, str]) -> int:
+        """The place of the marker for some lines, or -1."""
+        return self._spots.index(spot) if spot in self._spots else -1
+
+    def mark(self, spot: tuple[int, int, str], marker: str, comment: str) -> int:
+        """The place of a new marker."""
+        at = _position([start for start, _, _ in self._spots], spot[0])
+        self._spots.insert(at, spot)
+        self.names.insert(at, marker)
+        self.held.insert(at, [comment])
+        return at
+
+    def place(self, comment: str, line: int) -> int:
+        """The place of a new comment."""
+        at = _position(self._lines, line)
+        self._lines.insert(at, line)
+        self.known.add(comment)
+        return at
 
 
 def anchor_object(anchor: Anchor) -> JsonObject:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 import threading
+import time
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TypeVar, cast
@@ -26,6 +27,9 @@ from postil.workspace.paths import RelativePath
 SUFFIX = ".comments"
 LARGEST_SIDECAR = 512 * 1024 * 1024
 LOCK_PATIENCE = 120.0
+LONGEST_SERVICE = 0.15
+"""Seconds that a process goes on writing for others before it answers its own caller."""
+A_MOMENT = 0.002
 _BACKUP = re.compile(r"\.backup-\d{4}-\d\d-\d\dT[\d-]+Z\.comments$")
 _SKIPPED_FOLDERS = frozenset({".git", "node_modules", ".venv", ".tox", "__pycache__"})
 
@@ -139,8 +143,11 @@ class Store:
                     refused, others = self._change_all(path, sidecar, left)
                     if refused is None:
                         self.write(sidecar)
+                        left = []
                         for one, marker in others:
                             one.answer(marker)
+                        if others:
+                            self._serve(path, sidecar, others[0][0].addition.blob)
                         break
                     left.remove(refused)  # and begin again: it may have changed a part of it
         except Exception as fault:  # noqa: BLE001 - handed to everyone who waits, each raises it
@@ -151,6 +158,35 @@ class Store:
                 lying.take_back()
             for each in batch:
                 each.done = True
+
+    def _serve(self, path: RelativePath, sidecar: Sidecar, blob: str) -> None:
+        """Go on adding what other processes leave, for a moment: each of them would have to read the file again.
+
+        Whoever does not know the lock may write, too: then the file is not what we wrote, and has to be read.
+        """
+        until = time.monotonic() + LONGEST_SERVICE
+        ours = self._identity(path)
+        while time.monotonic() < until and path not in self._waiting:
+            time.sleep(A_MOMENT)
+            theirs = list(left_for(self._waiting_folder, path, blob))
+            if not theirs or self._identity(path) != ours:
+                return
+            try:
+                markers = sidecar.add_all([each.addition for each in theirs])
+                atomic_write(self.ground.root, sidecar_path(path), sidecar.text())
+            except Failure:
+                return  # it is theirs to fail: each of them tries by itself
+            ours = self._identity(path)
+            for one, marker in zip(theirs, markers, strict=True):
+                one.answer(marker)
+
+    def _identity(self, path: RelativePath) -> tuple[int, int, int, int]:
+        """What no other content of the file has."""
+        try:
+            seen = os.stat(os.path.join(self.ground.root, sidecar_path(path)), follow_symlinks=False)
+        except OSError:
+            return (0, 0, 0, 0)
+        return (seen.st_ino, seen.st_size, seen.st_mtime_ns, seen.st_ctime_ns)
 
     def _change_all(
         self, path: RelativePath, sidecar: Sidecar, batch: Sequence[_Waiting]
