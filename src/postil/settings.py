@@ -85,6 +85,8 @@ class OAuthSettings(Struct, frozen=True, omit_defaults=True):
     """Where the issuer's keys are; found through its metadata when empty."""
     scopes: tuple[str, ...] = ()
     """Scopes that every token must have."""
+    gitlab_claim: str = "preferred_username"
+    """The claim that holds a user's GitLab name: whose token they may give us."""
 
 
 class LimitSettings(Struct, frozen=True, omit_defaults=True):

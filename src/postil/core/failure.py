@@ -22,6 +22,8 @@ class Failure(Exception):
 
     code: int = -32603
     exit_status: int = 1
+    wants: str = ""
+    """What only the person can give, and not through the client: a surface that has a page for it says where."""
     doubtful: bool = False
     """Whether the effect may have happened all the same: a repeat under the same key must not try it again."""
 

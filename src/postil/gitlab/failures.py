@@ -35,6 +35,7 @@ class GitLabFailure(Failure):
         super().__init__(MESSAGES[code], advice=advice, status=status, message=said, **data)
         self.code = code
         self.status = status
+        self.wants = "gitlab" if status == 401 else ""
         self.exit_status = EXIT_STATUSES.get(status, 4 if status >= 500 else 1)
 
     def text(self) -> str:

@@ -8,11 +8,12 @@ import socket
 import sys
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, NoReturn
+from urllib.parse import urlsplit
 
 from postil.core.failure import Failure
 from postil.surfaces.clients import http_snippets
 from postil.surfaces.gateway.audit import AuditLog
-from postil.surfaces.gateway.compose import compose, read_secret
+from postil.surfaces.gateway.compose import compose, gitlab_links, read_secret
 from postil.surfaces.http_app import Door, HttpApp, Route
 from postil.surfaces.http_hosts import LOOPBACK, Hosts, is_loopback, split_address
 from postil.surfaces.metrics import Metrics
@@ -23,6 +24,7 @@ from postil.wire.server import Server
 if TYPE_CHECKING:
     from postil.settings import Settings
     from postil.surfaces.composition import Composition
+    from postil.surfaces.gateway.gitlab_link import GitLabLinks
 
 
 class CannotListen(Failure):
@@ -64,7 +66,8 @@ def run(server: Server, composed: Composition) -> NoReturn:
         raise CannotListen(f"Cannot listen: {wrong}", advice="Give --http HOST:PORT") from None
     check_reach(host, settings)
     token = secrets.token_urlsafe(24)
-    door, said = compose(composed, token)
+    links = gitlab_links(composed)
+    door, said = compose(composed, token, links)
     tls = tls_options(settings)
     listener = listen(host, port)
     shown = f"[{host}]" if ":" in host else host
@@ -76,16 +79,22 @@ def run(server: Server, composed: Composition) -> NoReturn:
             say(f"for {whom}:\n  {snippet}")
     for sentence in said:
         say(f"warning: {sentence}")
-    hosts = hosts_for(host, http.allowed_hosts, http.allowed_origins)
+    names, origins = http.allowed_hosts, http.allowed_origins
+    if links is not None:
+        # People open our page there; a proxy that speaks HTTPS makes the browser's origin another than what we see.
+        own = urlsplit(settings.oauth.resource)
+        names, origins = (*names, own.netloc), (*origins, f"{own.scheme}://{own.netloc}")
+        server.page_for = lambda caller, what: links.address(caller) if what == "gitlab" else ""
+    hosts = hosts_for(host, names, origins)
     server.witness = AuditLog(composed.state_database).write
     if composed.is_shared:
         # What may be away for a moment is asked first: no write, wherever it goes, is made that nobody could audit.
         server.ready = composed.state_database().version
         server.moments = composed.moments()
-    serve(server, door, hosts, listener, routes=routes(composed), tls=tls)
+    serve(server, door, hosts, listener, routes=routes(composed, links), tls=tls)
 
 
-def routes(composed: Composition) -> dict[str, Route]:
+def routes(composed: Composition, links: GitLabLinks | None = None) -> dict[str, Route]:
     """The paths beside `/mcp` that these settings open."""
     opened: dict[str, Route] = {}
     settings = composed.settings
@@ -99,6 +108,14 @@ def routes(composed: Composition) -> dict[str, Route]:
 
         opened[oauth.metadata_path(settings.oauth.resource)] = show
         opened["/.well-known/oauth-protected-resource"] = show
+    if links is not None:
+        from postil.surfaces.gateway import gitlab_link
+        from postil.surfaces.gateway.addresses import read_lists
+
+        security = settings.security
+        lists, _ = read_lists(security.ip_whitelist, security.blocked_ips, settings.http.trusted_proxies)
+        page = gitlab_link.ConnectPage(links, settings.gitlab.url, composed.moments(), lists)
+        opened[gitlab_link.PATH] = page
     keys = [read_secret(path) for path in settings.security.webhook_key_files]
     if keys:
         from postil.surfaces.gateway.addresses import read_lists

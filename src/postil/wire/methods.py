@@ -136,7 +136,16 @@ async def run_operation(exchange: Exchange, operation: Operation, arguments: obj
     is_write = operation.mark.effect != "reads"
     if ready is not None and is_write:
         await exchange.in_thread(ready)
-    value = await _run(exchange, operation, arguments)
+    try:
+        value = await _run(exchange, operation, arguments)
+    except Failure as failure:
+        page_for = exchange.server.page_for
+        url = page_for(exchange.caller, failure.wants) if failure.wants and page_for is not None else ""
+        if not url:
+            raise
+        from postil.wire.page_asking import at_a_page  # only servers with such a page
+
+        raise at_a_page(exchange, failure, url) from failure
     if witness is not None and is_write:
         await exchange.in_thread(witness, exchange.caller, operation.mark.name, arguments, value)
     return value

@@ -73,6 +73,8 @@ class Server:
         """Who writes down what was changed; nobody unless a surface says so."""
         self.ready: Callable[[], object] | None = None
         """Raises where a write could not be written down, before it is begun. Blocks: called in a thread."""
+        self.page_for: Callable[[Caller, str], str] | None = None
+        """Where a caller can give what a failure wants; an empty text where that is impossible."""
         self.moments: Moments | None = None
         """Where replicas share sessions; None where there is one process."""
         self._make_keys = keys

@@ -15,6 +15,7 @@ from postil.surfaces.gateway.signatures import Signatures
 if TYPE_CHECKING:
     from postil.settings import Settings
     from postil.surfaces.composition import Composition
+    from postil.surfaces.gateway.gitlab_link import GitLabLinks
 
 SHORTEST_SECRET = 16
 HINTS = {
@@ -33,7 +34,7 @@ class BadGateway(Failure):
     exit_status = 2
 
 
-def compose(composed: Composition, token: str) -> tuple[Gateway, list[str]]:
+def compose(composed: Composition, token: str, links: GitLabLinks | None = None) -> tuple[Gateway, list[str]]:
     """The gateway, and what the person who starts it should know."""
     settings = composed.settings
     security, http = settings.security, settings.http
@@ -47,10 +48,12 @@ def compose(composed: Composition, token: str) -> tuple[Gateway, list[str]]:
             advice="Name a file with the shared secret in security.signing_key_files",
         )
     signatures = Signatures(security.signature, secrets, moments.first) if secrets else None
-    return Gateway(_bearers(composed, token), limits=limits, addresses=addresses, signatures=signatures), warnings
+    return Gateway(
+        _bearers(composed, token, links), limits=limits, addresses=addresses, signatures=signatures
+    ), warnings
 
 
-def _bearers(composed: Composition, token: str) -> Bearers:
+def _bearers(composed: Composition, token: str, links: GitLabLinks | None) -> Bearers:
     settings = composed.settings
     mode = settings.http.auth
     ways: list[Way] = []
@@ -74,9 +77,25 @@ def _bearers(composed: Composition, token: str) -> Bearers:
                 "The mode oauth needs oauth.issuer and oauth.resource",
                 advice="Name the authorization server, and this server's own address",
             )
-        ways.append(OAuthTokens(settings.oauth, settings.http.members))
+        ways.append(OAuthTokens(settings.oauth, settings.http.members, links=links))
         challenge = f'Bearer resource_metadata="{metadata_url(settings.oauth.resource)}"'
     return Bearers(ways, hint=HINTS[mode], challenge=challenge)
+
+
+def gitlab_links(composed: Composition) -> GitLabLinks | None:
+    """The tokens that OAuth users gave; none in another mode, or where GitLab is not offered."""
+    settings = composed.settings
+    if settings.http.auth != "oauth" or not settings.oauth.resource or not settings.offer().includes_part("gitlab"):
+        return None
+    from postil import secret
+    from postil.surfaces.gateway.gitlab_link import GitLabLinks
+
+    return GitLabLinks(
+        settings.oauth,
+        settings.gitlab.url,
+        composed.state_database(),
+        lambda: secret.subkey(secret.load(settings), "gitlab-tokens"),
+    )
 
 
 def _gitlab_tokens(settings: Settings) -> Way:

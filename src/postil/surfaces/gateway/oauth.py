@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     import httpx2
 
     from postil.settings import OAuthSettings
+    from postil.surfaces.gateway.gitlab_link import GitLabLinks
 
 ALGORITHMS = ["RS256", "RS384", "RS512", "PS256", "ES256", "ES384", "EdDSA"]
 """Asymmetric ones only: with a shared secret, a public key could be mistaken for it."""
@@ -59,9 +60,15 @@ class OAuthTokens:
     """The bearers of the issuer's tokens."""
 
     def __init__(
-        self, settings: OAuthSettings, members: tuple[str, ...] = (), *, client: httpx2.AsyncClient | None = None
+        self,
+        settings: OAuthSettings,
+        members: tuple[str, ...] = (),
+        *,
+        links: GitLabLinks | None = None,
+        client: httpx2.AsyncClient | None = None,
     ) -> None:
         self._settings = settings
+        self._links = links
         self._members = frozenset(members)
         self._client = client
         self._keys: dict[str, Any] = {}
@@ -91,7 +98,10 @@ class OAuthTokens:
         self._check_scopes(claims)
         subject = str(claims["sub"])
         brought = headers.get(b"private-token", b"").strip(b" \t").decode("latin-1")
-        caller = Caller(f"oauth:{self._settings.issuer}:{subject}", surface="http", credential=brought)
+        principal = f"oauth:{self._settings.issuer}:{subject}"
+        if not brought and self._links is not None:
+            brought = await self._links.token_of(principal, claims)
+        caller = Caller(principal, surface="http", credential=brought)
         is_member = not self._members.isdisjoint({"*", f"oauth:{subject}"})
         return Visitor(caller, fingerprint(caller.principal), View(is_member))
 

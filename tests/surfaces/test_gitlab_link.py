@@ -1,0 +1,210 @@
+"""OAuth users give their GitLab token at a page of ours: real server, real SDK, a GitLab, and an issuer."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import socket
+import time
+import urllib.error
+import urllib.parse
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import jwt
+import mcp_types as types
+import pytest
+from cryptography.hazmat.primitives.asymmetric import ec
+from jwt.algorithms import ECAlgorithm
+from mcp import Client
+from mcp.client.streamable_http import streamable_http_client
+from mcp.shared.exceptions import MCPError
+
+from tests.emulator.app import Emulator
+from tests.emulator.server import running as emulating
+from tests.emulator.world import DEVELOPER, STRANGER
+from tests.surfaces.gateway.fake_gitlab import fake_gitlab
+from tests.surfaces.test_gateway_served import Served, served
+
+PRIVATE = ec.generate_private_key(ec.SECP256R1())
+LIST: dict[str, Any] = {"jsonrpc": "2.0", "method": "list_projects", "params": {}, "id": 1}
+
+
+class Team:
+    """A server in the mode `oauth`, and what its users need."""
+
+    def __init__(self, server: Served, issuer: str, state: Path) -> None:
+        self.server, self.issuer, self.state = server, issuer, state
+
+    def bearer(self, **claims: Any) -> str:
+        whole = {"iss": self.issuer, "aud": self.server.url, "sub": "u-1", "exp": time.time() + 60, **claims}
+        return jwt.encode(whole, PRIVATE, "ES256", {"kid": "k1"})
+
+    def link(self, bearer: str) -> str:
+        """What a client that cannot open addresses is told."""
+        _, said = self.server.ask(LIST, bearer)
+        assert said["error"]["data"]["status"] == 401
+        found = re.search(r"open (\S+) in a browser", said["error"]["data"]["suggestion"])
+        return found[1] if found else ""
+
+    def give(self, link: str, token: str, **headers: str) -> tuple[int, str]:
+        """What a person's browser sends."""
+        fields = urllib.parse.parse_qs(urllib.parse.urlsplit(link).query)
+        body = urllib.parse.urlencode({"request": fields["request"][0], "token": token}).encode()
+        origin = self.server.url.removesuffix("/mcp")
+        sent = {"Origin": origin, "Content-Type": "application/x-www-form-urlencoded", **headers}
+        return opened(urllib.request.Request(link.partition("?")[0], body, sent))
+
+
+def opened(asked: urllib.request.Request | str) -> tuple[int, str]:
+    try:
+        with urllib.request.urlopen(asked, timeout=20) as answer:
+            return answer.status, answer.read().decode()
+    except urllib.error.HTTPError as refused:
+        with refused:
+            return refused.code, refused.read().decode()
+
+
+@pytest.fixture
+def emulator() -> Emulator:
+    return Emulator()
+
+
+@pytest.fixture
+def team(emulator: Emulator, repository: Path, tmp_path: Path) -> Iterator[Team]:
+    with fake_gitlab() as issuer, emulating(emulator) as gitlab:
+        public: dict[str, Any] = ECAlgorithm.to_jwk(PRIVATE.public_key(), as_dict=True)
+        pages: dict[str, dict[str, Any]] = {
+            "/.well-known/oauth-authorization-server": {"issuer": issuer.url, "jwks_uri": f"{issuer.url}/keys"},
+            "/keys": {"keys": [{**public, "kid": "k1"}]},
+        }
+        issuer.answer = lambda path, bearer: (200, pages[path]) if path in pages else (404, {})  # type: ignore[method-assign]
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            port = free.getsockname()[1]
+        resource = f"http://127.0.0.1:{port}/mcp"
+        config = tmp_path / "oauth.toml"
+        config.write_text(f'[oauth]\nissuer = "{issuer.url}"\nresource = "{resource}"\n')
+        state = tmp_path / "state"
+        environ = {"GITLAB_URL": gitlab, "POSTIL_CONFIG": str(config), "XDG_STATE_HOME": str(state)}
+        with served(repository, "--auth", "oauth", "--http", f"127.0.0.1:{port}", **environ) as server:
+            yield Team(server, issuer.url, state)
+
+
+@pytest.fixture
+def developer(emulator: Emulator) -> str:
+    """The name of the GitLab user whose token DEVELOPER is."""
+    return str(emulator.world.users[456]["username"])
+
+
+def test_who_gives_a_token_at_the_page_is_connected(team: Team, developer: str) -> None:
+    bearer = team.bearer(preferred_username=developer)
+    link = team.link(bearer)
+    status, page = opened(link)
+    assert (status, developer in page, "form" in page) == (200, True, True)
+    status, page = team.give(link, DEVELOPER)
+    assert (status, "Connected" in page) == (200, True)
+    _, said = team.server.ask(LIST, bearer)
+    assert said["result"]["projects"]
+    kept = b"".join(path.read_bytes() for path in team.state.rglob("*") if path.is_file())
+    assert b"gitlab-tokens" in kept
+    assert DEVELOPER.encode() not in kept
+    other = team.bearer(preferred_username=developer, sub="u-2")
+    assert team.link(other), "another user is not connected by that"
+
+
+def test_a_lured_person_cannot_give_their_token_to_another(team: Team, developer: str) -> None:
+    attacker = team.bearer(preferred_username="mallory", sub="m")
+    link = team.link(attacker)
+    status, page = team.give(link, DEVELOPER)
+    assert (status, "not one of the GitLab user mallory" in page) == (403, True)
+    assert team.link(attacker), "nothing was kept"
+    mine = team.link(team.bearer(preferred_username=developer))
+    assert team.give(mine, "glpat-nobody-knows-it")[0] == 403
+    assert team.give(mine, STRANGER)[0] == 403
+    assert team.give(mine, DEVELOPER, Origin="https://evil.example")[0] == 403
+
+
+def test_a_forged_or_cut_link_opens_nothing(team: Team, developer: str) -> None:
+    link = team.link(team.bearer(preferred_username=developer))
+    for forged in (link[:-8], link.partition("?")[0], link.partition("=")[0] + "=AAAA", link + "%FF"):
+        status, page = opened(forged)
+        assert (status, "<form" in page) == (400, False)
+    headers = urllib.request.urlopen(link, timeout=20).headers  # the page cannot be framed, kept, or made to run code
+    assert "frame-ancestors 'none'" in headers["Content-Security-Policy"]
+    assert headers["Cache-Control"] == "no-store"
+
+
+def test_without_a_claim_that_names_the_gitlab_user_no_link_is_given(team: Team) -> None:
+    _, said = team.server.ask(LIST, team.bearer())
+    assert (said["error"]["data"]["status"], "PRIVATE-TOKEN" in said["error"]["data"]["suggestion"]) == (401, True)
+    assert team.link(team.bearer()) == ""
+
+
+def test_the_metadata_tells_where_to_get_a_token(team: Team) -> None:
+    refused, _ = team.server.ask(LIST, "")
+    where = re.search(r'resource_metadata="([^"]+)"', refused.headers["WWW-Authenticate"])
+    assert where is not None
+    document = json.loads(opened(where[1])[1])
+    assert (document["resource"], document["authorization_servers"]) == (team.server.url, [team.issuer])
+
+
+async def visit(team: Team, bearer: str, mode: str, **handlers: Any) -> types.CallToolResult | MCPError:
+    async with httpx2.AsyncClient(headers={"Authorization": f"Bearer {bearer}"}, timeout=20) as http:
+        transport = streamable_http_client(team.server.url, http_client=http)
+        async with Client(transport, mode=mode, read_timeout_seconds=20, **handlers) as client:
+            try:
+                return await client.call_tool("list_projects", {})
+            except MCPError as refused:
+                return refused
+
+
+@pytest.mark.judge
+def test_a_stateless_client_opens_the_page_and_goes_on(team: Team, developer: str) -> None:
+    asked: list[str] = []
+
+    async def open_page(context: object, params: types.ElicitRequestParams) -> types.ElicitResult:
+        assert isinstance(params, types.ElicitRequestURLParams)
+        asked.append(params.url)
+        await asyncio.to_thread(team.give, params.url, DEVELOPER)
+        return types.ElicitResult(action="accept")
+
+    bearer = team.bearer(preferred_username=developer)
+    result = asyncio.run(visit(team, bearer, "2026-07-28", elicitation_callback=open_page))
+    assert isinstance(result, types.CallToolResult)
+    assert (result.is_error, len(asked)) == (False, 1)
+
+
+@pytest.mark.judge
+def test_a_stateless_client_whose_person_declines_hears_what_is_missing(team: Team, developer: str) -> None:
+    async def decline(context: object, params: types.ElicitRequestParams) -> types.ElicitResult:
+        return types.ElicitResult(action="decline")
+
+    bearer = team.bearer(preferred_username=developer)
+    result = asyncio.run(visit(team, bearer, "2026-07-28", elicitation_callback=decline))
+    assert isinstance(result, types.CallToolResult)
+    assert (result.is_error, "/connect/gitlab" in str(result.content)) == (True, True)
+
+
+@pytest.mark.judge
+def test_a_client_of_2025_11_25_is_given_the_address_by_the_error_for_it(team: Team, developer: str) -> None:
+    async def never(context: object, params: types.ElicitRequestParams) -> types.ElicitResult:
+        raise AssertionError("the error says it all")
+
+    bearer = team.bearer(preferred_username=developer)
+    refused = asyncio.run(visit(team, bearer, "legacy", elicitation_callback=never))
+    assert isinstance(refused, MCPError)
+    assert refused.error.code == -32042
+    needed = types.ElicitationRequiredErrorData.model_validate(refused.error.data)
+    assert "/connect/gitlab?request=" in needed.elicitations[0].url
+
+
+@pytest.mark.judge
+@pytest.mark.parametrize("mode", ["legacy", "2026-07-28"])
+def test_a_client_that_opens_no_addresses_hears_where_to_go(team: Team, developer: str, mode: str) -> None:
+    result = asyncio.run(visit(team, team.bearer(preferred_username=developer), mode))
+    assert isinstance(result, types.CallToolResult)
+    assert (result.is_error, "/connect/gitlab" in str(result.content)) == (True, True)
