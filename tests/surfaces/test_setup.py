@@ -254,6 +254,29 @@ def test_hooks_stand_beside_the_users_own(repository: Path, tmp_path: Path) -> N
     assert json.loads(path.read_text()) == {"hooks": {"Stop": [own]}, "model": "y"}
 
 
+def test_what_is_left_of_our_hooks_can_be_removed(repository: Path, tmp_path: Path) -> None:
+    path = file_of("claude-hooks", repository, tmp_path)
+    run("postil", "setup", "claude-hooks", "--write", cwd=repository, **home(tmp_path))
+    settings = json.loads(path.read_text())
+    del settings["hooks"]["Stop"]  # the user took one out by hand
+    path.write_text(json.dumps(settings))
+    said = run("postil", "setup", "claude-hooks", "--remove", cwd=repository, **home(tmp_path))
+    assert "Took our entry out" in said.stdout
+    assert "inbox hook" not in path.read_text()
+    again = run("postil", "setup", "claude-hooks", "--remove", cwd=repository, **home(tmp_path))
+    assert "There is no entry of ours" in again.stdout
+
+
+def test_a_file_that_is_too_large_to_read_whole_is_not_written(repository: Path, tmp_path: Path) -> None:
+    path = file_of("codex", repository, tmp_path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("# a remark\n" * 500_000)
+    refused = run("postil", "setup", "codex", "--write", cwd=repository, **home(tmp_path))
+    assert refused.returncode == 6
+    assert "larger than 4 MiB" in refused.stderr
+    assert path.read_text() == "# a remark\n" * 500_000
+
+
 def test_checking_the_hooks_takes_no_message(repository: Path, tmp_path: Path) -> None:
     run("postil", "setup", "claude-hooks", "--write", cwd=repository, **home(tmp_path))
     run("postil", "inbox", "send", "-f", "a.py", "-c", "why?", cwd=repository, **home(tmp_path))
