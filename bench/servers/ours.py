@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from postil.surfaces.shell import _light_msgspec as light_msgspec  # what the executable does first
+from postil.core.lean import import_without, prepare
 
 CATALOGUE = Path(__file__).with_name("echo.json")
 
@@ -17,7 +17,7 @@ def make() -> object:
 
 
 def main() -> int:
-    light_msgspec()
+    prepare()  # as the executable does
     import msgspec
 
     from postil.core.catalogue import Catalogue
@@ -34,6 +34,7 @@ def main() -> int:
         listener.listen()
         print(listener.getsockname()[1], file=sys.stderr, flush=True)
         return serve_http(server, None, hosts_for("127.0.0.1", (), ()), listener)
+    import_without("asyncio", "ssl")  # as `postil serve` does
     from postil.wire.stdio import serve
 
     return serve(server)

@@ -6,14 +6,16 @@ Every surface calls through here, so an operation behaves the same on all of the
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from postil.core import call
 from postil.core.failure import Failure, InvalidArguments
 from postil.core.operation import Operation
-from postil.core.ports import Keys
+
+if TYPE_CHECKING:
+    from postil.core.ports import Keys
 
 LONGEST_KEY = 256
 _DOUBT = b"!"  # no JSON begins with it

@@ -201,6 +201,9 @@ class Instance:
 
         import httpx2
 
+        from postil.core.lean import give_asyncio_tls
+
+        give_asyncio_tls()  # a server on stdio left it out
         verify = ssl.create_default_context(cafile=self._ca_file) if self._ca_file else True
         return httpx2.AsyncClient(
             timeout=httpx2.Timeout(self._timeout, connect=5.0),

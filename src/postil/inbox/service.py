@@ -18,7 +18,6 @@ from postil.core.announcer import Announcement, Tell, announcer
 from postil.core.check import Finding, check
 from postil.core.failure import Failure
 from postil.core.operation import destroys, reads, writes
-from postil.core.ports import State
 from postil.core.resource import resource
 from postil.inbox import contract
 from postil.inbox.anchoring import anchor
@@ -33,6 +32,7 @@ from postil.workspace.repository import Repository
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop
 
+    from postil.core.ports import State
     from postil.inbox.legacy import LegacyMessage
 
 

@@ -9,11 +9,11 @@ import os
 import time
 import zlib
 from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec import structs
 
-from postil.core.ports import Changes, Records, State
 from postil.inbox.failures import (
     AlreadyClosed,
     AlreadyRead,
@@ -24,6 +24,9 @@ from postil.inbox.failures import (
 )
 from postil.inbox.model import CLOSED, Lease, Message, Outcome, Reply
 from postil.storage.holder import is_alive
+
+if TYPE_CHECKING:
+    from postil.core.ports import Changes, Records, State
 
 LEASE_SECONDS = 900.0
 CLOSED_KEPT_SECONDS = 90 * 24 * 3600.0

@@ -16,9 +16,12 @@ import threading
 import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING
 
-from postil.core.ports import Changes, Records
 from postil.storage.failures import StateBusy, StateDamaged, StateFull, StateNewer, StateUnwritable
+
+if TYPE_CHECKING:
+    from postil.core.ports import Changes, Records
 
 FORMAT = 1
 APPLICATION = 0x506F7374  # "Post", so that a database of another program is not mistaken for ours

@@ -36,6 +36,9 @@ def serve(words: list[str], program: str, compose: Compose, options: Globals) ->
         from postil.surfaces.http import run as serve_http  # uvicorn and uvloop, for this alone
 
         serve_http(server, composed)
+    from postil.core.lean import import_without
+
+    import_without("asyncio", "ssl")  # 9 ms; only GitLab is spoken to by TLS, and asks for it
     from postil.wire.stdio import serve as serve_stdio
 
     return serve_stdio(server, _patience(given))

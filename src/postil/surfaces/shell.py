@@ -91,19 +91,10 @@ def _version(program: str) -> int:
 
 
 def _run(words: list[str], program: str, part: str = "") -> int:
-    _light_msgspec()
+    from postil.core.lean import prepare
+
+    prepare()
     from postil.app import App  # the one place where a surface asks for the composition
     from postil.surfaces.run import run
 
     return run(words, program, App, part)
-
-
-def _light_msgspec() -> None:
-    """Import msgspec without typing_extensions, which it prefers where installed: 7 ms, and 3.11 has all it needs."""
-    if "msgspec" in sys.modules or "typing_extensions" in sys.modules:
-        return
-    sys.modules["typing_extensions"] = None  # type: ignore[assignment] # an import of it now raises ImportError
-    try:
-        __import__("msgspec")
-    finally:
-        del sys.modules["typing_extensions"]

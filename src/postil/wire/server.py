@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 from msgspec import Raw, Struct
 
 from postil.core.call import Caller
-from postil.core.ports import Keys, Moments
 from postil.core.registry import Registry
 
 if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor
+
+    from postil.core.ports import Keys, Moments
 
 T = TypeVar("T")
 Witness: TypeAlias = Callable[[Caller, str, object, object], None]
