@@ -31,6 +31,8 @@ class Saying(Struct, frozen=True):
     tag: str | None = None
     end: int = 0
     ai: AiMeta | None = None
+    copy_of: str = ""
+    """The comment it repeats."""
 
 
 class Adding:
@@ -92,6 +94,8 @@ def _new_comment(said: Saying) -> JsonObject:
     if said.end:
         raw["endLine"] = said.end
     raw |= {"ghostMarkerId": "", "tag": said.tag, "status": "open"}
+    if said.copy_of:
+        raw["x-copy-of"] = said.copy_of
     if said.ai is not None:
         raw["aiMeta"] = {"enrichedAt": made, **said.ai}
     return raw

@@ -37,6 +37,9 @@ class Measured(Struct, frozen=True):
     """For each line, parsing included."""
 
     def text(self) -> str:
+        if not self.lines:
+            return f"No file of now was changed in the last {self.commits} commits: there is nothing to measure."
+
         def share(count: int) -> str:
             return f"{100 * count / max(self.lines, 1):.1f} %"
 
@@ -49,7 +52,7 @@ class Measured(Struct, frozen=True):
 
 def measure(ground: Ground, commits: int, most_files: int) -> Measured:
     """Follow lines from some commits ago to now."""
-    then = _commit_ago(ground, commits)
+    then, commits = _commit_ago(ground, commits)
     changed = run_git(
         ground.root, "diff", "--name-only", "--diff-filter=M", "--no-renames", "-z", then, "HEAD", "--", "."
     )
@@ -88,12 +91,13 @@ def measure(ground: Ground, commits: int, most_files: int) -> Measured:
     )
 
 
-def _commit_ago(ground: Ground, commits: int) -> str:
+def _commit_ago(ground: Ground, commits: int) -> tuple[str, int]:
+    """The commit so many ago, or the first one, and how many ago that is."""
     listed = try_git(ground.root, "rev-list", f"--max-count={commits + 1}", "--first-parent", "HEAD")
     names = listed.out.decode().split()
     if listed.status != 0 or len(names) < 2:
         raise NotFound("There is no history to measure on", advice="Run it in a repository with some commits")
-    return names[-1]
+    return names[-1], len(names) - 1
 
 
 def _kept_lines(ground: Ground, then: str, path: str) -> dict[int, int]:

@@ -14,6 +14,7 @@ import msgspec
 from msgspec import Struct
 
 from postil.anchor.languages import language_of
+from postil.anchor.model import Source as Version
 from postil.anchor.model import Span
 from postil.anchor.symbols import innermost, symbols
 from postil.comments.anchoring import history_with, marker_for, wrote_of
@@ -24,7 +25,8 @@ from postil.comments.ground import Source
 from postil.comments.jsontext import JsonObject
 from postil.comments.model import Comment, Event, Marker, Place, Placed
 from postil.comments.oldtexts import OldTexts
-from postil.comments.reading import Reading
+from postil.comments.places import Now, current_anchor
+from postil.comments.reading import Reading, placed_in
 from postil.comments.sidecar import OWN_KEY, Sidecar, plain_marker
 from postil.comments.store import Store
 from postil.comments.words import line_hash
@@ -68,6 +70,23 @@ class Moves:
             wrote = wrote_of(old, place) if old else ()
             self._take(here, found, source, Span(place.line, place.endLine), place, wrote)
         self._texts.keep(source)
+
+    def all_to(self, origin: str, target: str) -> tuple[list[Moved], list[Placed]]:
+        """Take every comment of a file whose code is in another one there, and answer those that stay."""
+        path = self._ground.path(origin)
+        source = self._ground.source(self._ground.path(target))
+        sidecar = self._store.read(path)
+        gone = Now(path, None)  # as if the file were gone: also code that is in both is looked for in the target
+        texts = self._texts.texts({anchor.blob for each in sidecar.markers if (anchor := current_anchor(each))})
+        there = placed_in(sidecar, gone, texts, [Version(source.text, source.path)])
+        found = [each for each in there if each.place.path == source.path != path]
+        for each in found:
+            self.follow(each)
+        moved = [
+            Moved(each.comment.id, path, each.comment.line, source.path, each.place.line, each.place.reason)
+            for each in found
+        ]
+        return moved, [each for each in self._reading.file(path) if each.comment.id not in {m.commentId for m in moved}]
 
     def _take(
         self,

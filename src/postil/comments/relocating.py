@@ -153,6 +153,16 @@ class Relocating(Desk):
         """Tie a comment to other lines, in this or another file"""
         return self.moves.to(self.file_of(commentId), file, commentId, line, endLine)
 
+    @writes("comments_move_all", shell="comments move-all", positional=("file", "target"), tool=False)
+    def move_all(
+        self,
+        file: Annotated[str, Meta(description="The file whose comments go")],
+        target: Annotated[str, Meta(description="The file their code is in now")],
+    ) -> MovedAll:
+        """Take all comments of a file to another one that has their code now, as after a split or a copy"""
+        moved, left = self.moves.all_to(file, target)
+        return MovedAll(tuple(moved), tuple(comment_now(each) for each in left))
+
     @writes("comments_undo", title="Undo a move", shell="comments undo", positional=("commentId",))
     def undo(self, commentId: Id) -> Moved:
         """Take a comment back to where it was before its last move"""
@@ -200,6 +210,21 @@ class Relocating(Desk):
                     sys.stderr.write(f"{fault.text()}\n")
                     skipped += 1
         return Reviewed(placed, deleted, skipped)
+
+
+class MovedAll(Struct, frozen=True):
+    """Comments that went to another file, and those whose code is not there."""
+
+    moved: tuple[Moved, ...]
+    left: tuple[CommentNow, ...]
+
+    def text(self) -> str:
+        lines = [f"{len(self.moved)} moved, {len(self.left)} stay: their code is not there"]
+        lines += [
+            f"  {each.sourceFile}:{each.sourceLine} → {each.targetFile}:{each.targetLine}  {each.commentId}"
+            for each in self.moved
+        ]
+        return "\n".join([*lines, *(f"  {one_line(each)}" for each in self.left)])
 
 
 class Orphaned(Struct, frozen=True):

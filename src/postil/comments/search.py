@@ -104,10 +104,15 @@ def found(
     return Found(tuple(comment_now(each) for each in placed), total, query, shown, overview.damaged(wanted.file))
 
 
+def is_glob(wanted: str) -> bool:
+    """Whether this names files by a pattern."""
+    return bool(_GLOB & set(wanted))
+
+
 def file_matches(wanted: str, path: str) -> bool:
     """Whether a path is the file, lies in the folder, or fits the glob. A glob without `/` fits names in any folder."""
     wanted = wanted.removeprefix("./")
-    if not _GLOB & set(wanted):
+    if not is_glob(wanted):
         return path == wanted or path.startswith(wanted.rstrip("/") + "/")
     if "/" not in wanted:
         path = path.rsplit("/", 1)[-1]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from datetime import UTC, datetime
 from typing import Annotated, Literal
 
@@ -11,11 +12,12 @@ from postil.comments.adding import Saying
 from postil.comments.answers import Added, CommentNow, Deleted, Edited, Found, comment_now, indented, unread
 from postil.comments.checks import check_tag, wanted
 from postil.comments.desk import Desk
+from postil.comments.failures import SourceNotFound
 from postil.comments.jsontext import JsonObject
 from postil.comments.model import ALL_TAGS, Commit, Damage, Event, Reply, State, Status
 from postil.comments.moves import events_of
 from postil.comments.quickfilters import without_filters
-from postil.comments.search import Wanted, found
+from postil.comments.search import Wanted, found, is_glob
 from postil.comments.sidecar import Sidecar
 from postil.comments.words import detect_tag, new_id, now, without_tag
 from postil.core.failure import InvalidArguments
@@ -122,6 +124,19 @@ class Threads(Desk):
         said = Saying(line, text, self.signed(author), tag or detect_tag(text), end)
         return self.adding.add(filePath, said, by_text=anchor == "text")
 
+    @writes("comments_copy", shell="comments copy", positional=("commentId", "file", "line"), tool=False)
+    def copy(
+        self,
+        commentId: Id,
+        file: Annotated[str, Meta(description="The file of the other code")],
+        line: Annotated[int, Meta(ge=1, description="Its line")],
+        endLine: Annotated[int, Meta(ge=0, description="The last line, for a range")] = 0,
+    ) -> Added:
+        """Say the same of other code: a comment of its own that names the one it was copied from"""
+        original = self.one(commentId).comment
+        said = Saying(line, original.text, self.signed(""), original.tag, endLine, copy_of=original.id)
+        return self.adding.add(file, said, by_text=True)
+
     @reads("comments_list", title="List comments", shell="comments list", positional=("file",))
     def listed(
         self,
@@ -141,6 +156,8 @@ class Threads(Desk):
         self.overview.refresh()
         where, values = conditions.condition(self.overview)
         placed = self.overview.index.rows(where or "1", values)
+        if file and not placed and not is_glob(file) and not os.path.exists(os.path.join(self.ground.root, file)):
+            raise SourceNotFound(file, self.ground.shown_root())
         placed.sort(key=lambda each: (each.place.path, each.place.line, each.comment.created))
         return Listed(tuple(comment_now(each) for each in placed[:limit]), len(placed), self.overview.damaged(file))
 
