@@ -7,6 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from postil.comments.service import Comments
@@ -246,3 +247,25 @@ def test_a_full_disk_leaves_the_old_file_whole(comments: Comments, monkeypatch: 
     assert sidecar(root_of(comments), "a.py") == before
     assert comments.add("a.py", 2, "second", "NOTE").line == 2  # it goes on when there is space again
     assert not [name for name in os.listdir(root_of(comments)) if name.endswith(".tmp")]
+
+
+@pytest.mark.parametrize(
+    ("path", "why"), [("a.py.comments", "this is a comment file"), (".env", "files with secrets are closed")]
+)
+def test_a_person_reads_why(comments: Comments, path: str, why: str) -> None:
+    with pytest.raises(Failure) as caught:
+        comments.add(path, 1, "x", "NOTE")
+    assert why in caught.value.text()
+    assert why not in caught.value.message  # which is the contract's
+
+
+@pytest.mark.parametrize("author", ["", "a\nb", "\x1b[31mann", "x" * 101])
+def test_an_author_is_a_name_on_one_line(comments: Comments, author: str) -> None:
+    with pytest.raises(InvalidArguments):
+        comments.add("a.py", 1, "x", "NOTE", author)
+
+
+def test_lines_that_no_file_has_are_shown_as_some_line(comments: Comments) -> None:
+    rows = [{"id": f"c_{n}", "text": "x", "line": line, "endLine": -3} for n, line in enumerate((-5, 0, 10**6))]
+    write(root_of(comments), "a.py.comments", msgspec.json.encode({"version": "1.0", "comments": rows}))
+    assert all(each.line >= 1 and each.endLine >= 0 for each in comments.listed().comments)

@@ -38,8 +38,10 @@ def check_tag(tag: str | None, *, every: bool = False) -> None:
 
 def check_author(author: str) -> None:
     """Refuse a name that is empty or too long."""
-    if not 1 <= len(author) <= LONGEST_AUTHOR:
-        raise InvalidArguments(f"Invalid arguments: author has 1 to {LONGEST_AUTHOR} characters", path="author")
+    if not 1 <= len(author) <= LONGEST_AUTHOR or not author.isprintable():
+        raise InvalidArguments(
+            f"Invalid arguments: author is a name of 1 to {LONGEST_AUTHOR} characters on one line", path="author"
+        )
 
 
 def check_text(text: str) -> None:

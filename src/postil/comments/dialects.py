@@ -199,7 +199,7 @@ def _comment(raw: AnyComment, held_by: list[Marker]) -> Comment:
     # The extension makes a second marker when a marked line is pasted: the comment's own one counts.
     own = next((each for each in held_by if each.id == raw.ghostMarkerId), held_by[0] if held_by else None)
     created = raw.created or raw.timestamp or raw.updated or ""
-    line = raw.line or raw.startLine or (own.line if own else 1)
+    line = max(raw.line or raw.startLine or (own.line if own else 1), 1)
     return Comment(
         id=raw.id,
         text=raw.text,
@@ -225,9 +225,9 @@ def _marker(raw: AnyMarker) -> Marker:
     ids = raw.commentIds if raw.commentIds is not None else [raw.commentId] if raw.commentId else []
     return Marker(
         id=raw.id,
-        line=raw.line,
+        line=max(raw.line, 1),
         commentIds=tuple(ids),
-        endLine=raw.endLine or 0,
+        endLine=max(raw.endLine or 0, 0),
         symbolPath=tuple(symbol.symbolPath),
         symbolKind=symbol.symbolKind,
         lineText=raw.lineText or "",

@@ -13,7 +13,13 @@ Failure
 
 from __future__ import annotations
 
+from postil.core import call
 from postil.core.failure import Conflict, Failure, InvalidArguments, NotAllowed, NotFound, StorageFailed
+
+
+def _because(failure: Failure, fact: str) -> str:
+    """What a person reads: the contract's sentence alone does not say why."""
+    return f"{failure.message}: {failure.data[fact]}\n{failure.advice}"
 
 
 class SourceNotFound(NotFound):
@@ -34,12 +40,10 @@ class CommentNotFound(NotFound):
     code = -32002
 
     def __init__(self, path: str, comment: str) -> None:
-        super().__init__(
-            "Comment not found",
-            advice="Use get_file_comments to list valid comment IDs",
-            filePath=path,
-            commentId=comment,
-        )
+        in_shell = call.current().caller.surface == "shell"
+        how = "See them with `postil comments list`" if in_shell else "Use get_file_comments to list valid comment IDs"
+        facts = {"filePath": path} if path else {}
+        super().__init__("Comment not found", advice=how, **facts, commentId=comment)
 
 
 class InvalidFilePath(InvalidArguments):
@@ -55,6 +59,9 @@ class InvalidFilePath(InvalidArguments):
             reason=why,
         )
 
+    def text(self) -> str:
+        return _because(self, "reason")
+
 
 class FileAccessDenied(NotAllowed):
     """A file that may not be read or written from here."""
@@ -68,6 +75,9 @@ class FileAccessDenied(NotAllowed):
             filePath=path,
             reason=why,
         )
+
+    def text(self) -> str:
+        return _because(self, "reason")
 
 
 class InvalidLine(InvalidArguments):
@@ -93,6 +103,9 @@ class SourceNotParsed(InvalidArguments):
     def __init__(self, path: str, fault: str, advice: str) -> None:
         super().__init__("Failed to parse source code", advice=advice, filePath=path, parseError=fault)
 
+    def text(self) -> str:
+        return _because(self, "parseError")
+
 
 class SidecarDamaged(StorageFailed):
     """A sidecar that cannot be understood. It is left exactly as it is."""
@@ -108,6 +121,9 @@ class SidecarDamaged(StorageFailed):
             problem=problem,
         )
         self.problem = problem
+
+    def text(self) -> str:
+        return _because(self, "problem")
 
 
 class CommentChanged(Conflict):

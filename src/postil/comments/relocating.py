@@ -17,8 +17,9 @@ from postil.comments.settling import settle
 from postil.comments.sidecar import Sidecar
 from postil.comments.threads import Id, Where, one_line
 from postil.core import call
-from postil.core.failure import Failure, NotFound
+from postil.core.failure import Failure, InvalidArguments, NotFound
 from postil.core.operation import reads, writes
+from postil.core.visible import harmless
 from postil.workspace.paths import RelativePath
 
 DryRun = Annotated[bool, Meta(description="Only say what would be done")]
@@ -207,7 +208,7 @@ class Relocating(Desk):
                     self.moves.to(each.filePath, file, comment, line)
                     placed += 1
                 except Failure as fault:
-                    sys.stderr.write(f"{fault.text()}\n")
+                    sys.stderr.write(f"{harmless(fault.text())}\n")
                     skipped += 1
         return Reviewed(placed, deleted, skipped)
 
@@ -262,7 +263,7 @@ def _asked(
     number: int, total: int, each: CommentNow
 ) -> tuple[str, str, int] | Literal["quit", "delete", "keep"] | None:
     """What the person at the terminal says about one comment: a place, `keep`, `delete`, `quit`, or nothing."""
-    sys.stderr.write(f"\n[{number}/{total}] {_with_options(each)}\n")
+    sys.stderr.write(f"\n[{number}/{total}] {harmless(_with_options(each))}\n")
     while True:
         keep = "[k]eep here, " if each.stale else ""
         sys.stderr.write(f"number of a candidate, FILE:LINE, LINE, {keep}[s]kip, [d]elete, [q]uit > ")
@@ -297,5 +298,16 @@ def _batch() -> Iterator[object]:
     from postil.anchor.batch import Request, answer_all  # the engine, for whoever measures it
 
     decode = msgspec.json.Decoder(Request).decode
-    for answer in answer_all(decode(row) for row in sys.stdin.buffer if row.strip()):
+
+    def requests() -> Iterator[Request]:
+        for number, row in enumerate(sys.stdin.buffer, 1):
+            if row.strip():
+                try:
+                    yield decode(row)
+                except (msgspec.DecodeError, UnicodeDecodeError) as fault:
+                    raise InvalidArguments(
+                        f"Line {number} is no request: {fault}", advice="See `postil comments relocate --help`"
+                    ) from None
+
+    for answer in answer_all(requests()):
         yield msgspec.json.encode(answer) + b"\n"

@@ -18,6 +18,7 @@ from postil.core.catalogue import HookEntry
 from postil.core.check import Finding
 from postil.core.failure import Failure
 from postil.core.registry import Registry
+from postil.core.visible import harmless
 from postil.settings import Settings
 from postil.surfaces.client_files import ClientFile
 from postil.surfaces.clients import CLIENTS, path_of
@@ -25,7 +26,7 @@ from postil.surfaces.commands import Formatter, Parser, add_common, arguments_of
 from postil.surfaces.composition import Composition
 from postil.surfaces.handshake import try_entry
 from postil.surfaces.operations import perform
-from postil.surfaces.output import colored, harmless, readable
+from postil.surfaces.output import colored, readable
 from postil.surfaces.setup import find_root
 from postil.surfaces.words import PROGRAMS, Globals, find
 

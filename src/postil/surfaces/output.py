@@ -11,6 +11,7 @@ import msgspec
 
 from postil.core.call import Call, Caller, Level, Question
 from postil.core.failure import Failure
+from postil.core.visible import harmless
 from postil.settings import Settings, Terminal
 
 
@@ -131,16 +132,6 @@ def _scalar(value: object) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     return str(value)
-
-
-def harmless(text: str) -> str:
-    """The text with control characters made visible: others' words must not move the cursor or rename the window."""
-    return text.translate(_CONTROLS)
-
-
-# C0 but tab and newline, DEL, C1, and the marks that turn the direction of text around.
-_HIDING = [*range(9), *range(11, 32), *range(127, 160), *range(0x202A, 0x202F), *range(0x2066, 0x206A)]
-_CONTROLS = {code: f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}" for code in _HIDING}
 
 
 def _paged(text: str | bytes, terminal: Terminal) -> None:
