@@ -125,6 +125,14 @@ class App:
 
         return MemoryMoments()
 
+    def counts(self) -> dict[str, float]:
+        """What the living parts and the shared moments count, for the metrics."""
+        counted: dict[str, float] = {}
+        for living in (*self._made.values(), self._moments):
+            counts: Callable[[], dict[str, float]] | None = getattr(living, "counts", None)
+            counted |= counts() if counts is not None else {}
+        return counted
+
     def moments(self) -> Moments:
         """What is shared for a moment only: by this process, or by all replicas where the state is Redis."""
         return self._moments

@@ -95,6 +95,31 @@ def test_kept_answers_are_said_to_be_kept(repository: Path) -> None:
         assert server.ask(LIST, DEVELOPER)[0].headers["X-Cache"] is None
 
 
+def test_the_metrics_count_calls_limits_kept_answers_and_what_gitlab_said(repository: Path) -> None:
+    with emulating(Emulator()) as gitlab, served(repository, "--auth", "pat", GITLAB_URL=gitlab) as server:
+        for params in ({"cache": True}, {"cache": True}, {"visibility": "odd"}):
+            server.ask({**LIST, "params": params}, DEVELOPER)
+        server.ask({**LIST, "method": "get_project", "params": {"project_id": 999999}}, DEVELOPER)
+        server.ask(LIST, "glpat-nobody-knows-it")
+        asked = urllib.request.Request(
+            server.url.replace("/mcp", "/metrics"), headers={"Authorization": f"Bearer {DEVELOPER}"}
+        )
+        with urllib.request.urlopen(asked, timeout=20) as answer:
+            lines = answer.read().decode().splitlines()
+    counted = dict(line.rsplit(" ", 1) for line in lines if not line.startswith("#"))
+    assert counted['postil_calls_total{operation="list_projects",outcome="ok"}'] == "2"
+    assert counted['postil_calls_total{operation="list_projects",outcome="failed"}'] == "1"
+    assert (counted['postil_cache_total{state="HIT"}'], counted['postil_cache_total{state="MISS"}']) == ("1", "1")
+    assert (
+        counted['postil_gitlab_answers_total{status="200"}'],
+        counted['postil_gitlab_answers_total{status="404"}'],
+    ) == ("1", "1")
+    assert counted["postil_calls_over_limit_total"] == "0"
+    assert counted["postil_wrong_credentials_total"] == "1"
+    described = [line for line in lines if line.startswith("# TYPE")]
+    assert len(described) == len(set(described)), "a metric is described once"
+
+
 def test_a_token_is_written_nowhere(repository: Path, tmp_path: Path) -> None:
     state = tmp_path / "state"
     environ = {"XDG_STATE_HOME": str(state), "POSTIL_DEBUG": "1"}

@@ -241,6 +241,7 @@ def test_the_601st_call_in_a_window_is_refused_wherever_it_lands(folder: Path, r
 
 def test_a_stream_on_one_replica_hears_a_write_on_another(folder: Path, redis: RedisServer, tmp_path: Path) -> None:
     replicas = Replicas(folder, redis)
+    send(replicas, folder, "first")
     try:
         connection = Connection(replicas.ports[0])
         params = {"notifications": {"resourceSubscriptions": ["lazygit://messages"]}, "_meta": META}
@@ -252,11 +253,30 @@ def test_a_stream_on_one_replica_hears_a_write_on_another(folder: Path, redis: R
         heard = connection.events()
         assert next(heard)["method"].endswith("acknowledged")
         time.sleep(0.5)  # the watch itself begins after the acknowledgement; nothing tells when
-        run("postil", "inbox", "send", "--file", "a.py", "-c", "first", cwd=folder, **replicas.environ)
         begun = time.monotonic()
+        assert at_replica(replicas, 1, request("inbox_resolve", {"id": 1})) == 200
         assert next(heard)["method"] == "notifications/resources/updated"
         assert time.monotonic() - begun < 1
         connection.close()
+    finally:
+        replicas.close()
+
+
+def test_a_write_whose_answer_was_cut_off_is_answered_by_another_replica_and_made_once(
+    folder: Path, redis: RedisServer
+) -> None:
+    replicas = Replicas(folder, redis)
+    try:
+        send(replicas, folder, "please look")
+        for n in range(10):
+            replicas.proxy.cut = 2  # the next replica's answer to the retry is lost as well
+            status, answer = replicas.call("inbox_reply", {"id": 1, "text": f"reply {n}"}, key=f"cut-{n}")
+            assert (status, "result" in answer, replicas.proxy.cut) == (200, True, 0)
+            assert replicas.call("inbox_reply", {"id": 1, "text": f"reply {n}"}, key=f"cut-{n}") == (status, answer)
+        shown = json.loads(run("postil", "inbox", "show", "1", "--json", cwd=folder, **replicas.environ).stdout)
+        assert [reply["text"] for reply in shown["replies"]] == [f"reply {n}" for n in range(10)]
+        audit = run("postil", "audit", cwd=folder, **replicas.environ).stdout
+        assert audit.count("inbox_reply") == 10
     finally:
         replicas.close()
 
@@ -366,9 +386,14 @@ def send(replicas: Replicas, folder: Path, comment: str) -> None:
 
 def in_session(replicas: Replicas, port: int, session: str, key: str = "") -> int:
     """The status of a ping in this session at this replica."""
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
+    return at_replica(replicas, replicas.ports.index(port), request("ping"), key, **{"Mcp-Session-Id": session})
+
+
+def at_replica(replicas: Replicas, number: int, message: Any, key: str = "", **more: str) -> int:
+    """The status of what this one replica answers, without the proxy."""
+    connection = http.client.HTTPConnection("127.0.0.1", replicas.ports[number], timeout=20)
     headers = {"Content-Type": "application/json", "Authorization": f"Bearer {key or replicas.key}", "Accept": BOTH}
-    connection.request("POST", "/mcp", json.dumps(request("ping")), {**headers, "Mcp-Session-Id": session})
+    connection.request("POST", "/mcp", json.dumps(message), {**headers, **more})
     status = connection.getresponse().status
     connection.close()
     return status

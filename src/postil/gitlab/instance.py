@@ -64,6 +64,8 @@ class Instance:
         self._timeout, self._ca_file, self._proxy, self._sleep = timeout, ca_file, proxy, sleep
         self._client: httpx2.AsyncClient | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
+        self.answers: dict[int, int] = {}
+        """How often GitLab answered with which status; 0 where it did not answer."""
 
     async def get(self, path: str, query: Query | None = None, *, token: str, etag: str = "") -> Reply:
         """Read a route, asking again when GitLab is busy. With an `etag`, 304 may be the answer's status."""
@@ -181,13 +183,20 @@ class Instance:
                 content = b""  # the write is done, its status says so; only the words about it are lost
             finally:
                 await response.aclose()
+            self._count(response.status_code)
         except (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout) as error:
+            self._count(0)
             raise GitLabUnreachable(self.url, _reason(error)) from None
         except httpx2.TimeoutException:
+            self._count(0)
             raise _TimedOut("GitLab did not answer in time") from None
         except (httpx2.TransportError, httpx2.DecodingError):
+            self._count(0)
             raise _Broken("the connection broke off") from None
         return Reply(response.status_code, dict(response.headers), content)
+
+    def _count(self, status: int) -> None:
+        self.answers[status] = self.answers.get(status, 0) + 1
 
     def _client_here(self) -> httpx2.AsyncClient:
         """The pool of the running event loop; a new loop (each command of the shell has one) gets a new pool."""

@@ -81,6 +81,12 @@ class GitLab(
             return Finding("warning", f"{url} is not encrypted, and the token is sent to it", "Use https where you can")
         return Finding("ok", f"a token for {url} is configured")
 
+    def counts(self) -> dict[str, float]:
+        """For the metrics: what was kept, and what GitLab answered."""
+        kept = {f'postil_cache_total{{state="{state}"}}': n for state, n in self.gitlab.cache.states.items()}
+        answers = self.gitlab.instance.answers
+        return {**kept, **{f'postil_gitlab_answers_total{{status="{status}"}}': n for status, n in answers.items()}}
+
     def heard(self, delivery: Delivery) -> None:
         """GitLab told us of a change: what was kept about that project is old."""
         names = (str(delivery.project_id or ""), delivery.project)

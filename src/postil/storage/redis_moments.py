@@ -158,6 +158,10 @@ class RedisMoments:
         """Drop what is kept under this name."""
         await self._asked(lambda client: client.delete(_kept(name)))
 
+    def counts(self) -> dict[str, float]:
+        """For the metrics."""
+        return {"postil_redis_unanswered_total": self.away}
+
     async def close(self) -> None:
         """Let go of the connections."""
         for task in self._tasks:

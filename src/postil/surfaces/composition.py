@@ -30,6 +30,10 @@ class Composition(Protocol):
         """The state database, opened on first use."""
         ...
 
+    def counts(self) -> dict[str, float]:
+        """What the parts count, for the metrics."""
+        ...
+
     def deliveries(self) -> Deliveries:
         """Where events from outside are kept. Asking for it begins the work on those that are kept already."""
         ...

@@ -6,7 +6,7 @@ import os
 import secrets
 import socket
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, NoReturn
 from urllib.parse import urlsplit
 
@@ -91,7 +91,7 @@ def run(server: Server, composed: Composition) -> NoReturn:
         # What may be away for a moment is asked first: no write, wherever it goes, is made that nobody could audit.
         server.ready = composed.state_database().version
         server.moments = composed.moments()
-    serve(server, door, hosts, listener, routes=routes(composed, links), tls=tls)
+    serve(server, door, hosts, listener, routes=routes(composed, links), tls=tls, counts=composed.counts)
 
 
 def routes(composed: Composition, links: GitLabLinks | None = None) -> dict[str, Route]:
@@ -163,6 +163,12 @@ def tls_options(settings: Settings) -> dict[str, Any]:
     return {"ssl_certfile": cert, "ssl_keyfile": key}
 
 
+def calls_made(server: Server) -> dict[str, float]:
+    """The calls of each operation, for the metrics."""
+    made = server.calls.items()
+    return {f'postil_calls_total{{operation="{name}",outcome="{outcome}"}}': n for (name, outcome), n in made}
+
+
 def say(sentence: str) -> None:
     """Tell the person who started the server."""
     sys.stderr.write(f"postil: {sentence}\n")
@@ -177,6 +183,7 @@ def serve(
     *,
     routes: Mapping[str, Route] | None = None,
     tls: dict[str, Any] | None = None,
+    counts: Callable[[], dict[str, float]] | None = None,
 ) -> NoReturn:
     """Serve on a bound socket until a signal ends it; then the process ends."""
     import uvloop  # with the server, only where HTTP is served
@@ -187,10 +194,9 @@ def serve(
 
     async def main() -> int:
         metrics = Metrics()
-        for counting in (door, *(routes or {}).values()):
-            counts = getattr(counting, "counts", None)
-            if counts is not None:
-                metrics.sources.append(counts)
+        metrics.sources.append(lambda: calls_made(server))
+        counting = [getattr(each, "counts", None) for each in (door, *(routes or {}).values())]
+        metrics.sources += [source for source in (*counting, counts) if source is not None]
         app = HttpApp(server, door=door, hosts=hosts, routes=routes, metrics=metrics)
         running = HttpServer(app, **(tls or {}))
         await running.serve(sockets=[listener])

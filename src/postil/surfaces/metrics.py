@@ -21,8 +21,12 @@ class Metrics:
         lines += [f'postil_http_refused_total{{status="{status}"}} {n}' for status, n in sorted(self.refused.items())]
         for name, value in gauges.items():
             lines += [f"# TYPE postil_http_{name} gauge", f"postil_http_{name} {value}"]
-        for source in self.sources:
-            for name, value in source().items():
-                kind = "counter" if name.partition("{")[0].endswith("_total") else "gauge"
-                lines += [f"# TYPE {name.partition('{')[0]} {kind}", f"{name} {value:g}"]
+        counted = sorted(pair for source in self.sources for pair in source().items())
+        described = ""
+        for name, value in counted:
+            metric = name.partition("{")[0]
+            if metric != described:  # once for all of its labels
+                described = metric
+                lines.append(f"# TYPE {metric} {'counter' if metric.endswith('_total') else 'gauge'}")
+            lines.append(f"{name} {value:.15g}")
         return ("\n".join(lines) + "\n").encode("ascii")

@@ -61,6 +61,8 @@ class Exchange(Call):
         self.meta: dict[str, Any] = cast("dict[str, Any]", meta) if isinstance(meta, dict) else {}
         self.era: Era = stateless.STATELESS if stateless.VERSION in self.meta else session.era
         self.answers: dict[str, Any] = {}
+        self.made = True
+        """Whether the operation ran: a repeat under a known key is only answered again."""
         self._loop_thread = threading.get_ident()
 
     # -- what an operation may do -------------------------------------------------------------------------------

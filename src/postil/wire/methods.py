@@ -136,8 +136,10 @@ async def run_operation(exchange: Exchange, operation: Operation, arguments: obj
     is_write = operation.mark.effect != "reads"
     if ready is not None and is_write:
         await exchange.in_thread(ready)
+    counted, outcome = exchange.server.calls, "failed"
     try:
         value = await _run(exchange, operation, arguments)
+        outcome = "ok"
     except Failure as failure:
         page_for = exchange.server.page_for
         url = page_for(exchange.caller, failure.wants) if failure.wants and page_for is not None else ""
@@ -146,7 +148,10 @@ async def run_operation(exchange: Exchange, operation: Operation, arguments: obj
         from postil.wire.page_asking import at_a_page  # only servers with such a page
 
         raise at_a_page(exchange, failure, url) from failure
-    if witness is not None and is_write:
+    finally:
+        place = (operation.mark.name, outcome)
+        counted[place] = counted.get(place, 0) + 1
+    if witness is not None and is_write and exchange.made:
         await exchange.in_thread(witness, exchange.caller, operation.mark.name, arguments, value)
     return value
 
@@ -160,6 +165,7 @@ async def _run(exchange: Exchange, operation: Operation, arguments: object) -> o
         if turn is not None:
             await turn.come()
         if key and operation.mark.effect != "reads" and exchange.server.keys is not None:
+            exchange.made = False
             return await _run_once(exchange, operation, arguments, decoded, str(key))
         if operation.is_async:
             return await operation.run(**decoded)
@@ -180,13 +186,19 @@ async def _run_once(
     keys = exchange.server.keys
     assert keys is not None
     if not operation.is_async:
-        return await exchange.in_thread(invoke.once, operation, arguments, key, keys, lambda: operation.run(**decoded))
+
+        def run() -> object:
+            exchange.made = True
+            return operation.run(**decoded)
+
+        return await exchange.in_thread(invoke.once, operation, arguments, key, keys, run)
     scope, fingerprint = invoke.claim(operation, arguments, key)
     stored = await exchange.in_thread(keys.begin, scope, key, fingerprint)
     if stored is not None:
         return invoke.recall(operation, stored)
 
     async def run_and_keep() -> object:
+        exchange.made = True
         try:
             result = await operation.run(**decoded)
         except Exception as fault:

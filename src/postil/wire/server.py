@@ -70,6 +70,8 @@ class Server:
         self.info = face.info()
         self.listed: dict[tuple[str, str, int], Raw] = {}
         """Encoded lists by key, era and start: empty again when a list changes."""
+        self.calls: dict[tuple[str, str], int] = {}
+        """How often each operation was called and how that ended, for the metrics."""
         self.witness: Witness | None = None
         """Who writes down what was changed; nobody unless a surface says so."""
         self.ready: Callable[[], object] | None = None

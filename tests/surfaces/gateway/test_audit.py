@@ -13,6 +13,7 @@ from postil.core import call
 from postil.core.call import Caller
 from postil.core.operation import reads
 from postil.storage.failures import StateFull
+from postil.storage.idempotency import IdempotencyKeys
 from postil.storage.memory import MemoryState
 from postil.surfaces.gateway.audit import AuditLog
 from tests.core.echo import Echo, Echoed
@@ -34,6 +35,16 @@ def test_every_write_is_remembered_without_its_arguments() -> None:
     assert all(len(entry.arguments) == 64 for entry in entries)
     with state.reading() as records:
         assert b"secret" not in b"".join(value for _, value in records.range("audit"))
+
+
+def test_a_repeat_under_a_known_key_is_no_second_write() -> None:
+    state, keys = MemoryState(), IdempotencyKeys(MemoryState())
+    with running() as server:
+        vars(server.server)["_make_keys"] = lambda: keys
+        server.server.witness = AuditLog(lambda: state).write
+        answers = [server.post(request("note", {"text": "x"}), Idempotency_Key="k").json() for _ in range(3)]
+    assert answers[0] == answers[1] == answers[2]
+    assert len(AuditLog(lambda: state).read(10)) == 1
 
 
 def test_a_write_is_answered_even_when_it_cannot_be_remembered(capsys: object) -> None:
