@@ -64,6 +64,12 @@ def _commands(code: int) -> bool:
     return code < 32 or 127 <= code < 160 or 0x202A <= code <= 0x202E or 0x2066 <= code <= 0x2069
 
 
+def excerpt(text: str) -> str:
+    """A text on one line, 80 characters of it."""
+    flat = " ".join(text.split())
+    return flat if len(flat) <= 80 else flat[:80] + "..."
+
+
 def many(count: int, thing: str) -> str:
     """A number of things: `1 issue`, `2 issues`, `0 entities`."""
     plural = thing.removesuffix("y") + "ies" if thing.endswith("y") else thing + "s"

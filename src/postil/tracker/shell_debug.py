@@ -14,9 +14,9 @@ from postil.tracker.assistant import AssistantTools, Id
 from postil.tracker.columns import aligned, harmless, many
 from postil.tracker.events import Described, Set
 from postil.tracker.failures import InvalidParams
+from postil.tracker.history import HistoryLine, history_of
 from postil.tracker.model import Conflict, Entity
 from postil.tracker.refs import tips
-from postil.tracker.tables import HistoryLine, history_of
 
 
 class Disputed(msgspec.Struct, frozen=True, kw_only=True):

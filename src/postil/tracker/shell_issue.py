@@ -12,9 +12,10 @@ from postil.tracker.answers import Changed
 from postil.tracker.assistant import AssistantTools, Id
 from postil.tracker.events import Set
 from postil.tracker.failures import InvalidParams
+from postil.tracker.history import History, history_of
 from postil.tracker.model import Entity
 from postil.tracker.shell_answers import StatusAnswer
-from postil.tracker.tables import History, ShownInShell, history_of
+from postil.tracker.tables import ShownInShell
 from postil.tracker.typing_in import edited, text_or_file
 
 

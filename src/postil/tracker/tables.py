@@ -7,23 +7,7 @@ from collections.abc import Callable, Sequence
 from msgspec import UNSET, Struct, UnsetType
 
 from postil.tracker.answers import Item, MilestoneCounts, Shown, ShownComment, second
-from postil.tracker.columns import aligned, harmless, list_text, many
-from postil.tracker.events import (
-    Assigned,
-    Claimed,
-    CommentDeleted,
-    Commented,
-    CommentEdited,
-    Created,
-    Described,
-    Event,
-    Labelled,
-    Linked,
-    Released,
-    Set,
-    Unknown,
-    kind_of,
-)
+from postil.tracker.columns import excerpt, harmless, list_text, many
 from postil.tracker.model import Entity
 from postil.tracker.schema import Row
 
@@ -99,9 +83,9 @@ def details_of(row: Row, item: Item, entity: Entity | None, comments: list[Shown
         milestone=row.milestone or UNSET,
         due=row.due or UNSET,
         description=description or UNSET,
-        description_preview=_excerpt(description) or UNSET,
+        description_preview=excerpt(description) or UNSET,
         last_commented_at=second(last.ts) if last else UNSET,
-        latest_comment_excerpt=_excerpt(last.body) if last else UNSET,
+        latest_comment_excerpt=excerpt(last.body) if last else UNSET,
         comments=comments or UNSET,
     )
 
@@ -152,89 +136,9 @@ class ShownInShell:
         return "\n".join(lines)
 
 
-class HistoryLine(Struct, frozen=True, kw_only=True):
-    """One event of an entity."""
-
-    id: str
-    type: str
-    author: str
-    ts: str
-    clock: str
-    what: str
-
-
-class History(Struct, frozen=True, kw_only=True):
-    """All events of an entity, in their order."""
-
-    id: str
-    events: list[HistoryLine]
-
-    def shell(self) -> str:
-        """One line an event."""
-        return aligned(
-            [[second(e.ts), harmless(e.author.partition(" <")[0]), harmless(e.type), e.what] for e in self.events]
-        )
-
-
-def history_of(id_: str, events: Sequence[Event]) -> History:
-    """The history of an entity."""
-    return History(
-        id=id_,
-        events=[
-            HistoryLine(
-                id=event.id,
-                type=kind_of(event),
-                author=event.a,
-                ts=event.ts,
-                clock=f"{event.l}@{event.r}",
-                what=what_of(event),
-            )
-            for event in events
-        ],
-    )
-
-
 def progress_line(open_: int, closed: int, width: int = 24) -> str:
     """A bar of how much is done."""
     total = open_ + closed
     filled = round(width * closed / total) if total else 0
     share = f"{100 * closed // total}%" if total else "no issues"
     return f"{'█' * filled}{'░' * (width - filled)} {share} ({closed} of {total} closed)"
-
-
-def what_of(event: Event) -> str:
-    """What an event did, in words; then the note of its writer, if there is one."""
-    match event:
-        case Created():
-            given = [f"“{event.title}”", *(f"+{label}" for label in event.labels)]
-            given += [f"for {name}" for name in event.assignees] + ([f"due {event.due}"] if event.due else [])
-            told = f"{event.kind} {event.status}: {' '.join(given)}"
-        case Set():
-            told = f"{event.f} → {event.value if event.value is not None else 'none'}"
-        case Described():
-            told = event.text or "(empty)"
-        case Labelled() | Assigned():
-            told = " ".join([*(f"+{name}" for name in event.add), *(f"-{name}" for name in event.rm)])
-        case Linked():
-            told = " ".join(f"{sign}{type_} {target[:8]}" for sign, type_, target in _edges(event))
-        case Commented() | CommentEdited():
-            told = f"{event.c}: {event.body}"
-        case CommentDeleted():
-            told = event.c
-        case Claimed():
-            told = f"{event.who} until {second(event.until)}"
-        case Released():
-            told = event.who
-        case _:
-            told = "(of a kind that this version does not know)" if isinstance(event, Unknown) else ""
-    note = "" if isinstance(event, Unknown) else event.m
-    return harmless(_excerpt(told) + (f" — {_excerpt(note)}" if note else ""))
-
-
-def _edges(event: Linked) -> list[tuple[str, str, str]]:
-    return [("+", *edge) for edge in event.add] + [("-", *edge) for edge in event.rm]
-
-
-def _excerpt(text: str) -> str:
-    flat = " ".join(text.split())
-    return flat if len(flat) <= 80 else flat[:80] + "..."
