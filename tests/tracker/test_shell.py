@@ -106,6 +106,22 @@ def test_labels_are_added_removed_set_and_cleared(repository: Path):
     assert run(repository, "label", "issue", id_, "--clear", "--add", "z").returncode == 2
 
 
+def test_show_has_the_documents_keys_and_beside_them_the_programs(repository: Path):
+    id_ = answered(repository, "create", "issue", "T", "--label", "a")["id"]
+    answered(repository, "label", "issue", id_, "--add", "b")
+    answered(repository, "comment", "issue", id_, "hello")
+    shown = answered(repository, "show", id_)
+    (comment,) = shown["comments"]
+    assert comment["ts"] == comment["timestamp"] == comment["created_at"] == shown["stats"]["last_commented_at"]
+    assert (shown["stats"]["comment_count"], shown["stats"]["created_at"]) == (1, shown["created_at"])
+    (change,) = shown["label_events"]
+    assert (change["operation"], change["label"], change["actor"]) == ("add", "b", "Tester")
+    (item,) = answered(repository, "list", "issue", "--long")["items"]
+    assert (item["comments"], item["label_events"]) == ([comment], [change])
+    assert (item["comment_count"], item["latest_comment_excerpt"]) == (1, "hello")
+    assert "comments" not in answered(repository, "list", "issue")["items"][0]
+
+
 def test_a_comment_can_quote_another(repository: Path):
     id_ = answered(repository, "create", "issue", "T")["id"]
     first = answered(repository, "comment", "issue", id_, "--comment", "why?\nreally")

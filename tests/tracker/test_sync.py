@@ -382,3 +382,24 @@ def test_exchanging_says_what_came_and_went(team: tuple[Path, Path, Path]):
     tracker(ann).create_entity("Three")
     said(ann, "push")
     assert said(bob, "pull") == "Pulled from origin: 1 entity changed\n"
+
+
+def test_the_users_own_ssh_reaches_the_remote_and_the_repositorys_is_not_started(
+    team: tuple[Path, Path, Path], tmp_path: Path
+):
+    remote, ann, _ = team
+    log = tmp_path / "ssh.log"
+    ssh = tmp_path / "my-ssh"
+    ssh.write_text(f'#!/bin/sh\necho "$*" >> "{log}"\n[ "$1" = -G ] && exit 1\nshift\nexec sh -c "$*"\n')
+    ssh.chmod(0o755)
+    git(ann, "remote", "set-url", "origin", f"ssh://example.org{remote}")
+    tracker(ann).create_entity("Over ssh")
+    git(ann, "config", "core.sshCommand", str(ssh))
+    refused = run(ann, "sync")
+    assert (refused.returncode, log.exists()) == (4, False)
+    assert "git fetch with origin failed: " in refused.stderr
+    git(ann, "config", "--unset", "core.sshCommand")
+    git(ann, "config", "--global", "core.sshCommand", str(ssh))
+    said(ann, "sync")
+    assert "git-receive-pack" in log.read_text()
+    assert len(git(remote, "for-each-ref", "refs/postil").splitlines()) == 1

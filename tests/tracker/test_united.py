@@ -125,7 +125,7 @@ def test_a_subscriber_hears_within_a_second_of_another_process(client: Client, r
     issue = answered(repository, "create", "issue", "Watched")["id"]
     mile = answered(repository, "create", "milestone", "1.0")["id"]
     said(repository, "save", "bugs", "label:bug")
-    addresses = [f"issue://{issue}", f"milestone://{mile}", "issues://query/bugs"]
+    addresses = [f"issue://{issue}", f"milestone://{mile}", "issues://query/bugs", f"milestone://{mile}/burndown.svg"]
     for uri in addresses:
         assert "result" in client.ask("resources/subscribe", uri=uri)
         assert "result" in client.ask("resources/read", uri=uri)
@@ -137,6 +137,12 @@ def test_a_subscriber_hears_within_a_second_of_another_process(client: Client, r
     assert hears(client, addresses[1], ended) < PROMPTLY
     read = client.ask("resources/read", uri=addresses[2])["result"]["contents"][0]["text"]
     assert [item["title"] for item in json.loads(read)["items"]] == ["Watched"]
+    said(repository, "close", issue)
+    ended = time.monotonic()
+    assert hears(client, addresses[3], ended) < PROMPTLY
+    (picture,) = client.ask("resources/read", uri=addresses[3])["result"]["contents"]
+    assert picture["mimeType"] == "image/svg+xml"
+    assert "0 open, 1 closed" in picture["text"]
 
 
 def test_a_subscriber_hears_within_a_second_of_a_plain_fetch_and_of_packed_refs(repository: Path, tmp_path: Path):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec import UNSET, Struct, UnsetType
 
 from postil.tracker.columns import aligned, harmless, many
-from postil.tracker.model import Claim, Comment, Entity
+from postil.tracker.model import Claim, Comment, Entity, LabelEvent
 from postil.tracker.schema import Row
 
 
@@ -23,6 +23,18 @@ class MilestoneCounts(Struct, frozen=True):
     closed_issues: int
     progress: float
     """The share of its issues that is closed, 0 to 1."""
+
+
+class ShownStats(Struct, frozen=True, kw_only=True):
+    """The stats of one entity in full: the contract's counts, and the times that its program had there."""
+
+    comment_count: int
+    open_issues: int | UnsetType = UNSET
+    closed_issues: int | UnsetType = UNSET
+    progress: float | UnsetType = UNSET
+    last_commented_at: str | UnsetType = UNSET
+    created_at: str
+    updated_at: str
 
 
 class Item(Struct, frozen=True, kw_only=True):
@@ -47,13 +59,14 @@ class Listed(Struct, frozen=True, kw_only=True):
 
 
 class ShownComment(Struct, frozen=True, kw_only=True):
-    """One comment; `timestamp` says the same as `ts`, as the contract's recorded session has it."""
+    """One comment; its time has the names of the contract's document, recorded session and program."""
 
     id: str
     author: str
     body: str
     ts: str
     timestamp: str
+    created_at: str
     edited_at: str | UnsetType = UNSET
 
 
@@ -93,7 +106,7 @@ class Shown(Struct, frozen=True, kw_only=True):
     description: str | None
     labels: tuple[str, ...]
     comments: list[ShownComment]
-    stats: Counts | MilestoneCounts
+    stats: ShownStats
     kind: str
     author: str
     created_at: str
@@ -107,6 +120,7 @@ class Shown(Struct, frozen=True, kw_only=True):
     """Who claimed it at the same time and was not first."""
     conflicts: list[ShownConflict] | UnsetType = UNSET
     fields: dict[str, str] | UnsetType = UNSET
+    label_events: tuple[LabelEvent, ...] | UnsetType = UNSET
 
 
 class Changed(Struct, frozen=True, kw_only=True):
@@ -223,6 +237,7 @@ def comment_of(comment: Comment) -> ShownComment:
         body=comment.body,
         ts=ts,
         timestamp=ts,
+        created_at=ts,
         edited_at=second(comment.edited_ts) if comment.edited_ts else UNSET,
     )
 
@@ -241,7 +256,7 @@ def shown_of(entity: Entity, by_status: dict[str, int] | None, links: list[Shown
         description=entity.description or None,
         labels=entity.labels,
         comments=[comment_of(comment) for comment in entity.comments],
-        stats=counts(entity.kind, len(entity.comments), by_status),
+        stats=_stats(entity, by_status),
         kind=entity.kind,
         author=name_of(entity.author),
         created_at=second(entity.created_ts),
@@ -255,4 +270,26 @@ def shown_of(entity: Entity, by_status: dict[str, int] | None, links: list[Shown
         conflicts=[ShownConflict(c.field, c.value, name_of(c.author), second(c.ts), c.event) for c in entity.conflicts]
         or UNSET,
         fields=entity.fields or UNSET,
+        label_events=label_events_of(entity) or UNSET,
+    )
+
+
+def label_events_of(entity: Entity) -> tuple[LabelEvent, ...]:
+    """Labels attached and detached since the creation."""
+    return tuple(
+        LabelEvent(one.operation, one.label, name_of(one.actor), second(one.timestamp)) for one in entity.label_events
+    )
+
+
+def _stats(entity: Entity, by_status: dict[str, int] | None) -> ShownStats:
+    counted = counts(entity.kind, len(entity.comments), by_status)
+    mile = counted if isinstance(counted, MilestoneCounts) else None
+    return ShownStats(
+        comment_count=counted.comment_count,
+        open_issues=mile.open_issues if mile else UNSET,
+        closed_issues=mile.closed_issues if mile else UNSET,
+        progress=mile.progress if mile else UNSET,
+        last_commented_at=second(max(c.ts for c in entity.comments)) if entity.comments else UNSET,
+        created_at=second(entity.created_ts),
+        updated_at=second(entity.updated_ts),
     )

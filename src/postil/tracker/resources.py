@@ -31,6 +31,7 @@ from postil.workspace.paths import RelativePath
 _QUERIES = RelativePath("postil/queries.json")
 _NAME = re.compile(r"[\w.-]{1,64}\Z")
 ISSUE, MILESTONE, QUERY = "issue://{id}", "milestone://{id}", "issues://query/{name}"
+PICTURE = "milestone://{id}/burndown.svg"
 
 
 class SavedQuery(msgspec.Struct, frozen=True):
@@ -82,6 +83,18 @@ class Resources(Desk):
     def milestone_resource(self, id: str) -> Shown:
         """One milestone with its progress"""
         return self._resource(id, "milestone")
+
+    @resource(PICTURE, name="Burn-down", mime_type="image/svg+xml", watch="watch_logs")
+    def picture_resource(self, id: str) -> str:
+        """The burn-down of a milestone, drawn from its events"""
+        from postil.tracker.pictures import chart_svg
+
+        self.fresh()
+        try:
+            made = self.chart_of(self.entity(id, "milestone"))
+        except TrackerFailure as failure:
+            raise ResourceNotFound("Resource not found", uri=f"milestone://{id}/burndown.svg"[:200]) from failure
+        return chart_svg(made.title, made.due, made.days)
 
     @resource(QUERY, name="Saved query", mime_type="application/json", watch="watch_logs")
     def query_resource(self, name: str) -> Listed:
@@ -214,6 +227,8 @@ class Resources(Desk):
             for template, read in ((ISSUE, self.issue_resource), (MILESTONE, self.milestone_resource)):
                 if found := match(template, uri):
                     return msgspec.json.encode(read(found["id"]))
+            if found := match(PICTURE, uri):
+                return self.picture_resource(found["id"]).encode()
             found = match(QUERY, uri)
             return msgspec.json.encode(self.query_resource(found["name"])) if found else b""
         except (ResourceNotFound, TrackerFailure):

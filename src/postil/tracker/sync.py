@@ -42,9 +42,11 @@ class RemoteRefused(Unreachable):
     def __init__(self, verb: str, remote: str, said: str) -> None:
         lines = [line for line in said.splitlines() if line.strip()]
         told = next((line for line in lines if "error" in line or "fatal" in line or "rejected" in line), "")
+        # The first line is the transport's own, such as a host that ssh does not know.
+        reasons = [line for line in dict.fromkeys([*lines[:1], told]) if line]
         refused = any(word in said for word in ("hook declined", "prohibited", "deny updating", "refusing to"))
         super().__init__(
-            f"git {verb} with {remote} failed: {told or (lines[0] if lines else 'no reason given')}",
+            f"git {verb} with {remote} failed: {'; '.join(reasons) or 'no reason given'}",
             advice="This host refuses custom refs: `git mile init --branches` keeps the log on a branch instead"
             if refused
             else "Try the same with plain git to see all that it says",

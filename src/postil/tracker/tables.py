@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 
 from msgspec import UNSET, Struct, UnsetType
 
-from postil.tracker.answers import Item, MilestoneCounts, Shown, ShownComment, second
+from postil.tracker.answers import Item, Shown, ShownComment, label_events_of, second
 from postil.tracker.columns import excerpt, harmless, list_text, many
-from postil.tracker.model import Entity
+from postil.tracker.model import Entity, LabelEvent
 from postil.tracker.schema import Row
 
 
@@ -31,6 +31,7 @@ class Details(Struct, frozen=True, kw_only=True):
     last_commented_at: str | UnsetType = UNSET
     latest_comment_excerpt: str | UnsetType = UNSET
     comments: list[ShownComment] | UnsetType = UNSET
+    label_events: tuple[LabelEvent, ...] | UnsetType = UNSET
 
 
 class ListedDetails(Struct, frozen=True, kw_only=True):
@@ -87,6 +88,7 @@ def details_of(row: Row, item: Item, entity: Entity | None, comments: list[Shown
         last_commented_at=second(last.ts) if last else UNSET,
         latest_comment_excerpt=excerpt(last.body) if last else UNSET,
         comments=comments or UNSET,
+        label_events=(label_events_of(entity) if entity else ()) or UNSET,
     )
 
 
@@ -112,8 +114,9 @@ class ShownInShell:
             lines.append(f"Due: {shown.due}")
         if shown.assignees:
             lines.append(f"Assignees: {', '.join(shown.assignees)}")
-        if isinstance(shown.stats, MilestoneCounts):
-            lines.append(progress_line(shown.stats.open_issues, shown.stats.closed_issues))
+        stats = shown.stats
+        if isinstance(stats.open_issues, int) and isinstance(stats.closed_issues, int):
+            lines.append(progress_line(stats.open_issues, stats.closed_issues))
         if shown.claim:
             lines.append(f"Claimed by {shown.claim.who} until {shown.claim.until}{' (expired)' * shown.claim.expired}")
         lines += [f"{harmless(one.who)} claimed it at the same time, and lost" for one in shown.lost_claims or ()]
