@@ -94,6 +94,28 @@ PLAYGROUND: dict[str, Any] = {
     ],
 }
 
+DOCUMENTED: dict[str, Any] = {
+    "file": "simple.js",
+    "version": "2.1.0",
+    "hashTree": {"root": "abc", "levels": [["d55a9883b881a4b3"]]},
+    "comments": [
+        {
+            "id": "d-1",
+            "line": 7,
+            "text": "what it printed",
+            "author": "docs",
+            "created": "2025-10-17T08:00:00.000Z",
+            "updated": "2025-10-17T08:00:00.000Z",
+            "tag": None,
+            "aiMeta": {"tokenEstimate": {"heuristic": 12, "validated": 14}},
+            "output": {"stdout": "6\n", "exitCode": 0},
+            "outputHistory": [{"stdout": "5\n", "at": "2025-10-16T08:00:00.000Z"}],
+            "privacy": "team",
+        }
+    ],
+}
+"""What the extension's documents promise and no program writes yet."""
+
 FIRST: dict[str, Any] = {
     "file": "simple.js",
     "version": "1.0",

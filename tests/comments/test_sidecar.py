@@ -17,6 +17,7 @@ from postil.comments.store import is_sidecar
 from postil.comments.words import detect_tag, line_hash, new_id
 from tests.comments.sidecars import (
     DAMAGED_BY_REFERENCE,
+    DOCUMENTED,
     EXTENSION,
     FIRST,
     PLAYGROUND,
@@ -38,9 +39,10 @@ def read(value: object) -> Sidecar:
         (EXTENSION, "714694ea-d554-4e62-9b8f-2f2e5a3a1c11", 2, "greg", "2025-10-19T09:29:55.625Z"),
         (REFERENCE, "c_1730000000000", 7, "claude", "2025-10-20T10:00:00.000Z"),
         (PLAYGROUND, "comment-1", 3, "demo", "2025-10-18T08:00:00.000Z"),
+        (DOCUMENTED, "d-1", 7, "docs", "2025-10-17T08:00:00.000Z"),
         (FIRST, "1", 8, "greg", "2025-10-16T08:00:00.000Z"),
     ],
-    ids=["extension", "reference", "playground", "1.0"],
+    ids=["extension", "reference", "playground", "documents", "1.0"],
 )
 def test_every_dialect_is_read(value: object, comment: str, line: int, author: str, created: str) -> None:
     sidecar = read(value)
@@ -54,7 +56,9 @@ def test_every_version_of_the_extension_is_read_and_written(version: str) -> Non
 
 
 @pytest.mark.parametrize(
-    "value", [EXTENSION, REFERENCE, PLAYGROUND, FIRST, DAMAGED_BY_REFERENCE], ids=["A", "B", "C", "1.0", "A+B"]
+    "value",
+    [EXTENSION, REFERENCE, PLAYGROUND, DOCUMENTED, FIRST, DAMAGED_BY_REFERENCE],
+    ids=["A", "B", "C", "D", "1.0", "A+B"],
 )
 def test_what_is_written_the_extension_takes(value: dict[str, Any]) -> None:
     sidecar = read(value)
@@ -66,8 +70,10 @@ def test_what_is_written_the_extension_takes(value: dict[str, Any]) -> None:
     assert len(written["comments"]) == len(value["comments"])
     for key in value:
         assert key in written  # superset: nothing that was there is gone
+    for before, after in zip(value["comments"], written["comments"], strict=True):
+        assert {**before, "text": "", "id": ""}.items() <= {**after, "text": "", "id": ""}.items()
     again = Sidecar("simple.js", sidecar.text())
-    if value is not FIRST:  # the extension takes 1.0 as it is, without markers
+    if value not in (FIRST, DOCUMENTED):  # the extension takes these as they are, without markers
         assert all(each.markerId for each in again.comments)
     assert [each.line for each in again.markers] == sorted(each.line for each in again.markers)
 

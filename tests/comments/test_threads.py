@@ -226,10 +226,22 @@ def test_a_damaged_file_is_restored_from_the_last_commit_or_set_aside(comments: 
     assert kept == {b"broken", b"broken too"}
 
 
-def test_the_same_comment_in_two_files_is_named(comments: Comments) -> None:
-    comments.add("a.py", 1, "x", "NOTE")
-    write(root_of(comments), "lib/b.py.comments", sidecar(root_of(comments), "a.py"))
+def test_a_comment_moved_here_and_edited_there_is_joined_on_request(comments: Comments) -> None:
+    root = root_of(comments)
+    identity = comments.add("a.py", 1, "before", "NOTE").commentId
+    before = sidecar(root, "a.py")
+    write(root, "moved.py", "import os\n" + CODE)
+    comments.move("a.py", "moved.py", identity, 2)
+    write(root, "a.py", "gone = True\n")
+    edited = before.replace(b'"before"', b'"edited there"').replace(b'"updated": "2', b'"updated": "3')
+    write(root, "a.py.comments", edited)  # as a merge of two branches leaves it
     assert "also in a.py" in comments.check_files().faults[0].problem
+    (fault,) = comments.check_files(fix=True).faults
+    assert fault.fixed == "joined in moved.py"
+    assert comments.check_files().faults == ()
+    (found,) = comments.listed().comments
+    assert (found.filePath, found.line, found.text) == ("moved.py", 2, "edited there")
+    assert [each.text for each in found.revisions] == ["before"]
 
 
 def test_a_person_reviews_uncertain_comments_at_a_terminal(comments: Comments, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,7 +15,7 @@ from msgspec import Struct
 from postil.comments.dialects import Unreadable
 from postil.comments.failures import SidecarDamaged
 from postil.comments.history import text_at
-from postil.comments.merge import merged
+from postil.comments.merge import merged, merged_object
 from postil.comments.sidecar import Sidecar
 from postil.comments.store import SUFFIX, Store, sidecar_path
 from postil.comments.words import now
@@ -35,7 +35,7 @@ class Fault(Struct, frozen=True, omit_defaults=True):
 
 def faults(store: Store, *, fix: bool) -> Iterator[Fault]:
     """Every sidecar that is damaged, not what the extension takes, or holds a comment that another one holds."""
-    seen: dict[str, str] = {}
+    seen: dict[str, RelativePath] = {}
     for path in store.paths():
         try:
             sidecar = store.read(path)
@@ -52,7 +52,35 @@ def faults(store: Store, *, fix: bool) -> Iterator[Fault]:
         for comment in sidecar.comments:
             other = seen.setdefault(comment.id, path)
             if other != path:
-                yield Fault(path, f"comment {comment.id} is also in {other}")
+                done = _joined(store, comment.id, other, path) if fix else ""
+                yield Fault(path, f"comment {comment.id} is also in {other}", done)
+
+
+def _joined(store: Store, comment: str, first: RelativePath, second: RelativePath) -> str:
+    """Make one of a comment that was moved on one branch and edited on another; what either says is kept."""
+    with store.locked():
+        sidecars = [store.read(path) for path in (first, second)]
+        if not all(each.comment(comment) and each.writable for each in sidecars):
+            return ""
+        home, other = sorted(sidecars, key=lambda each: not _stands(store, each, comment))
+        mine, theirs = home.raw_comment(comment), other.raw_comment(comment)
+        places = {key: mine[key] for key in ("line", "startLine", "endLine", "ghostMarkerId") if key in mine}
+        home.change(comment, {**merged_object({}, mine, theirs), **places})
+        store.write(home)  # before it is taken out of the other: at no time it is in none
+        other.remove(comment)
+        store.write(other)
+    return f"joined in {home.path}"
+
+
+def _stands(store: Store, sidecar: Sidecar, comment: str) -> bool:
+    """Whether the code a comment is tied to stands in its file."""
+    found = sidecar.comment(comment)
+    marker = sidecar.marker_of(found) if found else None
+    try:
+        lines = store.ground.source(RelativePath(sidecar.path)).lines
+    except Failure:
+        return False
+    return marker is not None and marker.lineText in {line.strip() for line in lines}
 
 
 def _completed(store: Store, path: RelativePath) -> str:
