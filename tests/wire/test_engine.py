@@ -184,6 +184,38 @@ async def test_batches_exist_only_where_the_era_has_them() -> None:
             assert talk.frames[0]["error"]["code"] == -32600
 
 
+def sleeping(number: int) -> dict[str, Any]:
+    return {"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": {"name": "sleep"}}
+
+
+def giving_up(number: int) -> dict[str, Any]:
+    return {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": number}}
+
+
+@pytest.mark.parametrize("inside", [True, False])
+async def test_of_a_batch_what_was_not_given_up_is_answered(inside: bool) -> None:
+    talk = Talk()
+    await talk.initialize("2025-03-26")
+    quick = {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": "count"}}
+    talk.send([sleeping(1), quick, sleeping(3), *([giving_up(1), giving_up(3)] if inside else [])])
+    if not inside:
+        await talk.eventually(lambda: set(talk.session.in_flight) == {1, 3})
+        talk.send(giving_up(1))
+        talk.send(giving_up(3))
+    answers = await talk.until(lambda frame: isinstance(frame, list))
+    assert [answer["id"] for answer in answers] == [2]
+
+
+async def test_a_batch_that_was_given_up_whole_is_not_answered() -> None:
+    talk = Talk()
+    await talk.initialize("2025-03-26")
+    talk.frames.clear()
+    talk.send([sleeping(1), sleeping(2), giving_up(2), giving_up(1)])
+    await talk.ask("ping")
+    await talk.eventually(lambda: not talk.session.in_flight)
+    assert [frame["id"] for frame in talk.frames] == [1000]
+
+
 async def test_a_batch_of_notifications_is_not_answered() -> None:
     talk = Talk()
     await talk.initialize("2025-03-26")

@@ -232,6 +232,15 @@ def test_a_call_cancelled_in_its_session_ends_its_request(server: Running) -> No
     connection.close()
 
 
+def test_of_a_batch_in_a_session_what_was_not_given_up_is_answered(server: Running) -> None:
+    session = server.initialize("2025-03-26")
+    note = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 9}}
+    sleep, count = request("tools/call", {"name": "sleep"}, 9), request("tools/call", {"name": "count"}, 10)
+    answer = server.in_session(session, [sleep, count, note])
+    assert (answer.status, [one["id"] for one in answer.json()]) == (200, [10])
+    assert server.in_session(session, [sleep, note]).status == 202
+
+
 # -- direct methods ---------------------------------------------------------------------------------------------------
 
 

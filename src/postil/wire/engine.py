@@ -148,6 +148,11 @@ class Session:
             return True
         wanted = sum(not isinstance(item, jsonrpc.Notification | jsonrpc.Response) for item in items)
         answers: dict[int, bytes] = {}
+        given_up = 0
+
+        def send_if_whole() -> None:
+            if answers and len(answers) + given_up == wanted:
+                out(b"[" + b",".join(answers[at] for at in sorted(answers)) + b"]", True, 0)
 
         def collect(position: int) -> Out:
             def add(frame: bytes, is_answer: bool, code: int) -> None:
@@ -155,13 +160,21 @@ class Session:
                     out(frame, False, 0)
                     return
                 answers[position] = frame
-                if len(answers) == wanted:
-                    out(b"[" + b",".join(answers[at] for at in sorted(answers)) + b"]", True, 0)
+                send_if_whole()
 
             return add
 
+        def ended(task: asyncio.Task[None]) -> None:
+            nonlocal given_up
+            if task.cancelled():  # never answered: the others must not wait for it
+                given_up += 1
+                send_if_whole()
+
         for position, item in enumerate(items):
             self._take(item, collect(position), caller, f"{key}#{position}" if key else "", told)
+            running = self.in_flight.get(item.id) if isinstance(item, jsonrpc.Request) else None
+            if running is not None and running.exchange.request is item:
+                running.task.add_done_callback(ended)
         return wanted > 0
 
     def _request(self, exchange: Exchange) -> None:

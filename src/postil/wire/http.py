@@ -280,10 +280,18 @@ class Endpoint:
         if not outlives:
             self._live.add(session)
         ids = _ids_of(incoming)
+        given_up = 0
+
+        def ended(task: asyncio.Task[None]) -> None:
+            nonlocal given_up
+            given_up += task.cancelled()
+            if given_up == len(ids):  # of a batch, all: otherwise an answer is still to come
+                reply.end()
+
         for request_id in ids:
             running = session.in_flight.get(request_id)
             if running is not None:
-                running.task.add_done_callback(lambda done: reply.end() if done.cancelled() else None)
+                running.task.add_done_callback(ended)
         try:
             await self._stream(asked, reply, statuses=statuses)
         finally:
