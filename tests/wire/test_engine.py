@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
 
 from postil.core import call
+from postil.core.operation import Mark
 from postil.core.registry import Offer, Registry
 from postil.wire.server import IN_FLIGHT, Face, Server
+from postil.wire.turns import Turns
 from tests.core.echo import Echo
 from tests.wire.talk import META, Talk
 
@@ -421,6 +424,23 @@ async def test_calls_sent_at_once_are_done_as_if_the_client_had_waited() -> None
     assert read["result"]["metadata"] == {"count": 50}
     counts = {frame["id"]: frame["result"]["metadata"]["count"] for frame in talk.frames if frame["id"] != "read"}
     assert counts == {number: number + 1 for number in range(50)}
+
+
+async def test_a_write_that_gives_up_its_turn_lets_nobody_overtake_the_one_before() -> None:
+    turns = Turns()
+    first, second, third = (turns.take(Mark("note", "writes")) for _ in range(3))
+    assert first and second and third
+    giving_up, waiting = asyncio.create_task(second.come()), asyncio.create_task(third.come())
+    await asyncio.sleep(0)
+    giving_up.cancel()
+    second.end()
+    for _ in range(5):
+        await asyncio.sleep(0)
+    assert not waiting.done()
+    first.end()
+    await asyncio.wait_for(waiting, 5)
+    third.end()
+    assert turns.take(Mark("total", "reads")) is None
 
 
 async def test_a_write_that_fails_or_is_cancelled_lets_the_next_one_go() -> None:

@@ -24,7 +24,6 @@ VERSION = b"mcp-protocol-version"
 METHOD = b"mcp-method"
 NAME = b"mcp-name"
 SESSION = b"mcp-session-id"
-PARAM = b"mcp-param-"
 HEADER_MISMATCH = -32020
 MOST_HEADERS = 128
 

@@ -6,7 +6,6 @@ import base64
 from collections.abc import Sequence
 from typing import Any, cast
 
-import msgspec
 from msgspec import Struct
 
 from postil.core.catalogue import OperationEntry, PromptEntry, ResourceEntry
@@ -144,8 +143,3 @@ def _offered(value: object, name: str) -> object:
         return None
     method = getattr(value, name, None)
     return method() if callable(method) and not isinstance(value, str) else None
-
-
-def as_json(value: object) -> Any:
-    """Any value as plain JSON types."""
-    return msgspec.to_builtins(value)

@@ -14,33 +14,38 @@ from postil.core.operation import Mark
 class Turn:
     """One call's place in the order."""
 
-    def __init__(self, before: asyncio.Event | None, done: asyncio.Event | None) -> None:
+    def __init__(self, before: asyncio.Future[None] | None, done: asyncio.Future[None] | None) -> None:
         self._before = before
         self._done = done
 
     async def come(self) -> None:
         """Wait for the write before this call."""
         if self._before is not None:
-            await self._before.wait()
+            await asyncio.shield(self._before)  # others wait for it too
 
     def end(self) -> None:
-        """Let the next one go."""
-        if self._done is not None:
-            self._done.set()
+        """Let the next one go; after a call that gave up while it waited, not before the write it waited for."""
+        before, done = self._before, self._done
+        if done is None:
+            return
+        if before is None or before.done():
+            done.set_result(None)
+        else:
+            before.add_done_callback(lambda _: done.set_result(None))
 
 
 class Turns:
     """The order of one connection's calls."""
 
     def __init__(self) -> None:
-        self._last_write: asyncio.Event | None = None
+        self._last_write: asyncio.Future[None] | None = None
 
     def take(self, mark: Mark) -> Turn | None:
         """A place for this call; None when nothing is before or behind it that matters."""
         before = self._last_write
-        if before is not None and before.is_set():
+        if before is not None and before.done():
             before = self._last_write = None
         if mark.effect == "reads":
             return None if before is None else Turn(before, None)
-        self._last_write = asyncio.Event()
+        self._last_write = asyncio.get_running_loop().create_future()
         return Turn(before, self._last_write)
