@@ -429,7 +429,9 @@ async def test_calls_sent_at_once_are_done_as_if_the_client_had_waited() -> None
 async def test_a_write_that_gives_up_its_turn_lets_nobody_overtake_the_one_before() -> None:
     turns = Turns()
     first, second, third = (turns.take(Mark("note", "writes")) for _ in range(3))
-    assert first and second and third
+    assert first is not None
+    assert second is not None
+    assert third is not None
     giving_up, waiting = asyncio.create_task(second.come()), asyncio.create_task(third.come())
     await asyncio.sleep(0)
     giving_up.cancel()
