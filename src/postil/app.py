@@ -101,7 +101,7 @@ class App:
 
         inbox = self.part("inbox")
         assert isinstance(inbox, Inbox)
-        reports = Reports(EventLog(self.state), inbox, self.state, kinds)
+        reports = Reports(EventLog(self.state), inbox, self.state, kinds, locked=self.settings.gitlab.lockdown)
 
         def heard(delivery: Delivery) -> None:
             gitlab.heard(delivery)
@@ -246,6 +246,7 @@ def _tracker(app: App) -> object:
 def _gitlab(app: App) -> object:
     from postil.gitlab.cache import ResponseCache
     from postil.gitlab.events import EventLog
+    from postil.gitlab.policy import Guard, Policy
     from postil.gitlab.service import GitLab
 
     gitlab = app.settings.gitlab
@@ -257,6 +258,7 @@ def _gitlab(app: App) -> object:
         allow_quick_actions=gitlab.allow_quick_actions,
         events=EventLog(app.state),
         cache=ResponseCache(app.moments(), shared=app.is_shared),
+        guard=Guard(Policy(gitlab.lockdown, gitlab.no_private_to_public), app.moments()),
     )
 
 

@@ -38,6 +38,10 @@ class GitLabSettings(Struct, frozen=True, omit_defaults=True):
     toolsets: tuple[str, ...] = ()
     allow_quick_actions: bool = False
     """Whether lines such as `/close` in texts we send are left for GitLab to execute."""
+    lockdown: bool = False
+    """Words in public projects by people below Developer there are withheld."""
+    no_private_to_public: bool = False
+    """Who has read a project cannot write to a more visible one for an hour."""
     token: str = ""
 
     def __repr__(self) -> str:

@@ -310,3 +310,12 @@ def change_hook(asked: Asked) -> Answer:
         raise Refusal(404, {"message": "404 Not found"})
     _kept(asked, row)
     return Answer(shapes.hook(owner, row))
+
+
+@route("GET", "projects/:id/members/all/:user_id")
+def member(asked: Asked) -> Answer:
+    owner, user = asked.project(), asked.number("user_id")
+    level = 50 if owner.owner == user else owner.members.get(user, 0)
+    if not level:
+        raise Refusal(404, {"message": "404 Not Found"})
+    return Answer({"id": user, "username": asked.world.users[user]["username"], "access_level": level})

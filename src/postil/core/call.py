@@ -46,6 +46,8 @@ class Call:
     def __init__(self, caller: Caller | None = None) -> None:
         self.caller = caller or Caller()
         self.cancelled = False
+        self.labels: set[str] = set()
+        """What is to be said of where the answer came from: `private`."""
         self.interactive = False
         """Whether a person sits at a terminal and may be asked or shown an editor."""
 

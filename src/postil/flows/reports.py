@@ -31,8 +31,11 @@ _ADDRESS = re.compile(r"https?://[\x21-\x7e]{1,500}")
 class Reports:
     """The way from kept events to one repository's inbox."""
 
-    def __init__(self, log: EventLog, inbox: Inbox, state: State, kinds: Collection[str]) -> None:
+    def __init__(
+        self, log: EventLog, inbox: Inbox, state: State, kinds: Collection[str], *, locked: bool = False
+    ) -> None:
         self._log, self._inbox, self._state, self._kinds = log, inbox, state, kinds
+        self._locked = locked
         self._news = threading.Event()
 
     def start(self) -> None:
@@ -64,7 +67,7 @@ class Reports:
         made, cursor = 0, self._begin()
         while page := self._log.after(cursor, AT_ONCE, lambda delivery: True):
             for cursor, delivery in page:  # noqa: B007 # the last one is where to go on
-                said = report(delivery) if delivery.event in self._kinds else ""
+                said = report(delivery, locked=self._locked) if delivery.event in self._kinds else ""
                 if said:
                     made += self._inbox.receive("GitLab", said, delivery.id)
             self._advance(cursor)
@@ -87,9 +90,9 @@ class Reports:
                 changes.put(CURSORS, name, cursor.encode())
 
 
-def report(delivery: Delivery) -> str:
+def report(delivery: Delivery, *, locked: bool = False) -> str:
     """The event in a sentence; nothing for one of the many steps of a pipeline that has not ended."""
-    event = shown(delivery)
+    event = shown(delivery, locked=locked)
     if event.event == "pipelines" and event.action in UNDER_WAY:
         return ""
     about = Record(msgspec.json.decode(delivery.body)).record("object_attributes") or Record({})

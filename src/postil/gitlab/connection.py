@@ -19,6 +19,7 @@ from postil.gitlab.cache import ResponseCache, asked
 from postil.gitlab.failures import GitLabFailure, NotOffered
 from postil.gitlab.instance import Instance, Query, Reply, unreadable
 from postil.gitlab.pages import Pagination
+from postil.gitlab.policy import Guard, Policy
 from postil.gitlab.quick_actions import neutralised
 from postil.gitlab.records import Record, records
 
@@ -74,12 +75,14 @@ class Connection:
         projects: tuple[str, ...] = (),
         allow_quick_actions: bool = False,
         cache: ResponseCache | None = None,
+        guard: Guard | None = None,
     ) -> None:
         self.instance = instance
         self._configured_token = configured_token
         self._allowed = frozenset(name.strip("/").lower() for name in projects)
         self._allow_quick_actions = allow_quick_actions
         self.cache = cache or ResponseCache()
+        self.guard = guard or Guard(Policy())
         self._issues: dict[tuple[str, int], int] = {}
         self._projects: dict[tuple[str, str], bool] = {}
 
@@ -139,6 +142,8 @@ class Connection:
     async def get(self, path: str, query: Query | None = None, caching: Caching = FRESH) -> Reply:
         """Read a route as this caller."""
         token = self.token()
+        if self.guard.policy.is_on and (about := identifiers.project_of(path)):
+            await self.guard.read(about, (), self._plainly, token)
         if not caching.wanted:
             return _limits_told(await self.instance.get(path, query, token=token))
         about = identifiers.project_of(path)
@@ -158,7 +163,18 @@ class Connection:
         body = reply.json()
         if not isinstance(body, dict):
             raise unreadable(reply)
-        return Record(body)  # pyright: ignore[reportUnknownArgumentType] - Record trusts nothing
+        row = Record(body)  # pyright: ignore[reportUnknownArgumentType] - Record trusts nothing
+        return (await self._guarded(path, [row]))[0]
+
+    async def _guarded(self, path: str, rows: list[Record]) -> list[Record]:
+        """What the operator's rules leave of these rows."""
+        if not self.guard.policy.is_on:
+            return rows
+        return await self.guard.read(identifiers.project_of(path), rows, self._plainly, self.token())
+
+    async def _plainly(self, path: str) -> Record:
+        body, _ = await self.instance.json(path, token=self.token())
+        return Record(body)
 
     async def page(
         self,
@@ -179,6 +195,7 @@ class Connection:
         rows = records(body)  # pyright: ignore[reportUnknownArgumentType] - records() trusts nothing
         if path.endswith("issues"):
             self.learn_issues(rows)
+        rows = await self._guarded(path, rows)
         pagination = pages.told(reply.headers, number, size)
         if keep is not None and self.is_limited:
             rows = [row for row in rows if keep(row)]
@@ -187,6 +204,7 @@ class Connection:
 
     async def send(self, method: Literal["POST", "PUT"], path: str, body: dict[str, object]) -> Record:
         """Write as this caller; what was kept about the project is forgotten. Fields that are None are left out."""
+        await self.guard.check_write(identifiers.project_of(path), self._plainly, self.token())
         try:
             filled = {name: value for name, value in body.items() if value is not None}
             reply = _limits_told(await self.instance.send(method, path, filled, token=self.token()))

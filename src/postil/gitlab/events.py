@@ -19,6 +19,7 @@ from postil.core.ports import State
 from postil.core.resource import resource
 from postil.gitlab.connection import Connection
 from postil.gitlab.event_reach import visible
+from postil.gitlab.policy import WITHHELD
 from postil.gitlab.records import Record
 from postil.gitlab.untrusted import cleaned, framed
 
@@ -163,7 +164,8 @@ class EventOperations:
         may_see = [delivery for _, delivery in found]
         if project:
             may_see = await visible(self.gitlab, project, found)
-        events = [shown(delivery, payload=payload) for delivery in may_see]
+        locked = self.gitlab.guard.policy.lockdown
+        events = [shown(delivery, payload=payload, locked=locked) for delivery in may_see]
         return WebhookEvents(events, found[-1][0] if len(found) == limit else None)
 
     async def _reach(self, project_id: int | None) -> str:
@@ -197,13 +199,15 @@ def _key(number: int) -> str:
     return f"{number:016d}"
 
 
-def shown(delivery: Delivery, *, payload: bool = False) -> WebhookEvent:
-    """What an event is about."""
+def shown(delivery: Delivery, *, payload: bool = False, locked: bool = False) -> WebhookEvent:
+    """What an event is about; `locked` leaves out what anybody may have written in a public project."""
     body: object = msgspec.json.decode(delivery.body)
     said = Record(body)
     about = said.record("object_attributes") or Record({})
     commit = (about.text("title") or about.text("ref") or said.text("ref") or "").removeprefix("refs/heads/")
     user = said.record("user") or Record({})
+    if locked and delivery.event not in ("push", "pipelines", "wiki") and _is_public(said):
+        commit, payload = WITHHELD, False
     return WebhookEvent(
         cleaned(delivery.id),
         delivery.event,
@@ -216,6 +220,11 @@ def shown(delivery: Delivery, *, payload: bool = False) -> WebhookEvent:
         url=cleaned(about.text("url") or ""),
         payload=Raw(msgspec.json.encode(_cleaned(body))) if payload else None,
     )
+
+
+def _is_public(said: Record) -> bool:
+    project = said.record("project") or Record({})
+    return project.number("visibility_level") not in (0, 10)  # where it is not said, anybody may be
 
 
 def _cleaned(value: object) -> object:

@@ -40,7 +40,9 @@ class Answer(Struct, frozen=True, dict=True):
     def text(self) -> str:
         """The answer for people and models; for a model, inside a boundary."""
         written = self.written()
-        return written if call.current().caller.surface == "shell" else framed(written, "GitLab")
+        if call.current().caller.surface == "shell":
+            return written
+        return framed(written, ", ".join(["GitLab", *sorted(call.current().labels)]))
 
     def written(self) -> str:
         """The answer in words."""

@@ -17,6 +17,7 @@ from postil.gitlab.instance import Instance
 from postil.gitlab.issues import IssueOperations
 from postil.gitlab.merge_requests import MergeRequestOperations
 from postil.gitlab.pipelines import PipelineOperations
+from postil.gitlab.policy import Guard
 from postil.gitlab.projects import ProjectOperations
 from postil.gitlab.repository import RepositoryOperations
 from postil.gitlab.webhooks import WebhookOperations
@@ -56,11 +57,12 @@ class GitLab(
         instance: Instance | None = None,
         events: EventLog | None = None,
         cache: ResponseCache | None = None,
+        guard: Guard | None = None,
     ) -> None:
         self.events = events
         instance = instance or Instance(url, read_only=read_only)
         self.gitlab = Connection(
-            instance, token, projects=projects, allow_quick_actions=allow_quick_actions, cache=cache
+            instance, token, projects=projects, allow_quick_actions=allow_quick_actions, cache=cache, guard=guard
         )
 
     @reads("connect_gitlab", shell="gitlab connect")
