@@ -248,3 +248,42 @@ def test_the_merged_file_is_read_by_a_new_process(tmp_path: Path) -> None:
     comments = workspace(tmp_path, **{"a.py": SOURCE})
     comments.add("a.py", 1, "one", "NOTE")
     assert Comments(str(tmp_path)).listed().total == 1
+
+
+def test_a_comment_moved_on_one_side_is_where_that_side_put_it(tmp_path: Path) -> None:
+    comments = workspace(tmp_path, **{"a.py": SOURCE})
+    moved = comments.add("a.py", 3, "moves", "NOTE").commentId
+    stays = comments.add("a.py", 3, "stays", "NOTE").commentId
+    base = sidecar(tmp_path, "a.py")
+    comments.move("a.py", "a.py", moved, 20)
+    theirs = sidecar(tmp_path, "a.py")
+    (tmp_path / "a.py.comments").write_bytes(base)
+    comments.edit("a.py", moved, "edited here")
+    comments.add("a.py", 9, "new here", "NOTE")
+    ours = sidecar(tmp_path, "a.py")
+    for result in (merged("a.py", base, ours, theirs), merged("a.py", base, theirs, ours)):
+        assert extension_accepts(result)
+        (tmp_path / "a.py.comments").write_bytes(result)
+        found = {each.id: each for each in comments.file_comments("a.py").comments}
+        assert len(found) == 3
+        assert (found[moved].line, found[moved].text) == (20, "edited here")
+        assert found[stays].line == 3
+        assert comments.undo(moved).targetLine == 3
+
+
+def test_a_comment_moved_on_both_sides_is_in_one_place_whichever_side_is_ours(tmp_path: Path) -> None:
+    comments = workspace(tmp_path, **{"a.py": SOURCE})
+    identity = comments.add("a.py", 3, "moves", "NOTE").commentId
+    base = sidecar(tmp_path, "a.py")
+    sides: list[bytes] = []
+    for line in (20, 25):
+        (tmp_path / "a.py.comments").write_bytes(base)
+        comments.move("a.py", "a.py", identity, line)
+        sides.append(sidecar(tmp_path, "a.py"))
+    places: set[int] = set()
+    for ours, theirs in (sides, sides[::-1]):
+        (tmp_path / "a.py.comments").write_bytes(merged("a.py", base, ours, theirs))
+        (found,) = comments.file_comments("a.py").comments
+        places.add(found.line)
+    assert len(places) == 1
+    assert places < {20, 25}

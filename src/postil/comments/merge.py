@@ -22,6 +22,8 @@ _PLACE_KEYS = (
     "lastVerified",
     OWN_KEY,
 )
+_WHERE = ("line", "startLine", "endLine", "ghostMarkerId")
+"""The keys of a comment that say where it is: all from one side."""
 REVISIONS = "x-revisions"
 
 
@@ -33,8 +35,14 @@ def merged(path: str, base: bytes | None, ours: bytes | None, theirs: bytes | No
         known = before.get(comment)
         if comment in mine:
             new = merged_object(known or {}, mine[comment], raw)
+            marker = _moved_there(known or {}, here, mine[comment], there, raw)
+            where = raw if marker else mine[comment]
+            new = {key: value for key, value in new.items() if key not in _WHERE}
+            new |= {key: where[key] for key in _WHERE if key in where}
             if new != mine[comment]:
                 here.change(comment, new, tuple(key for key in mine[comment] if key not in new))
+            if marker:
+                here.hang(comment, str(mine[comment].get("ghostMarkerId")), there.raw_marker(marker))
         elif known is None or raw != known:  # new over there, or edited there and deleted here
             _take(here, there, comment, raw)
     for comment, raw in mine.items():
@@ -42,6 +50,17 @@ def merged(path: str, base: bytes | None, ours: bytes | None, theirs: bytes | No
             here.remove(comment)
     _merge_markers(old, here, there)
     return here.text()
+
+
+def _moved_there(known: JsonObject, here: Sidecar, mine: JsonObject, there: Sidecar, theirs: JsonObject) -> str:
+    """The marker that the other side moved a comment to; empty where our side's place counts."""
+    old, ours, other = (str(raw.get("ghostMarkerId") or "") for raw in (known, mine, theirs))
+    if other in (ours, old) or not any(each.id == other for each in there.markers):
+        return ""
+    if ours == old:
+        return other
+    verified = {each.id: each.lastVerified for sidecar in (here, there) for each in sidecar.markers}
+    return max((ours, other), key=lambda marker: (verified.get(marker, ""), marker)).replace(ours, "")
 
 
 def merged_object(base: JsonObject, ours: JsonObject, theirs: JsonObject) -> JsonObject:

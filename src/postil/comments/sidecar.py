@@ -192,14 +192,30 @@ class Sidecar:
         self._markers.replace(self._index(self.markers, marker), {**raw, **new})
         self._touch()
 
+    def hang(self, comment: str, old: str, marker: JsonObject) -> None:
+        """Take a comment from its old marker to another one, which is added if it is not here."""
+        self._take_off(comment, (old,))
+        found = next((index for index, each in enumerate(self.markers) if each.id == marker["id"]), -1)
+        if found < 0:
+            at = _position([each.line for each in self.markers], _integer(marker["line"]))
+            self._markers.insert(at, {**marker, "commentIds": [comment]})
+        elif comment not in self.markers[found].commentIds:
+            held = [*self.markers[found].commentIds, comment]
+            self._markers.replace(found, {**_object(self._markers.texts[found]), "commentIds": held})
+        self._touch()
+
     def remove(self, comment: str) -> None:
         """Take a comment out, and its marker when nothing else hangs on it."""
         self._comments.remove(self._index(self.comments, comment))
+        self._take_off(comment, [each.id for each in self.markers])
+
+    def _take_off(self, comment: str, named: Sequence[str]) -> None:
+        """Take a comment off these markers; one on which nothing hangs then is gone."""
         markers = self.markers
         # From the end, so that the places of those still to be looked at stay what they are.
         for index in range(len(self._markers) - 1, -1, -1):
             held = markers[index].commentIds
-            if comment not in held:
+            if comment not in held or markers[index].id not in named:
                 continue
             left = [each for each in held if each != comment]
             if left:
