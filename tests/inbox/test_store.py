@@ -77,6 +77,19 @@ def test_the_hundredth_reply_costs_what_the_first_did_and_all_are_kept(state: St
     assert len(shelf.get(1).replies) == 121
 
 
+def test_a_reply_that_has_expired_is_not_replaced_by_another_messages(state: State, shelf: Shelf) -> None:
+    shelf.add(message("first"))
+    shelf.add(message("second"))
+    for number, text in ((1, "early"), (1, "late"), (2, "to the second")):
+        shelf.reply(number, Reply("you", text, "2025-07-01T10:30:00Z"))
+    with state.writing() as changes:  # closed long ago, and answered once more meanwhile
+        ((key, _), *_) = changes.range("inbox/repository/replies")
+        changes.delete("inbox/repository/replies", key)
+    assert [one.text for one in shelf.get(1).replies] == ["late"]
+    assert [one.text for one in shelf.close(1, "addressed", None, "", "").replies] == ["late"]
+    assert [one.text for one in shelf.get(2).replies] == ["to the second"]
+
+
 def test_replies_that_an_older_version_kept_inside_the_message_are_still_there(shelf: Shelf) -> None:
     shelf.add(message("x", replies=(Reply("you", "old", "2025-07-01T10:30:00Z"),)))
     shelf.reply(1, Reply("you", "new", "2025-07-01T10:30:00Z"))

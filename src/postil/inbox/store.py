@@ -238,9 +238,17 @@ class Shelf:
         if not message.said:
             return message
         first = 0 if most is None else max(0, message.said - most)
-        rows = records.range(self._prefix + "replies", _reply_key(message.id, first), message.said - first)
-        said = [reply for _, value in rows if (reply := _decode_reply(value)) is not None]
+        said = [
+            reply for _, value in self._said(records, message, first) if (reply := _decode_reply(value)) is not None
+        ]
         return structs.replace(message, replies=(*message.replies, *said) if first == 0 else tuple(said))
+
+    def _said(self, records: Records, message: Message, first: int = 0) -> list[tuple[str, bytes]]:
+        """The records of its replies from one on. Where some are gone, the next records are another message's."""
+        if message.said == first:
+            return []
+        found = records.range(self._prefix + "replies", _reply_key(message.id, first), message.said - first)
+        return [(key, value) for key, value in found if key.startswith(_reply_key(message.id, 0)[:13])]
 
     def _say(self, changes: Changes, message: Message, reply: Reply) -> Message:
         """Keep a reply beside its message; the message that knows of it is still to be put."""
@@ -341,9 +349,8 @@ class Shelf:
     def _keep_replies(self, changes: Changes, message: Message) -> None:
         """They live as long as their message."""
         expires = time.time() + CLOSED_KEPT_SECONDS if message.state in CLOSED else None
-        space = self._prefix + "replies"
-        for key, value in changes.range(space, _reply_key(message.id, 0), message.said) if message.said else ():
-            changes.put(space, key, value, expires)
+        for key, value in self._said(changes, message):
+            changes.put(self._prefix + "replies", key, value, expires)
 
     def _keep_text(self, changes: Changes, message: Message) -> None:
         """The text lives as long as a message that needs it."""
