@@ -11,6 +11,7 @@ from typing import Any, cast
 
 from postil.core.call import Question
 from postil.core.failure import Failure
+from postil.core.visible import harmless
 
 ATTEMPTS = 3
 
@@ -23,7 +24,7 @@ def ask(questions: Mapping[str, Question]) -> Mapping[str, object]:
 def _asked(question: Question) -> object:
     if question.method != "elicitation/create":
         raise Failure("The shell cannot be asked for this", advice="Give the answer as an argument")
-    sys.stderr.write(f"{question.params.get('message', 'Please answer')}\n")
+    sys.stderr.write(harmless(str(question.params.get("message", "Please answer"))) + "\n")
     schema = cast("dict[str, Any]", question.params.get("requestedSchema") or {})
     fields: dict[str, dict[str, Any]] = schema.get("properties", {})
     if not fields:

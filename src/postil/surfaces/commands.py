@@ -25,6 +25,9 @@ TEXTS = frozenset({"text", "comment", "body", "description", "content", "message
 class Parser(argparse.ArgumentParser):
     """An argument parser whose faults are failures, so that one place prints them all."""
 
+    def __init__(self, prog: str, description: str, **options: Any) -> None:
+        super().__init__(prog, description=description, allow_abbrev=False, formatter_class=Formatter, **options)
+
     def error(self, message: str) -> NoReturn:
         """Raise instead of exiting; a flag that is not known gets the nearest one."""
         if message.startswith("unrecognized arguments: -"):
@@ -54,13 +57,7 @@ class Usage(InvalidArguments):
 
 def parser_of(entry: OperationEntry, program: str) -> Parser:
     """The parser of one operation's command."""
-    parser = Parser(
-        prog=program,
-        description=entry.description,
-        argument_default=argparse.SUPPRESS,
-        allow_abbrev=False,
-        formatter_class=Formatter,
-    )
+    parser = Parser(program, entry.description, argument_default=argparse.SUPPRESS)
     schema: Schema = msgspec.json.decode(entry.input_schema)
     required = set(schema.get("required", ()))
     fields: Schema = schema.get("properties", {})

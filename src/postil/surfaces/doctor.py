@@ -22,7 +22,7 @@ from postil.core.visible import harmless
 from postil.settings import Settings
 from postil.surfaces.client_files import ClientFile
 from postil.surfaces.clients import CLIENTS, path_of
-from postil.surfaces.commands import Formatter, Parser, add_common, arguments_of, parser_of
+from postil.surfaces.commands import Parser, add_common, arguments_of, parser_of
 from postil.surfaces.composition import Composition
 from postil.surfaces.handshake import try_entry
 from postil.surfaces.operations import perform
@@ -47,8 +47,6 @@ def run_doctor(composed: Composition, words: list[str], program: str, options: G
     parser = Parser(
         prog=f"{program} doctor",
         description="Look for what is wrong, and say what to do",
-        allow_abbrev=False,
-        formatter_class=Formatter,
     )
     parser.add_argument("--fix", action="store_true", help="run the commands that repair what was found")
     add_common(parser, writes=False)
@@ -147,7 +145,7 @@ def _show(row: Checked, settings: Settings) -> None:
     mark = {"ok": paint("ok     ", 32), "warning": paint("warning", 33)}.get(row.status, paint("error  ", 31))
     sys.stdout.write(f"{mark} {row.part} {row.name}: {harmless(row.seen)}\n")
     if row.fixed:
-        sys.stdout.write(f"        fixed: {row.fixed}\n")
+        sys.stdout.write(f"        fixed: {harmless(row.fixed)}\n")
     if row.fix and row.status != "ok":
         sys.stdout.write(f"        {harmless(row.fix)}\n")
     sys.stdout.flush()

@@ -7,9 +7,10 @@ import sys
 
 from postil.core.catalogue import OperationEntry
 from postil.core.failure import Failure, NotFound
+from postil.core.visible import harmless
 from postil.surfaces.client_files import ClientFile
 from postil.surfaces.clients import CLIENTS, Client, entry, executable, is_used
-from postil.surfaces.commands import Formatter, Parser, Usage, add_common, arguments_of, near
+from postil.surfaces.commands import Parser, Usage, add_common, arguments_of, near
 from postil.surfaces.composition import Composition
 from postil.surfaces.handshake import try_entry
 from postil.surfaces.operations import perform
@@ -23,8 +24,6 @@ def run_init(composed: Composition, words: list[str], program: str, options: Glo
     parser = Parser(
         prog=f"{program} init",
         description="Set up this repository: writes .mcp.json, checks that it works, says how to undo it",
-        allow_abbrev=False,
-        formatter_class=Formatter,
     )
     parser.add_argument("--with", dest="others", metavar="NAMES", default="", help=f"also: {', '.join(CLIENTS)}, …")
     parser.add_argument("--dry-run", action="store_true", help="show the changes and write nothing")
@@ -72,7 +71,7 @@ def _show_change(client: Client, file: ClientFile, root: str) -> None:
     before = (file.text() or "").splitlines()
     after = file.with_entry(entry(client, executable(), root)).splitlines()
     for line in difflib.unified_diff(before, after, client.file, client.file, lineterm="", n=1):
-        say(line)
+        say(harmless(line))  # the file may be somebody else's
 
 
 def _agreed() -> bool:

@@ -21,7 +21,7 @@ VERBS = ("create", "list", "revoke")
 
 def run_key(composed: Composition, words: list[str], program: str, options: Globals) -> int:
     """Make, list and revoke access keys."""
-    parser = Parser(prog=f"{program} key", description="Access keys for `serve --http --auth key`", allow_abbrev=False)
+    parser = Parser(prog=f"{program} key", description="Access keys for `serve --http --auth key`")
     parser.add_argument("VERB", choices=VERBS, help="what to do")
     parser.add_argument("NAME", nargs="?", default="", help="the key's name")
     parser.add_argument("--workspace", action="store_true", help="may use this workspace's inbox, comments and issues")
@@ -63,7 +63,7 @@ def run_key(composed: Composition, words: list[str], program: str, options: Glob
 
 def run_audit(composed: Composition, words: list[str], program: str, options: Globals) -> int:
     """Show the last writes that came over HTTP."""
-    parser = Parser(prog=f"{program} audit", description="Who changed what over HTTP", allow_abbrev=False)
+    parser = Parser(prog=f"{program} audit", description="Who changed what over HTTP")
     parser.add_argument("--limit", type=int, default=50, help="how many, counted from the last")
     add_common(parser, writes=False)
     parsed, common = arguments_of(parser.parse_args(words[1:]))

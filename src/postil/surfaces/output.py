@@ -39,7 +39,7 @@ class ShellCall(Call):
         """Tell what is worth knowing; the rest is for connected clients."""
         if level not in ("debug", "info", "notice"):
             self.clear()
-            say(f"{level}: {data if isinstance(data, str) else msgspec.json.encode(data).decode()}")
+            say(f"{level}: {harmless(data if isinstance(data, str) else msgspec.json.encode(data).decode())}")
 
     async def ask(self, questions: Mapping[str, Question]) -> Mapping[str, object]:
         """Ask the person, if there is one."""

@@ -65,14 +65,12 @@ def _given(words: list[str], program: str) -> dict[str, Any]:
     """The flags, as a layer of settings."""
     import argparse  # a server started without flags does not pay for it
 
-    from postil.surfaces.commands import Formatter, Parser, Usage, near
+    from postil.surfaces.commands import Parser, Usage, near
 
     parser = Parser(
         prog={"postil": "postil serve", "git mile": "git mile mcp-server"}.get(program, program),
         description="Serve assistants over stdio, or with --http over HTTP",
         argument_default=argparse.SUPPRESS,
-        allow_abbrev=False,
-        formatter_class=Formatter,
     )
     parser.add_argument("--parts", type=_split, help=f"only these, by comma: {', '.join(PARTS)}")
     parser.add_argument("--read-only", action="store_true", dest="read_only", help="hide everything that changes")

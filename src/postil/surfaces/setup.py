@@ -12,7 +12,7 @@ from postil.settings import Settings
 from postil.surfaces import jsonc
 from postil.surfaces.client_files import ClientFile
 from postil.surfaces.clients import CLIENTS, Client, entry, executable, path_of
-from postil.surfaces.commands import Formatter, Parser, Usage, add_common, arguments_of, near
+from postil.surfaces.commands import Parser, Usage, add_common, arguments_of, near
 from postil.surfaces.composition import Composition
 from postil.surfaces.handshake import try_entry
 from postil.surfaces.output import say, table
@@ -24,8 +24,6 @@ def run_setup(composed: Composition, words: list[str], program: str, options: Gl
     parser = Parser(
         prog=f"{program} setup",
         description="Connect an assistant: " + ", ".join(CLIENTS) + ". Without one, list them all.",
-        allow_abbrev=False,
-        formatter_class=Formatter,
     )
     parser.add_argument("client", nargs="?", metavar="CLIENT")
     does = parser.add_mutually_exclusive_group()

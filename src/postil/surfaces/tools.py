@@ -15,7 +15,7 @@ from postil.surfaces.words import Globals
 
 def run_tools(composed: Composition, words: list[str], program: str, options: Globals) -> int:
     """List the tools of the united server."""
-    parser = Parser(prog=f"{program} tools", description="List what assistants see", allow_abbrev=False)
+    parser = Parser(prog=f"{program} tools", description="List what assistants see")
     add_common(parser, writes=False)
     common = arguments_of(parser.parse_args(words[1:]))[1]
     tools = composed.registry().tools
@@ -43,7 +43,6 @@ def run_call(composed: Composition, words: list[str], program: str, options: Glo
     parser = Parser(
         prog=f"{program} call",
         description="Call an operation by its name, with arguments as a JSON object",
-        allow_abbrev=False,
     )
     parser.add_argument("NAME", help="the operation, as in `postil tools`")
     parser.add_argument("ARGUMENTS", nargs="?", default="{}", help="JSON; @FILE reads a file, - reads standard input")
