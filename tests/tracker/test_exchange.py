@@ -414,6 +414,34 @@ def test_a_title_too_long_for_a_title_is_kept_whole_in_the_description(repositor
     assert answered(repository, "show", item["id"])["description"] == huge.strip()
 
 
+def test_a_file_of_many_megabytes_is_read_to_its_end(repository: Path, tmp_path: Path):
+    file = tmp_path / "large.jsonl"
+    large = [{"origin": f"x:{i}", "title": f"Issue {i}", "description": "d" * 100_000} for i in range(60)]
+    file.write_text("".join(json.dumps(one) + "\n" for one in large))
+    assert file.stat().st_size > 5_000_000
+    assert answered(repository, "import", str(file))["created"] == 60
+    refused = run(repository, "create", "issue", "T", "--description-file", str(file))
+    assert (refused.returncode, "more than 4194304 characters" in refused.stderr) == (2, True)
+
+
+def test_what_an_import_does_not_know_becomes_what_is_known(repository: Path, tmp_path: Path):
+    file = tmp_path / "odd.jsonl"
+    file.write_text(json.dumps({"origin": "x:1", "title": "T", "kind": "epic", "due": "soon", "status": "wip"}) + "\n")
+    answered(repository, "import", "--source", "jsonl", str(file))
+    (item,) = answered(repository, "list", "issue")["items"]
+    assert (item["status"], "due" in item) == ("open", False)
+
+
+def test_the_same_event_twice_in_a_file_is_taken_once(
+    filled: Path, make_repository: Callable[[str], Path], tmp_path: Path
+):
+    dump = tmp_path / "dump"
+    dump.write_text(said(filled, "export", "--format", "events") * 2)
+    other = make_repository("other")
+    assert answered(other, "import", str(dump))["created"] == 4
+    assert answered(other, "metrics", "dump")["events"] == answered(filled, "metrics", "dump")["events"]
+
+
 def test_a_bulk_of_thousands_is_imported_in_one_commit(repository: Path, tmp_path: Path):
     file = tmp_path / "many.jsonl"
     file.write_text(

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import re
 import sqlite3
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -106,6 +108,37 @@ def test_what_others_wrote_stays_in_its_line_and_commands_no_terminal(repository
     )
     assert re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e]", told) is None
     assert answered(repository, "show", id_)["title"] == ESCAPES  # nothing is lost: JSON has it as it is
+
+
+def test_nonsense_for_days_makes_no_picture_fail_or_grow(repository: Path):
+    store = Store(find_repository(str(repository)))
+    mile = ev.new_entity_id()
+    with store.writing() as pen:
+        pen.write(ev.Created, mile, kind="milestone", title="M", due="never")
+        for ts in ("", "9999999-99", "2026-13-45T00", "0001-01-01T00:00:00.000Z", "2026-01-01T00:00:00.000Z"):
+            pen.write(ev.Created, ev.new_entity_id(), kind="issue", title="x", milestone=mile, ts=ts)
+    mine = tracker(repository)
+    for words in ((), ("--svg",), ("--bar",), ("--svg", "--bar")):
+        assert len(said(repository, "milestone", "chart", mile, *words)) < 400_000
+    chart = mine.chart(mile)
+    assert not isinstance(chart, str)
+    assert len(chart.days) <= 3654
+    assert chart.days[0].open == 1
+
+
+def test_bytes_that_are_no_text_are_refused(repository: Path, tmp_path: Path):
+    (tmp_path / "bytes").write_bytes(b"\xff\xfe{}")
+    code = "import sys; from postil.surfaces.shell import git_mile; sys.exit(git_mile())"
+    for name in (str(tmp_path / "bytes"), "-"):
+        with (tmp_path / "bytes").open("rb") as given:
+            done = subprocess.run(
+                [sys.executable, "-c", code, "import", name],
+                cwd=repository,
+                stdin=given,
+                capture_output=True,
+                timeout=60,
+            )
+        assert (done.returncode, b"not UTF-8" in done.stderr) == (2, True)
 
 
 def test_an_export_never_leaves_its_folder(repository: Path, tmp_path: Path):

@@ -162,31 +162,33 @@ def on_a_terminal(where: Path, *words: str, **environ: str) -> int:
 
 def editor_that_types(folder: Path, name: str, text: str) -> str:
     editor = folder / name
-    editor.write_text(f'#!/bin/sh\ncat "$1" > "$0.seen"\nprintf \'{text}\' > "$1"\n')
+    editor.write_text(f'#!/bin/sh\ncat "$1" > "$0.seen"\n(head -2 "$0.seen"; printf \'{text}\') > "$1"\n')
     editor.chmod(0o755)
     return str(editor)
 
 
 def test_create_takes_its_first_comment_from_the_editor_that_git_mile_names(repository: Path, tmp_path: Path):
-    mine = editor_that_types(tmp_path, "mine", "# hint\\nTyped, on two\\nlines\\n")
+    mine = editor_that_types(tmp_path, "mine", "# A heading\\nTyped, on two\\nlines\\n")
     other = editor_that_types(tmp_path, "other", "wrong\\n")
     variables = {"GIT_MILE_EDITOR": mine, "VISUAL": other, "EDITOR": other}
     assert on_a_terminal(repository, "create", "issue", "From the editor", "--editor", **variables) == 0
     (item,) = answered(repository, "list", "issue")["items"]
-    assert [c["body"] for c in answered(repository, "show", item["id"])["comments"]] == ["Typed, on two\nlines"]
+    assert [c["body"] for c in answered(repository, "show", item["id"])["comments"]] == [
+        "# A heading\nTyped, on two\nlines"
+    ]
     assert "# The first comment on: From the editor" in (tmp_path / "mine.seen").read_text()
     assert on_a_terminal(repository, "create", "issue", "x", "--editor", "--comment", "y", **variables) == 2
-    empty = editor_that_types(tmp_path, "empty", "# only a hint\\n")
+    empty = editor_that_types(tmp_path, "empty", "\\n \\n")
     assert on_a_terminal(repository, "create", "issue", "x", "--editor", GIT_MILE_EDITOR=empty) == 2
     assert len(answered(repository, "list", "issue")["items"]) == 1
 
 
 def test_on_a_terminal_the_editor_is_used(repository: Path, tmp_path: Path):
     id_ = answered(repository, "create", "issue", "T", "--description", "old")["id"]
-    editor = editor_that_types(tmp_path, "editor", "Typed title\\n\\nTyped text\\n")
+    editor = editor_that_types(tmp_path, "editor", "#5 is a typed title\\n\\nTyped text\\n")
     assert on_a_terminal(repository, "edit", id_, EDITOR=editor, VISUAL=editor) == 0
     shown = answered(repository, "show", id_)
-    assert (shown["title"], shown["description"]) == ("Typed title", "Typed text")
+    assert (shown["title"], shown["description"]) == ("#5 is a typed title", "Typed text")
 
 
 def test_the_author_can_be_named_before_and_after_the_command(repository: Path):
@@ -238,8 +240,10 @@ def test_a_deleted_issue_is_gone_from_lists_and_can_come_back(repository: Path):
     id_ = answered(repository, "create", "issue", "T")["id"]
     answered(repository, "issue", "delete", id_, program="main")
     assert answered(repository, "list", "issue", "--all")["items"] == []
-    answered(repository, "issue", "delete", id_, "--undo", program="main")
+    answered(repository, "issue", "delete", id_[:6], "--undo", program="main")
     assert len(answered(repository, "list", "issue")["items"]) == 1
+    for none in ("", "ffffffff-", "*"):
+        assert run(repository, "delete", none, "--undo").returncode == 5
 
 
 def test_milestones_have_commands_of_their_own(repository: Path):
@@ -257,6 +261,8 @@ def test_milestones_have_commands_of_their_own(repository: Path):
         (("list", "issue", "--filter", "status =="), 2),
         (("list", "issue", "--sort", "labels"), 2),
         (("list", "issue", "--columns", "colour"), 2),
+        (("list", "issue", "words", "--filter", "status:open"), 2),
+        (("comment", "issue", "ffff", "text", "--comment-file", "also"), 2),
         (("list", "epic"), 2),
         (("show", "ffffffff"), 5),
         (("show", "what?"), 2),

@@ -9,8 +9,11 @@ import msgspec
 
 from postil.tracker.events import Created, Event, Set
 from postil.tracker.merge import fold
+from postil.tracker.query.tree import is_day
 
 _TELLING = ("status", "milestone", "deleted")
+_LONGEST = 3653
+"""Ten years of days: a writer with a broken clock must not make the picture of a thousand."""
 
 
 class Day(msgspec.Struct, frozen=True):
@@ -33,7 +36,9 @@ def days(histories: Iterable[Sequence[Event]], milestone: str, until: datetime.d
         return []
     found: list[Day] = []
     now: dict[str, str] = {}
-    at = datetime.date.fromisoformat(first)
+    at = max(datetime.date.fromisoformat(first), until - datetime.timedelta(days=_LONGEST))
+    for day in sorted(day for day in changes if day < at.isoformat()):
+        now.update(changes[day])
     while at <= until:
         now.update(changes.get(at.isoformat(), ()))
         states = list(now.values())
@@ -48,7 +53,8 @@ def _story(events: Sequence[Event], milestone: str) -> list[tuple[str, str]]:
         {
             event.ts[:10]
             for event in events
-            if len(event.ts) >= 10 and (isinstance(event, Created) or (isinstance(event, Set) and event.f in _TELLING))
+            if is_day(event.ts[:10])
+            and (isinstance(event, Created) or (isinstance(event, Set) and event.f in _TELLING))
         }
     )
     story: list[tuple[str, str]] = []

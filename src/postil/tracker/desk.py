@@ -30,14 +30,13 @@ from postil.tracker.graph import Edge, path
 from postil.tracker.model import Entity
 from postil.tracker.pages import LARGEST_LIMIT, Page, candidates, milestone_counts, page
 from postil.tracker.query.sql import moment_text
-from postil.tracker.query.tree import QueryFault, nearest
+from postil.tracker.query.tree import QueryFault, is_day, nearest
 from postil.tracker.store import Pen, Store
 from postil.tracker.vocabulary import ACYCLIC_LINKS, KINDS, LINK_TYPES, LONGEST_NAME, LONGEST_TITLE, STATUSES
 
 if TYPE_CHECKING:
     from postil.workspace.repository import Repository
 
-_DATE = re.compile(r"\d{4}-\d{2}-\d{2}\Z")
 LONGEST_TEXT = 1_000_000
 
 
@@ -392,11 +391,8 @@ def checked_due(due: str | None) -> str | None:
     """A day, or none."""
     if due is None or due.lower() in ("", "none"):
         return None
-    try:
-        if _DATE.match(due):
-            return datetime.date.fromisoformat(due).isoformat()
-    except ValueError:
-        pass
+    if is_day(due):
+        return due
     raise InvalidParams(f"`{due[:64]}` is not a day", advice="Write it as 2026-11-15, or `none`")
 
 

@@ -18,7 +18,6 @@ from postil.workspace.files import atomic_write, make_folder
 from postil.workspace.paths import RelativePath
 from postil.workspace.repository import Repository
 
-IDENTITY = "identity"
 ADOPTED_FILE = "author.json"
 _FILE = RelativePath(f"postil/{ADOPTED_FILE}")
 

@@ -8,10 +8,10 @@ import re
 import msgspec
 
 from postil.tracker.events import Assigned, Commented, CommentEdited, Described, Labelled, Linked, Set
-from postil.tracker.identities import IDENTITY
 from postil.tracker.import_refs import Foreigner, committed_at
 from postil.tracker.interchange import Past, Story, comment_id, created, entity_id
 from postil.tracker.query.sql import moment_text
+from postil.tracker.vocabulary import IDENTITY
 
 _DONE = ("done", "closed", "completed", "cancelled", "canceled", "resolved")
 

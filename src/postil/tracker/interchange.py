@@ -20,8 +20,9 @@ from msgspec import UNSET, UnsetType
 
 from postil.tracker.events import Assigned, Commented, Created, Described, Envelope, Labelled, Linked, Set
 from postil.tracker.model import Entity
+from postil.tracker.query.tree import is_day
 from postil.tracker.store import Pen
-from postil.tracker.vocabulary import LINK_TYPES, LONGEST_NAME, LONGEST_TITLE, STATUSES
+from postil.tracker.vocabulary import IDENTITY, KINDS, LINK_TYPES, LONGEST_NAME, LONGEST_TITLE, STATUSES
 
 _UUID = re.compile(r"[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}\Z")
 
@@ -213,14 +214,14 @@ def _create(pen: Pen, id_: str, one: Foreign) -> None:
         Created,
         id_,
         id=_event_id(one.origin, "created"),
-        kind=one.kind,
+        kind=one.kind if one.kind in (*KINDS, IDENTITY) else "issue",
         title=fitting_title(one.title),
         description=whole_title(one.title, one.description),
         status="open" if one.status == "closed" else _status(one.status),
         labels=fitting_names(one.labels),
         assignees=fitting_names(one.assignees),
         milestone=entity_id(one.milestone) if one.milestone else None,
-        due=one.due,
+        due=one.due if is_day(one.due or "") else None,
         origin=one.origin,
         **stamp,
     )

@@ -74,13 +74,12 @@ def milestone_counts(index: Index, milestones: Sequence[str]) -> dict[str, dict[
     """How many issues of each milestone have which status."""
     counted: dict[str, dict[str, int]] = {}
     if milestones:
-        rows = index.db.execute(
+        sql = (
             f"SELECT milestone, status, count(*) FROM ent WHERE milestone IN ({', '.join('?' * len(milestones))})"
-            " AND milestone <> '' AND kind = 'issue' GROUP BY milestone, status",
-            list(milestones),
+            " AND milestone <> '' AND kind = 'issue' GROUP BY milestone, status"
         )
         with index.lock:
-            for milestone, status, count in rows.fetchall():
+            for milestone, status, count in index.db.execute(sql, list(milestones)):
                 counted.setdefault(milestone, {})[status] = count
     return counted
 

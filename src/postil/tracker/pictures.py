@@ -6,6 +6,7 @@ import datetime
 from collections.abc import Sequence
 
 from postil.tracker.burndown import Day
+from postil.tracker.query.tree import is_day
 from postil.tracker.tables import progress_line
 
 _EIGHTHS = " ▁▂▃▄▅▆▇█"
@@ -40,6 +41,7 @@ def chart_text(title: str, due: str | None, days: Sequence[Day], width: int = 60
 
 def chart_svg(title: str, due: str | None, days: Sequence[Day]) -> str:
     """A burn-down as SVG: open issues as a line over the closed ones, and the straight way to the due date."""
+    due = due if is_day(due or "") else None  # from a log that anybody may have written
     first = datetime.date.fromisoformat(days[0].day) if days else datetime.date(2000, 1, 1)
     last = datetime.date.fromisoformat(days[-1].day) if days else first
     end = max(last, datetime.date.fromisoformat(due)) if due else last

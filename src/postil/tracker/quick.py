@@ -95,9 +95,10 @@ def _asked(kind: str | None, words: Sequence[str]) -> Asked | None:
         else:
             bare.append(word)
     if kind is None:
-        if len(bare) != 1 or bare[0] not in _KINDS:
+        first = bare.pop(0) if bare else "issue"
+        if first not in _KINDS:
             return None
-        kind, bare = _KINDS[bare[0]], []
+        kind = _KINDS[first]
     if any(len(values) > 1 for name, values in given.items() if name != "--sort") or (bare and "--filter" in given):
         return None
     limit = given.get("--limit", ["50"])[0]

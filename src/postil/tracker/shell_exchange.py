@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import sys
 from collections.abc import Iterator
 from typing import Annotated, Literal
 
@@ -20,7 +19,7 @@ from postil.tracker.failures import InvalidParams
 from postil.tracker.interchange import Foreign, ForeignComment, Story, Taken, entity_id, retell, take_in
 from postil.tracker.model import Entity
 from postil.tracker.pages import LARGEST_LIMIT
-from postil.tracker.typing_in import read_text
+from postil.tracker.typing_in import read_whole
 from postil.workspace.files import atomic_write
 from postil.workspace.paths import RelativePath
 
@@ -78,7 +77,7 @@ class ExchangeCommands(Desk):
             return replace(self._retell(stories, dry_run), unread=unread or UNSET)
         if not file:
             raise InvalidParams("No file was named", advice="Name files, or --source git-mile or git-bug")
-        texts = [sys.stdin.read() if name == "-" else read_text(name) for name in file]
+        texts = [read_whole(name) for name in file]
         if source == "events" or (source == "auto" and texts[0].startswith('{"t":"')):
             return self._copy(texts, dry_run)
         return self._take([one for text in texts for one in _parsed(text, source)], dry_run)
@@ -112,15 +111,17 @@ class ExchangeCommands(Desk):
         created: set[str] = set()
         changed: set[str] = set()
         same: set[str] = set()
+        copied: set[str] = set()
         with self.writing() as pen:
             for line in (line.encode() for text in texts for line in text.split("\n") if line):
                 event = decode(line)
                 if event is None:
                     raise InvalidParams("A line is no event of this tracker", advice="Use --source jsonl or beads")
                 present = {one.id for one in self.store.events(event.ent)}
-                if event.id in present:
+                if event.id in present or event.id in copied:
                     same.add(event.ent)
                 else:
+                    copied.add(event.id)
                     pen.copy(line)
                     (changed if present else created).add(event.ent)
             if dry_run:

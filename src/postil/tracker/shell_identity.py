@@ -13,10 +13,11 @@ from postil.tracker.assistant import Id
 from postil.tracker.desk import Desk, checked_text, checked_title, one_line
 from postil.tracker.events import Created, Set, new_entity_id
 from postil.tracker.failures import InvalidParams
-from postil.tracker.identities import IDENTITY, Adopted, Identities, Identity, adopt_here, identity_of
+from postil.tracker.identities import Adopted, Identities, Identity, adopt_here, identity_of
 from postil.tracker.replica import known_replica
 from postil.tracker.store import Pen
 from postil.tracker.typing_in import text_or_file
+from postil.tracker.vocabulary import IDENTITY
 
 _FINGERPRINT = re.compile(r"[0-9A-F]{16,64}\Z")
 Fingerprint = Annotated[str, Meta(description="of a PGP key, in hexadecimal digits")]

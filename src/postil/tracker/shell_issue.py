@@ -11,7 +11,7 @@ from postil.core.operation import destroys, reads, writes
 from postil.tracker.answers import Changed
 from postil.tracker.assistant import AssistantTools, Id
 from postil.tracker.events import Set
-from postil.tracker.failures import InvalidParams
+from postil.tracker.failures import AmbiguousId, InvalidParams, NoSuchEntity
 from postil.tracker.history import History, history_of
 from postil.tracker.model import Entity
 from postil.tracker.shell_answers import StatusAnswer
@@ -117,9 +117,22 @@ class IssueCommands(AssistantTools):
     def issue_delete(self, id: Id, undo: Annotated[bool, Meta(description="bring it back")] = False) -> Changed:
         """Take an issue or milestone out of every list; its history stays, and --undo brings it back"""
         with self.writing() as pen:
-            found = id.lower() if undo and self.store.entity(id.lower()) else self.find(id)
+            found = self._deleted(id) if undo else self.find(id)
             pen.write(Set, found, f="deleted", value="false" if undo else "true")
         return self.changed(found, ["restored" if undo else "deleted"])
+
+    def _deleted(self, given: str) -> str:
+        """What was meant among all that ever was: lists and prefixes know only what is not deleted."""
+        prefix = given.strip().lower()
+        with self.store.index.lock:
+            rows = self.store.index.db.execute(
+                "SELECT id FROM log WHERE id >= ? AND id < ? ORDER BY id LIMIT 10", (prefix, prefix + "g")
+            ).fetchall()
+        if len(rows) > 1 and rows[0][0] != prefix:
+            raise AmbiguousId(prefix[:64], [id_ for (id_,) in rows])
+        if not rows or not prefix:
+            raise NoSuchEntity("Entity", given)
+        return rows[0][0]
 
     def _set_status(self, id_: str, status: str, message: str, author: str | None, email: str | None) -> StatusAnswer:
         with self.writing(author, email) as pen:
@@ -133,7 +146,8 @@ class IssueCommands(AssistantTools):
     def _typed_edit(self, entity: Entity) -> tuple[str, str]:
         text = edited(
             self._editor,
-            f"# First the title, then an empty line, then the description.\n{entity.title}\n\n{entity.description}\n",
+            "First the title, then an empty line, then the description.",
+            f"{entity.title}\n\n{entity.description}\n",
         )
         title, _, description = text.partition("\n")
         return title, description.strip("\n")

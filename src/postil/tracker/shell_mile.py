@@ -73,7 +73,7 @@ class MileCommands(AssistantTools):
         if editor and not no_editor:
             if first is not None:
                 raise InvalidParams("Both a comment and --editor were given", advice="Give one of them")
-            first = edited(self._editor, _hint(f"The first comment on: {title}"))
+            first = edited(self._editor, f"The first comment on: {title}")
         if first is not None and not allow_empty:
             first = checked_comment(first)
         with self.writing(author, email) as pen:
@@ -130,6 +130,8 @@ class MileCommands(AssistantTools):
         format: Literal["table", "raw", "json"] = "table",
     ) -> Listing | ListedDetails:
         """List issues or milestones"""
+        if query and filter is not None:
+            raise InvalidParams("Both words and --filter were given", advice="Give one of them")
         shown = tuple(name.strip() for name in columns.split(",")) if columns else COLUMNS if long else DEFAULT_COLUMNS
         for name in shown:
             if name not in COLUMNS:
@@ -171,7 +173,7 @@ class MileCommands(AssistantTools):
         entity = self.entity(id, _kind(kind))
         quoted = _quoted(entity, quote) if quote is not None else ""
         if body is None and not no_editor and (editor or can_edit()):
-            body = edited(self._editor, _hint(f"Comment on: {entity.title}") + quoted)
+            body = edited(self._editor, f"Comment on: {entity.title}", quoted)
         elif body is not None or quoted:
             body = quoted + (body or "")
         words = (body or "").rstrip() if allow_empty else checked_comment(body or "")
@@ -243,10 +245,6 @@ class MileCommands(AssistantTools):
 
 def _kind(kind: Kind) -> str:
     return "milestone" if kind == "mile" else kind
-
-
-def _hint(sentence: str) -> str:
-    return f"# {sentence}\n# Lines that begin with # up here are dropped.\n\n"
 
 
 def _quoted(entity: Entity, quote: str) -> str:

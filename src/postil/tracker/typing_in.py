@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 import subprocess
+import sys
 import tempfile
 from collections.abc import Sequence
 
@@ -12,6 +13,7 @@ from postil.core import call
 from postil.tracker.failures import InvalidParams
 
 _LARGEST = 4 << 20
+_DROPPED = "# These two lines are dropped."
 
 
 def text_or_file(what: str, text: str | None, file: str | None) -> str | None:
@@ -23,12 +25,23 @@ def text_or_file(what: str, text: str | None, file: str | None) -> str | None:
 
 def read_text(path: str) -> str:
     """A file of text the user named."""
+    text = read_whole(path)
+    if len(text) > _LARGEST:
+        raise InvalidParams(f"{path} has more than {_LARGEST} characters", advice="Name a smaller file")
+    return text
+
+
+def read_whole(path: str) -> str:
+    """A file of text of any size; `-` is standard input."""
     try:
+        if path == "-":
+            return sys.stdin.buffer.read().decode("utf-8")
         with open(path, encoding="utf-8") as file:
-            return file.read(_LARGEST)
+            return file.read()
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
-        raise InvalidParams(f"{path} cannot be read: {reason}", advice="Name a readable text file") from None
+        named = "Standard input" if path == "-" else path
+        raise InvalidParams(f"{named} cannot be read: {reason}", advice="Name a readable text file") from None
 
 
 def labels_from(labels: Sequence[str], files: Sequence[str]) -> tuple[str, ...]:
@@ -42,15 +55,15 @@ def can_edit() -> bool:
     return call.current().interactive
 
 
-def edited(editor: str, template: str, suffix: str = ".md") -> str:
-    """What the user's editor made of the template; lines that begin with # at its top are dropped."""
+def edited(editor: str, hint: str, text: str = "") -> str:
+    """What the user's editor made of the text below a hint. Only the hint is dropped: a heading is the user's own."""
     if not can_edit():
         raise InvalidParams("There is no terminal to open an editor on", advice="Give the text with a flag or a file")
     command = shlex.split(editor or "vi")
     with tempfile.TemporaryDirectory(prefix="postil-") as folder:
-        path = os.path.join(folder, f"EDIT{suffix}")
+        path = os.path.join(folder, "EDIT.md")
         with open(path, "w", encoding="utf-8") as file:
-            file.write(template)
+            file.write(f"# {hint}\n{_DROPPED}\n{text or chr(10)}")
         try:
             status = subprocess.call([*command, path])
         except OSError as error:
@@ -59,14 +72,8 @@ def edited(editor: str, template: str, suffix: str = ".md") -> str:
             ) from None
         if status != 0:
             raise InvalidParams(f"The editor ended with status {status}; nothing was written", advice="Try again")
-        text = read_text(path)
-    return without_hints(text)
-
-
-def without_hints(text: str) -> str:
-    """The text without the lines that begin with # at its top."""
-    lines = text.split("\n")
-    while lines and (lines[0].startswith("#") and not lines[0].startswith("##")):
+        lines = read_text(path).split("\n")
+    while lines and lines[0] in (f"# {hint}", _DROPPED):
         lines.pop(0)
     return "\n".join(lines).strip("\n")
 

@@ -2,6 +2,7 @@
 
 STATUSES = ("draft", "open", "closed")
 KINDS = ("issue", "milestone")
+IDENTITY = "identity"
 LINK_TYPES = ("blocks", "parent", "related", "duplicate", "discovered-from")
 LONGEST_TITLE = 1000
 LONGEST_NAME = 200
