@@ -176,3 +176,19 @@ def test_a_file_that_is_not_there_is_said_and_an_empty_folder_is_not(comments: C
         comments.listed("no-such-file.py")
     assert comments.listed("b.py").total == 0
     assert comments.listed("*.rs").total == 0
+
+
+def test_a_comment_can_be_changed_by_the_file_its_code_is_in(comments: Comments) -> None:
+    root = root_of(comments)
+    ids = [comments.add("a.py", line, f"about line {line}", "NOTE").commentId for line in (29, 30)]
+    commit(root, "commented")
+    split(root, 7)
+    assert {each.id for each in comments.file_comments("b.py").comments} == set(ids)
+    comments.edit("b.py", ids[0], "edited where its code is")
+    assert comments.show(ids[0]).comment.text == "edited where its code is"
+    moved = comments.move("b.py", "b.py", ids[0], 4)
+    assert moved.targetFile == "b.py"
+    comments.delete("b.py", ids[1])
+    assert [each.id for each in comments.listed().comments] == [ids[0]]
+    with pytest.raises(NotFound):
+        comments.edit("b.py", ids[1], "gone")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Callable
+from typing import Annotated, TypeVar
 
 from msgspec import Meta, to_builtins
 
@@ -25,7 +26,7 @@ from postil.comments.arguments import (
 from postil.comments.checks import check_tag
 from postil.comments.exchange import Exchange
 from postil.comments.export import OF_THE_CONTRACT, exported
-from postil.comments.failures import SourceNotFound
+from postil.comments.failures import CommentNotFound, SourceNotFound
 from postil.comments.past import Past
 from postil.comments.prompts import Prompts
 from postil.comments.relocating import Relocating
@@ -35,8 +36,10 @@ from postil.comments.threads import Threads
 from postil.comments.upkeep import Upkeep
 from postil.core.failure import InvalidArguments
 from postil.core.operation import destroys, reads, writes
+from postil.workspace.paths import RelativePath
 
 QUICKLY_READ = 500
+T = TypeVar("T")
 
 
 class Comments(Threads, Relocating, Past, Exchange, Upkeep, Resources, Prompts):
@@ -64,14 +67,14 @@ class Comments(Threads, Relocating, Past, Exchange, Upkeep, Resources, Prompts):
         text: Annotated[str, Meta(min_length=1, max_length=10000, description="New comment text")],
     ) -> Edited:
         """Edit the text content of an existing comment"""
-        return self.editing.edit(self.ground.path(filePath), commentId, text)
+        return self._where_it_is(filePath, commentId, lambda path: self.editing.edit(path, commentId, text))
 
     @destroys("delete_comment")
     def delete(
         self, filePath: Annotated[str, Meta(description="Path to source file")], commentId: DeletedId
     ) -> Deleted:
         """Delete a comment and its associated ghost marker"""
-        return self.editing.delete(self.ground.path(filePath), commentId)
+        return self._where_it_is(filePath, commentId, lambda path: self.editing.delete(path, commentId))
 
     @reads("search_comments")
     def search(
@@ -112,7 +115,9 @@ class Comments(Threads, Relocating, Past, Exchange, Upkeep, Resources, Prompts):
         targetLine: Annotated[int, Meta(ge=1, description="New line number in target file")],
     ) -> Moved:
         """Move a comment to a different file or line (e.g., after refactoring)"""
-        return self.moves.to(sourceFile, targetFile, commentId, targetLine)
+        return self._where_it_is(
+            sourceFile, commentId, lambda path: self.moves.to(path, targetFile, commentId, targetLine)
+        )
 
     @reads("export_comments")
     def export(
@@ -135,6 +140,17 @@ class Comments(Threads, Relocating, Past, Exchange, Upkeep, Resources, Prompts):
             if not self.store.has(path) and not self.ground.stat(path):
                 raise SourceNotFound(path, self.ground.shown_root())
         return exported(self.ground, self.overview, format, path, options or ExportOptions())
+
+    def _where_it_is(self, given: str, comment: str, change: Callable[[RelativePath], T]) -> T:
+        """Change a comment of a file, or one whose code is in that file now while another file's sidecar holds it."""
+        path = self.ground.path(given)
+        try:
+            return change(path)
+        except CommentNotFound:
+            held = self.overview.where("id = ? AND now_path = ?", comment, path)
+            if not held:
+                raise
+        return change(RelativePath(held[0].filePath))
 
     def glance(self) -> str:
         """The comments in one line, for `postil status`."""
