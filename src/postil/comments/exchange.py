@@ -67,7 +67,7 @@ class Exchange(Desk):
         """Export comments as JSON, Markdown, training data, Parquet, CSV or a web page"""
         only_in_the_shell()
         options = ExportOptions(context > 0, context or 3)
-        path = self.ground.path(file) if file else None
+        path = self.ground.path(self.ground.typed(file)) if file else None
         if not output:
             from postil.comments.export import exported
 
@@ -104,7 +104,8 @@ class Exchange(Desk):
         """Take in exported comments, or turn inline `// @paired:` comments into comments of the sidecar"""
         only_in_the_shell()
         documents = [(file, records(file, _document(file))) for file in files if is_document(file)]
-        sources = [self.ground.source(self.ground.path(file)) for file in files if not is_document(file)]
+        typed = [self.ground.typed(file) for file in files if not is_document(file)]
+        sources = [self.ground.source(self.ground.path(file)) for file in typed]
         done = [self._taken_in(some) for _, some in documents]
         done += [self._taken_out(source, self.signed(author), remove=remove) for source in sources]
         return Imported(
@@ -196,7 +197,7 @@ class Exchange(Desk):
     ) -> Inlined:
         """Write a file's open comments into its source as `// @paired:` lines"""
         only_in_the_shell()
-        source = self.ground.source(self.ground.path(file))
+        source = self.ground.source(self.ground.path(self.ground.typed(file)))
         wanted = [
             (each.place.line, each.comment.text)
             for each in self.reading.file(source.path)

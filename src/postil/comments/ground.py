@@ -55,6 +55,7 @@ class Ground:
     """One workspace. `start` is any folder in it; without git the folder itself is the workspace."""
 
     def __init__(self, start: str, cache_home: str = "") -> None:
+        self._start = os.path.realpath(start)
         found = locate(start)
         self.cache_home = cache_home
         self.git = found is not None and not found.bare
@@ -70,6 +71,20 @@ class Ground:
         # Work trees share the git directory and hold different files.
         self.key = hashlib.sha256(os.fsencode(self.root)).hexdigest()[:16]
         self.id_width = _id_width(self.common_dir)
+
+    def typed(self, given: str) -> str:
+        """What a person in the shell means by a path: from where they are, or from the root of the workspace."""
+        if not given or call.current().caller.surface != "shell":
+            return given
+        below = os.path.relpath(self._start, self.root)
+        if os.path.isabs(given):
+            inside = os.path.relpath(os.path.realpath(given), self.root)
+        else:
+            inside = os.path.normpath(os.path.join(below, given))
+        outside = inside == ".." or inside.startswith("../")
+        if outside or not os.path.lexists(os.path.join(self.root, inside)):
+            return given  # as it is: a glob, a path from the root, or one to refuse
+        return "" if inside == "." else inside
 
     def path(self, given: str) -> RelativePath:
         """The file a caller names, relative to the root; the contract's failures when it may not be one."""

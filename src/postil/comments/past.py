@@ -95,6 +95,7 @@ class Past(Desk):
     @reads("comments_at", title="Comments at a revision", shell="comments at", positional=("revision", "file"))
     def at(self, revision: AtRevision, file: Where = "") -> Then:
         """List the comments a revision held, in the places they had in its code; and where present ones were then"""
+        file = self.ground.typed(file)
         commit = history.resolved(self.ground, revision)
         if commit is None:
             raise NotFound(f"There is no revision {revision[:100]!r}", advice="Name a commit, a branch or a tag")

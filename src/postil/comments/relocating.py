@@ -92,7 +92,8 @@ class Relocating(Desk):
         only_in_the_shell()
         if batch:
             return cast(Relocated, _batch())  # piece by piece, as the shell prints them: no answer to keep
-        return self.relocated(list(files), dry_run=dryRun)
+        wanted = [self.ground.typed(file) for file in files]
+        return self.relocated([] if "" in wanted else wanted, dry_run=dryRun)
 
     def relocated(self, wanted: list[str], *, dry_run: bool) -> Relocated:
         """Bring every comment of these files to its place."""
@@ -130,6 +131,7 @@ class Relocating(Desk):
     @reads("comments_orphans", title="Comments without their code", shell="comments orphans", positional=("file",))
     def orphaned(self, file: Where = "") -> Orphaned:
         """List comments whose code is gone or uncertain, with the old code, the commit, and candidates"""
+        file = self.ground.typed(file)
         found = [
             each
             for each in self.overview.where("state IN ('orphaned', 'review')")
@@ -152,7 +154,7 @@ class Relocating(Desk):
         endLine: Annotated[int, Meta(ge=0, description="The last line, for a range")] = 0,
     ) -> Moved:
         """Tie a comment to other lines, in this or another file"""
-        return self.moves.to(self.file_of(commentId), file, commentId, line, endLine)
+        return self.moves.to(self.file_of(commentId), self.ground.typed(file), commentId, line, endLine)
 
     @writes("comments_move_all", shell="comments move-all", positional=("file", "target"), tool=False)
     def move_all(
@@ -161,7 +163,7 @@ class Relocating(Desk):
         target: Annotated[str, Meta(description="The file their code is in now")],
     ) -> MovedAll:
         """Take all comments of a file to another one that has their code now, as after a split or a copy"""
-        moved, left = self.moves.all_to(file, target)
+        moved, left = self.moves.all_to(self.ground.typed(file), self.ground.typed(target))
         return MovedAll(tuple(moved), tuple(comment_now(each) for each in left))
 
     @writes("comments_undo", title="Undo a move", shell="comments undo", positional=("commentId",))
@@ -184,7 +186,8 @@ class Relocating(Desk):
     def review(self, file: Where = "") -> Reviewed:
         """Go through uncertain, orphaned and stale comments and decide where each belongs"""
         only_in_the_shell()
-        stale = [each for each in self.overview.where("stale = 1") if not file or file_matches(file, each.filePath)]
+        there = self.ground.typed(file)
+        stale = [each for each in self.overview.where("stale = 1") if not there or file_matches(there, each.filePath)]
         waiting = (*self.orphaned(file).comments, *map(self.explained, stale))
         if not call.current().interactive:
             return Reviewed(0, 0, 0, waiting)
@@ -205,7 +208,7 @@ class Relocating(Desk):
             else:
                 try:
                     file, comment, line = answer
-                    self.moves.to(each.filePath, file, comment, line)
+                    self.moves.to(each.filePath, self.ground.typed(file), comment, line)
                     placed += 1
                 except Failure as fault:
                     sys.stderr.write(f"{harmless(fault.text())}\n")

@@ -122,7 +122,7 @@ class Threads(Desk):
         check_tag(tag, every=True)
         end = endLine if endLine != line else 0
         said = Saying(line, text, self.signed(author), tag or detect_tag(text), end)
-        return self.adding.add(filePath, said, by_text=anchor == "text")
+        return self.adding.add(self.ground.typed(filePath), said, by_text=anchor == "text")
 
     @writes("comments_copy", shell="comments copy", positional=("commentId", "file", "line"), tool=False)
     def copy(
@@ -135,7 +135,7 @@ class Threads(Desk):
         """Say the same of other code: a comment of its own that names the one it was copied from"""
         original = self.one(commentId).comment
         said = Saying(line, original.text, self.signed(""), original.tag, endLine, copy_of=original.id)
-        return self.adding.add(file, said, by_text=True)
+        return self.adding.add(self.ground.typed(file), said, by_text=True)
 
     @reads("comments_list", title="List comments", shell="comments list", positional=("file",))
     def listed(
@@ -150,6 +150,7 @@ class Threads(Desk):
     ) -> Listed:
         """List comments in their places: by file, tag, author, state of the code, or status"""
         check_tag(tag, every=True)
+        file = self.ground.typed(file)
         conditions = Wanted(
             tag=tag or "", author=author, file=file, state=state or "", status=status or "", stale=stale
         )
@@ -184,7 +185,7 @@ class Threads(Desk):
     ) -> Found:
         """Search comments by pattern or plain text, with filters on tag, author, file, dates, state and status"""
         check_tag(tag, every=True)
-        conditions = Wanted(tag or "", author, file, ai, since, until, state or "", status or "")
+        conditions = Wanted(tag or "", author, self.ground.typed(file), ai, since, until, state or "", status or "")
         if not plain:
             query, conditions = without_filters(query, conditions, datetime.now(UTC))
         shown = {key: value for key, value in to_builtins(conditions).items() if value}
