@@ -31,6 +31,7 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=15, help="cold starts of each server")
     parser.add_argument("--seconds", type=float, default=5, help="HTTP load on each server")
     parser.add_argument("--issues", type=int, default=100_000, help="how large the tracker's repository is; 0 skips it")
+    parser.add_argument("--comments", type=int, default=1_000_000, help="how many comments are searched; 0 skips it")
     parser.add_argument("--no-page", action="store_true", help="print only, leave docs/benchmarks.md as it is")
     options = parser.parse_args()
 
@@ -50,7 +51,7 @@ def main() -> int:
     whole = whole_processes(options.rounds)
     ours, sdk, typescript = (results[server.name] for server in (OURS, LOWLEVEL, TYPESCRIPT))
     listed = [*goals(ours, sdk, typescript, whole, options.calls), *startup(options.rounds), *gateway(), *gitlab()]
-    listed += comments()
+    listed += comments(options.comments)
     listed += tracker(large=options.issues) if options.issues else []
     print("\n".join([*result_table(list(results.values())), "", *goal_table(listed)]))
     if not options.no_page:

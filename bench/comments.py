@@ -1,31 +1,54 @@
-"""What the Comments part costs: adding by many processes at once, and following code through a large pull.
+"""What the Comments part costs: adding by many at once, following code through a large pull, searching, exporting.
 
-`python -m bench.comments` prints it alone.
+`python -m bench.comments` measures it alone, and with `--page` puts its rows into docs/benchmarks.md. Times are CPU
+seconds unless a row says wall, so that other work on the machine does not count.
 """
 
 from __future__ import annotations
 
+import argparse
+import os
 import random
+import resource
 import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from statistics import median
 
-from bench.report import Goal, goal_table
-from bench.server import ROOT
-from postil.anchor.languages import language_of
+import msgspec
+
+from bench.commented import commented, many, module
+from bench.report import Goal, goal_table, put_rows
+from bench.server import ROOT, Server, started
+from postil.anchor.languages import grammar
+from postil.anchor.model import Source, Span
+from postil.anchor.relocate import relocate_all
 from postil.anchor.symbols import symbols
-from postil.comments.anchoring import marker_for
-from postil.comments.jsontext import JsonObject, new_document
+from postil.comments.corpus import Run
+from postil.comments.linear import compiled, spans
+from postil.comments.patterns import GAP, Pattern
 from postil.comments.service import Comments
 from postil.comments.sidecar import Sidecar
-from postil.workspace.paths import RelativePath
 from tests.comments.workspaces import commit, sidecar, workspace, write
 
 PYTHON = str(ROOT / ".venv" / "bin" / "python")
-WRITERS, EACH = 8, 1000
-FILES, COMMENTS = 500, 100
+WRITERS, EACH, PIPELINED = 8, 1000, 20
+FILES, COMMENTS = 500, 200
+MILLION = 1_000_000
+QUERIES = (
+    "rate limiting",
+    "security|vulnerab|authenti",
+    "(?i)Rate Limit",
+    "TODO.*limit.*Redis",
+    r"\b[A-Z]{3,}_[A-Z]+\b",
+    "^FIXME: [Tt]he",
+    "the",
+    r"\d{3,}-\d{2,}",
+)
+HOSTILE = ("(a+)+$", "(x+x+)+y", "(.*)*b", "(?:a|a?)+$")
 WRITER = """
 import sys
 from postil.comments.service import Comments
@@ -33,9 +56,21 @@ comments = Comments(sys.argv[1])
 for number in range(int(sys.argv[2])):
     print(comments.add("a.py", number % 100 + 1, f"{sys.argv[3]}-{number}", "NOTE").commentId)
 """
+IN_FOLDER = "import os, sys; os.chdir(sys.argv[1]); os.execv(sys.argv[2], sys.argv[2:])"
+FIRST_SEARCH = """
+import sys
+from postil.comments.service import Comments
+print(Comments(sys.argv[1]).search("rate limiting").totalResults)
+"""
+EXPORT = """
+import re, sys
+from postil.comments.service import Comments
+Comments(sys.argv[1]).export_to("parquet", output=sys.argv[2])
+print(re.search(r"VmHWM:\\s+(\\d+)", open("/proc/self/status").read())[1])  # getrusage would count its parent's, too
+"""
 
 
-def added_a_second(root: Path) -> float:
+def adding(root: Path) -> Iterator[Goal]:
     """Comments a second that processes add to one file together; every one of them is in it afterwards."""
     workspace(root, **{"a.py": "".join(f"value_{n} = {n}\n" for n in range(100))})
     begun = time.perf_counter()
@@ -46,86 +81,216 @@ def added_a_second(root: Path) -> float:
         for number in range(WRITERS)
     ]
     said = {line for writer in writers for line in writer.communicate()[0].split()}
-    seconds = time.perf_counter() - begun
+    rate = WRITERS * EACH / (time.perf_counter() - begun)
     stored = {each.id for each in Sidecar("a.py", sidecar(root, "a.py")).comments}
-    if said != stored or len(said) != WRITERS * EACH:
-        raise RuntimeError(f"{len(said)} comments were acknowledged and {len(stored)} are stored")
-    return len(said) / seconds
+    whole = len(said & stored) if said == stored else 0
+    what = f"Comments: {WRITERS} processes add {EACH:,} each to one file"
+    yield Goal(f"{what}, distinct and stored", f"= {WRITERS * EACH}", f"{whole}", whole == WRITERS * EACH)
+    yield Goal(f"{what}, a second of wall time", "≥ 150", f"{rate:.0f}", rate >= 150)
+    limit = rate / _replaces_a_second(root, len(sidecar(root, "a.py")) // 2)
+    yield Goal(f"{what}, times the disk's durable replaces of half that file", "≥ 1", f"{limit:.1f}", limit >= 1)
 
 
-def pulled(root: Path) -> float:
-    """Seconds until every comment has followed its code through a commit that changed every file."""
+def _replaces_a_second(root: Path, size: int) -> float:
+    from postil.workspace.files import atomic_write
+    from postil.workspace.paths import RelativePath
+
+    content, rounds = b"x" * size, 40
+    begun = time.perf_counter()
+    for _ in range(rounds):
+        atomic_write(str(root), RelativePath("replaced"), content)
+    return rounds / (time.perf_counter() - begun)
+
+
+def pipelined(root: Path) -> Goal:
+    """Calls sent at once to one server, without waiting for answers."""
+    workspace(root, **{"a.py": "".join(f"value_{n} = {n}\n" for n in range(100))})
+    script = str(ROOT / ".venv" / "bin" / "paired-comments-mcp-server")
+    with started(Server("comments", (PYTHON, "-c", IN_FOLDER, str(root), script))) as process:
+        process.handshake()
+        calls = [
+            {
+                "jsonrpc": "2.0",
+                "id": number,
+                "method": "tools/call",
+                "params": {
+                    "name": "add_comment",
+                    "arguments": {"filePath": "a.py", "line": number, "text": f"comment {number}", "tag": "NOTE"},
+                },
+            }
+            for number in range(1, PIPELINED + 1)
+        ]
+        process.send(*calls)
+        answered = {msgspec.json.encode(process.receive()["result"]) for _ in calls}
+    stored = {each.id for each in Sidecar("a.py", sidecar(root, "a.py")).comments}
+    whole = min(len(answered), len(stored))
+    what = f"Comments: {PIPELINED} pipelined add_comment, distinct ids and stored"
+    return Goal(what, f"= {PIPELINED}", f"{whole}", whole == PIPELINED)
+
+
+def pulled(root: Path) -> Iterator[Goal]:
+    """Until every comment has followed its code through a commit that changed every file; then nothing changes."""
     names = [f"package{number % 20}/module{number}.py" for number in range(FILES)]
     comments = workspace(root, **{name: module(number) for number, name in enumerate(names)})
     for number, name in enumerate(names):
-        write(root, f"{name}.comments", commented(comments, name, number))
+        write(root, f"{name}.comments", commented(comments, name, number, COMMENTS))
     commit(root, "comments")
     comments.overview.refresh()
     for number, name in enumerate(names):
         write(root, name, module(number, edited=True))
     commit(root, "pull")
-    begun = time.perf_counter()
+    wall, cpu = _spent(comments.overview.refresh)
+    count = comments.overview.index.counts()
+    if count["open"] != FILES * COMMENTS or count["exact"] + count["moved"] < 0.9 * FILES * COMMENTS:
+        raise RuntimeError(f"comments were lost: {count}")
+    cores = os.cpu_count() or 1
+    what = f"Comments: following {FILES * COMMENTS:,} comments through a pull of {FILES} files"
+    yield Goal(f"{what}, s of wall time", "≤ 10", f"{wall:.1f}", wall <= 10)
+    yield Goal(f"{what}, s of CPU on each of {cores} cores", "≤ 10", f"{cpu / cores:.1f}", cpu / cores <= 10)
+    fresh = Comments(str(root))
+    fresh.overview.refresh()  # opens the cache
+    walked = min(_spent(lambda: _walked(root))[1] for _ in range(5))
+    again = min(_spent(fresh.overview._look)[1] for _ in range(5))  # pyright: ignore[reportPrivateUsage]
+    ratio = again / walked
+    what = f"Comments: looking at {FILES} unchanged files, times a bare walk with two stats each"
+    yield Goal(what, "≤ 4", f"{ratio:.1f} ({again * 1e6 / FILES:.0f} µs a file)", ratio <= 4)
+
+
+def _walked(root: Path) -> int:
+    found = 0
+    for folder, folders, files in os.walk(root):
+        if ".git" in folders:
+            folders.remove(".git")
+        for name in sorted(files):
+            if name.endswith(".comments"):
+                os.lstat(os.path.join(folder, name))
+                os.lstat(os.path.join(folder, name.removesuffix(".comments")))
+                found += 1
+    return found
+
+
+def followed() -> Iterator[Goal]:
+    """Twenty comments on a file of 588 lines, between two versions of it."""
+    rest = "".join(f"last_{number} = {number}\n" for number in range(4))
+    pairs = [(module(n, steps=73) + rest, module(n, edited=True, steps=73) + rest) for n in range(20)]
+    asked = [[Span(line) for line in sorted(random.Random(n).sample(range(1, 589), 20))] for n in range(20)]
+    relocate_all(*_versions(pairs[0]), asked[0])  # imports the engine
+    spent = [_spent(lambda n=n: relocate_all(*_versions(pairs[n]), asked[n]))[1] / 20 for n in range(1, 20)]
+    what = "Comments: 20 comments on 588 lines of which ten functions changed, ms each (median; least)"
+    yield Goal(what, "≤ 1", f"{median(spent) * 1e3:.2f}; {min(spent) * 1e3:.2f}", median(spent) <= 0.001)
+    from tree_sitter import Parser
+
+    parser = Parser(grammar("python"))
+    encoded = [pair[1].encode() for pair in pairs]
+    bare = min(_spent(lambda n=n: parser.parse(encoded[n]))[1] for n in range(20))
+    named = min(_spent(lambda n=n: symbols(pairs[n][1], "python"))[1] for n in range(20))
+    what = "Comments: parsing a file and naming what it holds, times tree-sitter's own parse"
+    yield Goal(what, "≤ 2", f"{named / bare:.2f} ({named * 1e3:.1f} ms)", named / bare <= 2)
+
+
+def _versions(pair: tuple[str, str]) -> tuple[Source, Source]:
+    return Source(pair[0], "a.py"), Source(pair[1], "a.py")
+
+
+def searched(root: Path, count: int) -> Iterator[Goal]:
+    """The design's queries over a million comments, in a process that has searched before and in a new one."""
+    many(root, count)
+    comments = Comments(str(root))
     comments.overview.refresh()
-    seconds = time.perf_counter() - begun
-    if comments.overview.index.counts()["open"] != FILES * COMMENTS:
-        raise RuntimeError("comments were lost")
-    return seconds
+    comments.search("nothing of it")
+    slowest, worst, total, bare = 0.0, "", 0.0, 0.0
+    for query in QUERIES:
+        cost = min(_spent(lambda query=query: comments.search(query))[1] for _ in range(3))
+        total += cost
+        bare += min(_spent(lambda query=query: _scanned(comments, query))[1] for _ in range(2))
+        if cost > slowest:
+            slowest, worst = cost, query
+    size = f"{count:,} comments"
+    yield Goal(
+        f"Comments: the slowest of the design's {len(QUERIES)} searches over {size}, ms",
+        "≤ 200",
+        f"{slowest * 1e3:.0f} (`{worst.replace('|', '&#124;')}`)",
+        slowest <= 0.2,
+    )
+    ratio = total / bare
+    what = f"Comments: all of them, times RE2's own pass over the same bytes ({bare / len(QUERIES) * 1e3:.0f} ms)"
+    yield Goal(what, "≤ 1.5", f"{ratio:.2f}", ratio <= 1.5)
+    growth, hardest = max((_growth(comments, query), query) for query in HOSTILE)
+    what = f"Comments: the hardest of {len(HOSTILE)} hostile patterns, {size} beside a tenth of them"
+    yield Goal(what, "≤ 15", f"{growth:.1f} (`{hardest.replace('|', '&#124;')}`)", growth <= 15)
+    first = min(_child(FIRST_SEARCH, str(root)) for _ in range(3))
+    nothing = min(_child("pass") for _ in range(3))
+    what = f"Comments: the first search of a process over {size}, its start included, s"
+    yield Goal(what, "≤ 1", f"{first:.2f} ({first / nothing:.0f} times `python -c pass`)", first <= 1)
+    done = subprocess.run([PYTHON, "-c", EXPORT, str(root), str(root / "out")], stdout=subprocess.PIPE, check=True)
+    memory = int(done.stdout) / 1024
+    yield Goal(f"Comments: Parquet of {size}, peak memory, MB", "≤ 300", f"{memory:.0f}", memory <= 300)
 
 
-def module(number: int, *, edited: bool = False) -> str:
-    """A file of 480 lines; edited, some of its functions changed, some are new and one is gone."""
-    rows: list[str] = []
-    for step in range(60):
-        if edited and step == 20:
-            continue
-        extra = " + extra" if edited and step % 7 == 0 else ""
-        rows += [f"def step_{number}_{step}(value, other):", f'    """Step {step} of {number}."""']
-        rows += [f"    total = value * {step} + other{extra}", f"    if total > {number}:"]
-        rows += [f"        return total - {step}", f"    return helper_{step}(total)", "", ""]
-        if edited and step in (3, 30):
-            rows += [f"def inserted_{number}_{step}():", f"    return {number + step}", "", ""]
-    return "\n".join(rows) + "\n"
+def _growth(comments: Comments, query: str) -> float:
+    """How many times longer a pattern takes over all texts than over a tenth of them."""
+    whole = comments.overview.index._corpus._file  # pyright: ignore[reportPrivateUsage]
+    ends = list(whole.ends[: len(whole) // 10])
+    part = Run(whole.run[: ends[-1] + 2], list(whole.numbers[: len(ends)]), ends)
+    return _spent(lambda: whole.search(Pattern(query)))[1] / _spent(lambda: part.search(Pattern(query)))[1]
 
 
-def commented(comments: Comments, name: str, number: int) -> bytes:
-    """A sidecar with comments all over its source."""
-    source = comments.ground.source(RelativePath(name))
-    named = symbols(source.text, language_of(name))
-    lines = [line for line, text in enumerate(source.lines, 1) if text.strip()]
-    markers: list[JsonObject] = []
-    held: list[JsonObject] = []
-    made = "2026-01-01T00:00:00.000Z"
-    for line in sorted(random.Random(number).sample(lines, COMMENTS)):
-        id_ = f"c_{number}_{line}"
-        marker = {**marker_for(source, named, line), "commentIds": [id_]}
-        markers.append(marker)
-        times = {"created": made, "updated": made, "ghostMarkerId": marker["id"]}
-        held.append({"id": id_, "line": line, "text": f"on line {line}", "author": "ai", **times})
-    return new_document({"file": name, "version": "2.1.0", "ghostMarkers": markers, "comments": held})
+def _scanned(comments: Comments, query: str) -> int:
+    """How many matches RE2 finds in the bytes that are searched, and nothing made of them."""
+    run = comments.overview.index._corpus._file.run  # pyright: ignore[reportPrivateUsage]
+    Pattern(query)
+    first = spans(compiled(f"(?m:{query})", ignore_case=True))
+    found = at = 0
+    while True:
+        start, stop = first(run, at)
+        if start < 0:
+            return found
+        found += 1
+        at = run.find(GAP, stop) + 1 or len(run)
 
 
-def comments() -> list[Goal]:
-    """The goals of this part."""
+def _spent(work: Callable[[], object]) -> tuple[float, float]:
+    """Seconds of wall time and of CPU, children included, that some work took."""
+    wall, cpu = time.perf_counter(), _cpu()
+    work()
+    return time.perf_counter() - wall, _cpu() - cpu
+
+
+def _cpu() -> float:
+    children = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return time.process_time() + children.ru_utime + children.ru_stime
+
+
+def _child(program: str, *arguments: str) -> float:
+    """Seconds of CPU of a whole Python process."""
+    command = [PYTHON, "-c", program, *arguments]
+    return _spent(lambda: subprocess.run(command, stdout=subprocess.DEVNULL, check=True))[1]
+
+
+def comments(count: int = MILLION) -> Iterator[Goal]:
+    """The goals of this part; `count` is how many comments are searched."""
     with tempfile.TemporaryDirectory() as folder:
-        rate = added_a_second(Path(folder, "adding"))
-        seconds = pulled(Path(folder, "pulled"))
-    return [
-        Goal(
-            f"Comments: {WRITERS} processes add {EACH:,} each to one file, a second",
-            "≥ 150",
-            f"{rate:.0f}",
-            rate >= 150,
-        ),
-        Goal(
-            f"Comments: following {FILES * COMMENTS:,} comments through a pull of {FILES} files, s",
-            "≤ 10",
-            f"{seconds:.1f}",
-            seconds <= 10,
-        ),
-    ]
+        yield from adding(Path(folder, "adding"))
+        yield pipelined(Path(folder, "pipelined"))
+        yield from pulled(Path(folder, "pulled"))
+        yield from followed()
+        if count:
+            yield from searched(Path(folder, "searched"), count)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="bench.comments", description=__doc__)
+    parser.add_argument("--comments", type=int, default=MILLION, help="how many are searched; 0 skips it")
+    parser.add_argument("--page", action="store_true", help="put the rows into docs/benchmarks.md")
+    options = parser.parse_args()
+    found: list[Goal] = []
+    for goal in comments(options.comments):
+        print(goal_table([goal])[-1], flush=True)
+        found.append(goal)
+    if options.page:
+        put_rows(ROOT / "docs" / "benchmarks.md", "Comments: ", found)
+    return 0 if all(goal.met for goal in found) else 1
 
 
 if __name__ == "__main__":
-    found = comments()
-    print("\n".join(goal_table(found)))
-    sys.exit(0 if all(goal.met for goal in found) else 1)
+    sys.exit(main())

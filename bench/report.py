@@ -6,6 +6,7 @@ import os
 import platform
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from pathlib import Path
 
 from msgspec import Struct
 
@@ -66,6 +67,18 @@ def goals(ours: Result, sdk: Result, typescript: Result, whole: Whole, total: in
 def goal_table(listed: list[Goal]) -> list[str]:
     lines = ["| goal | wanted | measured | |", "|---|---|---|---|"]
     return lines + [f"| {g.what} | {g.wanted} | {g.measured} | {'met' if g.met else '**missed**'} |" for g in listed]
+
+
+def put_rows(path: Path, begin: str, listed: list[Goal]) -> None:
+    """Put the goals of one part into the page, in the place of those whose rows begin alike."""
+    lines = path.read_text("utf-8").split("\n")
+    rows = [place for place, line in enumerate(lines) if line.startswith(f"| {begin}")]
+    table = next(place for place, line in enumerate(lines) if line.startswith("| goal "))
+    end = next(place for place in range(table, len(lines)) if not lines[place].startswith("|"))
+    at = rows[0] if rows else end
+    kept = [line for place, line in enumerate(lines) if place not in rows]
+    kept[at:at] = goal_table(listed)[2:]
+    path.write_text("\n".join(kept), "utf-8")
 
 
 def result_table(results: list[Result]) -> list[str]:

@@ -63,9 +63,17 @@ def test_a_settled_span_is_answered_as_the_search_would(
 def test_rows_beside_an_edit_need_no_search() -> None:
     rows = [f"step_{number}(value)" for number in range(20)]
     old = "\n".join(rows)
-    rows[9:10] = ["edited(other)"]
+    rows[9:10] = ["quite_another(one)"]
     lines = aligned(Page(Source(old)), Page(Source("\n".join(rows))))
     assert [row for row in range(20) if lines.settled(row) < 0] == [9]
+
+
+def test_a_line_edited_in_its_place_needs_no_search_unless_it_became_another() -> None:
+    rows = [f"step_{number} = first(value, {number})" for number in range(9)]
+    old = Page(Source("\n".join(rows)))
+    for now, settled in (("step_4 = first(values, 4)", 4), ("other = first(value, 4)", -1), ("step_4 = None", -1)):
+        lines = aligned(old, Page(Source("\n".join([*rows[:4], now, *rows[5:]]))))
+        assert lines.settled(4) == settled
 
 
 def test_a_copy_beside_an_edit_is_not_settled_by_chance() -> None:

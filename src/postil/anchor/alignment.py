@@ -7,11 +7,12 @@ subsequence. The work for one gap is bounded, so a page of any size costs near-l
 from bisect import bisect_left, bisect_right
 from functools import cached_property, lru_cache
 
-from rapidfuzz.distance import LCSseq
+from rapidfuzz.distance import Indel, LCSseq
 
 from postil.anchor.page import Page
 
 _TELLING = 3  # rows on a side that must be where they were, lone brackets and blank ones not counted
+_ALIKE = 0.8  # of the characters of a row that was edited in its place
 _RARE = 6  # characters of a row that is not unique by chance
 # The cells of the largest common-subsequence table that is worth its memory (one bit each) and time.
 MOST_CELLS = 60_000_000
@@ -41,12 +42,13 @@ class Alignment:
         """The new row when the rows around an old one leave no doubt about it, else -1.
 
         Nothing near it changed; or nothing on one side of it, and it is the only row of its kind in both pages; or
-        nothing on one side, and what is on the other goes on where it would if lines were only edited in between.
+        nothing on one side, and what is on the other goes on where it would if lines were only edited in between. A row
+        that was itself edited is settled when nothing else near it changed, and little of it.
         """
         at = self.forward[row]
         if at < 0:
-            return -1
-        above, below = self._unmoved(row, -1), self._unmoved(row, 1)
+            return self._edited(row)
+        above, below = self._unmoved(row, at, -1), self._unmoved(row, at, 1)
         if above and below:
             return at
         if not above and not below:
@@ -56,10 +58,24 @@ class Alignment:
         near = self.around(row)[above]
         return at if 0 <= near < len(self.old) and self.forward[near] - near == at - row else -1
 
-    def _unmoved(self, row: int, step: int) -> bool:
+    def _edited(self, row: int) -> int:
+        """The new row in the place of an old one, when both begin alike and are much alike, else -1."""
+        if not 0 < row < len(self.forward) - 1 or self.forward[row - 1] < 0:
+            return -1
+        at = self.forward[row - 1] + 1
+        if at != self.forward[row + 1] - 1 or self.backward[at] >= 0:
+            return -1
+        if not self._unmoved(row, at, -1) or not self._unmoved(row, at, 1):
+            return -1
+        key, now = self.old.keys[row], self.new.keys[at]
+        if self.old.tokens(row)[:1] != self.new.tokens(at)[:1] or len(key) < _RARE:
+            return -1
+        return at if Indel.normalized_similarity(key, now, score_cutoff=_ALIKE) else -1
+
+    def _unmoved(self, row: int, at: int, step: int) -> bool:
         """Whether the telling rows next to a row on one side are next to its counterpart, too."""
         forward, keys = self.forward, self.old.keys
-        shift = forward[row] - row
+        shift = at - row
         seen = 0
         while seen < _TELLING:
             row += step

@@ -64,7 +64,7 @@ def _settled(lines: Alignment, span: Span) -> Relocation | None:
     text, now = old.between(start, end), new.between(at, last)
     moved = f"moved by {at - start:+d} lines" if at != start else ""
     span = Span(at + 1, last + 1)
-    if end > start and old.keys[start : end + 1] != new.keys[at : last + 1]:
+    if old.keys[start : end + 1] != new.keys[at : last + 1]:
         reason = f"the code was edited and {moved}" if moved else "the code was edited"
         return Relocation("modified", span, SETTLED, reason, text, now)
     return Relocation("moved" if moved else "exact", span, SETTLED, moved or "unchanged", text, now)
