@@ -256,6 +256,7 @@ def _gitlab(app: App) -> object:
         read_only=app.settings.read_only,
         projects=gitlab.projects,
         allow_quick_actions=gitlab.allow_quick_actions,
+        trust=gitlab.trust,
         events=EventLog(app.state),
         cache=ResponseCache(app.moments(), shared=app.is_shared),
         guard=Guard(Policy(gitlab.lockdown, gitlab.no_private_to_public), app.moments()),

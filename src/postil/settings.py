@@ -9,13 +9,16 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping
-from typing import Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import msgspec
 from msgspec import Struct
 
 from postil.core.failure import Failure
 from postil.core.registry import Offer
+
+if TYPE_CHECKING:
+    from ssl import SSLContext
 
 Layer: TypeAlias = dict[str, Any]
 Auth: TypeAlias = Literal["", "local", "pat", "key", "oauth"]
@@ -33,6 +36,8 @@ class GitLabSettings(Struct, frozen=True, omit_defaults=True):
 
     url: str = "https://gitlab.com"
     token_file: str = ""
+    ca_file: str = ""
+    """Certificates (PEM) to trust instead of the system's: for an instance whose authority is its owner's own."""
     projects: tuple[str, ...] = ()
     """Only these projects (`group/name` or number) may be touched; empty means all that the token may."""
     toolsets: tuple[str, ...] = ()
@@ -61,6 +66,22 @@ class GitLabSettings(Struct, frozen=True, omit_defaults=True):
                 f"The GitLab token file {path} cannot be read: {reason}",
                 advice="Put the token into that file (mode 0600), or set GITLAB_TOKEN",
             ) from error
+
+    def trust(self) -> SSLContext | bool:
+        """Whose certificates are believed: those of the file alone, or (True) those the client library knows."""
+        if not self.ca_file:
+            return True
+        import ssl  # 5 ms, and only who speaks TLS needs it
+
+        path = os.path.expanduser(self.ca_file)
+        try:
+            return ssl.create_default_context(cafile=path)
+        except OSError as error:  # an SSLError is one
+            reason = "it holds no certificate" if isinstance(error, ssl.SSLError) else error.strerror
+            raise BadSettings(
+                f"The certificates in {path} cannot be used: {reason}",
+                advice="Name a file of PEM certificates as GITLAB_CA_FILE, or leave it out to trust the system's",
+            ) from None
 
 
 class HttpSettings(Struct, frozen=True, omit_defaults=True):
@@ -188,6 +209,7 @@ _ENVIRONMENT = {
     "POSTIL_WEBHOOKS_INBOX": "webhooks.inbox",
     "GITLAB_URL": "gitlab.url",
     "GITLAB_TOKEN_FILE": "gitlab.token_file",
+    "GITLAB_CA_FILE": "gitlab.ca_file",
     "GITLAB_TOKEN": "gitlab.token",
 }
 _LISTS = {"parts", "allow_tools", "deny_tools", "webhooks.inbox"}

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import ssl
 import subprocess
 import sys
-import threading
 from collections.abc import Generator
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
 import pytest
 
-from tests.needs import needs
+from tests.over_tls import over_tls
 
 INITIALIZE = (
     b'{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},'
@@ -32,33 +29,10 @@ def test_a_server_on_stdio_starts_without_tls_and_other_heavy_things(tmp_path: P
     assert loaded & (unwanted | {"postil.core.ports", "postil.gitlab.service"}) == set()
 
 
-class _Answer(BaseHTTPRequestHandler):
-    def do_GET(self) -> None:
-        self.send_response(200)
-        self.send_header("Content-Length", "10")
-        self.end_headers()
-        self.wfile.write(b'{"id": 12}')
-
-    def log_message(self, format: str, *args: object) -> None:
-        return
-
-
 @pytest.fixture
 def gitlab(tmp_path: Path) -> Generator[tuple[str, str]]:
-    """The address of something that answers over TLS, and the certificate it shows."""
-    cert, key = tmp_path / "cert.pem", tmp_path / "key.pem"
-    made = [needs("openssl"), "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "1", "-subj", "/CN=localhost"]
-    made += ["-addext", "subjectAltName=IP:127.0.0.1", "-keyout", str(key), "-out", str(cert)]
-    subprocess.run(made, check=True, capture_output=True)
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(cert, key)
-    with HTTPServer(("127.0.0.1", 0), _Answer) as server:
-        server.socket = context.wrap_socket(server.socket, server_side=True)
-        thread = threading.Thread(target=server.serve_forever, daemon=True)
-        thread.start()
-        yield f"https://127.0.0.1:{server.server_address[1]}", str(cert)
-        server.shutdown()
-        thread.join(10)
+    with over_tls(tmp_path) as served:
+        yield served
 
 
 LATER = """
@@ -69,11 +43,12 @@ import asyncio
 assert "ssl" not in sys.modules and asyncio.base_events.ssl is None
 from urllib.parse import urlsplit
 from postil.gitlab.instance import Instance
+from postil.settings import GitLabSettings
 address, cert = sys.argv[1:]
 
 async def ask():
     global ssl
-    instance = Instance(address, ca_file=cert)
+    instance = Instance(address, trust=GitLabSettings(ca_file=cert).trust)
     print((await instance.get("projects/12", token="glpat-x")).body.decode())
     await instance.close()
     import ssl

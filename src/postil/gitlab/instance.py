@@ -21,16 +21,23 @@ from postil.gitlab.retries import pause, retry_after
 
 if TYPE_CHECKING:
     from http.cookiejar import CookieJar
+    from ssl import SSLContext
 
     import httpx2
 
 Query: TypeAlias = Mapping[str, str | int | bool | None]
 Method: TypeAlias = Literal["GET", "POST", "PUT"]
 Sleep: TypeAlias = Callable[[float], Awaitable[None]]
+Trust: TypeAlias = "Callable[[], SSLContext | bool]"
 
 LARGEST_ANSWER = 32 * 1024 * 1024
 DEADLINE = 60.0
 """Seconds that one read may take in all, with its retries."""
+
+
+def everyone() -> bool:
+    """Trust whom the HTTP client trusts."""
+    return True
 
 
 class Reply(Struct, frozen=True):
@@ -54,14 +61,13 @@ class Instance:
         *,
         read_only: bool = False,
         timeout: float = 30.0,
-        ca_file: str = "",
-        proxy: str = "",
+        trust: Trust = everyone,
         sleep: Sleep = asyncio.sleep,
     ) -> None:
         self.url = url.rstrip("/")
         self.api = f"{self.url}/api/v4/"
         self._read_only = read_only
-        self._timeout, self._ca_file, self._proxy, self._sleep = timeout, ca_file, proxy, sleep
+        self._timeout, self._trust, self._sleep = timeout, trust, sleep
         self._client: httpx2.AsyncClient | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self.answers: dict[int, int] = {}
@@ -206,21 +212,17 @@ class Instance:
         return self._client
 
     def _opened(self) -> httpx2.AsyncClient:
-        import ssl
-
         import httpx2
 
         from postil.core.lean import give_asyncio_tls
 
         give_asyncio_tls()  # a server on stdio left it out
-        verify = ssl.create_default_context(cafile=self._ca_file) if self._ca_file else True
         return httpx2.AsyncClient(
             timeout=httpx2.Timeout(self._timeout, connect=5.0),
             limits=httpx2.Limits(max_connections=100, max_keepalive_connections=20),
             follow_redirects=False,
             cookies=_forgetful(),
-            verify=verify if self.url.startswith("https:") else False,
-            proxy=self._proxy or None,
+            verify=self._trust() if self.url.startswith("https:") else False,
             trust_env=False,  # only settings.py reads the environment
             headers={"user-agent": "postil", "accept": "application/json"},
         )

@@ -13,7 +13,7 @@ from postil.gitlab import identifiers
 from postil.gitlab.cache import ResponseCache
 from postil.gitlab.connection import HOW_TO_CONNECT, Connection
 from postil.gitlab.events import EventLog, EventOperations
-from postil.gitlab.instance import Instance
+from postil.gitlab.instance import Instance, Trust, everyone
 from postil.gitlab.issues import IssueOperations
 from postil.gitlab.merge_requests import MergeRequestOperations
 from postil.gitlab.pipelines import PipelineOperations
@@ -54,13 +54,14 @@ class GitLab(
         read_only: bool = False,
         projects: tuple[str, ...] = (),
         allow_quick_actions: bool = False,
+        trust: Trust = everyone,
         instance: Instance | None = None,
         events: EventLog | None = None,
         cache: ResponseCache | None = None,
         guard: Guard | None = None,
     ) -> None:
         self.events = events
-        instance = instance or Instance(url, read_only=read_only)
+        instance = instance or Instance(url, read_only=read_only, trust=trust)
         self.gitlab = Connection(
             instance, token, projects=projects, allow_quick_actions=allow_quick_actions, cache=cache, guard=guard
         )

@@ -114,7 +114,7 @@ def routes(composed: Composition, links: GitLabLinks | None = None) -> dict[str,
 
         security = settings.security
         lists, _ = read_lists(security.ip_whitelist, security.blocked_ips, settings.http.trusted_proxies)
-        page = gitlab_link.ConnectPage(links, settings.gitlab.url, composed.moments(), lists)
+        page = gitlab_link.ConnectPage(links, settings.gitlab, composed.moments(), lists)
         opened[gitlab_link.PATH] = page
     keys = [read_secret(path) for path in settings.security.webhook_key_files]
     if keys:

@@ -101,7 +101,7 @@ def gitlab_links(composed: Composition) -> GitLabLinks | None:
 def _gitlab_tokens(settings: Settings) -> Way:
     from postil.surfaces.gateway.gitlab_tokens import GitLabTokens
 
-    return GitLabTokens(settings.gitlab.url, settings.http.members)
+    return GitLabTokens(settings.gitlab.url, settings.http.members, trust=settings.gitlab.trust)
 
 
 def read_secret(path: str) -> bytes:

@@ -34,7 +34,7 @@ from postil.wire.http_body import read_body
 from postil.wire.http_headers import Headers
 
 if TYPE_CHECKING:
-    from postil.settings import OAuthSettings
+    from postil.settings import GitLabSettings, OAuthSettings
 
 PATH = "/connect/gitlab"
 SPACE = "gitlab-tokens"
@@ -136,9 +136,9 @@ class GitLabLinks:
 class ConnectPage:
     """The page where a person gives their token."""
 
-    def __init__(self, links: GitLabLinks, gitlab: str, moments: Moments, addresses: Addresses) -> None:
-        self._links, self._gitlab, self._moments, self._addresses = links, gitlab, moments, addresses
-        self._tokens = GitLabTokens(gitlab)
+    def __init__(self, links: GitLabLinks, gitlab: GitLabSettings, moments: Moments, addresses: Addresses) -> None:
+        self._links, self._gitlab, self._moments, self._addresses = links, gitlab.url, moments, addresses
+        self._tokens = GitLabTokens(gitlab.url, trust=gitlab.trust)
 
     async def __call__(self, scope: Scope, headers: Headers, receive: Receive, send: Send) -> None:
         """Show the form, or take it."""

@@ -10,7 +10,7 @@ import asyncio
 import re
 import time
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import urlsplit
 
@@ -23,6 +23,8 @@ from postil.surfaces.gateway.refused import Unavailable
 from postil.surfaces.gateway.visitor import View, Visitor, fingerprint
 
 if TYPE_CHECKING:
+    from ssl import SSLContext
+
     import httpx2
 
 REMEMBERED = 60.0
@@ -43,11 +45,18 @@ class Verified(Struct, frozen=True):
 class GitLabTokens:
     """The users of one GitLab, by their tokens."""
 
-    def __init__(self, url: str, members: tuple[str, ...] = (), *, client: httpx2.AsyncClient | None = None) -> None:
+    def __init__(
+        self,
+        url: str,
+        members: tuple[str, ...] = (),
+        *,
+        trust: Callable[[], SSLContext | bool] = lambda: True,
+        client: httpx2.AsyncClient | None = None,
+    ) -> None:
         self._api = f"{url.rstrip('/')}/api/v4"
         self._host = urlsplit(url).netloc.rpartition("@")[2].lower()
         self._members = frozenset(members)
-        self._client = client
+        self._client, self._trust = client, trust
         # Apart, so that no flood of wrong tokens pushes out the verdict on a good one.
         self._good: OrderedDict[str, tuple[float, Verified]] = OrderedDict()
         self._wrong: OrderedDict[str, float] = OrderedDict()
@@ -136,7 +145,10 @@ class GitLabTokens:
 
         if self._client is None:
             self._client = httpx2.AsyncClient(
-                timeout=httpx2.Timeout(10.0, connect=5.0), follow_redirects=False, trust_env=False
+                timeout=httpx2.Timeout(10.0, connect=5.0),
+                follow_redirects=False,
+                trust_env=False,
+                verify=self._trust(),
             )
         self.asked += 1
         try:
