@@ -364,3 +364,23 @@ def test_after_a_pull_that_changed_many_files_all_are_placed(comments: Comments)
     assert {(each.filePath, each.line, each.text) for each in found} == {
         (f"many/shop{number}.py", here + number % 3 + 1, f"in {number}") for number in range(ENOUGH + 5)
     }
+
+
+def test_one_file_does_not_wait_until_all_others_are_read(comments: Comments, monkeypatch: pytest.MonkeyPatch) -> None:
+    identity = add_at(comments, "taxed = ")
+    root = root_of(comments)
+    for number in range(6):
+        write(root, f"other{number}.py", CODE)
+        write(root, f"other{number}.py.comments", sidecar(root, "shop.py").replace(b"c_", b"c_%d" % number))
+    monkeypatch.setattr("postil.comments.overview.MANY_UNREAD", 3)
+    fresh = Comments(str(root))
+    may_read = threading.Event()
+    catch_up = fresh.overview.refresh
+    monkeypatch.setattr(fresh.overview, "refresh", lambda: may_read.wait(20) and catch_up())
+    assert [each.id for each in fresh.file_comments("shop.py").comments] == [identity]
+    assert fresh.overview.index.paths() == []  # nothing but that file was read for it
+    may_read.set()
+    assert fresh.overview._meanwhile is not None  # pyright: ignore[reportPrivateUsage]
+    fresh.overview._meanwhile.join(20)  # pyright: ignore[reportPrivateUsage]
+    assert len(fresh.overview.index.paths()) == 7
+    assert [each.id for each in fresh.file_comments("shop.py").comments] == [identity]

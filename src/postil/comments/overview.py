@@ -25,6 +25,7 @@ from postil.workspace.paths import RelativePath
 
 AT_ONCE = 200
 LOOKS_BEFORE_WATCHING = 3
+MANY_UNREAD = 500
 
 
 class Overview:
@@ -37,6 +38,7 @@ class Overview:
         self._lock = threading.RLock()
         self._looks = 0
         self._watch: FolderWatch | None = None
+        self._meanwhile: threading.Thread | None = None
 
     def refresh(self) -> None:
         """Read again what changed since the cache saw it.
@@ -54,7 +56,7 @@ class Overview:
     def _look(self) -> None:
         try:
             self._catch_up()
-        except sqlite3.OperationalError:  # a full or failing disk: the cache is what can be done without
+        except sqlite3.DatabaseError:  # a full or failing disk: the cache is what can be done without
             self.index.fall_back()
             self._catch_up()
 
@@ -130,12 +132,27 @@ class Overview:
 
     def file(self, path: RelativePath) -> list[Placed]:
         """The comments of one file, and those of other files whose code is in it now; SidecarDamaged as it may be."""
+        if self._far_behind():
+            return self.reading.file(path)
         self.refresh()
         if self.index.problem(path) is None:  # not among the files that are walked, such as those of node_modules
             return self.reading.file(path) + self.index.rows(IN_FILE, (path, path))
         if self.index.problem(path):
             self.store.read(path)  # says in the contract's words what is wrong with it
         return self.index.rows(IN_FILE, (path, path))
+
+    def _far_behind(self) -> bool:
+        """Whether so many files were never read that the answer about one should not wait: they are read meanwhile."""
+        if self._meanwhile is None or not self._meanwhile.is_alive():
+            if self._watch is not None:
+                return False
+            known = self.index.stamps()
+            unread = sum(path not in known for path in self.store.paths())
+            if unread <= MANY_UNREAD:
+                return False
+            self._meanwhile = threading.Thread(target=self.refresh, name="postil-comments-read", daemon=True)
+            self._meanwhile.start()
+        return True
 
     def ids(self) -> set[str]:
         """The ids of all comments."""
