@@ -263,6 +263,30 @@ def test_a_person_reviews_uncertain_comments_at_a_terminal(comments: Comments, m
     assert [(each.text, each.line) for each in comments.listed(state="exact").comments] == [("about 3", 2)]
 
 
+def test_the_review_keeps_ranges_and_asks_about_stale_comments(
+    comments: Comments, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = root_of(comments)
+    lost = comments.add_lines("a.py", 3, "about three lines", endLine=5).commentId
+    stale = comments.add("a.py", 20, "about twenty", "NOTE").commentId
+    edited = CODE.replace("value_20 = 20", "value_20 = compute(20, [1, 2, 3], deep=True) or other(value_19)")
+    write(root, "a.py", edited.replace("value_3 = 3\nvalue_4 = 4\nvalue_5 = 5\n", ""))
+    waiting = {each.id: each for each in comments.review().waiting}
+    assert lost in waiting
+    person = call.Call()
+    person.interactive = True
+    call.enter(person)
+    said = {lost: "a.py:7\n", stale: "k\n" if stale in waiting and waiting[stale].stale else "s\n"}
+    monkeypatch.setattr(sys, "stdin", io.StringIO("".join(said[identity] for identity in waiting)))
+    try:
+        comments.review()
+    finally:
+        call.enter(call.Call())
+    found = {each.id: each for each in comments.listed().comments}
+    assert (found[lost].line, found[lost].endLine) == (7, 9)
+    assert not found[stale].stale
+
+
 def test_an_unknown_id_is_not_found_and_nonsense_is_refused(comments: Comments) -> None:
     with pytest.raises(NotFound):
         comments.show("c_123")

@@ -5,27 +5,17 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.comments.test_server import Client
-from tests.comments.workspaces import CONTRACT, commit, contract_workspace, write
+from tests.comments.client import Client
+from tests.comments.workspaces import CONTRACT, commit, write
 from tests.workspace.repositories import git
 
 AUTH, APP = "src/services/auth.ts", "src/app.ts"
 DAMAGED = {"filePath", "commentFile", "problem", "suggestion"}
-
-
-@pytest.fixture
-def client(tmp_path: Path) -> Iterator[Client]:
-    contract_workspace(tmp_path)
-    made = Client(tmp_path)
-    made.ask("initialize", protocolVersion="2024-11-05", capabilities={}, clientInfo={"name": "t", "version": "1"})
-    yield made
-    made.close()
 
 
 def plain(frame: object) -> Any:

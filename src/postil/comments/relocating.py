@@ -1,10 +1,10 @@
-"""Bringing comments to where their code is now: written into the sidecars, across files, undone, and reviewed."""
+"""Bringing comments to where their code is now: written into the sidecars, across files, by hand, and undone."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from typing import Annotated, Literal, cast
+from typing import Annotated, cast
 
 from msgspec import Meta, Struct
 
@@ -17,9 +17,8 @@ from postil.comments.settling import settle
 from postil.comments.sidecar import Sidecar
 from postil.comments.threads import Id, Where, one_line
 from postil.core import call
-from postil.core.failure import Failure, InvalidArguments, NotFound
-from postil.core.operation import reads, writes
-from postil.core.visible import harmless
+from postil.core.failure import InvalidArguments
+from postil.core.operation import writes
 from postil.workspace.paths import RelativePath
 
 DryRun = Annotated[bool, Meta(description="Only say what would be done")]
@@ -57,20 +56,6 @@ class Relocated(Struct, frozen=True):
         ]
         lines += [f"  {one_line(each)}" for each in (*self.review, *self.orphaned)]
         return "\n".join(lines)
-
-
-class Reviewed(Struct, frozen=True):
-    """What a person decided about uncertain comments."""
-
-    placed: int
-    deleted: int
-    skipped: int
-    waiting: tuple[CommentNow, ...] = ()
-
-    def text(self) -> str:
-        if self.waiting:
-            return "\n".join(["To review (run it on a terminal to decide):", *map(_with_options, self.waiting)])
-        return f"{self.placed} placed, {self.deleted} deleted, {self.skipped} left as they were"
 
 
 class Relocating(Desk):
@@ -128,17 +113,6 @@ class Relocating(Desk):
             if each.place.path != path:
                 self.moves.follow(each)
 
-    @reads("comments_orphans", title="Comments without their code", shell="comments orphans", positional=("file",))
-    def orphaned(self, file: Where = "") -> Orphaned:
-        """List comments whose code is gone or uncertain, with the old code, the commit, and candidates"""
-        file = self.ground.typed(file)
-        found = [
-            each
-            for each in self.overview.where("state IN ('orphaned', 'review')")
-            if not file or file_matches(file, each.filePath)
-        ]
-        return Orphaned(tuple(self.explained(each) for each in found))
-
     @writes(
         "comments_move",
         title="Move a comment",
@@ -171,50 +145,6 @@ class Relocating(Desk):
         """Take a comment back to where it was before its last move"""
         return self.moves.undo(self.one(commentId))
 
-    @writes("comments_confirm", shell="comments confirm", positional=("commentId",), tool=False)
-    def confirm(self, commentId: Id) -> Moved:
-        """Say that a comment still holds for its code as it is now: it is no longer stale"""
-        each = self.one(commentId)
-        place = each.place
-        if place.state == "orphaned":
-            raise NotFound(
-                "The code of this comment is gone", advice="Tie it to other lines with `postil comments move`"
-            )
-        return self.moves.to(each.filePath, place.path, commentId, place.line, place.endLine)
-
-    @writes("comments_review", shell="comments review", positional=("file",), tool=False)
-    def review(self, file: Where = "") -> Reviewed:
-        """Go through uncertain, orphaned and stale comments and decide where each belongs"""
-        only_in_the_shell()
-        there = self.ground.typed(file)
-        stale = [each for each in self.overview.where("stale = 1") if not there or file_matches(there, each.filePath)]
-        waiting = (*self.orphaned(file).comments, *map(self.explained, stale))
-        if not call.current().interactive:
-            return Reviewed(0, 0, 0, waiting)
-        placed = deleted = skipped = 0
-        for number, each in enumerate(waiting, 1):
-            answer = _asked(number, len(waiting), each)
-            if answer == "quit":
-                skipped += len(waiting) - number + 1
-                break
-            if answer == "delete":
-                self.editing.delete(RelativePath(each.filePath), each.id)
-                deleted += 1
-            elif answer is None:
-                skipped += 1
-            elif answer == "keep":
-                self.confirm(each.id)
-                placed += 1
-            else:
-                try:
-                    file, comment, line = answer
-                    self.moves.to(each.filePath, self.ground.typed(file), comment, line)
-                    placed += 1
-                except Failure as fault:
-                    sys.stderr.write(f"{harmless(fault.text())}\n")
-                    skipped += 1
-        return Reviewed(placed, deleted, skipped)
-
 
 class MovedAll(Struct, frozen=True):
     """Comments that went to another file, and those whose code is not there."""
@@ -231,68 +161,12 @@ class MovedAll(Struct, frozen=True):
         return "\n".join([*lines, *(f"  {one_line(each)}" for each in self.left)])
 
 
-class Orphaned(Struct, frozen=True):
-    """Comments whose code is gone or uncertain."""
-
-    comments: tuple[CommentNow, ...]
-
-    def text(self) -> str:
-        return "\n".join(map(_with_options, self.comments)) if self.comments else "No comment has lost its code."
-
-
 def _step(each: Placed) -> Step:
     place, marker = each.place, each.marker
     before = marker.line if marker else each.comment.line
     return Step(
         each.comment.id, each.filePath, before, place.path, place.line, place.state, place.confidence, place.reason
     )
-
-
-def _with_options(each: CommentNow) -> str:
-    lines = [one_line(each), f"    {each.reason}" + (", and little is left of what it was" if each.stale else "")]
-    if each.commit:
-        lines.append(f"    by {each.commit.id[:12]} {each.commit.subject} ({each.commit.author})")
-    lines += [f"    - {line}" for line in each.oldText.split("\n")[:5] if line.strip()]
-    if each.stale:
-        lines += [f"    + {line}" for line in each.newText.split("\n")[:5] if line.strip()]
-    lines += [
-        f"    {rank}. {option.path}:{option.line} ({option.confidence:.2f}) {option.text.strip()[:100]}"
-        for rank, option in enumerate(each.candidates, 1)
-    ]
-    return "\n".join(lines)
-
-
-def _asked(
-    number: int, total: int, each: CommentNow
-) -> tuple[str, str, int] | Literal["quit", "delete", "keep"] | None:
-    """What the person at the terminal says about one comment: a place, `keep`, `delete`, `quit`, or nothing."""
-    sys.stderr.write(f"\n[{number}/{total}] {harmless(_with_options(each))}\n")
-    while True:
-        keep = "[k]eep here, " if each.stale else ""
-        sys.stderr.write(f"number of a candidate, FILE:LINE, LINE, {keep}[s]kip, [d]elete, [q]uit > ")
-        sys.stderr.flush()
-        said = sys.stdin.readline()
-        word = said.strip()
-        if not said or word == "q":
-            return "quit"
-        if word in ("", "s"):
-            return None
-        if word == "d":
-            return "delete"
-        if word == "k" and each.stale:
-            return "keep"
-        place = _place_named(word, each)
-        if place:
-            return place
-        sys.stderr.write("That is none of these.\n")
-
-
-def _place_named(word: str, each: CommentNow) -> tuple[str, str, int] | None:
-    if word.isdigit() and 1 <= int(word) <= len(each.candidates):
-        option = each.candidates[int(word) - 1]
-        return option.path, each.id, option.line
-    file, _, line = word.rpartition(":")
-    return (file or each.filePath, each.id, int(line)) if line.isdigit() and int(line) > 0 else None
 
 
 def _batch() -> Iterator[object]:

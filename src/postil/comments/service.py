@@ -31,6 +31,7 @@ from postil.comments.past import Past
 from postil.comments.prompts import Prompts
 from postil.comments.relocating import Relocating
 from postil.comments.resources import Resources
+from postil.comments.reviewing import Reviewing
 from postil.comments.search import Wanted, found
 from postil.comments.threads import Threads
 from postil.comments.upkeep import Upkeep
@@ -42,7 +43,7 @@ QUICKLY_READ = 500
 T = TypeVar("T")
 
 
-class Comments(Threads, Relocating, Past, Exchange, Upkeep, Resources, Prompts):
+class Comments(Threads, Relocating, Reviewing, Past, Exchange, Upkeep, Resources, Prompts):
     """Comments paired with source files, anchored to code."""
 
     @writes("add_comment")

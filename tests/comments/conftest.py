@@ -1,0 +1,21 @@
+"""What tests of comments share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.comments.client import Client
+from tests.comments.workspaces import contract_workspace
+
+
+@pytest.fixture
+def client(tmp_path: Path) -> Iterator[Client]:
+    """A client of the contract's server, after the handshake."""
+    contract_workspace(tmp_path)
+    made = Client(tmp_path)
+    made.ask("initialize", protocolVersion="2024-11-05", capabilities={}, clientInfo={"name": "t", "version": "1"})
+    yield made
+    made.close()
