@@ -164,6 +164,18 @@ async def test_a_failed_pipeline_shows_the_end_of_the_failed_jobs_log(gitlab: Gi
     assert "end of the log of unit" in text(found)
 
 
+async def test_a_job_that_failed_is_found_among_hundreds(gitlab: GitLab, emulator: Emulator) -> None:
+    jobs = emulator.world.projects[0].jobs
+    failed = next(job for job in jobs if job["status"] == "failed")
+    jobs.remove(failed)
+    jobs += [{**failed, "id": 9000 + number, "name": f"job {number}", "status": "success"} for number in range(250)]
+    jobs.append(failed)
+    pipeline = await gitlab.get_pipeline(123, failed["pipeline"])
+    assert len(pipeline.jobs) > 250
+    assert [job.name for job in pipeline.jobs if job.log_tail] == [failed["name"]]
+    assert sum(seen.path.endswith("/jobs") for seen in emulator.seen) == 3
+
+
 async def test_the_end_of_a_log_keeps_its_lines_and_loses_its_secrets(gitlab: GitLab, emulator: Emulator) -> None:
     failed = next(job for job in emulator.world.projects[0].jobs if job["status"] == "failed")
     token = "glpat-" + "x" * 60

@@ -6,7 +6,7 @@ Every operation goes through here, so the allow-list, read-only and the cache ho
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable
 from typing import Literal, TypeVar
 
 from msgspec import Struct
@@ -27,6 +27,7 @@ T = TypeVar("T")
 K = TypeVar("K")
 V = TypeVar("V")
 MOST_LEARNT = 10_000
+MOST_PAGES = 10
 
 
 class Caching(Struct, frozen=True):
@@ -202,6 +203,15 @@ class Connection:
             pagination = replace(pagination, total=None, total_pages=None)
         return [read(row) for row in rows], pagination
 
+    async def every(self, path: str, caching: Caching = FRESH) -> AsyncIterator[Record]:
+        """Every row of a list, page by page while they are asked for; of a very long one, the first thousand."""
+        for number in range(1, MOST_PAGES + 1):
+            rows, pagination = await self.page(path, {}, number, pages.LARGEST_PAGE, _itself, caching)
+            for row in rows:
+                yield row
+            if not pagination.has_next:
+                break
+
     async def send(self, method: Literal["POST", "PUT"], path: str, body: dict[str, object]) -> Record:
         """Write as this caller; what was kept about the project is forgotten. Fields that are None are left out."""
         await self.guard.check_write(identifiers.project_of(path), self._plainly, self.token())
@@ -239,6 +249,10 @@ class Connection:
         issue = data.record("issue") if data else None
         iid = issue.number("iid") if issue else None
         return [iid] if iid is not None else []
+
+
+def _itself(raw: Record) -> Record:
+    return raw
 
 
 def _limits_told(reply: Reply) -> Reply:

@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias
 
 from postil.gitlab.answers import PipelineDetails, Pipelines, Triggered
 from postil.gitlab.arguments import Cache, CacheTtl, Iid, Page, PerPage, Project, caching, word
-from postil.gitlab.connection import Connection
+from postil.gitlab.connection import Caching, Connection
 from postil.gitlab.failures import GitLabFailure, invalid
 from postil.gitlab.identifiers import number, ref
 from postil.gitlab.marks import reads, writes
@@ -33,7 +33,6 @@ Status: TypeAlias = Literal[
     "scheduled",
 ]
 MOST_LOGS = 5
-MOST_JOBS = 100
 
 
 class PipelineOperations:
@@ -72,8 +71,7 @@ class PipelineOperations:
         project = await self.gitlab.project(project_id)
         kept = caching(cache, cache_ttl)
         path = f"{project}/pipelines/{number('pipeline_id', pipeline_id)}"
-        asked = self.gitlab.page(f"{path}/jobs", {}, 1, MOST_JOBS, _itself, kept)
-        raw, (jobs, _) = await asyncio.gather(self.gitlab.one(path, None, kept), asked)
+        raw, jobs = await asyncio.gather(self.gitlab.one(path, None, kept), self._jobs(path, kept))
         failed = [one for one in jobs if one.text("status") == "failed"][:MOST_LOGS]
         tails = await asyncio.gather(*(self._log_tail(project, one) for one in failed))
         ends = {id(one): tail for one, tail in zip(failed, tails, strict=True)}
@@ -91,6 +89,9 @@ class PipelineOperations:
             body["variables"] = [{"key": _key(key), "value": _value(value)} for key, value in variables.items()]
         return read(Triggered, await self.gitlab.send("POST", f"{project}/pipeline", body))
 
+    async def _jobs(self, path: str, kept: Caching) -> list[Record]:
+        return [raw async for raw in self.gitlab.every(f"{path}/jobs", kept)]
+
     async def _log_tail(self, project: str, raw: Record) -> str | None:
         """The end of a job's log; a log that cannot be read must not hide the pipeline."""
         number = raw.number("id")
@@ -104,10 +105,6 @@ class PipelineOperations:
 
 
 _checked_ref = ref  # the argument of the same name hides it inside the operation
-
-
-def _itself(raw: Record) -> Record:
-    return raw
 
 
 def _key(name: str) -> str:

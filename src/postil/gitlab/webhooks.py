@@ -9,7 +9,6 @@ from postil.gitlab.arguments import Project
 from postil.gitlab.connection import Connection
 from postil.gitlab.failures import invalid
 from postil.gitlab.marks import writes
-from postil.gitlab.records import Record
 from postil.gitlab.webhook_address import checked
 
 Event: TypeAlias = Literal["push", "issues", "merge_requests", "pipelines", "wiki"]
@@ -20,7 +19,6 @@ FIELDS = {
     "pipelines": "pipeline_events",
     "wiki": "wiki_page_events",
 }
-MOST_PAGES = 10
 
 
 class WebhookOperations:
@@ -49,15 +47,7 @@ class WebhookOperations:
         return Webhook(raw.number("id") or known, raw.text("url") or url, shown or list(events))
 
     async def _hook_id(self, path: str, url: str) -> int | None:
-        for page in range(1, MOST_PAGES + 1):
-            rows, pagination = await self.gitlab.page(path, {}, page, 100, _itself)
-            for raw in rows:
-                if raw.text("url") == url:
-                    return raw.number("id")
-            if not pagination.has_next:
-                break
+        async for raw in self.gitlab.every(path):
+            if raw.text("url") == url:
+                return raw.number("id")
         return None
-
-
-def _itself(raw: Record) -> Record:
-    return raw
