@@ -9,6 +9,7 @@ import hashlib
 import os
 import re
 import time
+from functools import lru_cache
 
 from msgspec import Struct
 
@@ -43,12 +44,17 @@ class Source(Struct, frozen=True):
 
 def lines_of(text: str) -> list[str]:
     """The lines of a text: the piece after the last newline is none; a file of lone carriage returns has lines too."""
+    return list(_lines(text))
+
+
+@lru_cache(2)  # whoever adds a comment asks for the same ones several times
+def _lines(text: str) -> tuple[str, ...]:
     if "\n" not in text and "\r" in text:
         text = text.replace("\r", "\n")
     found = text.split("\n")
     if len(found) > 1 and not found[-1]:
         found.pop()
-    return [line.removesuffix("\r") for line in found]
+    return tuple(line.removesuffix("\r") for line in found) if "\r" in text else tuple(found)
 
 
 class Ground:

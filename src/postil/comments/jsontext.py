@@ -6,6 +6,7 @@ its unknown keys, and a diff shows what happened. Not here: what the objects mea
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import TypeAlias
 
 import msgspec
@@ -101,10 +102,7 @@ class Items:
             if spliced is not None:
                 return spliced
         texts = self.texts
-        parts = [b"["]
-        for gap, item in zip(self._gaps, texts, strict=True):
-            parts += (gap, item)
-        return b"".join((*parts, self._tail))
+        return b"".join((b"[", *chain.from_iterable(zip(self._gaps, texts, strict=True)), self._tail))
 
     def _spliced(self, index: int, text: bytes) -> bytes | None:
         """The array with one object more, or None when its neighbour is not the only one of its kind."""

@@ -6,7 +6,9 @@ first change: every key it has stays, the keys the extension demands are added. 
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Sequence
+from operator import le
 from typing import cast
 
 import msgspec
@@ -333,6 +335,7 @@ class _Ledger:
     def __init__(self, comments: list[tuple[str, int]], markers: Sequence[dialects.AnyMarker]) -> None:
         self.known = {name for name, _ in comments}
         self._lines = [line for _, line in comments]
+        self._sorted = all(map(le, self._lines, self._lines[1:]))  # as the extension keeps them
         # A marker whose code was edited since takes in no new comment: what that is written about is the code now.
         self._spots = [(each.line, -1 if _edited(each) else each.endLine or 0, each.lineText) for each in markers]
         self.names = [each.id for each in markers]
@@ -356,7 +359,7 @@ class _Ledger:
 
     def place(self, comment: str, line: int) -> int:
         """The place of a new comment."""
-        at = _position(self._lines, line)
+        at = bisect_right(self._lines, line) if self._sorted else _position(self._lines, line)
         self._lines.insert(at, line)
         self.known.add(comment)
         return at
