@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime
-import hashlib
 import os
 import time
 
@@ -111,6 +110,8 @@ def state_hash(index: Index) -> str:
 
 def folded(index: Index) -> tuple[str, dict[str, int]]:
     """The state hash; and, for comparison with a cache, a hash of the row of each entity that is not deleted."""
+    import hashlib  # only `verify` pays for it
+
     digest = hashlib.sha256()
     rows: dict[str, int] = {}
     for id_, lines in index.all_histories():

@@ -8,7 +8,7 @@ events mean together is `merge.py`'s.
 
 from __future__ import annotations
 
-import secrets
+import os
 from collections.abc import Iterable
 from typing import Annotated
 
@@ -217,12 +217,12 @@ def entity_of(line: bytes) -> str | None:
 
 def new_event_id() -> str:
     """96 random bits in 20 letters: two writers never make the same one."""
-    number = secrets.randbits(100)
+    number = int.from_bytes(os.urandom(13), "big")
     return "".join(_ALPHABET[(number >> shift) & 31] for shift in range(0, 100, 5))
 
 
 def new_entity_id() -> str:
     """A random UUID (version 4), without the cost of importing uuid."""
-    number = secrets.randbits(128) & ~(0xF << 76) & ~(0x3 << 62) | (0x4 << 76) | (0x2 << 62)
+    number = int.from_bytes(os.urandom(16), "big") & ~(0xF << 76) & ~(0x3 << 62) | (0x4 << 76) | (0x2 << 62)
     text = f"{number:032x}"
     return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"

@@ -11,7 +11,6 @@ from __future__ import annotations
 import contextlib
 import gc
 import os
-import secrets
 import sqlite3
 import threading
 from collections.abc import Generator, Iterable, Sequence
@@ -209,7 +208,7 @@ class Index:
 
     def _published(self, folder: str) -> sqlite3.Connection | None:
         """A new database in this folder, made known to all when it is complete."""
-        name = f"cache-{secrets.token_hex(4)}.db"
+        name = f"cache-{os.urandom(4).hex()}.db"
         path = os.path.join(folder, name)
         try:
             self._built(path, folder).close()
@@ -239,7 +238,7 @@ class Index:
             if collecting:
                 gc.enable()
         self._set("clock", clock)
-        self._set("epoch", secrets.token_hex(4))
+        self._set("epoch", os.urandom(4).hex())
         self._set("generation", 1)
         self._set("history_from", 1)
         self._set("events", self._events())

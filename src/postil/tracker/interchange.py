@@ -8,7 +8,6 @@ importers' business (`import_files.py`, `import_refs.py`).
 
 from __future__ import annotations
 
-import hashlib
 import re
 import unicodedata
 from collections.abc import Callable, Mapping, Sequence
@@ -204,6 +203,8 @@ def entity_id(origin: str) -> str:
     """The id of what comes from an origin: a UUID stays, anything else is hashed into one."""
     if _UUID.match(origin):
         return origin
+    import hashlib  # other commands than import do not pay for it
+
     hexes = hashlib.sha256(f"postil import {origin}".encode()).hexdigest()
     return f"{hexes[:8]}-{hexes[8:12]}-8{hexes[13:16]}-a{hexes[17:20]}-{hexes[20:32]}"
 
@@ -284,6 +285,8 @@ def _status(status: str) -> str:
 
 
 def _event_id(origin: str, key: str) -> str:
+    import hashlib
+
     alphabet = "abcdefghijklmnopqrstuvwxyz234567"
     number = int.from_bytes(hashlib.sha256(f"{origin}\n{key}".encode()).digest()[:13], "big")
     return "".join(alphabet[(number >> shift) & 31] for shift in range(0, 100, 5))

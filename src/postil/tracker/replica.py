@@ -6,7 +6,6 @@ Kept beside the repository and made anew when the clone was copied.
 from __future__ import annotations
 
 import os
-import secrets
 
 import msgspec
 
@@ -52,7 +51,7 @@ def new_replica(repository: Repository, branches: bool | None = None) -> Replica
     """A new identity for this clone, kept from now on."""
     if branches is None:
         branches = _was_branches(repository)
-    replica = Replica("".join(secrets.choice(_ALPHABET) for _ in range(13)), _home(repository), branches)
+    replica = Replica("".join(_ALPHABET[byte & 31] for byte in os.urandom(13)), _home(repository), branches)
     return keep_replica(repository, replica)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterator
 from typing import IO
 
@@ -49,6 +48,8 @@ class Spool:
 
     def _spill(self) -> None:
         if not self._files:
+            import tempfile  # only a build beyond a few megabytes pays for it
+
             self._files = [tempfile.TemporaryFile(dir=self._folder) for _ in range(_BUCKETS)]  # noqa: SIM115 - closed one by one
         for file, bucket in zip(self._files, self._held, strict=True):
             if bucket:

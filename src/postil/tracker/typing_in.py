@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import os
-import shlex
-import subprocess
 import sys
-import tempfile
 from collections.abc import Sequence
 
 from postil.core import call
@@ -59,6 +56,10 @@ def edited(editor: str, hint: str, text: str = "") -> str:
     """What the user's editor made of the text below a hint. Only the hint is dropped: a heading is the user's own."""
     if not can_edit():
         raise InvalidParams("There is no terminal to open an editor on", advice="Give the text with a flag or a file")
+    import shlex  # only who types in an editor pays for these
+    import subprocess
+    import tempfile
+
     command = shlex.split(editor or "vi")
     with tempfile.TemporaryDirectory(prefix="postil-") as folder:
         path = os.path.join(folder, "EDIT.md")
