@@ -297,8 +297,8 @@ def test_while_redis_is_away_reads_are_answered_and_writes_are_to_be_made_again(
             said, answer = replicas.ask("inbox_list", {})
             assert (said.status, answer["result"]["messages"][0]["comment"]) == (200, "please look")
             assert int(said.headers["X-Postil-Stale"]) < 60
-            assert replicas.call("workspace_info", {})[0] == 200
-            assert replicas.call("list_comments", {"filePath": "a.py"})[0] == 200
+        assert replicas.call("workspace_info", {})[0] == 200
+        assert replicas.call("list_comments", {"filePath": "a.py"})[0] == 200
         for method, params in (("inbox_reply", {"id": 1, "text": "meanwhile"}), ("add_comment", comment)):
             said, answer = replicas.ask(method, params, key=f"{method}-meanwhile")
             assert (said.status, answer["error"]["data"]["status"]) == (503, 503)
