@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import redis as redis_client
 
 from postil.settings import HttpSettings, Settings, load
 from postil.surfaces.gateway.signatures import signature
@@ -24,6 +25,7 @@ from tests.emulator.app import Emulator
 from tests.emulator.server import running as emulating
 from tests.emulator.world import DEVELOPER
 from tests.needs import needs
+from tests.storage.redis_server import redis_server
 from tests.surfaces.programs import BIN, run
 
 
@@ -150,6 +152,31 @@ def test_a_token_is_written_nowhere(repository: Path, tmp_path: Path) -> None:
     kept = [path for path in state.rglob("*") if path.is_file()]
     assert kept, "the audit was written"
     assert not [path for path in (*kept, said) if canary in path.read_bytes()]
+
+
+def test_neither_tokens_nor_secrets_of_projects_are_in_redis(repository: Path) -> None:
+    emulator = Emulator()
+    emulator.faults.add("extra")  # GitLab's answers hold runners' tokens and addresses with passwords
+    with redis_server() as redis, emulating(emulator) as gitlab:
+        environ = {"POSTIL_STATE": redis.address, "POSTIL_SECRET": "of this installation"}
+        with served(repository, "--auth", "pat", GITLAB_URL=gitlab, **environ) as server:
+            for name, params in (
+                ("list_projects", {"cache": True}),
+                ("get_project", {"project_id": 123, "cache": True}),
+                ("create_issue", {"project_id": 123, "title": "t"}),
+            ):
+                body = {"jsonrpc": "2.0", "id": 1, "method": name, "params": params}
+                assert "result" in server.ask(body, DEVELOPER, Idempotency_Key=f"key of {name}")[1]
+            assert server.ask(LIST, "glpat-nobody-knows-it")[0].status == 401
+        with redis_client.Redis.from_url(redis.address) as client:  # pyright: ignore[reportUnknownMemberType]
+            names: list[bytes] = client.keys("*")  # type: ignore[assignment]
+            dumped = [client.dump(name) for name in names]
+        kept = (redis.folder / "appendonlydir").rglob("*")
+        everything = [*names, *dumped, *(path.read_bytes() for path in kept if path.is_file())]
+    held = b"\n".join(part for part in everything if isinstance(part, bytes))
+    assert b"postil:kept:gitlab:" in held
+    for secret in (DEVELOPER.encode(), b"glpat-", b"GR1348941", b"hunter2", b"runners_token"):
+        assert secret not in held, secret
 
 
 def test_https_is_spoken_with_a_certificate(repository: Path, tmp_path: Path) -> None:

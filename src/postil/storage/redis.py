@@ -25,6 +25,7 @@ from postil.storage.failures import StateBusy
 from postil.storage.holder import is_alive, this_process
 from postil.storage.last_seen import LastSeen, OldLook
 from postil.storage.redis_connection import PREFIX, StateAway, connect, outage_of, text, translated
+from postil.storage.redis_scripts import LEAVE, PASSING
 
 LEASE_MS = 3_000
 """How long a replica that was killed in the middle of a block holds up the others: blocks take milliseconds."""
@@ -38,7 +39,9 @@ EXPIRING, CHANNEL = PREFIX + "expiring", PREFIX + "changed"
 # KEYS: lock, readers, wanted. ARGV: token, lease in ms. 1 when the lock is ours. A writer that finds readers asks new
 # ones to hold back for a moment, or an unbroken row of them would keep it out; not longer, for a reader may begin
 # another look inside its own.
-_ENTER_WRITE = """
+_ENTER_WRITE = (
+    PASSING
+    + """
 local now = redis.call('TIME')
 local ms = now[1] * 1000 + math.floor(now[2] / 1000)
 redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', ms)
@@ -53,13 +56,17 @@ redis.call('DEL', KEYS[3])
 redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
 return 1
 """.replace("%w", str(WANTED_MS))
+)
 # KEYS: lock, readers, wanted. ARGV: token, lease in ms. 1 when we may read.
-_ENTER_READ = """
+_ENTER_READ = (
+    PASSING
+    + """
 if redis.call('EXISTS', KEYS[1], KEYS[3]) > 0 then return 0 end
 local now = redis.call('TIME')
 redis.call('ZADD', KEYS[2], now[1] * 1000 + math.floor(now[2] / 1000) + ARGV[2], ARGV[1])
 return 1
 """
+)
 # KEYS: lock, version, counters, committed, expiring. ARGV: token, changes as JSON, values…
 # The new version; -1 when the lock was lost. Expired records are cleared away a few at a time.
 _COMMIT = """
@@ -98,7 +105,7 @@ redis.call('DEL', KEYS[1])
 redis.call('PUBLISH', '%s', version)
 return version
 """.replace("%s", CHANNEL).replace("%p", PREFIX)
-_LEAVE = "if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end return 0"
+_LEAVE = PASSING + "if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end return 0"
 
 
 class RedisState:
@@ -108,7 +115,7 @@ class RedisState:
         self._redis = connect(address)
         self._busy_seconds = busy_seconds
         self._scripts = {
-            name: self._redis.register_script(name) for name in (_ENTER_WRITE, _ENTER_READ, _COMMIT, _LEAVE)
+            name: self._redis.register_script(name) for name in (_ENTER_WRITE, _ENTER_READ, _COMMIT, _LEAVE, LEAVE)
         }
         self._local = threading.Lock()
         self._seen = LastSeen()
@@ -135,7 +142,7 @@ class RedisState:
             yield _Look(self._redis, self._seen)
         finally:
             with suppress(StateAway), translated():
-                is_whole = bool(self._redis.zrem(READERS, token))
+                is_whole = bool(self._scripts[LEAVE](keys=[READERS], args=[token]))
         if not is_whole:  # it took longer than its lease, so a write may have happened in the middle
             raise StateBusy("in Redis", LEASE_MS / 1000)
 
@@ -254,7 +261,7 @@ class RedisState:
                 self._scripts[_LEAVE](keys=[LOCK], args=[holder])
             dead = [reader for reader in self._redis.zrange(READERS, 0, -1) if _is_dead(text(reader))]
             if dead:
-                self._redis.zrem(READERS, *dead)
+                self._scripts[LEAVE](keys=[READERS], args=dead)
 
     def _commit(self, look: _Look, token: str) -> int:
         changes, values = look.changes()

@@ -14,7 +14,7 @@ from typing import Any, cast
 from postil.core.ports import Entered, Entry, Taken
 from postil.storage.moments import MemoryMoments
 from postil.storage.redis_connection import PREFIX, connect_async, outage_of
-from postil.storage.redis_scripts import ENTER, KEEP, RENEW, TAKE
+from postil.storage.redis_scripts import ENTER, KEEP, LEAVE, RENEW, TAKE
 
 LEASE = 30.0
 """Seconds that a call counts as in flight without a sign of life: as long as a killed replica's calls are counted."""
@@ -42,7 +42,7 @@ class RedisMoments:
     def _client(self) -> Any:
         if self._redis is None:  # made on the loop that uses it
             self._redis = connect_async(self._address)
-            self._scripts = {text: self._redis.register_script(text) for text in (ENTER, RENEW, TAKE, KEEP)}
+            self._scripts = {text: self._redis.register_script(text) for text in (ENTER, LEAVE, RENEW, TAKE, KEEP)}
         return self._redis
 
     async def _run(self, script: str, keys: Sequence[str], arguments: Sequence[Any]) -> Any:
@@ -99,11 +99,9 @@ class RedisMoments:
         try:
             while self._landed:
                 landed, self._landed = self._landed, {}
-                pipeline = self._client().pipeline(transaction=False)
                 for who, members in landed.items():
                     if members:
-                        pipeline.zrem(_flight(who), *members)
-                await self._asked(lambda _, told=pipeline: told.execute())  # or they count until their lease ends
+                        await self._run(LEAVE, [_flight(who)], members)  # or they count until their lease ends
         finally:
             self._telling = None
 

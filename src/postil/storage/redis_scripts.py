@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+# Neither logged nor replicated: what this writes is true for seconds only, and a log that is synced after every write
+# would make each call wait for the disk. Where Redis restarts, it is forgotten, and whoever relied on it notices.
+PASSING = "redis.set_repl(redis.REPL_NONE)\n"
+
 _NOW = """
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
@@ -10,7 +14,8 @@ local now = time[1] * 1000 + math.floor(time[2] / 1000)
 # KEYS: the window, the calls in flight. ARGV: cost, limit, seconds, a name for these places, how many at once, lease in
 # ms, and those that have ended. granted, taken, oldest in ms, busy.
 ENTER = (
-    _NOW
+    PASSING
+    + _NOW
     + """
 local cost, limit, window = tonumber(ARGV[1]), tonumber(ARGV[2]), ARGV[3] * 1000
 local most, lease = tonumber(ARGV[5]), tonumber(ARGV[6])
@@ -38,9 +43,13 @@ return {granted, taken + granted, oldest, busy}
 """
 )
 
+# KEYS: the members of whom to take out. ARGV: these members.
+LEAVE = PASSING + "return redis.call('ZREM', KEYS[1], unpack(ARGV))"
+
 # KEYS: the calls in flight. ARGV: lease in ms, the calls that still run.
 RENEW = (
-    _NOW
+    PASSING
+    + _NOW
     + """
 for n = 2, #ARGV do redis.call('ZADD', KEYS[1], 'XX', now + ARGV[1], ARGV[n]) end
 redis.call('PEXPIRE', KEYS[1], ARGV[1])
@@ -50,7 +59,8 @@ return 1
 
 # KEYS: the window. ARGV: cost, limit, seconds, a name for these places. granted, taken, oldest in ms.
 TAKE = (
-    _NOW
+    PASSING
+    + _NOW
     + """
 local window = ARGV[3] * 1000
 redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now - window)
