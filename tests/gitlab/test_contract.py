@@ -221,6 +221,21 @@ async def test_a_file_with_a_percent_sign_in_its_name_can_be_read(gitlab: GitLab
     assert emulator.seen[-1].path.endswith("/files/docs%2F100%25%20sure.md")
 
 
+async def test_a_very_large_file_is_cut_for_a_model_and_whole_for_a_program(gitlab: GitLab, emulator: Emulator) -> None:
+    project = emulator.world.projects[0]
+    files = {"large.txt": b"line\n" * 300_000, "large.bin": b"\xff\x00" * 500_000, "small.bin": b"\xff\x00"}
+    emulator.world.commit_files(project, "Large", "John Doe", files)
+    large = await gitlab.get_file_content(123, "large.txt")
+    assert structured(large)["content"].endswith("\n[cut here: the first 1000000 of 1500000 characters]")
+    binary = await gitlab.get_file_content(123, "large.bin")
+    assert structured(binary)["content"] is None
+    assert "not text" in text(binary)
+    for name, answer in (("large.txt", large), ("large.bin", binary)):
+        assert base64.b64decode(direct(answer)["content"]) == files[name]
+    small = await gitlab.get_file_content(123, "small.bin")
+    assert base64.b64decode(structured(small)["content"]) == files["small.bin"]
+
+
 async def test_a_model_reads_a_file_as_text(gitlab: GitLab) -> None:
     answer = await gitlab.get_file_content("username/my-project", "src/lib/deep.py")
     assert (answer.content, answer.encoding) == ("x = 1\n", "text")

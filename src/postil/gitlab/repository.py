@@ -17,6 +17,9 @@ from postil.gitlab.model import FileItem, LastCommit
 from postil.gitlab.presentation import for_models
 from postil.gitlab.reading import decoded, read
 
+LONGEST_TEXT = 1_000_000
+"""Characters of a file that a model is given."""
+
 
 class RepositoryOperations:
     """What can be read of a repository."""
@@ -39,11 +42,7 @@ class RepositoryOperations:
         raw = await self.gitlab.one(path, {"ref": "HEAD" if ref is None else checked_ref(ref)}, kept)
         last = await self._last_commit(project, commit(raw.text("last_commit_id")), kept)
         plain = read(FileContent, raw, last_commit=last)
-        text = decoded(plain.content, plain.encoding)
-        if text is None:
-            return for_models(plain)
-        # A model cannot read base64, and invisible characters could hide in it: it gets the text.
-        readable = for_models(replace(plain, content=text, encoding="text"))
+        readable = for_models(_fit(plain))
         force_setattr(readable, "plain", plain)
         return readable
 
@@ -85,6 +84,19 @@ class RepositoryOperations:
         except GitLabFailure:
             return LastCommit(sha)
         return read(LastCommit, raw, id=raw.text("id") or sha)
+
+
+def _fit(plain: FileContent) -> FileContent:
+    """What a model gets: not base64, which it cannot read and in which invisible characters could hide, but the text.
+
+    No more of it than a conversation can hold; a program gets all.
+    """
+    text = decoded(plain.content, plain.encoding)
+    if text is None:
+        return plain if len(plain.content or "") <= LONGEST_TEXT else replace(plain, content=None)
+    if len(text) > LONGEST_TEXT:
+        text = f"{text[:LONGEST_TEXT]}\n[cut here: the first {LONGEST_TEXT} of {len(text)} characters]"
+    return replace(plain, content=text, encoding="text")
 
 
 _checked_path = file_path  # the argument of the same name hides it inside the operation
