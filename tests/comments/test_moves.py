@@ -192,3 +192,15 @@ def test_a_comment_can_be_changed_by_the_file_its_code_is_in(comments: Comments)
     assert [each.id for each in comments.listed().comments] == [ids[0]]
     with pytest.raises(NotFound):
         comments.edit("b.py", ids[1], "gone")
+
+
+def test_a_copy_of_the_code_is_offered_and_the_comment_stays(comments: Comments) -> None:
+    root = root_of(comments)
+    identity = comments.add("a.py", 6, "mind the sum", "NOTE").commentId
+    assert comments.show(identity).copies == ()
+    write(root, "pasted.py", "import os\n\n\n" + CODE[CODE.index("def function_1") : CODE.index("def function_2")])
+    write(root, "chance.py", "class Other:\n    return value + 1\n")  # the same line in other company
+    shown = comments.show(identity)
+    assert (shown.comment.filePath, shown.comment.line) == ("a.py", 6)
+    assert [(each.path, each.line) for each in shown.copies] == [("pasted.py", 5)]
+    assert f"postil comments copy {identity} pasted.py 5" in shown.text()

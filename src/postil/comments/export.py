@@ -8,13 +8,14 @@ from __future__ import annotations
 import base64
 from collections.abc import Iterator
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, BinaryIO, cast
+from typing import TYPE_CHECKING, Any, BinaryIO, cast, get_args
 
 from postil.comments.answers import Exported, comment_now
 from postil.comments.arguments import ExportOptions
 from postil.comments.failures import ExtraMissing
 from postil.comments.ground import Ground, lines_of
-from postil.comments.model import Placed
+from postil.comments.model import Placed, State
+from postil.core import call
 from postil.core.failure import Failure, InvalidArguments
 from postil.workspace.paths import RelativePath
 
@@ -74,7 +75,7 @@ def write_export(
     overview.refresh()
     found = overview.index.stream("path = ?", (path,)) if path else overview.index.stream()
     context = _Context(ground, options)
-    rows = ((comment_now(each), context.around(each)) for each in found)
+    rows = ((comment_now(each), context.around(each)) for each in _counted(found, overview))
     if format_ == "parquet":
         return _parquet(rows, out)
     from postil.comments.documents import WRITERS  # only an export needs them
@@ -84,6 +85,17 @@ def write_export(
         out.write(piece)
         total += count
     return total
+
+
+def _counted(found: Iterator[Placed], overview: Overview) -> Iterator[Placed]:
+    """The same, while whoever waits is told how far it is."""
+    counts = overview.index.counts()
+    total = sum(counts[state] for state in get_args(State))
+    for number, each in enumerate(found):
+        if number % 1000 == 0:
+            call.current().check()
+            call.current().progress(number, total, "exporting")
+        yield each
 
 
 class _Context:

@@ -19,6 +19,7 @@ from postil.comments.merge import merged, merged_object
 from postil.comments.sidecar import Sidecar
 from postil.comments.store import SUFFIX, Store, sidecar_path
 from postil.comments.words import now
+from postil.core import call
 from postil.core.failure import Failure
 from postil.workspace.files import atomic_write, read_file, remove_file
 from postil.workspace.git import run_git
@@ -36,7 +37,10 @@ class Fault(Struct, frozen=True, omit_defaults=True):
 def faults(store: Store, *, fix: bool) -> Iterator[Fault]:
     """Every sidecar that is damaged, not what the extension takes, or holds a comment that another one holds."""
     seen: dict[str, RelativePath] = {}
-    for path in store.paths():
+    paths = list(store.paths())
+    for number, path in enumerate(paths):
+        call.current().check()
+        call.current().progress(number, len(paths), path)
         try:
             sidecar = store.read(path)
         except SidecarDamaged as damage:

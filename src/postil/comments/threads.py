@@ -14,7 +14,7 @@ from postil.comments.checks import check_tag, wanted
 from postil.comments.desk import Desk
 from postil.comments.failures import SourceNotFound
 from postil.comments.jsontext import JsonObject
-from postil.comments.model import ALL_TAGS, Commit, Damage, Event, Reply, State, Status
+from postil.comments.model import ALL_TAGS, Candidate, Commit, Damage, Event, Reply, State, Status
 from postil.comments.moves import events_of
 from postil.comments.quickfilters import without_filters
 from postil.comments.search import Wanted, found, is_glob
@@ -52,6 +52,8 @@ class Shown(Struct, frozen=True, omit_defaults=True):
     commit: Commit | None = None
     history: tuple[Event, ...] = ()
     code: str = ""
+    copies: tuple[Candidate, ...] = ()
+    """Other places with the same code, to which the comment could be copied."""
 
     def text(self) -> str:
         now_ = self.comment
@@ -74,6 +76,10 @@ class Shown(Struct, frozen=True, omit_defaults=True):
             lines += ["", "now:", *(f"  + {line}" for line in self.code.split("\n")[:20])]
         for rank, option in enumerate(now_.candidates, 1):
             lines.append(f"  {rank}. {option.path}:{option.line} ({option.confidence:.2f}) {option.text.strip()[:100]}")
+        for other in self.copies:
+            lines.append(
+                f"  also at {other.path}:{other.line} (postil comments copy {now_.id} {other.path} {other.line})"
+            )
         for event in self.history:
             where = f"{event.path or now_.filePath}:{event.line}"
             lines.append(f"  {event.at}  left {where} ({event.state}, {event.reason})")
@@ -196,7 +202,10 @@ class Threads(Desk):
         """Show one comment with its thread, its code then and now, and the commit that changed it"""
         each = self.one(commentId)
         now_ = self.explained(each)
-        return Shown(now_, now_.commit, events_of(each.comment, each.marker), each.place.newText)
+        from postil.comments.copies import copies  # only here
+
+        events = events_of(each.comment, each.marker)
+        return Shown(now_, now_.commit, events, each.place.newText, copies(self.ground, each.place))
 
     @writes("comments_reply", title="Reply to a comment", shell="comments reply", positional=("commentId", "text"))
     def reply(
