@@ -13,6 +13,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from statistics import median
 
+from msgspec import structs
+
 from bench.report import Goal, goal_table
 from bench.server import ROOT, ended_cpu
 from postil.tracker import events as ev
@@ -49,38 +51,56 @@ def tracker(rounds: int = 7, small: int = 10_000, large: int = 100_000) -> list[
 
 
 def filled(where: Path, issues: int) -> Path:
-    """A repository with so many issues, packed as after a clone, and one ordinary commit."""
+    """A repository with so many issues, packed as after a clone, and one ordinary commit.
+
+    As in life: the writers take turns, one issue in three is touched by two of them, and most of what happens to an
+    issue happens while the next few hundred are opened.
+    """
     where.mkdir()
     git(where, "init", "--quiet", "--initial-branch=main")
     git(where, "commit", "--quiet", "--allow-empty", "-m", "first")
     dice = random.Random(1)
     ids = [ev.new_entity_id() for _ in range(issues)]
-    clock = 0
-    for writer in range(WRITERS):
-        replica = "bench" + "abcdefgh"[writer] * 8
-        lines: list[bytes] = []
-        for kind in range(EVENTS):
-            for number in range(writer, issues, WRITERS):
-                clock += 1
-                lines.append(ev.encode(event(dice, ids[number], number, kind, replica, len(lines) + 1, clock)))
-        write_log(where, LOG + replica, lines)
+    replicas = ["bench" + letter * 8 for letter in "abcdefgh"[:WRITERS]]
+    logs: list[list[tuple[int, bytes]]] = [[] for _ in replicas]
+    seen: list[dict[str, int]] = [{} for _ in ids]
+    for clock, (number, kind) in enumerate(happenings(dice, issues), 1):
+        writer = (number + (kind % 2 if number % 3 == 0 else 0)) % WRITERS
+        replica, log = replicas[writer], logs[writer]
+        others = {other: n for other, n in seen[number].items() if other != replica}
+        made = event(dice, ids[number], number, kind, replica, len(log) + 1, clock)
+        log.append((clock, ev.encode(structs.replace(made, dep=others or None))))
+        seen[number][replica] = len(log)
+    for replica, log in zip(replicas, logs, strict=True):
+        write_log(where, LOG + replica, log)
     git(where, "repack", "-adq")
     git(where, "prune-packed", "-q")
     return where
 
 
-def write_log(where: Path, ref: str, lines: list[bytes]) -> None:
+def happenings(dice: random.Random, issues: int) -> list[tuple[int, int]]:
+    """(issue, which of its events) in the order they happen."""
+    when: list[tuple[float, int, int]] = []
+    for number in range(issues):
+        at = float(number)
+        for kind in range(EVENTS):
+            when.append((at, number, kind))
+            at += dice.expovariate(1 / 200)
+    return [(number, kind) for _, number, kind in sorted(when)]
+
+
+def write_log(where: Path, ref: str, log: list[tuple[int, bytes]]) -> None:
     """A log as commands write it: one commit an event, a segment every 256."""
     feed = subprocess.Popen(["git", "fast-import", "--quiet"], cwd=where, stdin=subprocess.PIPE)
     assert feed.stdin is not None
     who = b"Bench <bench@example.org> 1760000000 +0000"
-    for at, line in enumerate(lines):
-        message = b"postil %d 1 %d\n\n%s\n" % (at, at + 1, line)
+    for at, (clock, line) in enumerate(log):
+        message = b"postil %d 1 %d\n\n%s\n" % (at, clock, line)
         feed.stdin.write(
             b"commit %s\nauthor %s\ncommitter %s\ndata %d\n%s\n" % (ref.encode(), who, who, len(message), message)
         )
         if (at + 1) % SEAL == 0:
-            blob = b"\n".join(lines[at + 1 - SEAL : at + 1]) + b"\n"
+            blob = b"".join(sealed + b"\n" for _, sealed in log[at + 1 - SEAL : at + 1])
             path = segment_path(at + 1 - SEAL, SEAL).encode()
             feed.stdin.write(b"M 100644 inline %s\ndata %d\n%s\n" % (path, len(blob), blob))
     feed.stdin.close()

@@ -238,7 +238,7 @@ def test_a_segment_lost_after_the_index_was_built_is_read_from_the_commits_and_n
                 pen.write(ev.Commented, lost, c=f"c{start + i}", body="x")
     store.index.forget()
     store.refresh()
-    for (oid,) in store.index.db.execute("SELECT oid FROM segment ORDER BY s DESC LIMIT 1").fetchall():
+    for (oid,) in store.index.db.execute("SELECT oid FROM segment ORDER BY mark DESC LIMIT 1").fetchall():
         (repository / ".git/objects" / oid[:2] / oid[2:]).unlink()
     entity = store.entity(lost)
     assert entity is not None

@@ -255,7 +255,7 @@ def test_any_schedule_ends_in_one_state(seed: int):
 def grown_row(events: list[ev.Event]) -> tuple[object, ...] | None:
     """What a build of the index makes of an entity, or None where it leaves it to the fold."""
     nursery = Nursery()
-    nursery.take(events, 1)
+    nursery.take((event, "a") for event in events)
     (grown,) = nursery.entities.values()
     if grown.broken:
         return None

@@ -61,8 +61,8 @@ class Growing:
         "ts",
     )
 
-    def __init__(self, event: Event, places: int) -> None:
-        self.places = places
+    def __init__(self, event: Event, place: str) -> None:
+        self.places = place
         self.r, self.n, self.l, self.ts, self.ids = event.r, event.n, event.l, event.ts, event.id[_TELLING:]
         self.seen: dict[str, int] | None = None
         """The last number of each writer, once there are several; the first is the creator."""
@@ -133,26 +133,20 @@ class Nursery:
         self.entities: dict[str, Growing] = {}
         self.aims: list[tuple[str, str]] = []
         """(milestone, entity) wherever an event named a milestone."""
-        self.places: list[tuple[int, ...]] = [()]
-        """Sets of segments, in the order they were met: neighbours share them, so each is held once."""
-        self._numbers: dict[tuple[int, ...], int] = {}
         self._shared: dict[str, str] = {}
         self._same: dict[Names, Names] = {}
 
-    def take(self, events: Iterable[Event], place: int) -> None:
-        """Let events from one place (the number of a segment) have their effect."""
+    def take(self, events: Iterable[tuple[Event, str]]) -> None:
+        """Let events have their effect; with each comes the mark of the segment it is in, or nothing."""
         # Once an event, so the usual case is written out here: the same writer goes on, and mostly comments.
         known = self.entities.get
-        moved: dict[int, int] = {}
-        for event in events:
+        for event, place in events:
             grown = known(event.ent)
             if grown is None:
                 self.entities[event.ent] = self._born(event, place)
                 continue
-            now = moved.get(grown.places)
-            if now is None:
-                now = moved[grown.places] = self._also_at(grown.places, place)
-            grown.places = now
+            if place not in grown.places:
+                grown.places += place
             ids, ending = grown.ids, event.id[_TELLING:]
             if (
                 event.l > grown.l
@@ -175,20 +169,8 @@ class Nursery:
             else:
                 self._changed(grown, event)
 
-    def _also_at(self, places: int, place: int) -> int:
-        """The number of these places and one more."""
-        known = self.places[places]
-        if not place or (known and known[-1] == place):
-            return places
-        more = (*known, place)
-        number = self._numbers.get(more)
-        if number is None:
-            number = self._numbers[more] = len(self.places)
-            self.places.append(more)
-        return number
-
-    def _born(self, event: Event, place: int) -> Growing:
-        grown = Growing(event, self._also_at(0, place))
+    def _born(self, event: Event, place: str) -> Growing:
+        grown = Growing(event, place)
         if isinstance(event, Created):
             # A few writers, authors and sets of labels are those of very many entities: held once.
             share = self._shared.setdefault

@@ -7,8 +7,7 @@ that changes later has all its lines in the index from then on.
 from __future__ import annotations
 
 import sqlite3
-from array import array
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from postil.tracker.events import entity_of
 from postil.tracker.log import Objects, objects
@@ -21,10 +20,9 @@ _ALL = 8
 _FEW = 256
 
 
-def write_places(db: sqlite3.Connection, places: Iterable[tuple[int, ...]]) -> None:
-    """Keep sets of segments under their numbers, from 0 on."""
-    packed = ((number, array("I", segments).tobytes()) for number, segments in enumerate(places))
-    db.executemany("INSERT INTO place VALUES (?, ?)", packed)
+def mark_of(number: int) -> str:
+    """One letter for the segment of this number, so that the segments of an entity are a short text."""
+    return chr(number if number < 0xD800 else number + 0x800)  # between those are no letters
 
 
 def histories(db: sqlite3.Connection, root: str, ids: Sequence[str]) -> Iterator[tuple[str, bytes]]:
@@ -32,12 +30,10 @@ def histories(db: sqlite3.Connection, root: str, ids: Sequence[str]) -> Iterator
     reader = _Segments(db, root)
     try:
         for id_ in ids:
-            found = db.execute(
-                "SELECT segments, lines FROM log LEFT JOIN place ON place.p = log.p WHERE id = ?", (id_,)
-            ).fetchone()
+            found = db.execute("SELECT places, lines FROM log WHERE id = ?", (id_,)).fetchone()
             if found:
-                segments, own = found
-                lines = [*reader.lines(id_, segments or b""), *(own.split(b"\n") if own else ())]
+                places, own = found
+                lines = [*reader.lines(id_, places), *(own.split(b"\n") if own else ())]
                 yield id_, b"\n".join(dict.fromkeys(lines))
     finally:
         reader.close()
@@ -50,7 +46,7 @@ def all_histories(
     spool = Spool(folder, wanted)
     for (lines,) in db.execute("SELECT lines FROM log WHERE lines IS NOT NULL"):
         spool.add(lines)
-    oids = [oid for (oid,) in db.execute("SELECT oid FROM segment ORDER BY s")]
+    oids = [oid for (oid,) in db.execute("SELECT oid FROM segment ORDER BY mark")]
     if oids:
         with objects(root) as git:
             for blob in git.blobs(oids):
@@ -70,26 +66,26 @@ def some_histories(
 
 
 class _Segments:
-    """Segments by number, the last few kept, over one conversation with git that begins when it is needed."""
+    """Segments by mark, the last few kept, over one conversation with git that begins when it is needed."""
 
     def __init__(self, db: sqlite3.Connection, root: str) -> None:
         self._db, self._root = db, root
         self._talk = objects(root)
         self._git: Objects | None = None
-        self._kept: dict[int, dict[str, list[bytes]]] = {}
+        self._kept: dict[str, dict[str, list[bytes]]] = {}
 
-    def lines(self, id_: str, segments: bytes) -> list[bytes]:
-        return [line for number in array("I", segments) for line in self._segment(number).get(id_, ())]
+    def lines(self, id_: str, places: str | None) -> list[bytes]:
+        return [line for mark in places or "" for line in self._segment(mark).get(id_, ())]
 
     def close(self) -> None:
         if self._git is not None:
             self._talk.__exit__(None, None, None)
 
-    def _segment(self, number: int) -> dict[str, list[bytes]]:
-        if number in self._kept:
-            self._kept[number] = self._kept.pop(number)  # the last used goes last
-            return self._kept[number]
-        (oid,) = self._db.execute("SELECT oid FROM segment WHERE s = ?", (number,)).fetchone()
+    def _segment(self, mark: str) -> dict[str, list[bytes]]:
+        if mark in self._kept:
+            self._kept[mark] = self._kept.pop(mark)  # the last used goes last
+            return self._kept[mark]
+        (oid,) = self._db.execute("SELECT oid FROM segment WHERE mark = ?", (mark,)).fetchone()
         if self._git is None:
             self._git = self._talk.__enter__()
         self._git.ask(oid)
@@ -98,7 +94,7 @@ class _Segments:
             entity = entity_of(line) if line else None
             if entity:
                 parted.setdefault(entity, []).append(line)
-        self._kept[number] = parted
+        self._kept[mark] = parted
         if len(self._kept) > _KEPT:
             del self._kept[next(iter(self._kept))]
         return parted

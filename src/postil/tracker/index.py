@@ -19,7 +19,7 @@ from functools import partial
 from postil.tracker.arrivals import NotCovered, arrivals, note_damage, remember
 from postil.tracker.cachefile import POINTER, Busy, connect, copied, current, opened, remove_all, transaction, unpublish
 from postil.tracker.growing import Nursery
-from postil.tracker.histories import all_histories, histories
+from postil.tracker.histories import all_histories, histories, mark_of
 from postil.tracker.log import LogCommit, LogDamaged, commit_lines, runs
 from postil.tracker.reading import Source, in_order
 from postil.tracker.refs import Tip, tips
@@ -248,25 +248,23 @@ class Index:
 
     def _fill(self, db: sqlite3.Connection, folder: str | None) -> int:
         root = self.repository.root
-        numbers: dict[str, int] = {}
+        marks: dict[str, str] = {}
         sources: list[Source] = []
         clock = 0
         for one in arrivals(db, root, tips(root)):
             clock = max(clock, one.clock)
-            fresh = [segment for segment in one.news.segments if segment.oid not in numbers]  # two logs may share some
-            numbers.update((segment.oid, n) for n, segment in enumerate(fresh, len(numbers) + 1))
+            fresh = [segment for segment in one.news.segments if segment.oid not in marks]  # two logs may share some
+            marks.update((segment.oid, mark_of(n)) for n, segment in enumerate(fresh, len(marks) + 1))
             sources.append(
-                Source([(numbers[s.oid], s) for s in fresh], one.news.commits, partial(self._rescued, db, one.tip))
+                Source([(marks[s.oid], s) for s in fresh], one.news.commits, partial(self._rescued, db, one.tip))
             )
         nursery = Nursery()
         held: dict[str, list[bytes]] = {}
-        read: set[int] = set()
-        for events, place in in_order(root, sources, lambda id_, line: held.setdefault(id_, []).append(line)):
-            nursery.take(events, place)
-            read.add(place)
-        db.executemany(
-            "INSERT INTO segment VALUES (?, ?)", ((number, oid) for oid, number in numbers.items() if number in read)
-        )
+        for events in in_order(root, sources, lambda id_, line: held.setdefault(id_, []).append(line)):
+            nursery.take(events)
+        unread = {mark for source in sources for mark in source.unread}
+        read = ((mark, oid) for oid, mark in marks.items() if mark not in unread)
+        db.executemany("INSERT INTO segment VALUES (?, ?)", read)
         return max(clock, fill(db, root, folder, nursery, held))
 
     def _rescued(self, db: sqlite3.Connection, tip: Tip, fault: LogDamaged) -> list[bytes]:

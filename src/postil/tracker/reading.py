@@ -9,36 +9,35 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, suppress
-from itertools import groupby
-from operator import attrgetter, itemgetter
+from itertools import repeat
+from operator import attrgetter
 from typing import Self
 
 from postil.tracker.events import Event, decode, decode_lines
 from postil.tracker.log import LogCommit, LogDamaged, Objects, Segment, objects
 
 _clock = attrgetter("l")
-_place = itemgetter(5)
-
-Read = tuple[Sequence[Event], int]
-"""Events, and the number of the segment they are in: 0 for those of commits."""
 
 
 class Source:
     """One log on its way: what of it is still to be read, and the events that wait for their turn."""
 
-    def __init__(self, segments: Sequence[tuple[int, Segment]], commits: Sequence[LogCommit], damaged: Damaged) -> None:
+    def __init__(self, segments: Sequence[tuple[str, Segment]], commits: Sequence[LogCommit], damaged: Damaged) -> None:
         self._damaged = damaged
         self.segments = deque(segments)
         self.lines = [line for commit in commits for line in commit.lines.split(b"\n") if line]
         self.arrived: bytes | None = None
         self.events: Sequence[Event] = ()
         self.at = 0
-        self.place = 0
+        self.place = ""
+        self.unread: list[str] = []
+        """The marks of segments that could not be read."""
 
     def give_up(self, fault: LogDamaged) -> None:
         """A segment cannot be read: go on with the lines that are found elsewhere."""
+        self.unread = [mark for mark, _ in self.segments]
         self.segments.clear()
         self.lines = self._damaged(fault)
 
@@ -48,7 +47,7 @@ Damaged = Callable[[LogDamaged], list[bytes]]
 
 
 def in_order(root: str, sources: Sequence[Source], held: Callable[[str, bytes], object]) -> Iterator[Read]:
-    """All events of all sources, by their clocks; `held` is told of the lines that no segment has."""
+    """All events of all sources by their clocks, with their places; `held` is told of the lines that no segment has."""
     with _Conversation(root, sources) as talk:
         waiting: list[Source] = [source for source in sources if _next(talk, source, held)]
         while waiting:
@@ -61,25 +60,23 @@ def in_order(root: str, sources: Sequence[Source], held: Callable[[str, bytes], 
                     cut = bisect_right(source.events, bound, source.at, key=_clock)
                     if cut > source.at:
                         ready.append((source, cut))
-            yield from _merged(ready)
+            yield _merged(ready)
             for source, cut in ready:
                 source.at = cut
             waiting = [source for source in waiting if source.at < len(source.events) or _next(talk, source, held)]
 
 
-def _merged(ready: Sequence[tuple[Source, int]]) -> Iterator[Read]:
-    if len(ready) == 1:
-        source, cut = ready[0]
-        yield (source.events[source.at : cut] if source.at else source.events), source.place
-        return
-    tagged = [
-        (event.l, event.r, event.n, number, event, source.place)
-        for number, (source, cut) in enumerate(ready)
-        for event in source.events[source.at : cut]
-    ]
-    tagged.sort(key=itemgetter(0, 1, 2, 3))
-    for place, group in groupby(tagged, key=_place):
-        yield [one[4] for one in group], place
+Read = Iterable[tuple[Event, str]]
+"""Events, each with the mark of the segment it is in: empty for those of commits."""
+
+
+def _merged(ready: Sequence[tuple[Source, int]]) -> Read:
+    parts = [zip(source.events[source.at : cut], repeat(source.place)) for source, cut in ready]
+    if len(parts) == 1:
+        return parts[0]
+    merged = [pair for part in parts for pair in part]
+    merged.sort(key=lambda pair: pair[0].l)
+    return merged
 
 
 def _next(talk: _Conversation, source: Source, held: Callable[[str, bytes], object]) -> bool:
@@ -97,7 +94,7 @@ def _next(talk: _Conversation, source: Source, held: Callable[[str, bytes], obje
         for event, line in found:
             held(event.ent, line)
         source.lines.clear()
-        source.events, source.place = [event for event, _ in found], 0
+        source.events, source.place = [event for event, _ in found], ""
     return bool(source.events)
 
 
@@ -119,8 +116,8 @@ class _Conversation:
     def __exit__(self, *_: object) -> None:
         self._open.close()
 
-    def segment(self, source: Source) -> tuple[int, bytes]:
-        """The next segment of a log: its number and its lines."""
+    def segment(self, source: Source) -> tuple[str, bytes]:
+        """The next segment of a log: its mark and its lines."""
         while source.arrived is None:
             other = self._asked.popleft()
             try:
@@ -131,9 +128,9 @@ class _Conversation:
                     raise
                 other.give_up(fault)
         lines, source.arrived = source.arrived, None
-        number, _ = source.segments.popleft()
+        mark, _ = source.segments.popleft()
         self._ask(source)
-        return number, lines
+        return mark, lines
 
     def _talk(self) -> Objects:
         if self._git is None:

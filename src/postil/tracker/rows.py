@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from postil.tracker.events import LOG_ENTITY, Absorbed, Created, Event, Set, decode, decode_lines
 from postil.tracker.growing import Growing, Nursery
-from postil.tracker.histories import histories, some_histories, write_places
+from postil.tracker.histories import histories, some_histories
 from postil.tracker.merge import fold
 from postil.tracker.model import Entity
 from postil.tracker.schema import INDEXES, INSERT_ENT, SqlRow, create, row_of, words_of
@@ -21,9 +21,8 @@ def fill(db: sqlite3.Connection, root: str, folder: str | None, nursery: Nursery
     """Write every entity of a build into empty tables; the highest clock seen. `held`: lines that are in no segment."""
     grown = nursery.entities
     kin = _Kin()
-    write_places(db, nursery.places)
     db.executemany(
-        "INSERT INTO log(n, id, p) VALUES (?, ?, ?)",
+        "INSERT INTO log(n, id, places) VALUES (?, ?, ?)",
         ((n, id_, one.places) for n, (id_, one) in enumerate(grown.items(), 1)),
     )
     db.executemany(INSERT_ENT, kin.rows(grown))
@@ -146,7 +145,7 @@ def _merge_one(
     found = db.execute("SELECT n FROM log WHERE id = ?", (id_,)).fetchone()
     if found:
         n: int = found[0]
-        db.execute("UPDATE log SET p = NULL, lines = ? WHERE n = ?", (new_lines, n))
+        db.execute("UPDATE log SET places = NULL, lines = ? WHERE n = ?", (new_lines, n))
     else:
         n = db.execute("INSERT INTO log(id, lines) VALUES (?, ?)", (id_, new_lines)).lastrowid or 0
     db.execute("INSERT INTO history VALUES (?, ?, ?)", (generation, n, old_lines.count(b"\n") + 1 if old_lines else 0))

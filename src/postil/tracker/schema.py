@@ -21,9 +21,8 @@ CREATE TABLE meta(key TEXT PRIMARY KEY, value) WITHOUT ROWID;
 CREATE TABLE ref(name TEXT PRIMARY KEY, oid TEXT, replica TEXT, pos INTEGER) WITHOUT ROWID;
 CREATE TABLE writer(replica TEXT PRIMARY KEY, n INTEGER) WITHOUT ROWID;
 CREATE TABLE absorbed(replica TEXT PRIMARY KEY, upto INTEGER) WITHOUT ROWID;
-CREATE TABLE segment(s INTEGER PRIMARY KEY, oid TEXT);
-CREATE TABLE place(p INTEGER PRIMARY KEY, segments BLOB);
-CREATE TABLE log(n INTEGER PRIMARY KEY, id TEXT, p INTEGER, lines BLOB);
+CREATE TABLE segment(mark TEXT PRIMARY KEY, oid TEXT) WITHOUT ROWID;
+CREATE TABLE log(n INTEGER PRIMARY KEY, id TEXT, places TEXT, lines BLOB);
 CREATE TABLE ent(n INTEGER PRIMARY KEY, id TEXT, kind TEXT, title TEXT, status TEXT, labels TEXT, milestone TEXT,
   author TEXT, created_l INTEGER, created_r TEXT, created_ts TEXT, updated_l INTEGER, updated_r TEXT, updated_ts TEXT,
   comments INTEGER, due TEXT, claim_who TEXT, claim_until TEXT, conflicts INTEGER);
