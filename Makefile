@@ -51,7 +51,7 @@ conformance: setup $(NODE)/node_modules/.stamp ## the official conformance suite
 fuzz: setup ## fuzz both transports for longer than CI does (FRAMES=1000000)
 	$(BIN)/python -m tests.fuzz --frames $(or $(FRAMES),1000000)
 
-bench: setup .venv-bench/.stamp $(NODE)/node_modules/.stamp ## measure against other servers, write docs/benchmarks.md
+bench: setup .venv-bench/.stamp $(NODE)/node_modules/.stamp bench/peers/node_modules/.stamp ## measure against other servers, write docs/benchmarks.md
 	$(BIN)/python -m bench $(ARGS)
 
 docs: setup ## regenerate docs/reference.md from the operations
@@ -66,7 +66,7 @@ lock: setup ## resolve the dependencies anew: requirements.lock and package-lock
 	$(BIN)/python scripts/lock
 
 clean: ## remove everything that set-up made
-	rm -rf .venv .venv-bench .tools $(NODE)/node_modules $(NODE)/assistants/node_modules
+	rm -rf .venv .venv-bench .tools $(NODE)/node_modules $(NODE)/assistants/node_modules bench/peers/node_modules
 
 .venv/bin/python:
 	$(if $(UV),$(UV) venv --quiet --allow-existing --seed --python $(PYTHON) .venv,$(PYTHON) -m venv .venv)

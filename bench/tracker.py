@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 import re
 import shutil
@@ -13,14 +12,11 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from statistics import median
 
-from msgspec import structs
-
 from bench.report import Goal, goal_table
 from bench.server import ROOT, ended_cpu
+from bench.tracker_data import EVENTS, WRITERS, event, filled, git, in_turns, writer_by_writer
+from bench.tracker_peer import peer
 from postil.tracker import events as ev
-from postil.tracker.log import SEAL
-from postil.tracker.refnames import LOG
-from postil.tracker.writer import segment_path
 
 PYTHON = str(ROOT / ".venv" / "bin" / "python")
 MILE = str(ROOT / ".venv" / "bin" / "git-mile")
@@ -34,8 +30,6 @@ LIST = [
     "--sort",
     "updated:desc",
 ]
-WRITERS = 8
-EVENTS = 5
 
 
 def tracker(rounds: int = 7, small: int = 10_000, large: int = 100_000) -> list[Goal]:
@@ -43,82 +37,16 @@ def tracker(rounds: int = 7, small: int = 10_000, large: int = 100_000) -> list[
     with tempfile.TemporaryDirectory(prefix="postil-bench-") as folder:
         top = Path(folder)
         say(f"{small} and {large} issues, {EVENTS} events each, by {WRITERS} writers")
-        few, many = filled(top / "few", small), filled(top / "many", large)
-        goals = [*cold(many, large), *whole_processes(few, many, rounds), *refreshing(few, many, rounds)]
+        few, many = (filled(top / name, n, writer_by_writer) for name, n in (("few", small), ("many", large)))
+        goals = [
+            *cold(many, filled(top / "turns", large, in_turns), large),
+            *whole_processes(few, many, rounds),
+            *refreshing(few, many, rounds),
+        ]
+        goals += peer(top, few, LIST, [PYTHON, MILE, "create", "issue", "One more"], small)
         goals += ordinary_git(top, many, rounds)
         goals += together(top)
     return goals
-
-
-def filled(where: Path, issues: int) -> Path:
-    """A repository with so many issues, packed as after a clone, and one ordinary commit.
-
-    As in life: the writers take turns, one issue in three is touched by two of them, and most of what happens to an
-    issue happens while the next few hundred are opened.
-    """
-    where.mkdir()
-    git(where, "init", "--quiet", "--initial-branch=main")
-    git(where, "commit", "--quiet", "--allow-empty", "-m", "first")
-    dice = random.Random(1)
-    ids = [ev.new_entity_id() for _ in range(issues)]
-    replicas = ["bench" + letter * 8 for letter in "abcdefgh"[:WRITERS]]
-    logs: list[list[tuple[int, bytes]]] = [[] for _ in replicas]
-    seen: list[dict[str, int]] = [{} for _ in ids]
-    for clock, (number, kind) in enumerate(happenings(dice, issues), 1):
-        writer = (number + (kind % 2 if number % 3 == 0 else 0)) % WRITERS
-        replica, log = replicas[writer], logs[writer]
-        others = {other: n for other, n in seen[number].items() if other != replica}
-        made = event(dice, ids[number], number, kind, replica, len(log) + 1, clock)
-        log.append((clock, ev.encode(structs.replace(made, dep=others or None))))
-        seen[number][replica] = len(log)
-    for replica, log in zip(replicas, logs, strict=True):
-        write_log(where, LOG + replica, log)
-    git(where, "repack", "-adq")
-    git(where, "prune-packed", "-q")
-    return where
-
-
-def happenings(dice: random.Random, issues: int) -> list[tuple[int, int]]:
-    """(issue, which of its events) in the order they happen."""
-    when: list[tuple[float, int, int]] = []
-    for number in range(issues):
-        at = float(number)
-        for kind in range(EVENTS):
-            when.append((at, number, kind))
-            at += dice.expovariate(1 / 200)
-    return [(number, kind) for _, number, kind in sorted(when)]
-
-
-def write_log(where: Path, ref: str, log: list[tuple[int, bytes]]) -> None:
-    """A log as commands write it: one commit an event, a segment every 256."""
-    feed = subprocess.Popen(["git", "fast-import", "--quiet"], cwd=where, stdin=subprocess.PIPE)
-    assert feed.stdin is not None
-    who = b"Bench <bench@example.org> 1760000000 +0000"
-    for at, (clock, line) in enumerate(log):
-        message = b"postil %d 1 %d\n\n%s\n" % (at, clock, line)
-        feed.stdin.write(
-            b"commit %s\nauthor %s\ncommitter %s\ndata %d\n%s\n" % (ref.encode(), who, who, len(message), message)
-        )
-        if (at + 1) % SEAL == 0:
-            blob = b"".join(sealed + b"\n" for _, sealed in log[at + 1 - SEAL : at + 1])
-            path = segment_path(at + 1 - SEAL, SEAL).encode()
-            feed.stdin.write(b"M 100644 inline %s\ndata %d\n%s\n" % (path, len(blob), blob))
-    feed.stdin.close()
-    assert feed.wait() == 0
-
-
-def event(dice: random.Random, id_: str, number: int, kind: int, replica: str, n: int, clock: int) -> ev.Known:
-    words = " ".join(dice.choice(("crash", "start", "window", "slow", "config", "network")) for _ in range(8))
-    stamp = {"ent": id_, "id": ev.new_event_id(), "r": replica, "n": n, "l": clock}
-    told = {"ts": f"2026-01-{1 + clock % 28:02}T10:00:00.000Z", "a": "Ann Author <ann@example.org>"}
-    if kind == 0:
-        labels = ("bug", f"area-{number % 50}")
-        return ev.Created(**stamp, **told, kind="issue", title=words[:50], description=words * 3, labels=labels)  # type: ignore[arg-type]
-    if kind in (1, 2):
-        return ev.Commented(**stamp, **told, c=ev.new_event_id(), body=words * 2)  # type: ignore[arg-type]
-    if kind == 3:
-        return ev.Labelled(**stamp, **told, add=(f"p{number % 4}",))  # type: ignore[arg-type]
-    return ev.Set(**stamp, **told, f="status", value="closed" if number % 3 else "open")  # type: ignore[arg-type]
 
 
 def whole_processes(few: Path, many: Path, rounds: int) -> list[Goal]:
@@ -136,31 +64,44 @@ def whole_processes(few: Path, many: Path, rounds: int) -> list[Goal]:
     ]
 
 
-def cold(many: Path, issues: int) -> list[Goal]:
+def cold(many: Path, taking_turns: Path, issues: int) -> list[Goal]:
     """Building the index from nothing, beside git reading the same objects."""
     say("cold index")
     whole = git(many, "rev-list", "--objects", *refs(many)).split("\n")
     everything = reading(many, [line.split(" ")[0] for line in whole if line])
-    needed = [line.split()[2] for ref in refs(many) for line in git(many, "ls-tree", "-r", ref).splitlines()]
-    needed += [oid for ref in refs(many) for oid in git(many, "rev-list", "-n", "255", ref).split()]
-    segments = reading(many, needed)
+    seconds, memory = built(many)
+    mixed, _ = built(taking_turns)
+    return [
+        at_most(f"cold index of {issues} issues beside `git cat-file` of their logs", seconds / everything, 4),
+        at_most("the same beside `git cat-file` of the segments alone", seconds / reading(many, needed(many)), 4),
+        at_most(
+            "the same where eight writers take turns and share a third of the issues",
+            mixed / reading(taking_turns, needed(taking_turns)),
+            4,
+        ),
+        at_most("cold index: resident memory, MB", memory, 200),
+    ]
+
+
+def built(where: Path) -> tuple[float, float]:
+    """CPU and memory of the first list after the index is deleted: the better of three."""
     code = (
         "import resource, subprocess, sys; subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL, check=True);"
         "u = resource.getrusage(resource.RUSAGE_CHILDREN); print(u.ru_utime + u.ru_stime, u.ru_maxrss)"
     )
-    seconds: list[float] = []
-    memory: list[float] = []
-    for _ in range(2):
-        shutil.rmtree(many / ".git" / "postil", ignore_errors=True)
-        done = subprocess.run([PYTHON, "-c", code, *LIST], cwd=many, capture_output=True, text=True, check=True)
+    runs: list[tuple[float, float]] = []
+    for _ in range(3):
+        shutil.rmtree(where / ".git" / "postil", ignore_errors=True)
+        done = subprocess.run([PYTHON, "-c", code, *LIST], cwd=where, capture_output=True, text=True, check=True)
         cpu, rss = done.stdout.split()
-        seconds.append(float(cpu))
-        memory.append(int(rss) / 1024)
-    return [
-        at_most(f"cold index of {issues} issues beside `git cat-file` of their logs", min(seconds) / everything, 4),
-        at_most("the same beside `git cat-file` of the segments alone", min(seconds) / segments, 4),
-        at_most("cold index: resident memory, MB", min(memory), 200),
-    ]  # fmt: skip
+        runs.append((float(cpu), int(rss) / 1024))
+    return min(runs)
+
+
+def needed(where: Path) -> list[str]:
+    """The objects that building the index reads: the segments and the commits after them."""
+    found = [line.split()[2] for ref in refs(where) for line in git(where, "ls-tree", "-r", ref).splitlines()]
+    return found + [oid for ref in refs(where) for oid in git(where, "rev-list", "-n", "255", ref).split()]
 
 
 def reading(where: Path, oids: list[str]) -> float:
@@ -209,25 +150,26 @@ def fetched(where: Path, ref: str, count: int) -> None:
 def ordinary_git(top: Path, many: Path, rounds: int) -> list[Goal]:
     """Push and fetch of code, with the issues in both repositories and without them."""
     say("ordinary push and fetch")
-    cost: dict[str, tuple[float, float]] = {}
     plain = top / "plain"
     git(top, "init", "--quiet", "--initial-branch=main", str(plain))
     git(plain, "commit", "--quiet", "--allow-empty", "-m", "first")
-    for name, where in (("without", plain), ("with", many)):
-        remote = top / f"{name}.git"
+    for where in (plain, many):
+        remote = top / f"{where.name}.git"
         git(top, "init", "--quiet", "--bare", str(remote))
         git(where, "remote", "add", "bench", str(remote))
         git(where, "push", "--quiet", "bench", "main", "refs/postil/*:refs/postil/*")
-        pushes: list[float] = []
-        fetches: list[float] = []
-        for i in range(rounds):
+    cost: dict[str, list[float]] = {"push": [], "fetch": []}
+    for i in range(4 * rounds):  # a few milliseconds each: taken in turns, so that other work on the machine hits both
+        used: dict[tuple[Path, str], float] = {}
+        for where in (plain, many):
             git(where, "commit", "--quiet", "--allow-empty", "-m", f"more {i}")
-            pushes.append(ended_cpu(["git", "push", "--quiet", "bench", "main"], cwd=where))
-            fetches.append(ended_cpu(["git", "fetch", "--quiet", "bench"], cwd=where))
-        cost[name] = (min(pushes), min(fetches))
+            used[where, "push"] = ended_cpu(["git", "push", "--quiet", "bench", "main"], cwd=where)
+            used[where, "fetch"] = ended_cpu(["git", "fetch", "--quiet", "bench"], cwd=where)
+        for verb, ratios in cost.items():
+            ratios.append(used[many, verb] / used[plain, verb])
     return [
-        at_most("an ordinary `git push` with 100k issues beside none", cost["with"][0] / cost["without"][0], 1.2),
-        at_most("an ordinary `git fetch` with 100k issues beside none", cost["with"][1] / cost["without"][1], 1.2),
+        at_most(f"an ordinary `git {verb}` with 100k issues beside none", median(ratios), 1.2)
+        for verb, ratios in cost.items()
     ]
 
 
@@ -279,15 +221,6 @@ def refs(where: Path) -> list[str]:
 def best(command: list[str], where: Path, rounds: int) -> float:
     ended_cpu(command, cwd=where)
     return min(ended_cpu(command, cwd=where) for _ in range(rounds))
-
-
-def git(where: Path, *arguments: str) -> str:
-    identity = {"GIT_AUTHOR_NAME": "Bench", "GIT_AUTHOR_EMAIL": "b@example.org"}
-    identity |= {name.replace("AUTHOR", "COMMITTER"): value for name, value in identity.items()}
-    done = subprocess.run(
-        ["git", *arguments], cwd=where, capture_output=True, text=True, check=True, env={**os.environ, **identity}
-    )
-    return done.stdout
 
 
 def say(what: str) -> None:
