@@ -175,15 +175,15 @@ class Index:
 
     def _open(self) -> None:
         for folder in self._folders():
-            self._db, self._path = self._found(folder), None
-            if self._db is None:
+            found = self._found(folder)
+            if found is None:
                 with contextlib.suppress(WriteFailed, LockBusy, sqlite3.OperationalError, OSError):
                     with FileLock(os.path.join(folder, "cache.db.lock"), timeout=120):
-                        self._db = self._found(folder) or self._published(folder)
-            if self._db is not None:
-                self._path = current(folder)
+                        found = self._found(folder) or self._published(folder)
+            if found is not None:
+                self._db, self._path = found, current(folder)
                 return
-        self._db = self._built(":memory:", None)
+        self._path, self._db = None, self._built(":memory:", None)
 
     def _found(self, folder: str) -> sqlite3.Connection | None:
         """The database that is there; where nothing can be written, only if it is up to date."""

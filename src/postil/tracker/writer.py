@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 
 import msgspec
 
@@ -15,7 +16,8 @@ from postil.workspace.git import DURABLE, run_git, try_git
 from postil.workspace.repository import Repository
 
 _SHELF = 65536
-_STALE = 10.0
+_STALE = 2.0
+"""Seconds after which a lock of a ref that only we write has no living owner: git holds one for an instant."""
 _BULK_SEGMENT = 2048
 
 
@@ -52,7 +54,7 @@ def append(
         before = git.commit(tip) if tip else None
         position = before.end if before else 0
         if before is None:
-            tree = run_git(root, "mktree", mode=DURABLE).decode().strip()
+            tree = _tree(root, [])
         elif (position + count) // SEAL > position // SEAL:
             tree = _sealed(root, git, before, lines, count)
         else:
@@ -101,10 +103,13 @@ def append_bulk(
 
 def move_ref(repository: Repository, ref: str, oid: str, old: str | None) -> None:
     """Move a ref of ours from old to oid, durably; a lock that a killed git left behind is cleared."""
-    deadline = time.monotonic() + _STALE + 5
+    deadline = time.monotonic() + _STALE + 10
     while True:
         done = try_git(repository.root, "update-ref", "--end-of-options", ref, oid, old or "0" * len(oid), mode=DURABLE)
         if done.status == 0:
+            # Git syncs the files but not the folders in which it names them.
+            _sync_folder(os.path.join(repository.common_dir, "objects", oid[:2]))
+            _sync_folder(os.path.join(repository.common_dir, *ref.split("/")[:-1]))
             return
         said = done.err.decode("utf-8", "replace")
         if ".lock'" not in said or "exists" not in said:
@@ -121,6 +126,15 @@ def move_ref(repository: Repository, ref: str, oid: str, old: str | None) -> Non
 def segment_path(position: int, count: int) -> str:
     """Where in the tree a segment lies: on shelves, so that sealing rewrites small trees only."""
     return f"seg/{position // _SHELF:06d}/{position:09d}-{count}"
+
+
+def _sync_folder(path: str) -> None:
+    with suppress(OSError):  # refs in a table, objects in a pack: then there is no such folder
+        folder = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
 
 
 def _clear_stale_lock(repository: Repository, ref: str) -> bool:
@@ -146,13 +160,11 @@ def _sealed(root: str, git: Objects, before: LogCommit, lines: bytes, count: int
     shelves: dict[int, list[Segment]] = {}
     for segment in everything:
         shelves.setdefault(segment.position // _SHELF, []).append(segment)
-    listing: list[str] = []
-    for shelf, members in sorted(shelves.items()):
-        entries = "".join(
-            f"100644 blob {s.oid}\t{segment_path(s.position, s.count).rpartition('/')[2]}\n" for s in members
-        )
-        listing.append(f"040000 tree {_tree(root, entries)}\t{shelf:06d}\n")
-    return _tree(root, f"040000 tree {_tree(root, ''.join(listing))}\tseg\n")
+    names = [
+        (shelf, _tree(root, [("100644", segment_path(s.position, s.count).rpartition("/")[2], s.oid) for s in members]))
+        for shelf, members in sorted(shelves.items())
+    ]
+    return _tree(root, [("40000", "seg", _tree(root, [("40000", f"{shelf:06d}", tree) for shelf, tree in names]))])
 
 
 def _unsealed(git: Objects, before: LogCommit, segments: list[Segment]) -> list[bytes]:
@@ -166,8 +178,10 @@ def _unsealed(git: Objects, before: LogCommit, segments: list[Segment]) -> list[
     return [line for commit in reversed(tail) for line in commit.lines.split(b"\n") if line]
 
 
-def _tree(root: str, entries: str) -> str:
-    return run_git(root, "mktree", input=entries.encode(), mode=DURABLE).decode().strip()
+def _tree(root: str, entries: Sequence[tuple[str, str, str]]) -> str:
+    """Write a tree of (mode, name, object), already in order. Not by `mktree`: that one never syncs what it writes."""
+    raw = b"".join(b"%s %s\0%s" % (mode.encode(), name.encode(), bytes.fromhex(oid)) for mode, name, oid in entries)
+    return run_git(root, "hash-object", "-t", "tree", "-w", "--stdin", input=raw, mode=DURABLE).decode().strip()
 
 
 def _commit(root: str, tree: str, parent: str | None, author: Author, message: bytes) -> str:
