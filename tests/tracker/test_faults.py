@@ -140,6 +140,8 @@ def test_kills_at_any_moment_of_create_sync_and_gc_lose_nothing(shared: tuple[Pa
     tracker(where).create_entity("The next command works")
     assert acknowledged <= present(where)
     assert verify(tracker(where).store, fix=True).problems == []
+    for lock in remote.rglob("*.lock"):
+        lock.unlink()  # the far end died with us here; a server's own locks are its keeper's business
     said(where, "sync")
     other = tmp_path / "other"
     git(tmp_path, "clone", "--quiet", str(remote), str(other))
@@ -158,6 +160,21 @@ def test_stale_locks_are_named_and_removed_when_asked(shared: tuple[Path, Path])
     assert (told.returncode, "lock" in told.stdout) == (7, True)
     fixed = run(where, "verify", "--fix")
     assert (fixed.returncode, lock.exists()) == (0, False)
+
+
+def test_a_sync_is_not_blocked_by_a_lock_of_a_killed_one(shared: tuple[Path, Path]):
+    where, _ = shared
+    said(where, "sync")
+    said(where, "init")
+    said(where, "sync")
+    ref = git(where, "for-each-ref", "--format=%(refname)", "refs/postil/remote").strip()
+    lock = where / ".git" / f"{ref}.lock"
+    lock.write_text("")
+    os.utime(lock, (1, 1))
+    tracker(where).create_entity("Second")
+    said(where, "push")
+    said(where, "pull")
+    assert git(where, "rev-parse", ref) == git(where, "rev-parse", ref.replace("remote/origin", "log"))
 
 
 def test_a_hostile_config_runs_nothing_when_logs_are_exchanged(shared: tuple[Path, Path], tmp_path: Path):

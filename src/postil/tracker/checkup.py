@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime
 import os
-import time
 
 import msgspec
 
@@ -14,7 +13,7 @@ from postil.tracker.index import Index
 from postil.tracker.log import LogCommit, LogDamaged, News, Objects, news, objects, runs
 from postil.tracker.merge import fold
 from postil.tracker.query.sql import moment_text
-from postil.tracker.refs import Tip, tips
+from postil.tracker.refs import Tip, stale_locks, tips
 from postil.tracker.replica import known_replica
 from postil.tracker.schema import COLUMNS, row_of
 from postil.tracker.store import Store
@@ -73,7 +72,7 @@ def verify(store: Store, fix: bool) -> Checked:
             commits += seen
             events += lines
             problems += [f"{tip.ref}: {fault}" for fault in faults]
-    for lock in _stale_locks(store):
+    for lock in stale_locks(store.repository.common_dir):
         if fix:
             os.unlink(lock)
             repaired.append(f"removed the stale lock {os.path.basename(lock)}")
@@ -204,14 +203,3 @@ def _lines(root: str, tip: Tip) -> list[bytes]:
     with objects(root) as git:
         new = news(root, git, git.commit(tip.oid), None) or News()
     return [line for run in runs(root, new) for line in run.split(b"\n") if line]
-
-
-def _stale_locks(store: Store) -> list[str]:
-    old: list[str] = []
-    for folder in ("refs/postil", "refs/heads/postil"):
-        for where, _, files in os.walk(os.path.join(store.repository.common_dir, folder)):
-            for name in files:
-                path = os.path.join(where, name)
-                if name.endswith(".lock") and time.time() - os.stat(path).st_mtime > 10:
-                    old.append(path)
-    return old

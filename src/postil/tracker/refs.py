@@ -1,7 +1,9 @@
-"""Which logs there are in a repository, as git lists them."""
+"""Which logs there are in a repository, as git lists them; and the locks that a killed git left on their refs."""
 
 from __future__ import annotations
 
+import os
+import time
 from collections.abc import Sequence
 
 import msgspec
@@ -44,3 +46,26 @@ def is_own(tip: Tip, replica: str) -> bool:
 def local_logs(found: Sequence[Tip]) -> list[Tip]:
     """The logs written in this repository."""
     return [tip for tip in found if tip.ref.startswith((LOG, BRANCH_LOG))]
+
+
+def stale_locks(common_dir: str, age: float = 10.0) -> list[str]:
+    """Lock files on refs that hold logs, older than any living git keeps one."""
+    starts = ["refs/postil", "refs/heads/postil"]
+    remotes = os.path.join(common_dir, "refs", "remotes")
+    if os.path.isdir(remotes):
+        starts += [f"refs/remotes/{name}/postil" for name in os.listdir(remotes)]
+    found = [
+        os.path.join(folder, name)
+        for start in starts
+        for folder, _, names in os.walk(os.path.join(common_dir, start))
+        for name in names
+        if name.endswith(".lock")
+    ]
+    return [path for path in found if _age(path) > age]
+
+
+def _age(path: str) -> float:
+    try:
+        return time.time() - os.stat(path).st_mtime
+    except OSError:  # it is gone: its owner lived
+        return 0.0

@@ -1,6 +1,4 @@
-"""Exchanging logs with remotes, through the user's own git: fetch what others wrote.
-
-Push one's own log and nothing else.
+"""Exchanging logs with remotes, through the user's own git: fetch what others wrote, push one's own log, nothing else.
 
 A fetch is already the merge. A push of one's own log is always a fast-forward, unless a copy of this clone writes
 under the same identity; then this clone takes a new one and pushes that.
@@ -8,16 +6,24 @@ under the same identity; then this clone takes a new one and pushes that.
 
 from __future__ import annotations
 
+import os
+import time
+from collections.abc import Callable
+from contextlib import suppress
+
 import msgspec
 
 from postil.core.failure import Unreachable
 from postil.tracker.failures import InvalidParams
 from postil.tracker.query.tree import nearest
 from postil.tracker.refnames import BRANCH_LOG, FETCH, PATTERNS
-from postil.tracker.refs import own_ref, tips
+from postil.tracker.refs import own_ref, stale_locks, tips
 from postil.tracker.replica import Replica, keep_replica, known_replica, this_replica, writing_lock
 from postil.tracker.store import Store
 from postil.workspace.git import DURABLE, NETWORK, run_git, try_git
+
+_PATIENCE = 15.0
+"""Seconds to wait for a lock on a ref to go, or to become so old that nobody can hold it."""
 
 
 class Fetched(msgspec.Struct, frozen=True):
@@ -69,20 +75,10 @@ def fetch(store: Store, remote: str) -> Fetched:
     root = store.repository.root
     check_remote(root, remote)
     specs = (FETCH.format(remote=remote), f"+{BRANCH_LOG}*:refs/remotes/{remote}/postil/log/*")
-    done = try_git(
-        root,
-        "fetch",
-        "--quiet",
-        "--no-tags",
-        "--no-write-fetch-head",
-        "--no-recurse-submodules",
-        remote,
-        *specs,
-        mode=NETWORK,
-        timeout=600,
-    )
-    if done.status != 0:
-        raise RemoteRefused("fetch", remote, done.err.decode("utf-8", "replace"))
+    options = ("--quiet", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules")
+    said = _unlocked(store, lambda: _said(root, "fetch", *options, remote, *specs))
+    if said is not None:
+        raise RemoteRefused("fetch", remote, said)
     return Fetched(remote, store.refresh())
 
 
@@ -96,7 +92,7 @@ def push(store: Store, remote: str) -> Pushed | None:
     ref = own_ref(replica.id, replica.branches)
     if not any(tip.ref == ref for tip in tips(root)):
         return None
-    said = _push(root, remote, ref)
+    said = _push(store, remote, ref)
     if said is None:
         return Pushed(remote, ref)
     if "non-fast-forward" not in said and "fetch first" not in said:
@@ -106,7 +102,7 @@ def push(store: Store, remote: str) -> Pushed | None:
     with writing_lock(store.repository):
         replica, ref, tip = store.own_log()
     if tip is not None:
-        said = _push(root, remote, ref)
+        said = _push(store, remote, ref)
         if said is not None:
             raise RemoteRefused("push", remote, said)
     return Pushed(remote, ref, renamed=True)
@@ -149,10 +145,28 @@ def remove_all(store: Store) -> list[str]:
     return removed
 
 
-def _push(root: str, remote: str, ref: str) -> str | None:
+def _push(store: Store, remote: str, ref: str) -> str | None:
     """What git complained of, or None."""
-    done = try_git(root, "push", "--quiet", "--no-verify", remote, f"{ref}:{ref}", mode=NETWORK, timeout=600)
+    root = store.repository.root
+    return _unlocked(store, lambda: _said(root, "push", "--quiet", "--no-verify", remote, f"{ref}:{ref}"))
+
+
+def _said(root: str, *arguments: str) -> str | None:
+    done = try_git(root, *arguments, mode=NETWORK, timeout=600)
     return None if done.status == 0 else done.err.decode("utf-8", "replace") or "no reason given"
+
+
+def _unlocked(store: Store, attempt: Callable[[], str | None]) -> str | None:
+    """Try until no lock that a killed git left in this clone is in the way; what git complains of then, or None."""
+    deadline = time.monotonic() + _PATIENCE
+    while True:
+        said = attempt()
+        if said is None or ".lock'" not in said or "exists" not in said or time.monotonic() > deadline:
+            return said
+        for lock in stale_locks(store.repository.common_dir):
+            with suppress(OSError):
+                os.unlink(lock)
+        time.sleep(0.2)
 
 
 def _move(store: Store, replica: Replica, branches: bool) -> None:
