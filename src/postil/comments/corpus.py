@@ -16,7 +16,7 @@ from contextlib import suppress
 from mmap import ACCESS_READ, mmap
 from typing import IO
 
-from postil.comments.patterns import END, GAP, Pattern
+from postil.comments.patterns import END, GAP, Letters, Pattern
 
 TABLES = """
 CREATE TABLE IF NOT EXISTS corpus (name TEXT NOT NULL, texts INTEGER NOT NULL, bytes INTEGER NOT NULL);
@@ -43,8 +43,8 @@ class Run:
         """The highest number."""
         return self.numbers[-1] if len(self.numbers) else 0
 
-    def search(self, pattern: Pattern) -> list[int] | None:
-        """Where the texts that match end; None for all of them."""
+    def search(self, pattern: Pattern) -> list[int] | Letters | None:
+        """Where the texts that match end, as a pattern says it."""
         return pattern.ends(self.run, self.ends, self._small)
 
     def _small(self) -> bytes:
@@ -56,24 +56,27 @@ class Run:
 class Matches:
     """The texts of one run that match, known by where they end."""
 
-    def __init__(self, run: Run, ends: list[int] | None) -> None:
+    def __init__(self, run: Run, found: list[int] | Letters | None) -> None:
         self._run = run
-        self._ends = run.ends if ends is None else ends
+        self._ends = run.ends if found is None else found
 
     def __len__(self) -> int:
-        return len(self._ends)
+        return self._ends.count if isinstance(self._ends, Letters) else len(self._ends)
 
     def __contains__(self, number: int) -> bool:
-        at = bisect_left(self._run.numbers, number)
-        if at == len(self._run.numbers) or self._run.numbers[at] != number:
+        run, ends = self._run, self._ends
+        at = bisect_left(run.numbers, number)
+        if at == len(run.numbers) or run.numbers[at] != number:
             return False
-        end = self._run.ends[at]
-        place = bisect_left(self._ends, end)
-        return place < len(self._ends) and self._ends[place] == end
+        end = run.ends[at]
+        if isinstance(ends, Letters):
+            return ends.within(run.ends[at - 1] if at else 0, end)
+        place = bisect_left(ends, end)
+        return place < len(ends) and ends[place] == end
 
     def numbers(self) -> list[int]:
         """The number of each."""
-        run, ends = self._run, self._ends
+        run, ends = self._run, self._ends.ends() if isinstance(self._ends, Letters) else self._ends
         if len(ends) > len(run) // 16:
             wanted = set(ends)
             return [number for number, end in zip(run.numbers, run.ends, strict=True) if end in wanted]

@@ -33,6 +33,28 @@ _EDGES = {"A": "^", "z": "$"}
 _IN_LINE = re.compile(r"(?:(?!\(\?(?!:|i\)|-i\)))[\w \-.,:;=/|*+?()]|\\[wdb.]|\[[\w\- ]+\]|\{\d+,?\d*\})*")
 
 
+class Letters:
+    """A plain text that very many texts of a run have: counted now, and found when somebody asks for them."""
+
+    def __init__(self, letters: bytes, lowered: bytes) -> None:
+        self._letters, self._lowered = letters, lowered
+        # Our own pattern, and one that cannot go back: an empty group makes no object of what it finds.
+        self.count = len(re.findall(re.escape(letters) + b"[^" + END + b"]*()", lowered))
+
+    def within(self, start: int, end: int) -> bool:
+        """Whether they are between two offsets."""
+        return self._lowered.find(self._letters, start, end) >= 0
+
+    def ends(self) -> list[int]:
+        """Where the texts end that have them, in order."""
+        found: list[int] = []
+        find, letters, at = self._lowered.find, self._letters, 0
+        while (at := find(letters, at)) >= 0:
+            at = find(END, at)
+            found.append(at)
+        return found
+
+
 class Pattern:
     """A compiled pattern, or a plain text when `plain`. A pattern without any operator is a plain text, too."""
 
@@ -57,8 +79,8 @@ class Pattern:
             return b""
         return self._query.lower().encode()
 
-    def ends(self, run: Bytes, known: Sequence[int], lowered: Callable[[], bytes]) -> list[int] | None:
-        """Where the texts of a run that match end, in order; None when all of them match.
+    def ends(self, run: Bytes, known: Sequence[int], lowered: Callable[[], bytes]) -> list[int] | Letters | None:
+        """Where the texts of a run that match end, in order; None when all of them match, Letters when very many do.
 
         A run is a GAP's last byte and then texts, each with a GAP behind it. `known` is where each text ends, `lowered`
         gives the run in small letters.
@@ -69,7 +91,7 @@ class Pattern:
             return self._ends_one_by_one(run)
         return self._ends_at_once(run, known, lowered)
 
-    def _ends_at_once(self, run: Bytes, known: Sequence[int], lowered: Callable[[], bytes]) -> list[int]:
+    def _ends_at_once(self, run: Bytes, known: Sequence[int], lowered: Callable[[], bytes]) -> list[int] | Letters:
         """By one pass over the whole run, that goes on behind a text as soon as it has a match.
 
         A match that touches the edge of a text took the newline there for its own: that text is asked by itself, and so
@@ -93,7 +115,7 @@ class Pattern:
             at = end + 1
             if len(found) == DENSE and bisect_left(known, at) < 3 * DENSE:
                 if self.letters:
-                    return found + _ends_of_letters(self.letters, lowered(), at)
+                    return Letters(self.letters, lowered())
                 if not anchored and _IN_LINE.fullmatch(self._query):
                     return found + self._ends_of_many(run, known, at)
 
@@ -123,15 +145,6 @@ class Pattern:
         # `\A` and `\z` are edges of lines, too; whoever has a match there is asked by itself.
         query = re.sub(r"\\(.)", lambda seen: _EDGES.get(seen[1], seen[0]), self._query, flags=re.DOTALL)
         return _compiled(query, "(?m:%s)")
-
-
-def _ends_of_letters(letters: bytes, lowered: bytes, at: int) -> list[int]:
-    found: list[int] = []
-    find = lowered.find
-    while (at := find(letters, at)) >= 0:
-        at = find(END, at)
-        found.append(at)
-    return found
 
 
 def _compiled(query: str, frame: str, *, literal: bool = False) -> Linear:
