@@ -82,7 +82,14 @@ def test_what_is_not_offered_can_be_neither_listed_nor_called(
 
 
 class Doors:
-    @writes("door.move", tool=False, shell="door move", positional=("way", "id"), spellings={"shut": {"way": "shut"}})
+    @writes(
+        "door.move",
+        tool=False,
+        shell="door move",
+        positional=("way", "id"),
+        spellings={"shut": {"way": "shut"}, "door push": {}},
+        says={"shut": "Shut a door"},
+    )
     def move(self, way: Literal["open", "shut"], id: int) -> str:
         """Move a door"""
         return f"{way} {id}"
@@ -93,6 +100,7 @@ def test_other_words_for_an_operation_settle_arguments_and_no_longer_ask_for_the
     other = offered.operations["shut"]
     assert (other.shell, other.same_as, other.positional) == ("shut", "door.move", ("id",))
     assert (other.settled, other.effect, other.tool) == ({"way": "shut"}, "writes", False)
+    assert (other.description, offered.operations["door.push"].description) == ("Shut a door", "Move a door")
     assert list(msgspec.json.decode(other.input_schema)["properties"]) == ["id"]
     assert msgspec.json.decode(other.input_schema)["required"] == ["id"]
     assert offered.operation("shut").run(way="shut", id=1) == "shut 1"

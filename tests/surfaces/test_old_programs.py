@@ -54,6 +54,10 @@ def test_git_mile_knows_the_trackers_commands_alone(repository: Path) -> None:
     assert "ready" in shown
     assert "inbox" not in shown
     assert run("git-mile", "ready", "--json", cwd=repository).returncode == 0
+    assert "identity create" in shown
+    assert "create identity" not in shown  # the same in other words: understood, not listed a second time
+    assert "Give a claimed issue back" in shown
+    assert "issue, mile, milestone" in run("git-mile", "create", "--help", cwd=repository).stdout
 
 
 def test_a_retry_with_the_same_key_sends_one_message(repository: Path) -> None:

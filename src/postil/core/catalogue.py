@@ -125,6 +125,7 @@ def _operations(part: str, attribute: str, owner: type, mark: Mark) -> Iterator[
             entry,
             name=words.replace(" ", "."),
             same_as=entry.name,
+            description=mark.says.get(words, entry.description),
             shell=words,
             input_schema=Raw(msgspec.json.encode(without(msgspec.json.decode(entry.input_schema), settled))),
             positional=tuple(name for name in entry.positional if name not in settled),

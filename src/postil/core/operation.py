@@ -31,6 +31,8 @@ class Mark(Struct, frozen=True):
     """Short flags of the shell: argument name to letter."""
     spellings: Mapping[str, Mapping[str, object]] = {}
     """Other words for it in the shell, each with the arguments that these words settle and that are then not asked."""
+    says: Mapping[str, str] = {}
+    """What help says of those other words, where the description does not fit them."""
     tool: bool = True
     """Whether assistants see it; a command of the shell alone says False."""
     direct: bool = False

@@ -92,7 +92,8 @@ def arguments_of(parsed: argparse.Namespace) -> tuple[dict[str, Any], dict[str, 
 
 
 def _add_positional(parser: argparse.ArgumentParser, name: str, field: Schema, required: bool) -> None:
-    options: dict[str, Any] = {"metavar": kebab(name).upper(), "help": _help(field)}
+    choices = ", ".join(map(str, field.get("enum", ())))
+    options: dict[str, Any] = {"metavar": kebab(name).upper(), "help": _help(field) or choices}
     if _kind(field) == "array":
         options |= {"nargs": "+" if required else "*", "action": "extend"}
     elif not required:

@@ -47,7 +47,9 @@ def explain(entries: list[OperationEntry], words: list[str], program: str, prefi
             return 0
         raise Usage(f"`{program} {' '.join(spoken)}` needs a command", advice=listing)
     if wants_help and not spoken:
-        sys.stdout.write(_everything(commands, program) + "\n")
+        repeated = _repeated(entries, prefixes)
+        listed = {name: says for name, says in commands.items() if name not in repeated}
+        sys.stdout.write(_everything(listed, program) + "\n")
         return 0 if words else 2
     known = [*commands, *{name.split()[0] for name in commands}, *(BUILTINS if program == "postil" else ())]
     guess = near(" ".join(spoken[:2]), known) or near(spoken[0], known)
@@ -77,6 +79,17 @@ def _spoken(entries: Iterable[OperationEntry], prefixes: tuple[str, ...]) -> dic
             elif prefix and entry.shell.startswith(f"{prefix} "):
                 commands.setdefault(entry.shell.removeprefix(f"{prefix} "), entry.description)
     return commands
+
+
+def _repeated(entries: Iterable[OperationEntry], prefixes: tuple[str, ...]) -> set[str]:
+    """What an old program need not list: other words for a command that it lists already, and that settle nothing."""
+    first = tuple(f"{prefix} " for prefix in prefixes if prefix)
+    told = {entry.name for entry in entries if entry.shell and entry.shell.split()[0] not in HIDDEN}
+    repeats = [entry for entry in entries if first and entry.same_as in told and not entry.settled]
+    return {
+        next((entry.shell.removeprefix(word) for word in first if entry.shell.startswith(word)), entry.shell)
+        for entry in repeats
+    }
 
 
 def _everything(commands: dict[str, str], program: str) -> str:

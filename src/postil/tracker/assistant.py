@@ -176,6 +176,7 @@ class AssistantTools(Desk):
         shell="issue claim",
         positional=("id",),
         spellings={"issue release": {"release": True}},
+        says={"issue release": "Give a claimed issue back"},
     )
     def claim(
         self,

@@ -29,6 +29,7 @@ class IssueCommands(AssistantTools):
         positional=("id",),
         output_depth=0,
         spellings={"milestone show": {}},
+        says={"milestone show": "Show a milestone with its progress and comments"},
     )
     def issue_show(self, id: Id, limit_comments: Annotated[int, Meta(ge=0)] = 20) -> ShownInShell:
         """Show an issue or milestone with its comments, links, conflicts and progress"""

@@ -32,6 +32,10 @@ Columns = Annotated[str, Meta(description="by comma: " + ",".join(COLUMNS))]
 Message = Annotated[str, Meta(description="a note for the history")]
 
 
+def _says(verb: str, issue: str, milestone: str) -> Mapping[str, str]:
+    return {f"issue {verb}": issue, f"milestone {verb}": milestone}
+
+
 def _spelled(verb: str) -> Mapping[str, Mapping[str, object]]:
     return {f"{kind} {verb}": {"kind": kind} for kind in ("issue", "milestone")}
 
@@ -45,6 +49,7 @@ class MileCommands(AssistantTools):
         shell="mile create",
         positional=("kind", "title"),
         spellings=_spelled("create"),
+        says=_says("create", "Create an issue", "Create a milestone"),
     )
     def mile_create(
         self,
@@ -115,6 +120,7 @@ class MileCommands(AssistantTools):
         flags={"filter": "f"},
         output_depth=0,
         spellings=_spelled("list"),
+        says=_says("list", "List issues", "List milestones"),
     )
     def mile_list(
         self,
@@ -148,6 +154,7 @@ class MileCommands(AssistantTools):
         shell="mile comment",
         positional=("kind", "id", "text"),
         spellings=_spelled("comment"),
+        says=_says("comment", "Comment on an issue", "Comment on a milestone"),
     )
     def mile_comment(
         self,
