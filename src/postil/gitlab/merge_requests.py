@@ -30,6 +30,7 @@ from postil.gitlab.failures import invalid
 from postil.gitlab.identifiers import discussion, line, number, ref
 from postil.gitlab.marks import reads, writes
 from postil.gitlab.model import Change, Discussion, MergeRequestItem
+from postil.gitlab.policy import WITHHELD
 from postil.gitlab.presentation import SHORT, for_models
 from postil.gitlab.reading import read
 from postil.gitlab.records import Record
@@ -123,6 +124,8 @@ class MergeRequestOperations:
         rows, pagination = await self.gitlab.page(
             f"{path}/diffs", {}, page, per_page, partial(read, Change), caching(cache, cache_ttl)
         )
+        if self.gitlab.guard.policy.lockdown and (await self.gitlab.one(path)).text("title") == WITHHELD:
+            rows = [Change(None, None, WITHHELD) for _ in rows]  # a diff is its author's words, and so are file names
         return for_models(Changes(rows, pagination))
 
     @reads(

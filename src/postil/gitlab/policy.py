@@ -34,7 +34,7 @@ MOST_REMEMBERED = 10_000
 TAINTED_FOR = 3600.0
 AT_ONCE = 8
 WITHHELD = "[withheld: written in a public project by someone below Developer there]"
-WORDS = ("title", "description", "body")
+WORDS = ("title", "description", "body", "source_branch")
 
 
 class Policy(Struct, frozen=True):
@@ -127,6 +127,7 @@ class Guard:
         number = author.number("id") if author is not None else None
         if author is not None and not await self._is_developer(project, number or 0, ask, token):
             fields |= {name: WITHHELD for name in WORDS if isinstance(fields.get(name), str)}
+            fields["author"] = {**author.fields, "name": None}  # a name may be a sentence; a username may not
         for name in ("notes", "discussions"):
             inner = row.records(name)
             if inner:
