@@ -357,7 +357,7 @@ def test_a_session_of_the_python_sdk_is_served_by_every_replica(folder: Path, re
 
     try:
         session = asyncio.run(visit())
-        time.sleep(LOOK_EVERY)  # the others look that often
+        time.sleep(2 * LOOK_EVERY)  # the others look that often
         statuses = {in_session(replicas, port, session) for port in replicas.ports}
         assert statuses == {404}, "the client ended it, so no replica knows it any more"
     finally:
