@@ -269,3 +269,19 @@ def test_lines_that_no_file_has_are_shown_as_some_line(comments: Comments) -> No
     rows = [{"id": f"c_{n}", "text": "x", "line": line, "endLine": -3} for n, line in enumerate((-5, 0, 10**6))]
     write(root_of(comments), "a.py.comments", msgspec.json.encode({"version": "1.0", "comments": rows}))
     assert all(each.line >= 1 and each.endLine >= 0 for each in comments.listed().comments)
+
+
+def test_a_minified_file_is_copied_neither_into_its_sidecar_nor_into_answers(comments: Comments) -> None:
+    root = root_of(comments)
+    line = "!function(){" + "var a=1;if(a){b(a)};" * 20_000 + "}();\n"
+    write(root, "app.min.js", line)
+    identity = comments.add("app.min.js", 1, "minified", "NOTE").commentId
+    comments.add("app.min.js", 1, "again", "NOTE")
+    assert len(sidecar(root, "app.min.js")) < 20_000
+    shown = comments.show(identity)
+    assert (shown.comment.state, shown.comment.line) == ("exact", 1)
+    assert len(msgspec.json.encode(shown)) < 100_000
+    write(root, "app.min.js", "// a licence\n" + line)
+    assert [each.line for each in comments.file_comments("app.min.js").comments] == [2, 2]
+    comments.relocate_now()
+    assert len(sidecar(root, "app.min.js")) < 20_000

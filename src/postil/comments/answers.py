@@ -12,6 +12,8 @@ from postil.comments.params import filled
 from postil.comments.words import without_tag
 from postil.core.content import Block, Document, Embedded
 
+LONGEST_CODE = 20_000
+
 Given: TypeAlias = dict[str, object]
 
 
@@ -94,8 +96,8 @@ def comment_now(placed: Placed, *, commit: Commit | None = None) -> CommentNow:
         anchor=anchor_words(place.symbolPath, place.symbolKind, place.line),
         movedTo=place.path if place.path != placed.filePath else "",
         stale=place.stale,
-        oldText=place.oldText if place.state != "exact" else "",
-        newText=place.newText,
+        oldText=_shortened(place.oldText) if place.state != "exact" else "",
+        newText=_shortened(place.newText),
         candidates=place.candidates,
         replies=comment.replies,
         resolvedBy=comment.resolvedBy,
@@ -106,6 +108,11 @@ def comment_now(placed: Placed, *, commit: Commit | None = None) -> CommentNow:
         commit=commit,
         shown=said if said != comment.text else "",
     )
+
+
+def _shortened(code: str) -> str:
+    """Code as an answer carries it: the one line of a minified file can be megabytes."""
+    return code if len(code) <= LONGEST_CODE else code[:LONGEST_CODE] + "…"
 
 
 def anchor_words(path: tuple[str, ...], kind: str, line: int, *, containers: bool = False) -> str:

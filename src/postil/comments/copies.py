@@ -10,6 +10,7 @@ from postil.workspace.git import try_git
 from postil.workspace.paths import RelativePath
 
 SHORTEST = 12
+LONGEST = 1000
 MOST_PLACES = 20
 """A line that stands in more places than these is no copy but a habit."""
 MOST_SHOWN = 5
@@ -18,7 +19,7 @@ MOST_SHOWN = 5
 def copies(ground: Ground, place: Place) -> tuple[Candidate, ...]:
     """Other places that have the same line between the same neighbours."""
     wanted = place.newText.split("\n")[0].strip()
-    if not ground.git or place.state in ("orphaned", "review") or len(wanted) < SHORTEST:
+    if not ground.git or place.state in ("orphaned", "review") or not SHORTEST <= len(wanted) <= LONGEST:
         return ()
     asked = ("grep", "--untracked", "-I", "-n", "-z", "-F", "--full-name", "-e", wanted)
     found = try_git(ground.root, *asked).out.decode("utf-8", "surrogateescape").split("\n")

@@ -18,6 +18,7 @@ from msgspec import Struct, field
 
 from postil.comments.model import AiMeta, Anchor, Comment, Marker, Reply, Revision, Status
 from postil.comments.params import params_of
+from postil.comments.words import kept_of
 
 _KNOWN_VERSION = re.compile(r"(1\.0|2\.0|2\.1)(\.\d+)?")
 _TOLD = ("model", "confidence", "reasoning", "enrichedAt")
@@ -230,9 +231,9 @@ def _marker(raw: AnyMarker) -> Marker:
         endLine=max(raw.endLine or 0, 0),
         symbolPath=tuple(symbol.symbolPath),
         symbolKind=symbol.symbolKind,
-        lineText=raw.lineText or "",
-        prevLineText=raw.prevLineText or "",
-        nextLineText=raw.nextLineText or "",
+        lineText=kept_of(raw.lineText or ""),
+        prevLineText=kept_of(raw.prevLineText or ""),
+        nextLineText=kept_of(raw.nextLineText or ""),
         lastVerified=raw.lastVerified or "",
         anchor=_own(raw.own),
     )

@@ -18,7 +18,7 @@ from postil.comments.ground import Source
 from postil.comments.jsontext import JsonObject
 from postil.comments.model import AiMeta, Reply, Revision, Status
 from postil.comments.sidecar import plain_marker
-from postil.comments.words import detect_tag, line_hash, new_id, now
+from postil.comments.words import detect_tag, kept_of, line_hash, new_id, now
 from postil.core.failure import InvalidArguments
 
 DOCUMENTS = (".json", ".jsonl", ".ndjson", ".csv")
@@ -172,11 +172,11 @@ def marker_of(record: Record, source: Source) -> JsonObject:
     """The marker of an imported comment: on its line if its code stands there, else by the code it remembers."""
     line = max(record.line, 1)
     remembered = record.code.split("\n")
-    first = remembered[0].strip()
+    first = kept_of(remembered[0])
     lines = source.lines
-    if line <= len(lines) and first in ("", lines[line - 1].strip()):
+    if line <= len(lines) and first in ("", kept_of(lines[line - 1])):
         end = record.endLine if line < record.endLine <= len(lines) else 0
         return marker_for(source, symbols(source.text, language_of(source.path)), line, end)
-    following = remembered[1].strip() if len(remembered) > 1 else ""
+    following = kept_of(remembered[1]) if len(remembered) > 1 else ""
     kept: JsonObject = {"lineHash": line_hash(first), "lineText": first, "prevLineText": "", "nextLineText": following}
     return {**plain_marker(line, kept), **({"endLine": record.endLine} if record.endLine else {})}

@@ -19,6 +19,7 @@ from postil.anchor.relocate import relocate_all
 from postil.anchor.symbols import Symbol, owners, symbols
 from postil.comments.ground import Source, lines_of
 from postil.comments.model import Anchor, Candidate, Marker, Place, State
+from postil.comments.words import LONGEST_LINE, kept_of
 
 # Below this share of unchanged words the code under a comment is another one than the comment speaks of.
 STALE_BELOW = 0.6
@@ -51,7 +52,7 @@ class Now:
     @cached_property
     def trimmed(self) -> list[str]:
         """The lines without the spaces around them, as markers keep them."""
-        return [line.strip() for line in self.lines]
+        return [kept_of(line) for line in self.lines]
 
     def _times(self) -> Counter[str]:
         if self._count is None:
@@ -217,7 +218,7 @@ def _gone_with_its_file(found: Relocation, now: Now) -> Place | None:
 
 def _placed(marker: Marker, found: Relocation, now: Now) -> Place:
     options = tuple(
-        Candidate(each.path or now.path, each.span.start, each.confidence, each.text, each.span.end)
+        Candidate(each.path or now.path, each.span.start, each.confidence, each.text[:LONGEST_LINE], each.span.end)
         for each in found.candidates
     )
     span = found.span

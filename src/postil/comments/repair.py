@@ -18,7 +18,7 @@ from postil.comments.history import text_at
 from postil.comments.merge import merged, merged_object
 from postil.comments.sidecar import Sidecar
 from postil.comments.store import SUFFIX, Store, sidecar_path
-from postil.comments.words import now
+from postil.comments.words import kept_of, now
 from postil.core import call
 from postil.core.failure import Failure
 from postil.workspace.files import atomic_write, read_file, remove_file
@@ -84,7 +84,7 @@ def _stands(store: Store, sidecar: Sidecar, comment: str) -> bool:
         lines = store.ground.source(RelativePath(sidecar.path)).lines
     except Failure:
         return False
-    return marker is not None and marker.lineText in {line.strip() for line in lines}
+    return marker is not None and marker.lineText in set(map(kept_of, lines))
 
 
 def _completed(store: Store, path: RelativePath) -> str:

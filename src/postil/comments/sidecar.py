@@ -17,7 +17,7 @@ from postil.comments import dialects
 from postil.comments.additions import Addition
 from postil.comments.jsontext import Document, Items, JsonObject, NotAnObject, decoded, new_document
 from postil.comments.model import Anchor, Comment, Marker
-from postil.comments.words import line_hash, new_id, now
+from postil.comments.words import kept_of, line_hash, new_id, now
 
 VERSION = "2.1.0"
 OWN_KEY = "x-anchor"
@@ -374,13 +374,13 @@ def fingerprint_of(lines: list[str], line: int) -> JsonObject:
     """What the extension keeps of a line: hash and texts, trimmed."""
 
     def at(number: int) -> str:
-        return lines[number - 1].strip() if 1 <= number <= len(lines) else ""
+        return lines[number - 1] if 1 <= number <= len(lines) else ""
 
     return {
         "lineHash": line_hash(at(line)),
-        "lineText": at(line),
-        "prevLineText": at(line - 1),
-        "nextLineText": at(line + 1),
+        "lineText": kept_of(at(line)),
+        "prevLineText": kept_of(at(line - 1)),
+        "nextLineText": kept_of(at(line + 1)),
     }
 
 

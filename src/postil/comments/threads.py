@@ -205,7 +205,7 @@ class Threads(Desk):
         from postil.comments.copies import copies  # only here
 
         events = events_of(each.comment, each.marker)
-        return Shown(now_, now_.commit, events, each.place.newText, copies(self.ground, each.place))
+        return Shown(now_, now_.commit, events, now_.newText, copies(self.ground, each.place))
 
     @writes("comments_reply", title="Reply to a comment", shell="comments reply", positional=("commentId", "text"))
     def reply(

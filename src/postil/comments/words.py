@@ -13,6 +13,8 @@ from postil.comments.model import ALL_TAGS
 _ID = re.compile(r"c_\d{1,40}|[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}")
 _TAG = re.compile(rf"({'|'.join((*ALL_TAGS, 'WARN'))})(?::\s*|\s+)", re.IGNORECASE)
 BLANK_LINE = "[blank line]"
+LONGEST_LINE = 2000
+"""So much of a line is kept beside its hash: a minified file must not be copied into its sidecar."""
 
 
 def new_id(prefix: str) -> str:
@@ -42,6 +44,11 @@ def moment(text: str) -> datetime | None:
     except ValueError:
         return None
     return found.replace(tzinfo=UTC) if found.tzinfo is None else found.astimezone(UTC)
+
+
+def kept_of(line: str) -> str:
+    """What a marker keeps of a line."""
+    return line.strip()[:LONGEST_LINE]
 
 
 def line_hash(line: str) -> str:
