@@ -28,6 +28,13 @@ class EchoApp:
         self.settings = settings
         return self
 
+    @property
+    def is_shared(self) -> bool:
+        return False
+
+    def counts(self) -> dict[str, float]:
+        return {}
+
     def registry(self) -> Registry:
         return Registry.of([("echo", self.echo)], self.settings.offer())
 
