@@ -86,8 +86,10 @@ class Index:
             self._leave_copy()
             try:
                 with transaction(self.db, wait=_PATIENCE):
-                    self._merge(commit.lines.split(b"\n"))
-                    remember(self.db, tip, commit.end)
+                    known = self.db.execute("SELECT oid FROM ref WHERE name = ?", (tip.ref,)).fetchone()
+                    if (known[0] if known else None) == commit.parent:  # else the index lacks an earlier one of ours
+                        self._merge(commit.lines.split(b"\n"))
+                        remember(self.db, tip, commit.end)
             except Busy:
                 pass  # the log has it, and so will the next read
             except sqlite3.Error:
@@ -322,6 +324,7 @@ class Index:
             except Busy:
                 self._aside = copied(self.db)
                 stack.enter_context(transaction(self._aside))
+                self._set("epoch", os.urandom(4).hex())  # its generations are not those of the file
             yield
 
     def _leave_copy(self) -> None:
