@@ -285,3 +285,42 @@ def test_a_minified_file_is_copied_neither_into_its_sidecar_nor_into_answers(com
     assert [each.line for each in comments.file_comments("app.min.js").comments] == [2, 2]
     comments.relocate_now()
     assert len(sidecar(root, "app.min.js")) < 20_000
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        (b'"tag": "TODO"', b'"tag": true'),
+        (b'"tag": "TODO"', b'"tag": "TODO", "status": 5'),
+        (b'"tag": "TODO"', b'"tag": "TODO", "replies": [{"text": 1}]'),
+        (b'"line": 2', b'"line": 100000000000000000000'),
+        (b'"symbolKind": "Function"', b'"symbolKind": []'),
+        (b'"pluginKey": true', b'"pluginKey": "\xed\xa0\xbd"'),
+        (b'"pluginKey": true', b'"pluginKey": "\\ud83d"'),
+    ],
+)
+def test_a_field_of_the_wrong_type_anywhere_hides_no_other_file(
+    comments: Comments, damage: tuple[bytes, bytes]
+) -> None:
+    root = root_of(comments)
+    comments.add("a.py", 1, "still here", "NOTE")
+    write(root, "simple.js", "// one\n// two\n// three\n")
+    broken = as_javascript(EXTENSION).replace(*damage)
+    assert broken != as_javascript(EXTENSION)
+    write(root, "simple.js.comments", broken)
+    listed = comments.listed()
+    assert [each.text for each in listed.comments] == ["still here"]
+    assert [each.filePath for each in listed.damaged] == ["simple.js"]
+    assert code_of(comments, "simple.js") == -32007
+    assert sidecar(root, "simple.js") == broken
+
+
+def test_a_number_of_ours_that_is_none_is_left_alone(comments: Comments) -> None:
+    comments.add("a.py", 1, "here", "NOTE")
+    root = root_of(comments)
+    write(
+        root,
+        "a.py.comments",
+        sidecar(root, "a.py").replace(b'"x-anchor": {', b'"x-anchor": {"end": 1' + b"0" * 30 + b","),
+    )
+    assert [each.text for each in comments.listed().comments] == ["here"]

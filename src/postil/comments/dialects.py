@@ -16,11 +16,12 @@ from typing import cast
 import msgspec
 from msgspec import Struct, field
 
-from postil.comments.model import AiMeta, Anchor, Comment, Marker, Reply, Revision, Status
+from postil.comments.model import AiMeta, Anchor, Comment, LineNumber, Marker, Reply, Revision, Status
 from postil.comments.params import params_of
 from postil.comments.words import kept_of
 
 _KNOWN_VERSION = re.compile(r"(1\.0|2\.0|2\.1)(\.\d+)?")
+_SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 _TOLD = ("model", "confidence", "reasoning", "enrichedAt")
 _STATUSES: dict[str, Status] = {"resolved": "resolved", "wontfix": "wontfix", "open": "open"}
 
@@ -47,13 +48,13 @@ class AnyComment(Struct, frozen=True):
 
     id: str
     text: str
-    line: int | None = None
+    line: LineNumber | None = None
     author: str | None = None
     created: str | None = None
     updated: str | None = None
     timestamp: str | None = None
-    startLine: int | None = None
-    endLine: int | None = None
+    startLine: LineNumber | None = None
+    endLine: LineNumber | None = None
     ghostMarkerId: str | None = None
     tag: str | None = None
     status: str | None = None
@@ -74,10 +75,10 @@ class AnyMarker(Struct, frozen=True):
     """A marker of any dialect."""
 
     id: str
-    line: int
+    line: LineNumber
     commentIds: list[str] | None = None
     commentId: str | None = None
-    endLine: int | None = None
+    endLine: LineNumber | None = None
     astAnchor: AnySymbol | None = None
     anchor: str | None = None
     anchorType: str | None = None
@@ -101,27 +102,42 @@ class AnyFile(Struct, frozen=True):
 
 
 class ExtensionComment(Struct, frozen=True):
-    """What the extension demands of a comment."""
+    """What the extension demands of a comment; what may be left out is here so that it is of the right type."""
 
     id: str
-    line: int
+    line: LineNumber
     text: str
     author: str
     created: str
     updated: str
+    timestamp: str | None = None
+    startLine: LineNumber | None = None
+    endLine: LineNumber | None = None
+    ghostMarkerId: str | None = None
+    tag: str | None = None
+    status: str | None = None
+    resolvedBy: str | None = None
+    resolvedAt: str | None = None
+    replies: list[AnyReply] | None = None
+    revisions: list[AnyRevision] | None = field(default=None, name="x-revisions")
 
 
 class ExtensionMarker(Struct, frozen=True):
     """What the extension demands of a marker."""
 
     id: str
-    line: int
+    line: LineNumber
     commentIds: list[str]
     lineHash: str
     lineText: str
     prevLineText: str
     nextLineText: str
     lastVerified: str
+    endLine: LineNumber | None = None
+    astAnchor: AnySymbol | None = None
+    commentId: str | None = None
+    anchor: str | None = None
+    anchorType: str | None = None
 
 
 class ExtensionFile(Struct, frozen=True):
@@ -131,6 +147,18 @@ class ExtensionFile(Struct, frozen=True):
     version: str
     comments: list[ExtensionComment]
     ghostMarkers: list[ExtensionMarker] = []
+    filePath: str | None = None
+    fileName: str | None = None
+
+
+def check_text(data: bytes) -> None:
+    """Unreadable when the file is not UTF-8 all through: decoders pass over what they do not know."""
+    try:
+        data.decode("utf-8")
+        if _SURROGATE.search(data):
+            msgspec.json.decode(data)
+    except (UnicodeDecodeError, msgspec.DecodeError, RecursionError) as fault:
+        raise Unreadable(f"the file is not JSON in UTF-8: {fault}") from None
 
 
 def read_extension(data: bytes) -> ExtensionFile | None:

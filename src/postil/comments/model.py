@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
-from msgspec import Struct, field
+from msgspec import Meta, Struct, field
 
 State: TypeAlias = Literal["exact", "moved", "modified", "review", "orphaned"]
 AiMeta: TypeAlias = dict[str, Any]
 """What an assistant says about its own comment: model, confidence, reasoning, enrichedAt, and whatever else."""
+LineNumber: TypeAlias = Annotated[int, Meta(ge=-(2**31), le=2**31 - 1)]
+"""A number that a file of another program may hold as a line, and every cache as a number."""
 Status: TypeAlias = Literal["open", "resolved", "wontfix"]
 
 TAGS = ("TODO", "FIXME", "NOTE", "STAR", "QUESTION")
@@ -73,8 +75,8 @@ class Event(Struct, frozen=True, omit_defaults=True):
     at: str
     state: State
     path: str = ""
-    line: int = 0
-    end: int = 0
+    line: LineNumber = 0
+    end: LineNumber = 0
     blob: str = ""
     confidence: float = 1.0
     reason: str = ""
@@ -87,11 +89,11 @@ class Event(Struct, frozen=True, omit_defaults=True):
 class Anchor(Struct, frozen=True, omit_defaults=True):
     """Our own data on a marker (`x-anchor`): the exact version of the source it was made on."""
 
-    v: int = 1
+    v: LineNumber = 1
     blob: str = ""
     """The git blob id of the source when the marker was last settled: the whole old file can be had from git."""
-    line: int = 0
-    end: int = 0
+    line: LineNumber = 0
+    end: LineNumber = 0
     pre: tuple[str, ...] = ()
     post: tuple[str, ...] = ()
     """The lines around, nearest first, for when the old file cannot be had."""

@@ -33,6 +33,8 @@ class Sidecar:
         begun = new_document({"file": path, "version": VERSION, "ghostMarkers": [], "comments": []})
         self.changed = self._stale = False
         self._load(begun if data is None else data.removeprefix(b"\xef\xbb\xbf"))
+        if data is not None:
+            dialects.check_text(self._text)
 
     def _load(self, text: bytes) -> None:
         # A file the extension takes is understood by what it demands; the rest of it is read when somebody asks.
