@@ -29,6 +29,7 @@ _OPERATORS = re.compile(r"[\\^$.|?*+()\[\]{}]")
 # What a run of texts cannot tell: bytes instead of characters, `^` taken back to the edges of the whole, quotations.
 _ALONE = re.compile(r"\\[CQ]|\(\?[a-zA-Z]*-[a-zA-Z]*m")
 _EDGES = {"A": "^", "z": "$"}
+_FROM_THE_START = re.compile(r"\^[\w ]")
 # Patterns that cannot match the end of a line, so that a match never touches the gap between texts.
 _IN_LINE = re.compile(r"(?:(?!\(\?(?!:|i\)|-i\)))[\w \-.,:;=/|*+?()]|\\[wdb.]|\[[\w\- ]+\]|\{\d+,?\d*\})*")
 
@@ -144,6 +145,9 @@ class Pattern:
             return self._one
         # `\A` and `\z` are edges of lines, too; whoever has a match there is asked by itself.
         query = re.sub(r"\\(.)", lambda seen: _EDGES.get(seen[1], seen[0]), self._query, flags=re.DOTALL)
+        if _FROM_THE_START.match(query) and "|" not in query:
+            # The newline before a text can be looked for, an edge cannot; a match there is asked for by itself anyway.
+            return _compiled(query[1:], "(?m:\n(?:%s))")
         return _compiled(query, "(?m:%s)")
 
 
