@@ -11,6 +11,7 @@ import pytest
 from postil.comments.dialects import extension_accepts
 from postil.comments.placer import ENOUGH
 from postil.comments.service import Comments
+from postil.workspace import watch
 from tests.comments.sidecars import EXTENSION, FIRST, PLAYGROUND, REFERENCE, SOURCE, as_javascript
 from tests.comments.workspaces import commit, sidecar, workspace, write
 from tests.workspace.repositories import git
@@ -384,3 +385,13 @@ def test_one_file_does_not_wait_until_all_others_are_read(comments: Comments, mo
     fresh.overview._meanwhile.join(20)  # pyright: ignore[reportPrivateUsage]
     assert len(fresh.overview.index.paths()) == 7
     assert [each.id for each in fresh.file_comments("shop.py").comments] == [identity]
+
+
+def test_without_watches_left_a_change_is_still_seen_at_once(
+    comments: Comments, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(watch, "_source", watch._Polling)  # pyright: ignore[reportPrivateUsage]
+    identity = add_at(comments, "taxed = ", "before")
+    for number in range(8):
+        comments.edit("shop.py", identity, f"edit {number}")
+        assert comments.search(f"edit {number}").totalResults == 1

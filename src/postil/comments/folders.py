@@ -23,11 +23,15 @@ class FolderWatch:
 
     @classmethod
     def over(cls, ground: Ground) -> FolderWatch | None:
-        """The watch, or None when there are more folders than can be watched."""
+        """The watch, or None where the kernel does not tell at once: too many folders, or no watches left."""
         folders = folders_below(ground.root)
         if len(folders) >= MOST_FOLDERS:
             return None
-        return cls(Watch([*folders, *([ground.git_dir] if ground.git_dir else [])]), len(folders))
+        watch = Watch([*folders, *([ground.git_dir] if ground.git_dir else [])])
+        if not watch.immediate:
+            watch.close()
+            return None
+        return cls(watch, len(folders))
 
     def something_happened(self) -> bool:
         """Whether to look at the files again."""

@@ -33,6 +33,11 @@ class Watch:
         self.folders = list(dict.fromkeys(folders))
         self._source: _Inotify | _Polling = _source(self.folders)
 
+    @property
+    def immediate(self) -> bool:
+        """Whether a change is known as soon as it is made; one found by polling is known a little later."""
+        return isinstance(self._source, _Inotify)
+
     def fileno(self) -> int:
         """Readable when something changed."""
         return self._source.fileno()
