@@ -8,8 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from postil.anchor.evidence import MEASURES
 from postil.anchor.model import Relocation, Source, Span
 from postil.anchor.relocate import relocate, relocate_all
+from postil.anchor.trees import NAMES
 
 OLD = """import os
 
@@ -183,7 +185,12 @@ text = open(evidence.__file__, encoding="utf-8").read()
 old, new = Page(Source(text, "a.py")), Page(Source(text.replace("self", "me"), "a.py"))
 asked = evidence.Evidence(old, new)
 print([asked.measures(row, range(row, row + 9), [], []) for row in range(0, 200, 9)])
+print([asked.candidates(row, [], []) for row in range(0, 200, 3)])
 """
+
+
+def test_the_trees_were_learnt_from_the_measures_that_are_taken() -> None:
+    assert tuple(NAMES) == MEASURES
 
 
 def test_the_measures_do_not_depend_on_the_order_of_sets() -> None:

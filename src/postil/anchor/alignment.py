@@ -73,15 +73,21 @@ class Alignment:
         return at if Indel.normalized_similarity(key, now, score_cutoff=_ALIKE) else -1
 
     def _unmoved(self, row: int, at: int, step: int) -> bool:
-        """Whether the telling rows next to a row on one side are next to its counterpart, too."""
-        forward, keys = self.forward, self.old.keys
-        shift = at - row
-        seen = 0
+        """Whether the telling rows next to a row on one side are next to its counterpart, too, but for blank ones."""
+        forward, keys, now = self.forward, self.old.keys, self.new.keys
+        count, seen = len(keys), 0
         while seen < _TELLING:
             row += step
-            if not 0 <= row < len(keys):
+            while 0 <= row < count and not keys[row]:
+                row += step
+            if not 0 <= row < count:
                 break
-            if forward[row] != row + shift:
+            if forward[row] < 0:
+                return False
+            at += step
+            while 0 <= at < len(now) and at != forward[row] and not now[at]:
+                at += step
+            if forward[row] != at:
                 return False
             seen += len(keys[row]) > 2
         return True

@@ -2,7 +2,7 @@
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from itertools import chain
 from math import fsum, log1p
@@ -12,6 +12,7 @@ from rapidfuzz.distance import Indel
 
 from postil.anchor.alignment import Drift, aligned, drifts
 from postil.anchor.page import Page
+from postil.anchor.renames import Renames
 from postil.anchor.rewrap import Rewrap
 
 _CONTEXT = 4
@@ -24,6 +25,24 @@ _REGION = 120
 _NEAR = 60
 _HOMES = 2  # places of the enclosing block that are searched again, for lines that changed much inside it
 
+_REMARKS = ("//", "/*", "*", "#", "--", "<!--", ";", "%", '"""')
+# What kind of statement a word opens, where it says so in most languages.
+_SORTS = {
+    word: float(number)
+    for number, words in enumerate(
+        """
+        if else elif elsif unless
+        for while do until loop foreach
+        try catch except finally rescue ensure
+        return throw raise yield break continue
+        case switch match when default
+        import from use using include package require
+        class interface enum struct trait impl def func fn function type
+        """.strip().splitlines(),
+        1,
+    )
+    for word in words.split()
+}
 _similar = Indel.normalized_similarity
 Ranked = list[tuple[float, int]]  # probability and new row, the likeliest first
 
@@ -32,6 +51,7 @@ MEASURES = tuple(
     chars header tokens contained name opening before after first votes inside distance block size parent
     home taken indent length support children framed local_first local_votes kind owner rival kept
     kept_near kept_frame similar_frame local_distance local_inside head_rows head_rows_now
+    declares followed twins twins_now above below sort remark aligned
     """.split()  # noqa: SIM905 - one name a line would fill the page
 )
 
@@ -48,6 +68,7 @@ class Evidence:
         self.shift = shift or 0
         self.partial = shift is not None
         self.aligned = aligned(old, new)
+        self.renames = Renames(old, new, self.aligned)
         self._locals: dict[int, dict[int, Drift]] = {}
         self._seen: dict[tuple[bool, int, int], str] = {}
         self._bags: dict[tuple[bool, int], frozenset[str]] = {}
@@ -99,6 +120,9 @@ class Evidence:
             found.update(self._at_home(row, self.new.children.get(parent, [])))
         found.update(self._in_region(row, expected))
         found.update(self._in_frame(row, heads))
+        found.update(self.renames.candidates(row, expected))
+        if name and len(self.renames.declared(self.old, row)) > 1:
+            found.update(self._unfolded(name, sorted(found)))
         return sorted(found)
 
     def _in_frame(self, row: int, heads: Ranked) -> list[int]:
@@ -108,8 +132,14 @@ class Evidence:
             return []
         now = heads[0][1]
         opening, middle = self.old.opening(row), (low + high) / 2
-        alike = [at for at in range(now, self.new.frame_end(now) + 1) if self.new.opening(at) == opening]
-        return sorted(alike, key=lambda at: abs(at - middle))[:4]
+        rows = range(now, self.new.frame_end(now) + 1)
+        alike = [at for at in rows if self.new.opening(at) == opening]
+        return [*sorted(alike, key=lambda at: abs(at - middle))[:8], *self._alike(self.old.keys[row], rows, 3)]
+
+    def _unfolded(self, name: str, rows: Iterable[int]) -> list[int]:
+        """The other rows of a head that declares several names, and may have been given a row for each."""
+        heads = [at for at in rows if self.new.name(at) == name and self.new.header_rows(at) > 1][:2]
+        return [at for head in heads for at in range(head + 1, head + min(self.new.header_rows(head), 5))]
 
     def _in_region(self, row: int, expected: int) -> list[int]:
         """Rows between the nearest counterparts that hold the same words, whatever else they hold."""
@@ -188,7 +218,9 @@ class Evidence:
         size, length, kind = log1p(old.ends[row] - row), log1p(len(key)), old.kind(row)
         kept, kept_near = self._kept(0, len(old)), self._kept(max(0, row - 15), min(len(old), row + 16))
         kept_frame = self._kept(frame, old.frame_end(frame)) if frame >= 0 else -1.0
-        header_rows = float(old.header_rows(row))
+        header_rows, renames = float(old.header_rows(row)), self.renames
+        twins, sort, remark = log1p(len(old.places[key])), _SORTS.get(opening, 0.0), _is_remark(key)
+        over_row, under_row = self._neighbour(old, row, -1), self._neighbour(old, row, 1)
         found: list[tuple[float, ...]] = []
         for at in rows:
             now, over, rival = new.keys[at], new.parents[at], backward[at]
@@ -229,6 +261,15 @@ class Evidence:
                 float(low_local < at < high_local) if bounded else -1.0,
                 header_rows,
                 float(new.header_rows(at)),
+                renames.kept(row, at),
+                renames.followed(row, at),
+                twins,
+                log1p(len(new.places[now])),
+                _similar(over_row, self._neighbour(new, at, -1)),
+                _similar(under_row, self._neighbour(new, at, 1)),
+                sort,
+                float(remark == _is_remark(now)),
+                float(forward[row] == at),
             )
             found.append(measured)
         return found
@@ -378,6 +419,14 @@ class Evidence:
             found = self._seen[name] = "\n".join(rows)
         return found
 
+    @staticmethod
+    def _neighbour(page: Page, row: int, step: int) -> str:
+        """The row next to this one, blank ones left out."""
+        row += step
+        while 0 <= row < len(page) and not page.keys[row]:
+            row += step
+        return page.keys[row] if 0 <= row < len(page) else ""
+
     def _bag(self, page: Page, row: int) -> frozenset[str]:
         name = (page is self.old, row)
         found = self._bags.get(name)
@@ -385,6 +434,10 @@ class Evidence:
             rows = range(row + 1, min(page.ends[row], row + _BLOCK) + 1)
             found = self._bags[name] = frozenset[str]().union(*(page.tokens(at) for at in rows))
         return found
+
+
+def _is_remark(key: str) -> bool:
+    return key.startswith(_REMARKS)
 
 
 def _same(kind: str, other: str) -> float:

@@ -6,32 +6,61 @@ The weights are decision trees learnt from human-validated histories (see docs/a
 from collections.abc import Sequence
 from math import exp, log1p
 
-from postil.anchor.trees import NAMES, beginning, rest
+from postil.anchor.evidence import MEASURES
+from postil.anchor.model import MOST_CANDIDATES
+from postil.anchor.trees import beginning, rest, trust
 
 # Above SURE the best candidate is taken, below GONE the code is taken to be deleted; between them a person decides.
 SURE = 0.80
 GONE = 0.03
 
 # Measures that are also seen beside those of the other candidates: by how much each is ahead of the best other one.
-RELATIVE = (
-    "chars header tokens contained before after block support home votes local_votes children framed".split()  # noqa: SIM905
+RELATIVE = tuple(
+    """
+    chars header tokens contained before after block support home votes local_votes children framed declares followed
+    above below
+    """.split()  # noqa: SIM905
 )
-_COLUMNS = [NAMES.index(name) for name in RELATIVE]
-_FINALISTS = 5
+_COLUMNS = [MEASURES.index(name) for name in RELATIVE]
+# Measures that vote by themselves: how many of them the best candidate leads is told to `trust`.
+VOTERS = tuple(
+    """
+    chars header tokens contained before after support block votes local_votes home framed children parent
+    """.split()  # noqa: SIM905
+)
+_VOTES = [MEASURES.index(name) for name in VOTERS]
+# Measures of the best candidate that are told to it as well: what looks unlike and leads is often gone.
+LIKENESS = ("chars", "header", "tokens", "contained")
+_LIKENESS = [MEASURES.index(name) for name in LIKENESS]
+FINALISTS = 8
+_HOPELESS = 11.5  # a score, as far from zero as it is told
 
 
-def weigh(measures: Sequence[Sequence[float]]) -> list[float]:
-    """The probability of each candidate, from its measures and those of the others."""
+def rank(measures: Sequence[Sequence[float]]) -> list[tuple[float, int]]:
+    """The likeliest candidates, best first, each with its probability and its place in what was given.
+
+    The probability of the first is how often such a first one is right, seen beside the others: a candidate may look
+    good and another as good. None of the others is said to be likelier.
+    """
     if not measures:
         return []
     rows = compare(measures)
     scores = [beginning(row) for row in rows]
-    finalists = sorted(range(len(rows)), key=lambda place: -scores[place])[:_FINALISTS]
-    for place in finalists:
-        scores[place] += rest(rows[place])
-    # The others cannot win any more; they keep what they have, and not more than the last finalist.
-    least = min(scores[place] for place in finalists)
-    return [_chance(score if place in finalists else min(score, least)) for place, score in enumerate(scores)]
+    finalists = sorted(range(len(rows)), key=lambda place: -scores[place])[:FINALISTS]
+    best = sorted(((scores[place] + rest(rows[place]), place) for place in finalists), key=lambda each: -each[0])
+    best = best[:MOST_CANDIDATES]
+    first = _chance(best[0][0] + trust(shape(measures, best)))
+    return [(first, best[0][1]), *((min(first, _chance(score)), place) for score, place in best[1:])]
+
+
+def shape(measures: Sequence[Sequence[float]], best: Sequence[tuple[float, int]]) -> list[float]:
+    """What tells whether the first of the candidates is right: scores, lead, voters that agree, likeness."""
+    told = [max(-_HOPELESS, min(_HOPELESS, score)) for score, _ in best]
+    told += [-_HOPELESS] * (MOST_CANDIDATES - len(told))
+    first = measures[best[0][1]]
+    agree = sum(first[column] >= max(row[column] for row in measures) for column in _VOTES)
+    likeness = [first[column] for column in _LIKENESS]
+    return [*told, told[0] - told[1], sum(_chance(score) for score, _ in best), float(agree), *likeness]
 
 
 def compare(measures: Sequence[Sequence[float]]) -> list[list[float]]:

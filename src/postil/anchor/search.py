@@ -1,16 +1,14 @@
 """Looks for the rows of an old page in a new one and says, span by span, what became of them."""
 
-import re
 from collections.abc import Iterable
 
+from postil.anchor.bare import Bare, is_bare
 from postil.anchor.elsewhere import Elsewhere
 from postil.anchor.evidence import Evidence, Ranked
-from postil.anchor.judge import GONE, SURE, weigh
+from postil.anchor.judge import GONE, SURE, rank
 from postil.anchor.model import MOST_CANDIDATES, SETTLED, Candidate, Relocation, Span, State
 from postil.anchor.page import Page
 
-_BARE = re.compile(r"[\])};,{]*")  # what a row holds that belongs to another: brackets, or nothing
-_BARE_ROWS = 3  # rows of brackets, or blank ones, that may stand between a row and what it belongs to
 _DEEPEST = 12  # rows a row is under that are looked for before it; code that is nested deeper is generated
 # The end of a range is taken where it was found when that is at least as likely as not; else the length is kept.
 _LIKELY = 0.5
@@ -31,6 +29,7 @@ class Search:
         self.shift = shift or 0
         self.elsewhere = elsewhere
         self.evidence = Evidence(old, new, shift, symbol)
+        self._bare = Bare(self.evidence.aligned, self.evidence.expected, self.ranked)
         self._found: dict[int, Ranked] = {}
         self._others: dict[str, Search] = {}
 
@@ -54,11 +53,10 @@ class Search:
         return at >= 0
 
     def _rank(self, row: int) -> Ranked:
-        if _BARE.fullmatch(self.old.keys[row]):
-            return self._rank_bare(row)
+        if is_bare(self.old.keys[row]):
+            return self._bare.rank(row)
         rows, measures = self._measured(row)
-        chances = weigh(measures)
-        return sorted(zip(chances, rows, strict=True), key=lambda each: (-each[0], each[1]))[:MOST_CANDIDATES]
+        return [(chance, rows[place]) for chance, place in rank(measures)]
 
     def _measured(self, row: int) -> tuple[list[int], list[tuple[float, ...]]]:
         parent = self.old.parents[row]
@@ -70,33 +68,9 @@ class Search:
     def weighed(self, row: int) -> tuple[list[int], list[tuple[float, ...]]]:
         """The candidates of a row and their measures, if they have to be weighed at all: what training learns from."""
         self.ranked(row)
-        if self.evidence.settled(row) >= 0 or _BARE.fullmatch(self.old.keys[row]):
+        if self.evidence.settled(row) >= 0 or is_bare(self.old.keys[row]):
             return [], []
         return self._measured(row)
-
-    def _rank_bare(self, row: int) -> Ranked:
-        """A bracket goes where the row goes that it closes, a blank row where the row above it goes."""
-        mark = self.old.keys[row][:1]
-        above = self.old.before(row) if mark else row - 1
-        for _ in range(_BARE_ROWS):  # the brace of its own that some styles put below the head, blank rows in a row
-            if above >= 0 and _BARE.fullmatch(self.old.keys[above]):
-                above = self.old.before(above) if mark else above - 1
-        found: dict[int, float] = {}
-        if self.evidence.aligned.forward[row] >= 0:
-            found[self.evidence.aligned.forward[row]] = _LIKELY
-        if above >= 0 and not _BARE.fullmatch(self.old.keys[above]):
-            for chance, at in self.ranked(above)[:2]:
-                place = self._closing(at, mark) if mark else at + row - above
-                if 0 <= place < len(self.new) and self.new.keys[place][:1] == mark:
-                    found[place] = max(found.get(place, 0.0), chance)
-        return sorted(((chance, at) for at, chance in found.items()), key=lambda each: (-each[0], each[1]))
-
-    def _closing(self, at: int, mark: str) -> int:
-        for _ in range(_BARE_ROWS):
-            at = self.new.after(at)
-            if at < 0 or self.new.keys[at][:1] == mark:
-                break
-        return at
 
     def _relocate(self, span: Span) -> Relocation:
         if not 1 <= span.start <= len(self.old):

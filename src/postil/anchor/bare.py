@@ -1,0 +1,94 @@
+"""Rows that say nothing by themselves, brackets and blank ones: they are where the rows are that they belong to.
+
+Four witnesses are asked: the alignment of lines, the row that a bracket closes, the telling row above and the one
+below. Each names a place; a place is as likely as the witnesses for it make it together.
+"""
+
+import re
+from collections.abc import Callable
+
+from postil.anchor.alignment import Alignment
+from postil.anchor.model import MOST_CANDIDATES
+
+_BARE = re.compile(r"[\])};,{]*")
+_ROWS = 3  # bare rows that may stand between a row and what it belongs to
+_FAR = 40  # rows around the expected one where the same bracket may be, when nobody knows better
+# What each witness is worth when it is sure of its own row: none is enough alone, two that agree are. A guess is a guess.
+_ALIGNED, _OPENER, _NEIGHBOUR, _GUESS = 0.65, 0.7, 0.7, 0.1
+_OTHER_KEY = 0.85  # `}` for `});`: likely the same bracket, with other things at its end
+
+Ranked = list[tuple[float, int]]
+
+
+def is_bare(key: str) -> bool:
+    """Whether a row holds only what belongs to another: brackets, or nothing."""
+    return _BARE.fullmatch(key) is not None
+
+
+class Bare:
+    """The bare rows of one pair of pages. `ranked` tells where a telling row is."""
+
+    def __init__(self, aligned: Alignment, expected: Callable[[int], int], ranked: Callable[[int], Ranked]) -> None:
+        self.old, self.new = aligned.old, aligned.new
+        self._aligned, self._expected, self._ranked = aligned, expected, ranked
+        self._asked: set[int] = set()  # two that wait for each other would wait for ever
+
+    def rank(self, row: int) -> Ranked:
+        if row in self._asked:
+            return []
+        self._asked.add(row)
+        key = self.old.keys[row]
+        doubts: dict[int, float] = {}  # for each place the chance that all who named it are wrong
+
+        def witness(place: int, chance: float) -> None:
+            now = self.new.keys[place] if 0 <= place < len(self.new) else None
+            if now is not None and now[:1] == key[:1] and is_bare(now):
+                doubts[place] = doubts.get(place, 1.0) * (1.0 - chance * (1.0 if now == key else _OTHER_KEY))
+
+        if self._aligned.forward[row] >= 0:
+            witness(self._aligned.forward[row], _ALIGNED)
+        if key:
+            opener = self._opener(row)
+            for chance, at in self._ranked(opener)[:2] if opener >= 0 else ():
+                witness(self._closing(at, key[:1]), chance * _OPENER)
+        for step in (-1, 1):
+            near = self._telling(row, step)
+            for chance, at in self._ranked(near)[:2] if near >= 0 else ():
+                witness(at + row - near, chance * _NEIGHBOUR)
+        if not doubts and key:
+            expected = self._expected(row)
+            same = [at for at in self.new.places.get(key, ()) if abs(at - expected) <= _FAR]
+            for at in sorted(same, key=lambda at: abs(at - expected))[:MOST_CANDIDATES]:
+                witness(at, _GUESS)
+        return _weighed(doubts)
+
+    def _opener(self, row: int) -> int:
+        """The row that a bracket closes: the one before it under the same row, styles with a brace alone included."""
+        above = self.old.before(row)
+        for _ in range(_ROWS):
+            if above >= 0 and is_bare(self.old.keys[above]):
+                above = self.old.before(above)
+        return above if above >= 0 and not is_bare(self.old.keys[above]) else -1
+
+    def _closing(self, at: int, mark: str) -> int:
+        for _ in range(_ROWS):
+            at = self.new.after(at)
+            if at < 0 or self.new.keys[at][:1] == mark:
+                break
+        return at
+
+    def _telling(self, row: int, step: int) -> int:
+        """The nearest row that is not bare, above or below; -1 where there is none near, or it is found by this one."""
+        for at in range(row + step, row + step * (_ROWS + 1), step):
+            if 0 <= at < len(self.old) and not is_bare(self.old.keys[at]):
+                asked = row in self.old.ancestors(at) or self.old.frames[at] == row
+                return -1 if asked else at
+        return -1
+
+
+def _weighed(doubts: dict[int, float]) -> Ranked:
+    """The likeliest first. What speaks for one place speaks against the others."""
+    odds = {at: (1.0 - doubt) / max(doubt, 1e-3) for at, doubt in doubts.items()}
+    total = sum(odds.values())
+    found = [(min(1.0 - doubts[at], odds[at] / (total or 1.0)), at) for at in odds]
+    return sorted(found, key=lambda each: (-each[0], each[1]))[:MOST_CANDIDATES]

@@ -1,0 +1,108 @@
+"""What rows declare, and what those names are called now: a declaration that was renamed is known by its uses."""
+
+import re
+from collections import Counter
+from functools import cached_property
+
+from postil.anchor.alignment import Alignment
+from postil.anchor.page import LONGEST_KEY, Page
+
+# A type or a keyword, then the name it introduces. Not a grammar: good enough to tell a declaration from a use.
+_DECLARED = re.compile(
+    r"([\w$]+)(?:<[^=;<>]*(?:<[^=;<>]*>[^=;<>]*)?>)?(?:\[\])?\??[\s*&]+([A-Za-z_$][\w$]*)\s*(?=[=;:,)({]|$|in\b|of\b)"
+)
+_WORD = re.compile(r"[A-Za-z_$][\w$]*")
+_NO_TYPE = frozenset(
+    """
+    return throw throws new else import package case goto delete typeof await yield in of instanceof extends implements
+    as is not and or from del raise assert global nonlocal lambda print async if while for switch catch with when unless
+    until elif except do try using break continue default use where
+    """.split()  # noqa: SIM905 - words, not a list to read one by one
+)
+_USES = 16  # rows that use a name that are asked what it is called now
+
+
+class Renames:
+    """The names of two versions of a file."""
+
+    def __init__(self, old: Page, new: Page, aligned: Alignment) -> None:
+        self.old, self.new, self.aligned = old, new, aligned
+        self._declared: dict[tuple[bool, int], list[str]] = {}
+        self._votes: dict[tuple[str, int], Counter[str]] = {}
+
+    def declared(self, page: Page, row: int) -> list[str]:
+        """The names that a row declares, in order."""
+        name = (page is self.old, row)
+        found = self._declared.get(name)
+        if found is None:
+            text = page.rows[row][:LONGEST_KEY]
+            found = self._declared[name] = [name for of, name in _DECLARED.findall(text) if of not in _NO_TYPE]
+        return found
+
+    def kept(self, row: int, at: int) -> float:
+        """The share of the names an old row declares that a new row declares too; -1 where it declares none."""
+        mine = self.declared(self.old, row)
+        if not mine:
+            return -1.0
+        theirs = self.declared(self.new, at)
+        return sum(name in theirs for name in mine) / len(mine)
+
+    def followed(self, row: int, at: int) -> float:
+        """The share of the uses of what an old row declares that now use what the new row declares."""
+        mine = self.declared(self.old, row)
+        if not mine:
+            return -1.0
+        votes = self._asked(mine[0], row)
+        total = votes[""]
+        return max((votes[name] for name in self.declared(self.new, at)), default=0) / total if total else -1.0
+
+    def candidates(self, row: int, expected: int) -> list[int]:
+        """New rows that declare what the name of an old row is probably called now."""
+        mine = self.declared(self.old, row)
+        if not mine:
+            return []
+        votes = self._asked(mine[0], row)
+        likely = [name for name, count in votes.items() if name and 4 * count >= votes[""]]
+        names = sorted(likely, key=lambda name: (-votes[name], name))[:2]
+        found = [at for name in names for at in self._places.get(name, ())]
+        return sorted(found, key=lambda at: (abs(at - expected), at))[:3]
+
+    @cached_property
+    def _places(self) -> dict[str, list[int]]:
+        found: dict[str, list[int]] = {}
+        for at in range(len(self.new)):
+            for name in self.declared(self.new, at):
+                found.setdefault(name, []).append(at)
+        return found
+
+    @cached_property
+    def _used(self) -> dict[str, list[int]]:
+        """The rows that hold each word of the old page."""
+        found: dict[str, list[int]] = {}
+        for row in range(len(self.old)):
+            for word in set(self.old.tokens(row)):
+                found.setdefault(word, []).append(row)
+        return found
+
+    def _asked(self, name: str, row: int) -> Counter[str]:
+        """What stands now where a name stood: votes for words, and under "" how many rows voted."""
+        head = self.old.frames[row]
+        found = self._votes.get((name, head))
+        if found is not None:
+            return found
+        found = self._votes[name, head] = Counter()
+        uses = [use for use in self._used.get(name, ()) if use != row and (head < 0 or self.old.frames[use] == head)]
+        for use in sorted(uses, key=lambda use: abs(use - row))[:_USES]:
+            if self.aligned.forward[use] >= 0:
+                found[name] += 1
+            else:
+                drift = self.aligned.drift(use)
+                if drift is None:
+                    continue
+                words = set(self.new.tokens(drift.most))
+                if name in words:
+                    found[name] += 1
+                else:
+                    found.update(word for word in words.difference(self.old.tokens(use)) if _WORD.match(word))
+            found[""] += 1
+        return found
