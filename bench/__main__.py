@@ -11,6 +11,7 @@ from statistics import median
 
 import msgspec
 
+from bench.anchors import anchors
 from bench.comments import comments
 from bench.gateway import gateway
 from bench.gitlab import gitlab
@@ -52,6 +53,8 @@ def main() -> int:
     ours, sdk, typescript = (results[server.name] for server in (OURS, LOWLEVEL, TYPESCRIPT))
     listed = [*goals(ours, sdk, typescript, whole, options.calls), *startup(options.rounds), *gateway(), *gitlab()]
     listed += comments(options.comments)
+    say("anchoring")
+    listed += anchors([ROOT])
     listed += tracker(large=options.issues) if options.issues else []
     print("\n".join([*result_table(list(results.values())), "", *goal_table(listed)]))
     if not options.no_page:
