@@ -2,51 +2,70 @@
 
     python -m scripts.train_anchor DATA.jsonl.xz... [--check]
 
-Needs numpy and lightgbm, which are not among our dependencies. With --check every project is judged by trees that never
-saw it, and only that is printed. The data is what the scorer of `make anchors` reads:
-rows {"blob", "text"} and {"pair": {old_blob, new_blob, old_path, new_path, repo, set, anchors: [{line, truth}]}}.
+Needs numpy and lightgbm, which are not among our dependencies. The same data gives the same trees. With --check nothing
+is written, and what is printed is how the whole engine answers when each project is judged by trees that never
+saw it. The data is what the scorer of `make anchors` reads: rows {"blob", "text"} and {"pair": {old_blob, new_blob,
+old_path, new_path, repo, set, anchors: [{line, truth}]}}.
 
-The measures of a row use the probabilities of the rows above it, so the trees are learnt twice: the second time with
-the first ones in place.
+The measures of a row use the probabilities of the rows it is under, so there are rounds: the candidates are measured,
+trees are learnt, and with them in place the candidates are measured again. A project is always measured by trees that
+were learnt from the others: its probabilities are then as good, or bad, as those of a project nobody has seen.
 """
 
 import json
 import lzma
+import os
 import sys
 from collections import Counter, defaultdict
+from multiprocessing import Pool
 from pathlib import Path
 from textwrap import wrap
 
 import lightgbm
 import numpy
 
+from postil.anchor import judge
 from postil.anchor.evidence import MEASURES
-from postil.anchor.judge import GONE, RELATIVE, SURE, compare
-from postil.anchor.model import Source
+from postil.anchor.model import MOST_CANDIDATES, Relocation, Source, Span
 from postil.anchor.page import Page
+from postil.anchor.relocate import relocate_all
 from postil.anchor.search import Search
 
 TARGET = Path(__file__).resolve().parents[1] / "src" / "postil" / "anchor" / "trees.py"
-TREES, BEGINNING, LEAVES = 200, 40, 14
-FOLDS = 5
+TREES, BEGINNING, TRUST = 240, 60, 80
+SCARCE = 4.0  # what a line that is gone weighs for `trust`: there are few, and an anchor on other code is the worst
+FOLDS, ROUNDS = 5, 2
+PAIRS = 40  # in one piece of work
+WORKERS = int(os.environ.get("WORKERS", os.cpu_count() or 1))
 SETTINGS = {
     "objective": "binary",
-    "num_leaves": LEAVES,
-    "learning_rate": 0.08,
+    "num_leaves": 14,
+    "learning_rate": 0.07,
     "min_data_in_leaf": 40,
     "lambda_l2": 5.0,
-    "feature_fraction": 0.5,
+    "feature_fraction": 0.4,
     "bagging_fraction": 0.8,
     "bagging_freq": 1,
     "max_bin": 63,
     "num_threads": 1,
+    "deterministic": True,
+    "force_row_wise": True,
     "seed": 7,
     "verbose": -1,
 }
+SETTINGS_OF_TRUST = {
+    **SETTINGS,
+    "num_leaves": 4,
+    "learning_rate": 0.05,
+    "lambda_l2": 10.0,
+    "boost_from_average": False,
+}
+
+texts = {}  # by blob; workers inherit it
 
 
 def load(path):
-    texts, pairs = {}, []
+    pairs = []
     with lzma.open(path, "rt", encoding="utf-8") as rows:
         for row in rows:
             item = json.loads(row)
@@ -54,7 +73,7 @@ def load(path):
                 texts[item["blob"]] = item["text"]
             else:
                 pairs.append(item["pair"])
-    return texts, pairs
+    return pairs
 
 
 def views(pairs):
@@ -68,46 +87,146 @@ def views(pairs):
             yield "bare", {**pair, "old_path": "", "new_path": ""}
 
 
-def examples(texts, pairs):
-    """For each anchor that has to be weighed: view, repository, set, truth, candidate rows, measures."""
+def work(pairs):
+    """The views in pieces, each of one project, in an order that is always the same."""
+    pieces = defaultdict(list)
     for view, pair in views(pairs):
+        pieces[pair["repo"]].append((view, pair))
+    return [(repo, each[at : at + PAIRS]) for repo, each in sorted(pieces.items()) for at in range(0, len(each), PAIRS)]
+
+
+def fold_of(repo, repos):
+    return repos.index(repo) % FOLDS
+
+
+def use(source):
+    """Let the engine judge by these trees."""
+    trees = {}
+    exec(source, trees)
+    judge.beginning, judge.rest, judge.trust = trees["beginning"], trees["rest"], trees["trust"]
+
+
+def examples(job):
+    """For each anchor of a piece that has to be weighed: repository, truth, candidate rows, measures compared."""
+    source, (repo, items) = job
+    use(source)
+    found = []
+    for _, pair in items:
         if pair["old_blob"] == pair["new_blob"]:
             continue
         old = Page(Source(texts[pair["old_blob"]], pair["old_path"]))
         search = Search(old, Page(Source(texts[pair["new_blob"]], pair["new_path"])))
         for anchor in pair["anchors"]:
-            rows, measures = search.weighed(anchor["line"] - 1)
+            rows, measures = search.weighed(anchor["line"] - 1) if anchor["line"] <= len(old) else ([], [])
             if rows:
-                yield view, pair["repo"], pair["set"], anchor["truth"], rows, compare(measures)
+                found.append((repo, anchor["truth"], rows, numpy.array(judge.compare(measures), numpy.float32)))
+    return found
+
+
+def measure(jobs):
+    with Pool(WORKERS) as pool:
+        return [each for found in pool.imap(examples, jobs) for each in found]
 
 
 def learn(found):
-    rows = numpy.array([row for *_, measures in found for row in measures])
-    right = [at + 1 == truth for _, _, _, truth, rows, _ in found for at in rows]
-    return lightgbm.train(SETTINGS, lightgbm.Dataset(rows, numpy.array(right, float)), TREES)
+    """Trees that tell the right candidates."""
+    right = [at + 1 == truth for _, truth, rows, _ in found for at in rows]
+    data = lightgbm.Dataset(numpy.vstack([compared for *_, compared in found]), numpy.array(right, float))
+    return lightgbm.train(SETTINGS, data, TREES)
 
 
-def check(found):
-    """Print how the anchors that have to be weighed come out when their project was not among those learnt from."""
+def shapes(found, model):
+    """What the trees of `trust` are told about each anchor, as the engine tells it, and whether the best is right."""
+    everything = numpy.vstack([compared for *_, compared in found])
+    early = model.predict(everything, raw_score=True, num_iteration=BEGINNING)
+    late = model.predict(everything, raw_score=True)
+    told, right, weights, start = [], [], [], 0
+    for _, truth, rows, compared in found:
+        here = slice(start, start := start + len(rows))
+        finalists = numpy.argsort(-early[here], kind="stable")[: judge.FINALISTS].tolist()
+        best = sorted(((late[here][place], place) for place in finalists), key=lambda each: -each[0])
+        told.append(judge.shape(compared.tolist(), best[:MOST_CANDIDATES]))
+        right.append(rows[best[0][1]] + 1 == truth)
+        weights.append(SCARCE if truth is None else 1.0)
+    return told, right, weights
+
+
+def learn_trust(lessons):
+    """Trees that correct the score of the first candidate, by which they begin."""
+    told, right, weights = (numpy.array(each, numpy.float32) for each in zip(*lessons, strict=True))
+    data = lightgbm.Dataset(told, right, weight=weights, init_score=told[:, 0])
+    return lightgbm.train(SETTINGS_OF_TRUST, data, TRUST)
+
+
+def one_fold(job):
+    """Trees that know nothing of some projects, and what `trust` would be told about those."""
+    found, held = job
+    model = learn([each for each in found if each[0] not in held])
+    mine = [each for each in found if each[0] in held]
+    return model, [(each[0], lesson) for each, lesson in zip(mine, zip(*shapes(mine, model), strict=True), strict=True)]
+
+
+def learn_folds(found, repos, whole):
+    """The source of trees for every fold, and for nobody in particular.
+
+    `trust` must learn from candidates weighed by trees that had not seen them: in sample nearly all look good.
+    """
+    jobs = [(found, {repo for repo in repos if fold_of(repo, repos) == fold}) for fold in range(FOLDS)]
+    with Pool(WORKERS) as pool:
+        models = pool.map(one_fold, jobs, chunksize=1)
+        final = pool.apply_async(learn, (found,)) if whole else None
+        lessons = [each for _, some in models for each in some]
+        sources = []
+        for fold, (model, _) in enumerate(models):
+            seen = [lesson for repo, lesson in lessons if fold_of(repo, repos) != fold]
+            sources.append(write(model, learn_trust(seen)))
+        return sources, write(final.get(), learn_trust([lesson for _, lesson in lessons])) if final else ""
+
+
+def answers(job):
+    """Where the engine says the anchors of a piece are, with what is true."""
+    source, (_, items) = job
+    use(source)
+    found = []
+    for view, pair in items:
+        if not view:
+            old, new = (Source(texts[pair[f"{age}_blob"]], pair[f"{age}_path"]) for age in ("old", "new"))
+            places = relocate_all(old, new, [Span(each["line"]) for each in pair["anchors"]])
+            truths = [each["truth"] for each in pair["anchors"]]
+            found += [(pair["set"], outcome(truth, each)) for truth, each in zip(truths, places, strict=True)]
+    return found
+
+
+def outcome(truth, found: Relocation):
+    if found.state == "review":
+        among = truth in [each.span.start for each in found.candidates]
+        return "review" if truth is None or among else "review, truth missing"
+    if truth is None:
+        return "right" if found.span is None else "silently wrong"
+    if found.span is None:
+        return "wrongly orphaned"
+    return "right" if found.span.start == truth else "silently wrong"
+
+
+def check(jobs):
+    """Print how the engine answers, each project judged by the trees that it is given with."""
     counts = defaultdict(Counter)
-    repos = sorted({repo for _, repo, *_ in found})
-    for fold in range(FOLDS):
-        held = set(repos[fold::FOLDS])
-        model = learn([each for each in found if each[1] not in held])
-        for view, repo, name, truth, rows, measures in found:
-            if view or repo not in held:
-                continue
-            ranked = sorted(zip(model.predict(numpy.array(measures)), rows, strict=True), reverse=True)[:5]
-            places = [at + 1 for _, at in ranked]
-            if ranked[0][0] < GONE:
-                verdict = "right" if truth is None else "wrongly orphaned"
-            elif ranked[0][0] >= SURE:
-                verdict = "right" if places[0] == truth else "wrong"
-            else:
-                verdict = "review" if truth is None or truth in places else "review, truth missing"
-            counts[name][verdict] += 1
+    with Pool(WORKERS) as pool:
+        for found in pool.imap_unordered(answers, jobs):
+            for name, verdict in found:
+                counts[name][verdict] += 1
+    print("| truth | lines | found | silently wrong | in review | truth missing | wrongly orphaned |")
+    print("|---|---|---|---|---|---|---|")
     for name, count in sorted(counts.items()):
-        print(name, count.total(), {verdict: f"{100 * n / count.total():.2f}%" for verdict, n in count.most_common()})
+        share = {verdict: 100 * number / count.total() for verdict, number in count.items()}
+        wrong, missing, lost = (share.get(each, 0.0) for each in OTHERS)
+        review = share.get("review", 0.0) + missing
+        found = share.get("right", 0.0) + share.get("review", 0.0)
+        shares = " | ".join(f"{each:.2f}" for each in (found, wrong, review, missing, lost))
+        print(f"| {name} | {count.total()} | {shares} |")
+
+
+OTHERS = ("silently wrong", "review, truth missing", "wrongly orphaned")
 
 
 def expression(node):
@@ -118,15 +237,18 @@ def expression(node):
     return f"({left} if f[{node['split_feature']}] <= {float(format(node['threshold'], '.4g'))} else {right})"
 
 
-def write(model):
-    trees = [expression(tree["tree_structure"]) for tree in model.dump_model()["tree_info"]]
+def write(*models):
+    """The text of trees.py."""
+    trees, last = ([expression(tree["tree_structure"]) for tree in each.dump_model()["tree_info"]] for each in models)
     names = "\n".join(f'    "{line} "' for line in wrap(" ".join(MEASURES), 100))
-    TARGET.write_text(
+    return (
         HEAD.replace("%names", names)
         + function("beginning", "The first trees: enough to tell the hopeless candidates.", trees[:BEGINNING])
-        + function("rest", "The other trees, for the finalists.", trees[BEGINNING:]).rstrip()
-        + "\n",
-        "utf-8",
+        + function("rest", "The other trees, for the finalists.", trees[BEGINNING:])
+        + function(
+            "trust", "What the score of the first of the finalists is wrong by, from judge.shape.", last
+        ).rstrip()
+        + "\n"
     )
 
 
@@ -135,11 +257,11 @@ def function(name, sentence, trees):
     return f'def {name}(f: Sequence[float]) -> float:\n    """{sentence}"""\n    return (\n        {lines}\n    )\n\n\n'
 
 
-HEAD = '''"""The weights of judge.py, learnt: a sum of decision trees over measures. Made by scripts/train_anchor.py.
+HEAD = '''"""The weights of judge.py, learnt: sums of decision trees over measures. Made by scripts/train_anchor.py.
 
 `f` holds the measures of one candidate in the order of NAMES, then those of judge.RELATIVE, then how many candidates
-there are. Conditional expressions, because compiled they are several times faster than walking a table, and this runs
-for every candidate of every comment.
+there are; for `trust` it holds judge.shape. Conditional expressions, because compiled they are several times faster
+than walking a table, and this runs for every candidate of every comment.
 """
 
 # ruff: noqa: E501, SIM905
@@ -154,17 +276,34 @@ NAMES = (
 
 '''
 
+# What the first round judges by, before anything is learnt: likeness, and the lead over the next.
+START = """
+def beginning(f):
+    return 6.0 * (0.4 * f[0] + 0.2 * f[1] + 0.2 * f[2] + 0.2 * f[19]) - 4.0
+def rest(f):
+    return 0.0
+def trust(f):
+    return 0.5 * min(f[5], 2.0)
+"""
+
 
 def main():
     files = [each for each in sys.argv[1:] if not each.startswith("-")]
     if not files:
         sys.exit(__doc__)
-    found = [each for file in files for each in examples(*load(file))]
-    print(f"{len(found)} anchors, {len(MEASURES) + len(RELATIVE) + 1} measures", flush=True)
-    if "--check" in sys.argv:
-        check(found)
-    else:
-        write(learn(found))
+    pieces = work([pair for file in files for pair in load(file)])
+    repos = sorted({repo for repo, _ in pieces})
+    sources, final = [START] * FOLDS, ""
+    for number in range(1, ROUNDS + 1):
+        # The first round only has to tell the second where enclosing rows are: the pairs as they are will do.
+        last = number == ROUNDS
+        chosen = [(repo, [each for each in items if last or not each[0]]) for repo, items in pieces]
+        found = measure([(sources[fold_of(repo, repos)], (repo, items)) for repo, items in chosen])
+        print(f"round {number}: {len(found)} anchors to be weighed, {len(MEASURES)} measures", flush=True)
+        sources, final = learn_folds(found, repos, whole=last)
+    check([(sources[fold_of(repo, repos)], (repo, items)) for repo, items in pieces])
+    if "--check" not in sys.argv:
+        TARGET.write_text(final, "utf-8")
 
 
 if __name__ == "__main__":
