@@ -13,6 +13,7 @@ from postil.anchor.page import Page
 
 _TELLING = 3  # rows on a side that must be where they were, lone brackets and blank ones not counted
 _ALIKE = 0.8  # of the characters of a row that was edited in its place
+_FEW = 4  # rows from one to the next that were side by side
 _RARE = 6  # characters of a row that is not unique by chance
 # The cells of the largest common-subsequence table that is worth its memory (one bit each) and time.
 MOST_CELLS = 60_000_000
@@ -41,7 +42,7 @@ class Alignment:
     def settled(self, row: int) -> int:
         """The new row when the rows around an old one leave no doubt about it, else -1.
 
-        Nothing near it changed; or nothing on one side of it, and it is the only row of its kind in both pages; or
+        Nothing near it changed; or nothing on one side of it, or next to it, and it is the only row of its kind; or
         nothing on one side, and what is on the other goes on where it would if lines were only edited in between. A row
         that was itself edited is settled when nothing else near it changed, and little of it.
         """
@@ -51,9 +52,10 @@ class Alignment:
         above, below = self._unmoved(row, at, -1), self._unmoved(row, at, 1)
         if above and below:
             return at
+        single = len(self.old.keys[row]) >= _RARE and self._is_pin[row]
         if not above and not below:
-            return -1
-        if len(self.old.keys[row]) >= _RARE and self._is_pin[row]:
+            return at if single and self._beside(row, at, -1) and self._beside(row, at, 1) else -1
+        if single:
             return at
         near = self.around(row)[above]
         return at if 0 <= near < len(self.old) and self.forward[near] - near == at - row else -1
@@ -91,6 +93,15 @@ class Alignment:
                 return False
             seen += len(keys[row]) > 2
         return True
+
+    def _beside(self, row: int, at: int, step: int) -> bool:
+        """Whether the row next to an old one is still on that side of its counterpart, a few new ones between them."""
+        row += step
+        while 0 <= row < len(self.forward) and not self.old.keys[row]:
+            row += step
+        return not 0 <= row < len(self.forward) or (
+            self.forward[row] >= 0 and 0 < (self.forward[row] - at) * step <= _FEW
+        )
 
     @cached_property
     def _is_pin(self) -> bytearray:

@@ -13,7 +13,7 @@ from postil.anchor.model import MOST_CANDIDATES
 _BARE = re.compile(r"[\])};,{]*")
 _ROWS = 3  # bare rows that may stand between a row and what it belongs to
 _FAR = 40  # rows around the expected one where the same bracket may be, when nobody knows better
-# What each witness is worth when it is sure of its own row: none is enough alone, two that agree are. A guess is a guess.
+# What each witness is worth when it is sure of its own row: none is enough alone, two that agree are.
 _ALIGNED, _OPENER, _NEIGHBOUR, _GUESS = 0.65, 0.7, 0.7, 0.1
 _OTHER_KEY = 0.85  # `}` for `});`: likely the same bracket, with other things at its end
 
