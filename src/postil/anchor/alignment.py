@@ -52,9 +52,10 @@ class Alignment:
         above, below = self._unmoved(row, at, -1), self._unmoved(row, at, 1)
         if above and below:
             return at
-        single = len(self.old.keys[row]) >= _RARE and self._is_pin[row]
+        single = len(self.old.keys[row]) > 2 and self._is_pin[row]
         if not above and not below:
-            return at if single and self._beside(row, at, -1) and self._beside(row, at, 1) else -1
+            rare = single and len(self.old.keys[row]) >= _RARE
+            return at if rare and self._beside(row, at, -1) and self._beside(row, at, 1) else -1
         if single:
             return at
         near = self.around(row)[above]
