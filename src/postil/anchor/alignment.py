@@ -12,7 +12,7 @@ from rapidfuzz.distance import Indel, LCSseq
 from postil.anchor.page import Page
 
 _TELLING = 3  # rows on a side that must be where they were, lone brackets and blank ones not counted
-_ALIKE = 0.8  # of the characters of a row that was edited in its place
+_ALIKE = 0.55  # of the characters of a row that was edited in its place
 _FEW = 4  # rows from one to the next that were side by side
 _RARE = 6  # characters of a row that is not unique by chance
 # The cells of the largest common-subsequence table that is worth its memory (one bit each) and time.
@@ -63,10 +63,10 @@ class Alignment:
 
     def _edited(self, row: int) -> int:
         """The new row in the place of an old one, when both begin alike and are much alike, else -1."""
-        if not 0 < row < len(self.forward) - 1 or self.forward[row - 1] < 0:
+        at = self.forward[row - 1] + 1 if row else 0
+        if (row and not at) or at >= len(self.backward) or self.backward[at] >= 0:
             return -1
-        at = self.forward[row - 1] + 1
-        if at != self.forward[row + 1] - 1 or self.backward[at] >= 0:
+        if at != (self.forward[row + 1] if row + 1 < len(self.forward) else len(self.backward)) - 1:
             return -1
         if not self._unmoved(row, at, -1) or not self._unmoved(row, at, 1):
             return -1
