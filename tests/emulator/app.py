@@ -110,7 +110,10 @@ class Emulator:
 
     async def _misbehave(self, fault: Fault, seen: Seen, base: str) -> None:
         if fault.kind == "slow":
+            world = self.world
             await asyncio.sleep(fault.seconds)
+            if self.world is not world:  # the test that asked is over: another one has begun
+                raise Refusal(503, {"message": "The emulator was made new meanwhile"})
         if fault.kind.startswith("redirect"):
             host = base if fault.kind == "redirect-same" else fault.other
             query = f"?{seen.query}" if seen.query else ""

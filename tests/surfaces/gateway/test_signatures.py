@@ -101,6 +101,11 @@ def test_a_replayed_request_is_refused() -> None:
     assert [check(bare, signatures=signatures) for _ in range(2)] == [200, 401]
 
 
+def test_an_empty_nonce_is_none_so_two_requests_do_not_share_it() -> None:
+    signatures = Signatures("required", [SECRET], MemoryMoments().first)
+    assert [check(stamped(age, b""), signatures=signatures) for age in (0, 5, 0)] == [200, 200, 401]
+
+
 def test_where_signing_is_required_a_time_is_too() -> None:
     assert check({b"x-mcp-signature": RIGHT}, "required") == 401
     assert check({b"x-mcp-signature": RIGHT}, "optional") == 200

@@ -68,7 +68,7 @@ class Signatures:
             raise NeedsCredential(f"X-MCP-Signature does not fit this {'request' if bodiless else 'body'}")
         if TIMESTAMP in headers:
             # The signature itself is the nonce where none was given: the same request twice is a replay either way.
-            name = headers.get(NONCE, given).strip(b" \t").decode("latin-1")
+            name = (headers.get(NONCE, b"").strip(b" \t") or given.strip(b" \t")).decode("latin-1")
             if not await self._first(f"nonce:{name}", 2 * SKEW):
                 raise NeedsCredential("this signed request was made before")
 
