@@ -103,6 +103,11 @@ else
 endif
 	touch $@
 
+# The peer's program is one optional package a platform, and its lock names those that were seen: `npm ci` would refuse it.
+bench/peers/node_modules/.stamp: bench/peers/package-lock.json .venv/.stamp-lock
+	cd bench/peers && npm install --no-save --ignore-scripts --no-audit --no-fund --loglevel=error
+	touch $@
+
 %/node_modules/.stamp: %/package-lock.json .venv/.stamp-lock
 	cd $* && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
 	touch $@
