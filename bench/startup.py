@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from unittest.mock import patch
 
 from msgspec import Struct
 
@@ -43,10 +44,8 @@ def startup(rounds: int = 10) -> list[Goal]:
     """Every command that there is, against its limit."""
     offered = {entry.shell for entry in read_catalogue().operations}
     commands = [command for command in COMMANDS if command.shell in offered]
-    with tempfile.TemporaryDirectory(prefix="postil-startup-") as folder:
-        home = Path(folder)
-        repository = make_repository(home / "repo")
-        os.environ["HOME"] = str(home)
+    with tempfile.TemporaryDirectory(prefix="postil-startup-") as folder, patch.dict(os.environ, HOME=folder):
+        repository = make_repository(Path(folder, "repo"))
         best = {command.shell: float("inf") for command in commands}
         nothing = float("inf")
         for _ in range(rounds):
