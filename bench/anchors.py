@@ -18,11 +18,11 @@ from pathlib import Path
 
 from bench.report import Goal, goal_table
 from bench.server import ROOT
-from postil.anchor.elsewhere import Elsewhere
-from postil.anchor.languages import language_of
 from postil.anchor.model import Source, Span
+from postil.anchor.other_files import Elsewhere
 from postil.anchor.relocate import relocate_all
-from postil.anchor.symbols import symbols
+from postil.anchor.syntax.languages import language_of
+from postil.anchor.syntax.symbols import symbols
 
 FILES, LONGEST, SHORTEST = 40, 1500, 20  # files of a language, and their lines
 MOVES = 60  # functions moved, each way

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import msgspec
 
-from postil.anchor.languages import language_of
-from postil.anchor.symbols import symbols
-from postil.comments.anchoring import marker_for
-from postil.comments.jsontext import JsonObject, new_document
-from postil.comments.service import Comments
-from postil.comments.words import blob_id
+from postil.anchor.syntax.languages import language_of
+from postil.anchor.syntax.symbols import symbols
+from postil.comments.anchoring.marker import marker_for
+from postil.comments.operations.contract import Comments
+from postil.comments.sidecar.format import blob_id
+from postil.comments.sidecar.json_edit import JsonObject, new_document
 from postil.workspace.paths import RelativePath
 from tests.comments.workspaces import workspace, write
 

@@ -23,15 +23,15 @@ import msgspec
 from bench.commented import commented, many, module
 from bench.report import Goal, goal_table, put_rows
 from bench.server import ROOT, Server, started
-from postil.anchor.languages import grammar
 from postil.anchor.model import Source, Span
 from postil.anchor.relocate import relocate_all
-from postil.anchor.symbols import symbols
-from postil.comments.corpus import Run
-from postil.comments.linear import compiled, spans
-from postil.comments.patterns import GAP, Pattern
-from postil.comments.service import Comments
-from postil.comments.sidecar import Sidecar
+from postil.anchor.syntax.languages import grammar
+from postil.anchor.syntax.symbols import symbols
+from postil.comments.operations.contract import Comments
+from postil.comments.search.patterns import GAP, Pattern
+from postil.comments.search.regex import compiled, spans
+from postil.comments.search.text_file import Run
+from postil.comments.sidecar.document import Sidecar
 from tests.comments.workspaces import commit, sidecar, workspace, write
 
 PYTHON = str(ROOT / ".venv" / "bin" / "python")
@@ -51,7 +51,7 @@ QUERIES = (
 HOSTILE = ("(a+)+$", "(x+x+)+y", "(.*)*b", "(?:a|a?)+$")
 WRITER = """
 import sys
-from postil.comments.service import Comments
+from postil.comments.operations.contract import Comments
 comments = Comments(sys.argv[1])
 for number in range(int(sys.argv[2])):
     print(comments.add("a.py", number % 100 + 1, f"{sys.argv[3]}-{number}", "NOTE").commentId)
@@ -59,12 +59,12 @@ for number in range(int(sys.argv[2])):
 IN_FOLDER = "import os, sys; os.chdir(sys.argv[1]); os.execv(sys.argv[2], sys.argv[2:])"
 FIRST_SEARCH = """
 import sys
-from postil.comments.service import Comments
+from postil.comments.operations.contract import Comments
 print(Comments(sys.argv[1]).search("rate limiting").totalResults)
 """
 EXPORT = """
 import re, sys
-from postil.comments.service import Comments
+from postil.comments.operations.contract import Comments
 Comments(sys.argv[1]).export_to("parquet", output=sys.argv[2])
 print(re.search(r"VmHWM:\\s+(\\d+)", open("/proc/self/status").read())[1])  # getrusage would count its parent's, too
 """

@@ -27,14 +27,14 @@ BODY = msgspec.json.encode({
 def serve(kind: str) -> None:
     """The echo part behind as much of the gateway as is measured."""
     from postil.core.registry import Registry
-    from postil.storage.moments import MemoryMoments
+    from postil.storage.ephemeral import MemoryMoments
     from postil.surfaces.gateway.addresses import read_lists
     from postil.surfaces.gateway.auth import Bearers, LocalToken
     from postil.surfaces.gateway.gateway import Gateway
     from postil.surfaces.gateway.limits import Limits
     from postil.surfaces.gateway.signatures import Signatures
-    from postil.surfaces.http import hosts_for, listen
-    from postil.surfaces.http import serve as serve_http
+    from postil.surfaces.http.serve import hosts_for, listen
+    from postil.surfaces.http.serve import serve as serve_http
     from postil.wire.server import UNITED, Face, Server
     from tests.core.echo import Echo
 

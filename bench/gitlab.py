@@ -18,7 +18,7 @@ from statistics import median
 
 from bench.report import Goal, goal_table
 from bench.server import ROOT
-from postil.gitlab.service import GitLab
+from postil.gitlab.part import GitLab
 from tests.emulator.world import DEVELOPER
 
 CALLS = 200

@@ -11,9 +11,9 @@ from pathlib import Path
 from msgspec import structs
 
 from postil.tracker import events as ev
-from postil.tracker.log import SEAL
-from postil.tracker.refnames import LOG
-from postil.tracker.writer import segment_path
+from postil.tracker.log.append import segment_path
+from postil.tracker.log.format import SEAL
+from postil.tracker.log.ref_names import LOG
 
 WRITERS = 8
 EVENTS = 5

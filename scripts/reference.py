@@ -12,8 +12,8 @@ import msgspec
 
 from postil.app import PARTS, describe_part
 from postil.core.catalogue import Catalogue, OperationEntry
-from postil.surfaces.commands import kebab
-from postil.surfaces.words import HIDDEN
+from postil.surfaces.shell.argv import HIDDEN
+from postil.surfaces.shell.commands import kebab
 from scripts import client_methods, demo, errors
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -8,12 +8,13 @@ import msgspec
 import pytest
 
 from postil.app import PARTS, App, Part, describe_part, read_catalogue
+from postil.contracts import CONTRACTS, united
 from postil.core.failure import StorageFailed
 from postil.core.registry import Offer, Registry
-from postil.faces import CONTRACTS, united
-from postil.settings import BadSettings, load
-from postil.wire.eras.handshake import NEWEST
-from postil.wire.shapes import tool
+from postil.settings.load import load
+from postil.settings.model import BadSettings
+from postil.wire.protocol.eras.handshake import NEWEST
+from postil.wire.protocol.shapes import tool
 from scripts.reference import generated
 
 

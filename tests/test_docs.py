@@ -12,13 +12,13 @@ import pytest
 
 from postil import __version__
 from postil.app import read_catalogue
-from postil.settings import _ENVIRONMENT  # pyright: ignore[reportPrivateUsage] # the page has to name every one
-from postil.settings_files import HARMLESS, settable_keys
-from postil.surfaces.clients import CLIENTS
-from postil.surfaces.commands import parser_of, spelled
-from postil.surfaces.help import BUILTINS
-from postil.surfaces.setup import snippet
-from postil.surfaces.words import PROGRAMS, find, split_globals
+from postil.settings.files import HARMLESS, settable_keys
+from postil.settings.load import _ENVIRONMENT  # pyright: ignore[reportPrivateUsage] # the page has to name every one
+from postil.surfaces.setup.clients import CLIENTS
+from postil.surfaces.setup.connect import snippet
+from postil.surfaces.shell.argv import PROGRAMS, find, split_globals
+from postil.surfaces.shell.commands import parser_of, spelled
+from postil.surfaces.shell.help import BUILTINS
 from scripts import demo
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from postil import secret
-from postil.settings import BadSettings, load
+from postil.settings.load import load
+from postil.settings.model import BadSettings
 
 
 def test_the_secret_is_made_once_and_is_private(tmp_path: Path) -> None:

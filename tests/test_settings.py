@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from postil.settings import BadSettings, Settings, load
+from postil.settings.load import load
+from postil.settings.model import BadSettings, Settings
 
 HOSTILE = """
 parts = ["comments"]

@@ -44,7 +44,7 @@ def test_the_wheel_holds_every_file_that_is_not_code(wheel: Path) -> None:
 def test_the_unpacked_wheel_serves(wheel: Path, tmp_path: Path) -> None:
     with zipfile.ZipFile(wheel) as packed:
         packed.extractall(tmp_path / "installed")
-    start = "import sys; from postil.surfaces.shell import main; import postil; print(postil.__file__, file=sys.stderr)"
+    start = "import sys, postil; from postil.surfaces.shell.main import main; print(postil.__file__, file=sys.stderr)"
     command = [sys.executable, "-c", f"{start}; sys.argv[1:] = ['serve']; sys.exit(main())"]
     # The path wins over the editable install, so that the wheel's files are the ones that run.
     environment = {**os.environ, "PYTHONPATH": str(tmp_path / "installed")}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from postil.core.lean import import_without, prepare
+from postil.core.startup import import_without, prepare
 
 CATALOGUE = Path(__file__).with_name("echo.json")
 
@@ -27,15 +27,15 @@ def main() -> int:
     catalogue = msgspec.json.decode(CATALOGUE.read_bytes(), type=Catalogue)
     server = Server(Registry(catalogue, {"echo": make}), Face("echo", "1", UNITED))
     if "--http" in sys.argv:
-        from postil.surfaces.http import hosts_for, listen
-        from postil.surfaces.http import serve as serve_http
+        from postil.surfaces.http.serve import hosts_for, listen
+        from postil.surfaces.http.serve import serve as serve_http
 
         listener = listen("127.0.0.1", 0)
         listener.listen()
         print(listener.getsockname()[1], file=sys.stderr, flush=True)
         return serve_http(server, None, hosts_for("127.0.0.1", (), ()), listener)
     import_without("asyncio", "ssl")  # as `postil serve` does
-    from postil.wire.stdio import serve
+    from postil.wire.transports.stdio import serve
 
     return serve(server)
 

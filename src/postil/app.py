@@ -17,7 +17,7 @@ import msgspec
 from postil.core.catalogue import Catalogue, describe
 from postil.core.failure import Failure
 from postil.core.registry import Offer, Registry
-from postil.settings import BadSettings, Settings
+from postil.settings.model import BadSettings, Settings
 
 if TYPE_CHECKING:
     from postil.core.delivery import Deliveries, Delivery
@@ -89,7 +89,7 @@ class App:
     @cached_property
     def _deliveries(self) -> Deliveries:
         from postil.gitlab.events import EventLog
-        from postil.gitlab.service import GitLab
+        from postil.gitlab.part import GitLab
 
         gitlab = self.part("gitlab")
         assert isinstance(gitlab, GitLab)
@@ -118,10 +118,10 @@ class App:
     @cached_property
     def _moments(self) -> Moments:
         if self.is_shared:
-            from postil.storage.redis_moments import RedisMoments
+            from postil.storage.redis_ephemeral import RedisMoments
 
             return RedisMoments(self.settings.state_address)
-        from postil.storage.moments import MemoryMoments
+        from postil.storage.ephemeral import MemoryMoments
 
         return MemoryMoments()
 
@@ -182,7 +182,7 @@ class App:
 
     def server(self, contract: str = "", *, over_http: bool = False) -> Server:
         """The united server, or the face of one old contract. Over HTTP callers bring a GitLab token of their own."""
-        from postil.faces import CONTRACTS, united  # only a server pays for the wire
+        from postil.contracts import CONTRACTS, united  # only a server pays for the wire
         from postil.wire.server import Server
 
         if contract:
@@ -231,23 +231,23 @@ def _inbox(app: App) -> object:
 
 
 def _comments(app: App) -> object:
-    from postil.comments.service import Comments
+    from postil.comments.operations.contract import Comments
 
     return Comments(app.settings.cwd, cache_home=app.settings.folders.cache)
 
 
 def _tracker(app: App) -> object:
-    from postil.tracker.service import Tracker
+    from postil.tracker.part import Tracker
 
     folders, terminal = app.settings.folders, app.settings.terminal
     return Tracker(lambda: app.repository, cache_home=folders.cache, editor=terminal.editor)
 
 
 def _gitlab(app: App) -> object:
-    from postil.gitlab.cache import ResponseCache
     from postil.gitlab.events import EventLog
-    from postil.gitlab.policy import Guard, Policy
-    from postil.gitlab.service import GitLab
+    from postil.gitlab.instance.cache import ResponseCache
+    from postil.gitlab.part import GitLab
+    from postil.gitlab.policy.guard import Guard, Policy
 
     gitlab = app.settings.gitlab
     return GitLab(
@@ -273,9 +273,9 @@ def _flows(app: App) -> object:
 PARTS: dict[str, Part] = {
     "workspace": Part("postil.workspace.service", "Overview", _workspace),
     "inbox": Part("postil.inbox.service", "Inbox", _inbox, glances=True),
-    "comments": Part("postil.comments.service", "Comments", _comments, glances=True),
-    "tracker": Part("postil.tracker.service", "Tracker", _tracker, glances=True),
-    "gitlab": Part("postil.gitlab.service", "GitLab", _gitlab),
+    "comments": Part("postil.comments.operations.contract", "Comments", _comments, glances=True),
+    "tracker": Part("postil.tracker.part", "Tracker", _tracker, glances=True),
+    "gitlab": Part("postil.gitlab.part", "GitLab", _gitlab),
     "flows": Part("postil.flows.promotion", "Flows", _flows),
 }
 

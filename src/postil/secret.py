@@ -10,7 +10,7 @@ import os
 from contextlib import suppress
 
 from postil.core.failure import StorageFailed
-from postil.settings import BadSettings, Settings
+from postil.settings.model import BadSettings, Settings
 
 SHORTEST = 16
 

@@ -1,7 +1,7 @@
 """Code that moved to another file is found there; code that was only copied there stays where it is."""
 
-from postil.anchor.elsewhere import Elsewhere
 from postil.anchor.model import Source, Span
+from postil.anchor.other_files import Elsewhere
 from postil.anchor.relocate import relocate_all
 
 

@@ -88,7 +88,7 @@ def test_a_file_whose_comments_are_all_settled_is_not_parsed(monkeypatch: pytest
         raise AssertionError("parsed")
 
     monkeypatch.setattr(sys.modules["postil.anchor.page"], "parse", parse)
-    monkeypatch.setattr(sys.modules["postil.anchor.symbols"], "parse", parse)
+    monkeypatch.setattr(sys.modules["postil.anchor.syntax.symbols"], "parse", parse)
     old = "".join(f"value_{number} = {number}\n" for number in range(30))
     (found,) = relocate_all(Source(old, "a.py"), Source("import os\n" + old, "a.py"), [Span(15)])
     assert (found.state, found.span, found.confidence) == ("moved", Span(16, 16), SETTLED)

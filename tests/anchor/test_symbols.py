@@ -2,11 +2,11 @@
 
 import pytest
 
-from postil.anchor.complexity import complexities
-from postil.anchor.languages import LANGUAGES, language_of, parse
 from postil.anchor.model import Source, Span
 from postil.anchor.relocate import relocate_all
-from postil.anchor.symbols import problem_at, symbol_at, symbols, syntax_problems
+from postil.anchor.syntax.complexity import complexities
+from postil.anchor.syntax.languages import LANGUAGES, language_of, parse
+from postil.anchor.syntax.symbols import problem_at, symbol_at, symbols, syntax_problems
 
 AUTH = """export class AuthService {
   // checks it
@@ -135,7 +135,7 @@ def test_a_default_branch_is_not_counted() -> None:
 
 
 def test_what_takes_too_long_to_parse_is_anchored_by_text(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("postil.anchor.languages.LONGEST_PARSE", 0.001)
+    monkeypatch.setattr("postil.anchor.syntax.languages.LONGEST_PARSE", 0.001)
     slow = "values = [\n" + "".join(f"    {number},\n" for number in range(60_000)) + "]\nlast = 1\n"
     parse.cache_clear()
     assert parse(slow, "python") is None

@@ -9,7 +9,7 @@ import threading
 from pathlib import Path
 from typing import Any
 
-PROGRAM = "import sys; from postil.surfaces.shell import paired_comments; sys.exit(paired_comments())"
+PROGRAM = "import sys; from postil.surfaces.shell.main import paired_comments; sys.exit(paired_comments())"
 
 
 class Client:

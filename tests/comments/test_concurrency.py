@@ -11,18 +11,18 @@ from pathlib import Path
 
 import pytest
 
-from postil.comments.additions import Addition, Leaving
-from postil.comments.anchoring import marker_for
-from postil.comments.dialects import extension_accepts
-from postil.comments.service import Comments
-from postil.comments.sidecar import Sidecar
+from postil.comments.anchoring.marker import marker_for
+from postil.comments.operations.contract import Comments
+from postil.comments.sidecar.dialects import extension_accepts
+from postil.comments.sidecar.document import Sidecar
+from postil.comments.storage.group_commit import Addition, Leaving
 from postil.workspace.paths import RelativePath
 from tests.comments.workspaces import sidecar, workspace, write
 
 SOURCE = "".join(f"value_{n} = {n}\n" for n in range(1, 101))
 WRITER = """
 import sys
-from postil.comments.service import Comments
+from postil.comments.operations.contract import Comments
 comments = Comments(sys.argv[1])
 for number in range(int(sys.argv[3])):
     added = comments.add("a.py", number % 100 + 1, f"{sys.argv[2]}-{number}", "NOTE")
@@ -85,8 +85,8 @@ def test_what_was_acknowledged_survives_a_killed_writer(tmp_path: Path) -> None:
 
 MOVER = """
 import os, sys
-from postil.comments import moves
-from postil.comments.service import Comments
+from postil.comments.storage import move_journal as moves
+from postil.comments.operations.contract import Comments
 comments = Comments(sys.argv[1])
 step, left = sys.argv[3], int(sys.argv[4])
 def dying(original):
@@ -205,8 +205,8 @@ def test_a_writer_goes_on_for_others_until_another_program_writes(
             theirs = sidecar(tmp_path, "a.py").replace(b'"version"', b'"theirs": true,\n  "version"')
             write(tmp_path, "a.py.comments", theirs)
 
-    monkeypatch.setattr("postil.comments.store.time.sleep", meanwhile)
-    monkeypatch.setattr("postil.comments.store.LONGEST_SERVICE", 60.0)
+    monkeypatch.setattr("postil.comments.storage.store.time.sleep", meanwhile)
+    monkeypatch.setattr("postil.comments.storage.store.LONGEST_SERVICE", 60.0)
     comments.add("a.py", 9, "ours", "NOTE")
     monkeypatch.undo()
     assert [bool(each.written()) for each in left] == [True, True, True, False]

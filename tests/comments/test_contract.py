@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from postil.comments.service import Comments
+from postil.comments.operations.contract import Comments
 from postil.core.content import Embedded
 from postil.core.failure import Failure, InvalidArguments
 from postil.core.operation import Operation

@@ -13,7 +13,7 @@ from pathlib import Path
 from tests.comments.workspaces import sidecar, workspace, write
 
 CODE = "".join(f"value_{n} = {n}\n" for n in range(1, 31))
-SHELL = "import sys; from postil.surfaces.shell import main; sys.exit(main())"
+SHELL = "import sys; from postil.surfaces.shell.main import main; sys.exit(main())"
 
 
 def shell(root: Path, *words: str, prefix: tuple[str, ...] = (), before: str = "") -> subprocess.CompletedProcess[str]:

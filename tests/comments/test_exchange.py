@@ -9,8 +9,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from postil.comments.importing import guarded, unguarded
-from postil.comments.service import Comments
+from postil.comments.operations.contract import Comments
+from postil.comments.transfer.read_export import guarded, unguarded
 from postil.core.failure import Failure, InvalidArguments, NotFound
 from tests.comments.workspaces import sidecar, workspace, write
 

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from postil.comments.service import Comments
+from postil.comments.operations.contract import Comments
 from postil.core.failure import Failure, InvalidArguments
 from tests.comments.sidecars import EXTENSION, as_javascript
 from tests.comments.workspaces import sidecar, workspace, write

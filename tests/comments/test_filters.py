@@ -8,10 +8,10 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from postil.comments.arguments import Filters
-from postil.comments.quickfilters import without_filters
-from postil.comments.search import Wanted
-from postil.comments.service import Comments
+from postil.comments.operations.arguments import Filters
+from postil.comments.operations.contract import Comments
+from postil.comments.search.filters import without_filters
+from postil.comments.search.search import Wanted
 from postil.core.failure import InvalidArguments
 from tests.comments.workspaces import sidecar, workspace, write
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from postil.comments.dialects import extension_accepts
-from postil.comments.placer import ENOUGH
-from postil.comments.service import Comments
+from postil.comments.index.refresh_worker import ENOUGH
+from postil.comments.operations.contract import Comments
+from postil.comments.sidecar.dialects import extension_accepts
 from postil.workspace import watch
 from tests.comments.sidecars import EXTENSION, FIRST, PLAYGROUND, REFERENCE, SOURCE, as_javascript
 from tests.comments.workspaces import commit, sidecar, workspace, write
@@ -373,7 +373,7 @@ def test_one_file_does_not_wait_until_all_others_are_read(comments: Comments, mo
     for number in range(6):
         write(root, f"other{number}.py", CODE)
         write(root, f"other{number}.py.comments", sidecar(root, "shop.py").replace(b"c_", b"c_%d" % number))
-    monkeypatch.setattr("postil.comments.overview.MANY_UNREAD", 3)
+    monkeypatch.setattr("postil.comments.index.overview.MANY_UNREAD", 3)
     fresh = Comments(str(root))
     may_read = threading.Event()
     catch_up = fresh.overview.refresh

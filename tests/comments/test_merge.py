@@ -14,9 +14,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from postil.comments.dialects import extension_accepts
-from postil.comments.merge import merged
-from postil.comments.service import Comments
+from postil.comments.operations.contract import Comments
+from postil.comments.sidecar.dialects import extension_accepts
+from postil.comments.sidecar.merge import merged
 from tests.comments.sidecars import as_javascript
 from tests.comments.workspaces import commit, sidecar, workspace
 from tests.workspace.repositories import git
@@ -156,7 +156,7 @@ def search(tmp_path: Path) -> str:
     """A PATH on which git finds this Postil."""
     program = tmp_path / "bin" / "postil"
     program.parent.mkdir()
-    run = "import sys; from postil.surfaces.shell import main; sys.exit(main())"
+    run = "import sys; from postil.surfaces.shell.main import main; sys.exit(main())"
     program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -c "{run}" "$@"\n')
     program.chmod(program.stat().st_mode | stat.S_IXUSR)
     return f"{program.parent}{os.pathsep}{os.environ['PATH']}"

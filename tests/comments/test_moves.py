@@ -7,9 +7,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from postil.comments.arguments import Filters
-from postil.comments.dialects import extension_accepts
-from postil.comments.service import Comments
+from postil.comments.operations.arguments import Filters
+from postil.comments.operations.contract import Comments
+from postil.comments.sidecar.dialects import extension_accepts
 from postil.core.failure import NotFound
 from tests.comments.sidecars import EXTENSION, SOURCE, as_javascript
 from tests.comments.test_resources import subscribed

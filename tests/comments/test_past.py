@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from postil.comments.service import Comments
+from postil.comments.operations.contract import Comments
 from tests.comments.workspaces import commit, workspace, write
 from tests.workspace.repositories import git
 

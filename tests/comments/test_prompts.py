@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from postil.comments.service import Comments
+from postil.comments.operations.contract import Comments
 from postil.core.failure import InvalidArguments
 from postil.core.registry import Registry
 from tests.comments.workspaces import CONTRACT, auth_source, contract_workspace, write

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from postil.comments.service import Comments
+from postil.comments.operations.contract import Comments
 from postil.core.failure import Failure
 from postil.core.registry import Registry
 from tests.comments.workspaces import commit, contract_workspace, write
@@ -118,7 +118,7 @@ def test_only_those_whose_comments_changed_are_told(comments: Comments) -> None:
 def test_another_process_an_editor_and_git_are_heard(comments: Comments) -> None:
     root = Path(comments.ground.root)
     file, stop = subscribed(comments, "comment://workspace/src/app.ts.comments")
-    script = "import sys; from postil.comments.service import Comments\n"
+    script = "import sys; from postil.comments.operations.contract import Comments\n"
     script += "Comments(sys.argv[1]).add('src/app.ts', 5, 'from outside', 'NOTE')"
     subprocess.run([sys.executable, "-c", script, str(root)], check=True, timeout=60)
     assert file.waits_for(1)

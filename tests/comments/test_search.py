@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from postil.comments import corpus as corpus_module
-from postil.comments import patterns
-from postil.comments.corpus import Corpus
 from postil.comments.failures import PatternRefused
-from postil.comments.patterns import Pattern
-from postil.comments.service import Comments
+from postil.comments.operations.contract import Comments
+from postil.comments.search import patterns
+from postil.comments.search import text_file as corpus_module
+from postil.comments.search.patterns import Pattern
+from postil.comments.search.text_file import Corpus
 from tests.comments.workspaces import workspace
 
 TEXTS = ["abc", "xab\ncd", "z", "da", "", "Grüße\nan die\n", "z\n", "x\x00y", "\n a"]

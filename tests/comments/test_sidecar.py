@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from postil.comments.dialects import Unreadable, extension_accepts
-from postil.comments.jsontext import Document, new_document
-from postil.comments.sidecar import Sidecar, fingerprint_of
-from postil.comments.store import is_sidecar
-from postil.comments.words import detect_tag, line_hash, new_id
+from postil.comments.sidecar.dialects import Unreadable, extension_accepts
+from postil.comments.sidecar.document import Sidecar, fingerprint_of
+from postil.comments.sidecar.format import detect_tag, line_hash, new_id
+from postil.comments.sidecar.json_edit import Document, new_document
+from postil.comments.storage.store import is_sidecar
 from tests.comments.sidecars import (
     DAMAGED_BY_REFERENCE,
     DOCUMENTED,

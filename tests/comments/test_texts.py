@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from postil.comments.service import Comments
+from postil.comments.operations.contract import Comments
 from postil.core.failure import InvalidArguments
 from tests.comments.sidecars import EXTENSION, SOURCE, as_javascript
 from tests.comments.workspaces import sidecar, workspace, write

@@ -12,9 +12,9 @@ from typing import Literal
 import msgspec
 import pytest
 
-from postil.comments.documents import redacted
-from postil.comments.inline import extracted, inline_comment, inserted
-from postil.comments.service import Comments
+from postil.comments.operations.contract import Comments
+from postil.comments.transfer.documents import redacted
+from postil.comments.transfer.inline import extracted, inline_comment, inserted
 from postil.core import call
 from postil.core.failure import Conflict, Failure, InvalidArguments, NotAllowed, NotFound
 from tests.comments.sidecars import DAMAGED_BY_REFERENCE, EXTENSION, REFERENCE, SOURCE, as_javascript

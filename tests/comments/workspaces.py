@@ -6,7 +6,7 @@ from pathlib import Path
 
 import msgspec
 
-from postil.comments.service import Comments
+from postil.comments.operations.contract import Comments
 from tests.workspace.repositories import git
 
 CONTRACT = msgspec.json.decode((Path(__file__).parent / "contract.json").read_bytes())

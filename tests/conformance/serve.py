@@ -19,13 +19,13 @@ def main() -> int:
     server = Server(registry(options.part), Face("postil-conformance", "1.0.0", capabilities))
     if options.http:
         return over_http(server)
-    from postil.wire.stdio import serve
+    from postil.wire.transports.stdio import serve
 
     return serve(server)
 
 
 def over_http(server: Server) -> int:
-    from postil.surfaces.http import hosts_for, listen, serve
+    from postil.surfaces.http.serve import hosts_for, listen, serve
 
     listener = listen("127.0.0.1", 0)
     listener.listen()  # so that whoever reads the port can connect at once

@@ -26,7 +26,7 @@ def test_a_server_on_stdio_starts_without_tls_and_other_heavy_things(tmp_path: P
     loaded = {line.rpartition("|")[2].strip() for line in done.stderr.decode().splitlines()}
     assert "asyncio" in loaded
     unwanted = {"_ssl", "argparse", "http.client", "httpx2", "sqlite3", "email", "shutil"}
-    assert loaded & (unwanted | {"postil.core.ports", "postil.gitlab.service"}) == set()
+    assert loaded & (unwanted | {"postil.core.ports", "postil.gitlab.part"}) == set()
 
 
 @pytest.fixture
@@ -37,13 +37,13 @@ def gitlab(tmp_path: Path) -> Generator[tuple[str, str]]:
 
 LATER = """
 import sys
-from postil.core.lean import give_asyncio_tls, import_without
+from postil.core.startup import give_asyncio_tls, import_without
 import_without("asyncio", "ssl")
 import asyncio
 assert "ssl" not in sys.modules and asyncio.base_events.ssl is None
 from urllib.parse import urlsplit
-from postil.gitlab.instance import Instance
-from postil.settings import GitLabSettings
+from postil.gitlab.instance.client import Instance
+from postil.settings.model import GitLabSettings
 address, cert = sys.argv[1:]
 
 async def ask():

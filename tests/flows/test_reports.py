@@ -21,7 +21,7 @@ from postil.gitlab.events import EventLog
 from postil.inbox.answers import Shown
 from postil.inbox.hooks import output
 from postil.inbox.service import Inbox
-from postil.settings import load
+from postil.settings.load import load
 from postil.storage.memory import MemoryState
 from postil.workspace.repository import find_repository
 from tests.surfaces.programs import BIN, run

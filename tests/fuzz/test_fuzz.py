@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from postil.wire import jsonrpc
+from postil.wire.protocol import jsonrpc
 from tests.fuzz import over_http, over_stdio
 from tests.fuzz.frames import frames, readable_id
 

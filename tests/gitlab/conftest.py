@@ -6,8 +6,8 @@ from collections.abc import AsyncGenerator, Callable, Generator
 
 import pytest
 
-from postil.gitlab.instance import Instance
-from postil.gitlab.service import GitLab
+from postil.gitlab.instance.client import Instance
+from postil.gitlab.part import GitLab
 from tests.emulator.app import Emulator
 from tests.emulator.server import running
 from tests.emulator.world import DEVELOPER

@@ -16,11 +16,11 @@ from postil.core.delivery import Delivery
 from postil.core.failure import Failure, InvalidArguments
 from postil.core.operation import Operation
 from postil.core.registry import Offer, Registry
-from postil.gitlab import identifiers
 from postil.gitlab.events import EventLog
 from postil.gitlab.failures import NotOffered
-from postil.gitlab.service import GitLab
-from postil.gitlab.webhook_address import is_public
+from postil.gitlab.instance import identifiers
+from postil.gitlab.part import GitLab
+from postil.gitlab.policy.webhook_address import is_public
 from postil.storage.memory import MemoryState
 from postil.toolsets import CONNECT, TOOLSETS, denied
 from tests.emulator.app import Emulator

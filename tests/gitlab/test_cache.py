@@ -9,11 +9,11 @@ import pytest
 import redis as redis_client
 
 from postil.core.ports import Moments
-from postil.gitlab.cache import Question, ResponseCache, asked
 from postil.gitlab.failures import GitLabFailure
-from postil.gitlab.instance import Reply
-from postil.storage.moments import MemoryMoments
-from postil.storage.redis_moments import RedisMoments
+from postil.gitlab.instance.cache import Question, ResponseCache, asked
+from postil.gitlab.instance.client import Reply
+from postil.storage.ephemeral import MemoryMoments
+from postil.storage.redis_ephemeral import RedisMoments
 from tests.storage.redis_server import RedisServer, redis_server
 
 Run = Callable[[Callable[["Replica", "Replica", "Upstream"], Awaitable[None]]], None]

@@ -15,12 +15,12 @@ from postil.core import call
 from postil.core.call import Call, Caller
 from postil.core.failure import Failure
 from postil.core.operation import Operation
-from postil.gitlab import retries
 from postil.gitlab.failures import GitLabFailure, GitLabUnreachable, UnknownOutcome, flattened, refused
-from postil.gitlab.instance import Instance
-from postil.gitlab.redaction import redacted
-from postil.gitlab.service import GitLab
-from postil.storage.moments import MemoryMoments
+from postil.gitlab.instance import retries
+from postil.gitlab.instance.client import Instance
+from postil.gitlab.instance.redaction import redacted
+from postil.gitlab.part import GitLab
+from postil.storage.ephemeral import MemoryMoments
 from tests.emulator.app import Emulator
 from tests.emulator.server import running
 from tests.emulator.world import DEVELOPER, FILES_ONLY, READER, REVOKED, STRANGER

@@ -7,8 +7,8 @@ import base64
 import pytest
 
 from postil.gitlab.failures import GitLabFailure
-from postil.gitlab.reading import TAIL_CHARACTERS
-from postil.gitlab.service import GitLab
+from postil.gitlab.instance.convert import TAIL_CHARACTERS
+from postil.gitlab.part import GitLab
 from tests.emulator.app import Emulator
 from tests.gitlab.answers import direct, structured, text
 

@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 from postil.core.call import Call, Caller, enter
 from postil.core.failure import Failure
 from postil.core.operation import Operation
-from postil.gitlab.instance import Instance
-from postil.gitlab.service import GitLab
+from postil.gitlab.instance.client import Instance
+from postil.gitlab.part import GitLab
 from tests.emulator.app import Emulator
 from tests.gitlab.calls import CALLS, ENTRIES, ROUTES
 from tests.gitlab.http_server import postil

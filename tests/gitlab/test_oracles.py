@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from postil.gitlab.failures import GitLabFailure
-from postil.gitlab.service import GitLab
+from postil.gitlab.part import GitLab
 from tests.emulator.app import Emulator
 from tests.emulator.world import DEVELOPER
 from tests.gitlab.answers import direct

@@ -9,9 +9,9 @@ import pytest
 from postil.core import call
 from postil.core.call import Call, Caller
 from postil.gitlab.failures import NotOffered
-from postil.gitlab.policy import WITHHELD, Guard, Policy
-from postil.gitlab.service import GitLab
-from postil.storage.moments import MemoryMoments
+from postil.gitlab.part import GitLab
+from postil.gitlab.policy.guard import WITHHELD, Guard, Policy
+from postil.storage.ephemeral import MemoryMoments
 from tests.emulator.app import Emulator
 from tests.emulator.routing import GUEST
 from tests.emulator.world import DEVELOPER

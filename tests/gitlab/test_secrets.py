@@ -16,8 +16,8 @@ from redis import Redis
 
 from postil.core.failure import Failure
 from postil.core.operation import Operation
-from postil.gitlab.service import GitLab
-from postil.storage.moments import MemoryMoments
+from postil.gitlab.part import GitLab
+from postil.storage.ephemeral import MemoryMoments
 from tests.emulator.app import Emulator
 from tests.emulator.faults import KINDS
 from tests.emulator.world import DEVELOPER

@@ -107,6 +107,6 @@ def test_an_issue_is_asked_for_by_either_of_its_numbers(workspace: Path, address
 
 
 def test_the_part_is_listed_and_loaded_without_an_http_client() -> None:
-    script = "import sys, postil.gitlab.service; print([n for n in ('httpx2', 'httpcore2') if n in sys.modules])"
+    script = "import sys, postil.gitlab.part; print([n for n in ('httpx2', 'httpcore2') if n in sys.modules])"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

@@ -12,7 +12,7 @@ import msgspec
 from postil.app import read_catalogue
 from postil.core.registry import Offer, Registry
 from postil.toolsets import denied
-from postil.wire.shapes import tool
+from postil.wire.protocol.shapes import tool
 from tests.emulator.recorded import answers, differences
 from tests.emulator.world import seeded
 from tests.test_app import NEWEST

@@ -6,7 +6,7 @@ from collections.abc import Awaitable
 
 import pytest
 
-from postil.gitlab.service import GitLab
+from postil.gitlab.part import GitLab
 from tests.emulator.app import Emulator
 from tests.gitlab.answers import direct, text
 

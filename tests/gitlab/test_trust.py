@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from postil.settings import GitLabSettings
+from postil.settings.model import GitLabSettings
 from postil.surfaces.gateway.gitlab_tokens import GitLabTokens
 from postil.surfaces.gateway.refused import Unavailable
 from tests.over_tls import over_tls

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from postil.core import call
 from postil.core.call import Call, Caller
-from postil.gitlab.quick_actions import neutralised
-from postil.gitlab.service import GitLab
-from postil.gitlab.untrusted import cleaned, framed, prose
+from postil.gitlab.part import GitLab
+from postil.gitlab.policy.quick_actions import neutralised
+from postil.gitlab.policy.untrusted import cleaned, framed, prose
 from tests.emulator.app import Emulator
 from tests.gitlab.answers import direct, structured, text
 from tests.gitlab.conftest import Connect

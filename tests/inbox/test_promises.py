@@ -85,7 +85,7 @@ def test_of_200_sends_with_a_third_killed_none_that_exited_0_is_missing_and_none
 @pytest.mark.slow
 def test_8_processes_sending_250_messages_each_lose_none(person: Person) -> None:
     code = (
-        "import sys; from postil.surfaces.shell import main\n"
+        "import sys; from postil.surfaces.shell.main import main\n"
         "for number in range(250):\n"
         "    sys.argv = ['postil', 'inbox', 'send', '-f', 'a.txt', '-c', f'{sys.argv[-1]} {number}', sys.argv[-1]]\n"
         "    name = sys.argv.pop()\n"
@@ -469,7 +469,7 @@ def test_paths_are_relative_and_words_reach_no_log(person: Person) -> None:
 def test_sending_imports_neither_the_server_nor_http_nor_gitlab(person: Person) -> None:
     code = (
         "import sys; sys.argv = ['postil', 'inbox', 'send', '-f', 'a.txt', '-c', 'x', '-l', '2']\n"
-        "from postil.surfaces.shell import main\n"
+        "from postil.surfaces.shell.main import main\n"
         "assert main() == 0\n"
         "print(sorted(sys.modules))\n"
     )

@@ -10,8 +10,8 @@ import pytest
 import redis as redis_client
 
 from postil.core.ports import Entered, Entry, Moments
-from postil.storage.moments import MemoryMoments
-from postil.storage.redis_moments import RedisMoments
+from postil.storage.ephemeral import MemoryMoments
+from postil.storage.redis_ephemeral import RedisMoments
 from tests.storage.redis_server import RedisServer, redis_server
 
 Run = Callable[[Callable[[Moments, Moments], Awaitable[None]]], None]

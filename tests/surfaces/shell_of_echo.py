@@ -7,11 +7,11 @@ from contextvars import copy_context
 from postil.core.delivery import Deliveries
 from postil.core.ports import Keys, Moments, State
 from postil.core.registry import Registry
-from postil.settings import Settings
+from postil.settings.model import Settings
+from postil.storage.ephemeral import MemoryMoments
 from postil.storage.idempotency import IdempotencyKeys
 from postil.storage.memory import MemoryState
-from postil.storage.moments import MemoryMoments
-from postil.surfaces.run import run
+from postil.surfaces.shell.run import run
 from postil.wire.server import UNITED, Face, Server
 from tests.core.echo import Echo
 

@@ -8,7 +8,7 @@ import pytest
 
 from postil.core.call import Question
 from postil.core.failure import Failure
-from postil.surfaces.output import ShellCall
+from postil.surfaces.shell.output import ShellCall
 from tests.surfaces.shell_of_echo import EchoApp, postil
 
 Capture = pytest.CaptureFixture[str]

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from postil.app import read_catalogue
 from postil.core.catalogue import OperationEntry
 from postil.core.failure import Failure
-from postil.surfaces.commands import arguments_of, kebab, parser_of, spelled
+from postil.surfaces.shell.commands import arguments_of, kebab, parser_of, spelled
 
 COMMANDS = [entry for entry in read_catalogue().operations if entry.shell]
 

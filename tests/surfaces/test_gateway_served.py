@@ -18,9 +18,10 @@ from typing import Any
 import pytest
 import redis as redis_client
 
-from postil.settings import HttpSettings, Settings, load
+from postil.settings.load import load
+from postil.settings.model import HttpSettings, Settings
 from postil.surfaces.gateway.signatures import signature
-from postil.surfaces.http import check_reach
+from postil.surfaces.http.serve import check_reach
 from tests.emulator.app import Emulator
 from tests.emulator.server import running as emulating
 from tests.emulator.world import DEVELOPER

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from postil.surfaces.jsonc import NotJson, get, put, read, remove
+from postil.surfaces.setup.jsonc import NotJson, get, put, read, remove
 
 ENTRY = {"command": "/bin/postil", "args": ["serve"]}
 PATH = ("mcpServers", "postil")

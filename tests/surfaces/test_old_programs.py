@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from postil.app import PARTS
-from postil.faces import CONTRACTS
+from postil.contracts import CONTRACTS
 from tests.surfaces.programs import hello, run, talk
 
 SERVERS = {

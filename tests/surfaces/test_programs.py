@@ -163,14 +163,14 @@ def test_the_version_imports_nothing_at_all(repository: Path) -> None:
 
 def test_the_server_imports_no_http_and_no_part(repository: Path) -> None:
     heavy = HEAVY - {"asyncio", "ssl", "socket", "inspect"}
-    parts = {"postil.inbox.service", "postil.comments.service", "postil.tracker.service", "postil.gitlab.service"}
+    parts = {"postil.inbox.service", "postil.comments.operations.contract", "postil.tracker.part", "postil.gitlab.part"}
     assert imported_by(repository, ["serve"]) & (heavy | parts | {"argparse"}) == set()
 
 
 def imported_by(folder: Path, words: list[str]) -> set[str]:
     """Every module that was imported by the time the command had ended."""
     code = (
-        "import sys; before = set(sys.modules); from postil.surfaces.shell import main; status = main();"
+        "import sys; before = set(sys.modules); from postil.surfaces.shell.main import main; status = main();"
         "sys.stderr.write(chr(10).join(set(sys.modules) - before)); sys.exit(status)"
     )
     done = subprocess.run(

@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 
-from postil.wire.http_sessions import LOOK_EVERY
+from postil.wire.transports.http.sessions import LOOK_EVERY
 from tests.storage.redis_server import RedisServer, redis_server
 from tests.surfaces.programs import BIN, run
 from tests.surfaces.proxy import RoundRobin

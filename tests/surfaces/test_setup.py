@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from postil.surfaces.clients import CLIENTS
+from postil.surfaces.setup.clients import CLIENTS
 from tests.surfaces.programs import BIN, run
 
 POSTIL = str(BIN / "postil")

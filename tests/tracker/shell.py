@@ -10,7 +10,7 @@ from typing import Any
 
 
 def run(where: Path, *words: str, program: str = "git_mile", stdin: str = "") -> subprocess.CompletedProcess[str]:
-    code = f"import sys; from postil.surfaces.shell import {program} as run; sys.exit(run())"
+    code = f"import sys; from postil.surfaces.shell.main import {program} as run; sys.exit(run())"
     return subprocess.run(
         [sys.executable, "-c", code, *words], cwd=where, capture_output=True, text=True, input=stdin, timeout=60
     )

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from postil.tracker.answers import MilestoneCounts
 from postil.tracker.failures import AmbiguousId, ClaimLost, DependencyCycle, InvalidParams, NoSuchEntity
-from postil.tracker.graph import cut, path
-from postil.tracker.service import Tracker
+from postil.tracker.operations.answers import MilestoneCounts
+from postil.tracker.part import Tracker
+from postil.tracker.state.graph import cut, path
 from postil.workspace.repository import find_repository
 
 CATALOGUE = Path(__file__).resolve().parents[2] / "src/postil/catalogue/tracker.json"

@@ -53,7 +53,7 @@ def milestones(repository: Path) -> Path:
     return repository
 
 
-PROGRAM = "import sys; from postil.surfaces.shell import git_mile; sys.exit(git_mile())"
+PROGRAM = "import sys; from postil.surfaces.shell.main import git_mile; sys.exit(git_mile())"
 
 
 def talk(where: Path, *frames: dict[str, Any] | str, code: str = PROGRAM) -> list[dict[str, Any]]:
@@ -229,7 +229,7 @@ def test_a_broken_repository_is_a_server_error_in_one_line(milestones: Path):
 
 def test_a_bug_is_a_server_error_with_a_summary_and_the_server_goes_on(milestones: Path):
     bug = (
-        "import sys; from postil.surfaces.shell import git_mile; from postil.tracker.desk import Desk\n"
+        "import sys; from postil.surfaces.shell.main import git_mile; from postil.tracker.issues import Desk\n"
         "def shown(self, entity): raise ZeroDivisionError('two\\nlines')\n"
         "Desk.shown = shown; sys.exit(git_mile())"
     )

@@ -14,12 +14,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import UNSET
 
-from postil.tracker.answers import Shown
-from postil.tracker.checkup import state_hash
 from postil.tracker.failures import InvalidParams
-from postil.tracker.import_files import from_markdown, to_markdown
-from postil.tracker.interchange import Foreign, ForeignComment
-from postil.tracker.service import Tracker
+from postil.tracker.imports.files import from_markdown, to_markdown
+from postil.tracker.imports.model import Foreign, ForeignComment
+from postil.tracker.log.verify import state_hash
+from postil.tracker.operations.answers import Shown
+from postil.tracker.part import Tracker
 from postil.workspace.repository import find_repository
 from tests.tracker.conftest import git
 from tests.tracker.shell import answered, run, said

@@ -17,13 +17,13 @@ from pathlib import Path
 
 import pytest
 
-from postil.tracker.checkup import verify
-from postil.tracker.service import Tracker
+from postil.tracker.log.verify import verify
+from postil.tracker.part import Tracker
 from postil.workspace.repository import find_repository
 from tests.tracker.conftest import git
 from tests.tracker.shell import run, said
 
-MILE = [sys.executable, "-c", "import sys; from postil.surfaces.shell import git_mile as run; sys.exit(run())"]
+MILE = [sys.executable, "-c", "import sys; from postil.surfaces.shell.main import git_mile as run; sys.exit(run())"]
 KILLS = int(os.environ.get("POSTIL_KILLS", "12"))
 ID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}")
 

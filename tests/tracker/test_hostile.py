@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from postil.tracker import events as ev
-from postil.tracker.cachefile import current
 from postil.tracker.failures import InvalidParams
-from postil.tracker.service import Tracker
+from postil.tracker.index.db_files import current
+from postil.tracker.part import Tracker
 from postil.tracker.store import Store
 from postil.workspace.repository import find_repository
 from tests.tracker.conftest import git
@@ -128,7 +128,7 @@ def test_nonsense_for_days_makes_no_picture_fail_or_grow(repository: Path):
 
 def test_bytes_that_are_no_text_are_refused(repository: Path, tmp_path: Path):
     (tmp_path / "bytes").write_bytes(b"\xff\xfe{}")
-    code = "import sys; from postil.surfaces.shell import git_mile; sys.exit(git_mile())"
+    code = "import sys; from postil.surfaces.shell.main import git_mile; sys.exit(git_mile())"
     for name in (str(tmp_path / "bytes"), "-"):
         with (tmp_path / "bytes").open("rb") as given:
             done = subprocess.run(

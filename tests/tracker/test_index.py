@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 
 from postil.tracker import events as ev
-from postil.tracker.cachefile import current
-from postil.tracker.checkup import state_hash, verify
-from postil.tracker.log import SEAL
+from postil.tracker.index.db_files import current
+from postil.tracker.log.format import SEAL
+from postil.tracker.log.verify import state_hash, verify
 from postil.tracker.store import Store
 from postil.workspace.repository import find_repository
 from tests.tracker.conftest import git

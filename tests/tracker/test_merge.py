@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from postil.tracker import events as ev
 from postil.tracker.events import decode, decode_lines, encode, encode_lines, entity_of
-from postil.tracker.growing import Nursery
-from postil.tracker.merge import fold
-from postil.tracker.schema import row_of
-from postil.tracker.threeway import merge_texts
+from postil.tracker.index.bulk_fold import Nursery
+from postil.tracker.index.tables import row_of
+from postil.tracker.state.fold import fold
+from postil.tracker.state.text_merge import merge_texts
 from tests.tracker.worlds import ENTITY, Replica
 
 SCHEDULES = int(os.environ.get("POSTIL_SCHEDULES", "10000"))

@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from postil.tracker import events as ev
+from postil.tracker.index.pages import page
 from postil.tracker.model import Entity
-from postil.tracker.pages import page
 from postil.tracker.query.order import parse_order
-from postil.tracker.query.question import parse
+from postil.tracker.query.parse import parse
 from postil.tracker.query.tree import All, Any, Compare, Node, Not, QueryFault
 from postil.tracker.store import Store
 

@@ -11,14 +11,14 @@ from pathlib import Path
 import pytest
 
 from postil.tracker import events as ev
-from postil.tracker.pages import page
-from postil.tracker.quick import quick_list
+from postil.tracker.index.pages import page
+from postil.tracker.shell.fast_list import quick_list
 from postil.tracker.store import Store
 from postil.workspace.repository import find_repository
 from tests.tracker.conftest import git
 from tests.tracker.test_query import fill, random_filter
 
-RUN = "import sys; from postil.surfaces.shell import {} as run; sys.exit(run())"
+RUN = "import sys; from postil.surfaces.shell.main import {} as run; sys.exit(run())"
 
 
 def listed(where: Path, *words: str, ordinary: bool, program: str = "git_mile") -> str:
@@ -125,7 +125,7 @@ def test_a_stale_cache_or_an_odd_repository_takes_the_ordinary_way(full: Path, t
 def test_the_shortcut_imports_neither_msgspec_nor_the_application(full: Path):
     code = (
         "import sys; sys.argv = ['git-mile', 'list', 'issue']\n"
-        "from postil.surfaces.shell import git_mile\n"
+        "from postil.surfaces.shell.main import git_mile\n"
         "assert git_mile() == 0\n"
         "names = {'msgspec', 'postil.app', 'asyncio', 'subprocess', 'argparse', 'http', 'postil.wire'}\n"
         "heavy = names & set(sys.modules)\n"

@@ -11,10 +11,10 @@ import pytest
 
 from postil.core.registry import ResourceNotFound
 from postil.tracker import events as ev
-from postil.tracker.burndown import Day
 from postil.tracker.failures import InvalidParams
-from postil.tracker.pictures import chart_svg, chart_text, progress_svg
-from postil.tracker.service import Tracker
+from postil.tracker.part import Tracker
+from postil.tracker.state.burndown import Day
+from postil.tracker.state.charts import chart_svg, chart_text, progress_svg
 from postil.workspace.repository import find_repository
 from tests.tracker.conftest import git
 from tests.tracker.shell import said

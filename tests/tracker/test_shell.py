@@ -145,7 +145,7 @@ def test_editing_with_flags_opens_no_editor_and_without_a_terminal_says_what_to_
 def on_a_terminal(where: Path, *words: str, **environ: str) -> int:
     """Run `git mile` as a person at a terminal does; its exit status."""
     parent, child = pty.openpty()
-    code = "import sys; from postil.surfaces.shell import git_mile as run; sys.exit(run())"
+    code = "import sys; from postil.surfaces.shell.main import git_mile as run; sys.exit(run())"
     done = subprocess.run(
         [sys.executable, "-c", code, *words],
         cwd=where,

@@ -7,8 +7,8 @@ import shutil
 from pathlib import Path
 
 from postil.tracker import events as ev
-from postil.tracker.log import SEAL, objects
-from postil.tracker.replica import Replica, keep_replica, known_replica
+from postil.tracker.log.format import SEAL, objects
+from postil.tracker.log.replica import Replica, keep_replica, known_replica
 from postil.tracker.store import Store
 from postil.workspace.repository import find_repository
 from tests.tracker.conftest import git

@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from postil.tracker.checkup import absorb, drop_absorbed, state_hash, verify
 from postil.tracker.failures import InvalidParams
-from postil.tracker.service import Tracker
-from postil.tracker.sync import RemoteRefused, fetch, push
+from postil.tracker.log.remotes import RemoteRefused, fetch, push
+from postil.tracker.log.verify import absorb, drop_absorbed, state_hash, verify
+from postil.tracker.part import Tracker
 from postil.workspace.repository import find_repository
 from tests.tracker.conftest import git
 from tests.tracker.shell import answered, run, said
@@ -174,7 +174,7 @@ def test_sixteen_pushers_at_once_are_never_rejected(tmp_path: Path):
 def test_thirty_two_local_processes_lose_nothing_and_each_reads_what_it_wrote(repository: Path):
     count = 32
     code = (
-        "import sys; from postil.tracker.service import Tracker\n"
+        "import sys; from postil.tracker.part import Tracker\n"
         "from postil.workspace.repository import find_repository\n"
         "t = Tracker(lambda: find_repository('.'))\n"
         "for i in range(2):\n"
@@ -195,7 +195,7 @@ def test_thirty_two_local_processes_lose_nothing_and_each_reads_what_it_wrote(re
 
 def test_one_of_many_processes_claims(repository: Path):
     id_ = tracker(repository).create_entity("Work").id
-    code = "import sys; from postil.surfaces.shell import git_mile as run; sys.exit(run())"
+    code = "import sys; from postil.surfaces.shell.main import git_mile as run; sys.exit(run())"
     racers = [
         subprocess.Popen(
             [sys.executable, "-c", code, "claim", id_, "--who", f"w{n}"],
@@ -209,7 +209,7 @@ def test_one_of_many_processes_claims(repository: Path):
 
 
 WRITER = (
-    "import sys; from postil.tracker.service import Tracker; from postil.workspace.repository import find_repository\n"
+    "import sys; from postil.tracker.part import Tracker; from postil.workspace.repository import find_repository\n"
     "t = Tracker(lambda: find_repository('.'))\n"
     "i = 0\nwhile True:\n    i += 1\n    print(t.create_entity(f'n{i}').id, flush=True)\n"
 )
@@ -333,7 +333,7 @@ def test_a_full_disk_is_told_and_nothing_is_broken(repository: Path):
     mine.create_entity("Before")
     code = (
         "import resource, sys\n"
-        "from postil.surfaces.shell import git_mile as run\n"
+        "from postil.surfaces.shell.main import git_mile as run\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))\n"
         "import signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
         "sys.exit(run())"

@@ -18,7 +18,7 @@ import pytest
 from tests.tracker.conftest import git
 from tests.tracker.shell import answered, said
 
-SERVE = "import sys; from postil.surfaces.shell import main; sys.exit(main())"
+SERVE = "import sys; from postil.surfaces.shell.main import main; sys.exit(main())"
 WRITES = ("create", "update", "comment", "close", "label", "link", "claim")
 PROMPTLY = 1.0
 

@@ -7,8 +7,8 @@ from typing import Any
 
 from postil.tracker import events as ev
 from postil.tracker.events import Event
-from postil.tracker.merge import fold
 from postil.tracker.model import Entity
+from postil.tracker.state.fold import fold
 
 ENTITY = "8903a9b6-0000-4000-8000-000000000001"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from postil.core.registry import Registry
 from postil.wire.server import UNITED, Face, Server
-from postil.wire.stdio import serve
+from postil.wire.transports.stdio import serve
 from tests.core.echo import Echo
 
 if __name__ == "__main__":

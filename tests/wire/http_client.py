@@ -13,11 +13,11 @@ from typing import Any
 from msgspec import Struct
 
 from postil.core.registry import Registry
-from postil.surfaces.http import hosts_for, listen
-from postil.surfaces.http_app import Door, HttpApp
-from postil.surfaces.http_server import HttpServer
-from postil.wire.http import Endpoint
+from postil.surfaces.http.app import Door, HttpApp
+from postil.surfaces.http.serve import hosts_for, listen
+from postil.surfaces.http.server import HttpServer
 from postil.wire.server import UNITED, Face, Server
+from postil.wire.transports.http.endpoint import Endpoint
 from tests.core.echo import Echo
 
 STATELESS = "2026-07-28"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from postil.core.registry import Registry
-from postil.surfaces.http import hosts_for, listen, serve
+from postil.surfaces.http.serve import hosts_for, listen, serve
 from postil.wire.server import UNITED, Face, Server
 from tests.core.echo import Echo
 

@@ -10,9 +10,9 @@ import msgspec
 
 from postil.core.call import Caller
 from postil.core.registry import Registry
-from postil.wire.engine import Session
+from postil.wire.protocol.session import Session
+from postil.wire.runtime.watches import Watches
 from postil.wire.server import UNITED, Face, Server
-from postil.wire.watches import Watches
 from tests.core.echo import Echo
 
 META: dict[str, Any] = {

@@ -12,7 +12,7 @@ from postil.core import call
 from postil.core.call import Question
 from postil.core.operation import reads
 from postil.core.registry import Registry
-from postil.wire import request_state
+from postil.wire.protocol import request_state
 from postil.wire.server import UNITED, Face, Server
 from tests.wire.talk import META, Talk
 

@@ -10,8 +10,8 @@ import pytest
 from postil.core import call
 from postil.core.operation import Mark
 from postil.core.registry import Offer, Registry
+from postil.wire.runtime.write_order import Turns
 from postil.wire.server import IN_FLIGHT, Face, Server
-from postil.wire.turns import Turns
 from tests.core.echo import Echo
 from tests.wire.talk import META, Talk
 
@@ -303,7 +303,7 @@ async def test_bad_parameters_are_invalid_params(method: str, params: dict[str, 
 
 
 async def test_lists_are_paged_by_cursor(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("postil.wire.methods.PAGE", 3)
+    monkeypatch.setattr("postil.wire.protocol.methods.PAGE", 3)
     talk, names, params = Talk(), list[str](), dict[str, Any]()
     while True:
         page = (await talk.ask("tools/list", params))["result"]

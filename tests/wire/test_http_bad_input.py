@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
-from postil.storage.moments import MemoryMoments
-from postil.surfaces import http_server
+from postil.storage.ephemeral import MemoryMoments
 from postil.surfaces.gateway.auth import Bearers, LocalToken
 from postil.surfaces.gateway.gateway import Gateway
 from postil.surfaces.gateway.limits import Limits
-from postil.surfaces.http_hosts import split_address
+from postil.surfaces.http import server as http_server
+from postil.surfaces.http.hosts import split_address
 from tests.wire.http_client import BOTH, META, STATELESS, Running, request, running
 
 

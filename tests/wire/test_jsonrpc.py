@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from postil.wire import jsonrpc
-from postil.wire.jsonrpc import Invalid, Notification, Request, parse
+from postil.wire.protocol import jsonrpc
+from postil.wire.protocol.jsonrpc import Invalid, Notification, Request, parse
 
 CALL = b'{"jsonrpc":"2.0","id":7,"method":"ping","params":{"a":%s}}'
 

@@ -10,8 +10,8 @@ import pytest
 
 from postil.core.registry import Registry, ResourceNotFound
 from postil.core.resource import resource
+from postil.wire.runtime.watches import Watches
 from postil.wire.server import UNITED, Face, Server
-from postil.wire.watches import Watches
 
 pytestmark = pytest.mark.anyio
 URI = "slow://note"

@@ -8,10 +8,10 @@ from collections.abc import Iterable
 
 from msgspec import Struct
 
-from postil.anchor.languages import language_of
 from postil.anchor.model import Relocation, Source, Span
 from postil.anchor.page import Page
-from postil.anchor.symbols import innermost, symbols
+from postil.anchor.syntax.languages import language_of
+from postil.anchor.syntax.symbols import innermost, symbols
 
 AROUND = 5
 _BLANK = "[blank line]"

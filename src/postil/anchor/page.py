@@ -5,9 +5,9 @@ from bisect import bisect_left, bisect_right
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from postil.anchor.languages import language_of, parse
 from postil.anchor.model import Source
-from postil.anchor.symbols import Symbol, symbols
+from postil.anchor.syntax.languages import language_of, parse
+from postil.anchor.syntax.symbols import Symbol, symbols
 
 if TYPE_CHECKING:
     from tree_sitter import Tree

@@ -19,7 +19,7 @@ from postil.anchor.page import Page
 
 if TYPE_CHECKING:
     from postil.anchor.alignment import Alignment
-    from postil.anchor.elsewhere import Elsewhere
+    from postil.anchor.other_files import Elsewhere
 
 
 def relocate(old: str, new: str, lines: Span, path: str = "", new_path: str | None = None) -> Relocation:
@@ -41,7 +41,7 @@ def relocate_all(
     found = [_settled(lines, span) for span in asked]
     rest = [place for place, each in enumerate(found) if each is None]
     if rest:
-        from postil.anchor.elsewhere import Elsewhere  # and the search, whose trees are long, only where it is needed
+        from postil.anchor.other_files import Elsewhere  # and the search, whose trees are long, only where it is needed
         from postil.anchor.search import Search
 
         others = elsewhere if isinstance(elsewhere, Elsewhere) else Elsewhere(elsewhere)

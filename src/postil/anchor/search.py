@@ -3,10 +3,10 @@
 from collections.abc import Iterable
 
 from postil.anchor.bare import Bare, is_bare
-from postil.anchor.elsewhere import Elsewhere
 from postil.anchor.evidence import Evidence, Ranked
 from postil.anchor.judge import GONE, SURE, rank
 from postil.anchor.model import MOST_CANDIDATES, SETTLED, Candidate, Relocation, Span, State
+from postil.anchor.other_files import Elsewhere
 from postil.anchor.page import Page
 
 _DEEPEST = 12  # rows a row is under that are looked for before it; code that is nested deeper is generated

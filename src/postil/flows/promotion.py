@@ -13,14 +13,14 @@ from typing import Annotated, Any
 
 from msgspec import Meta, Struct
 
-from postil.comments.answers import Added, CommentNow
-from postil.comments.threads import Shown as ShownComment
+from postil.comments.operations.answers import Added, CommentNow
+from postil.comments.operations.by_id import Shown as ShownComment
 from postil.core.failure import Conflict, NotFound
 from postil.core.operation import Operation, writes
-from postil.gitlab.answers import Created
+from postil.gitlab.operations.answers import Created
 from postil.inbox.answers import Shown as ShownMessage
-from postil.tracker.answers import Changed
-from postil.tracker.answers import Shown as ShownIssue
+from postil.tracker.operations.answers import Changed
+from postil.tracker.operations.answers import Shown as ShownIssue
 
 KEPT = "Kept as comment "
 TRACKED = "Tracked as issue "

@@ -16,8 +16,8 @@ from postil.core.delivery import Delivery
 from postil.core.failure import Failure
 from postil.core.ports import State
 from postil.gitlab.events import EventLog, shown
-from postil.gitlab.records import Record
-from postil.gitlab.untrusted import cleaned, framed, shortened
+from postil.gitlab.instance.records import Record
+from postil.gitlab.policy.untrusted import cleaned, framed, shortened
 from postil.inbox.service import Inbox
 
 CURSORS = "flows/reports"

@@ -17,11 +17,11 @@ from postil.core.failure import Failure, InvalidArguments
 from postil.core.operation import reads
 from postil.core.ports import State
 from postil.core.resource import resource
-from postil.gitlab.connection import Connection
-from postil.gitlab.event_reach import visible
-from postil.gitlab.policy import WITHHELD
-from postil.gitlab.records import Record
-from postil.gitlab.untrusted import cleaned, framed
+from postil.gitlab.instance.connection import Connection
+from postil.gitlab.instance.records import Record
+from postil.gitlab.policy.event_reach import visible
+from postil.gitlab.policy.guard import WITHHELD
+from postil.gitlab.policy.untrusted import cleaned, framed
 
 SPACE, SEEN, COUNTER = "gitlab/events", "gitlab/event-ids", "gitlab/events"
 KEPT_SECONDS = 30 * 24 * 3600.0

@@ -17,7 +17,7 @@ from typing import cast
 import msgspec
 
 from postil.core.failure import Failure, InvalidArguments
-from postil.gitlab.redaction import redacted
+from postil.gitlab.instance.redaction import redacted
 
 LONGEST_MESSAGE = 500
 MESSAGES = {-32602: "Invalid params", -32603: "Internal error", -32000: "GitLab API Error"}

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from postil.core.delivery import Deliveries
     from postil.core.ports import Keys, Moments, State
     from postil.core.registry import Registry
-    from postil.settings import Settings
+    from postil.settings.model import Settings
     from postil.wire.server import Server
 
 

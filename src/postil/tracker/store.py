@@ -10,14 +10,14 @@ from typing import TypeVar
 import msgspec
 
 from postil.tracker.events import MAX_CLOCK, Envelope, Event, Known, decode_lines, encode, new_event_id
-from postil.tracker.index import Index
-from postil.tracker.log import LogCommit, is_ancestor, news, objects, runs
-from postil.tracker.merge import fold
+from postil.tracker.index.index import Index
+from postil.tracker.log.append import Author, append, append_bulk, author_of
+from postil.tracker.log.format import LogCommit, is_ancestor, news, objects, runs
+from postil.tracker.log.refs import Tip, is_own, own_ref, tips
+from postil.tracker.log.replica import Replica, new_replica, this_replica, writing_lock
 from postil.tracker.model import Entity
 from postil.tracker.query.sql import moment_text
-from postil.tracker.refs import Tip, is_own, own_ref, tips
-from postil.tracker.replica import Replica, new_replica, this_replica, writing_lock
-from postil.tracker.writer import Author, append, append_bulk, author_of
+from postil.tracker.state.fold import fold
 from postil.workspace.git import DURABLE, run_git, try_git
 from postil.workspace.repository import Repository
 

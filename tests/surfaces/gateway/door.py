@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from postil.storage.moments import MemoryMoments
+from postil.storage.ephemeral import MemoryMoments
 from postil.surfaces.gateway.addresses import Addresses
 from postil.surfaces.gateway.auth import Bearers, LocalToken, Way
 from postil.surfaces.gateway.gateway import Gateway

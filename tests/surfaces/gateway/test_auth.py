@@ -14,9 +14,9 @@ from jwt.algorithms import ECAlgorithm
 
 from postil.core.call import current
 from postil.core.operation import reads, writes
-from postil.settings import OAuthSettings
+from postil.settings.model import OAuthSettings
+from postil.storage.ephemeral import MemoryMoments
 from postil.storage.memory import MemoryState
-from postil.storage.moments import MemoryMoments
 from postil.storage.redis_connection import StateAway
 from postil.surfaces.gateway import access_keys, gitlab_tokens, oauth
 from postil.surfaces.gateway.access_keys import AccessKeys, KeyExists, NoSuchKey

@@ -12,7 +12,7 @@ import httpx2
 import pytest
 
 from postil.core.call import Caller
-from postil.storage.moments import MemoryMoments
+from postil.storage.ephemeral import MemoryMoments
 from postil.surfaces.gateway import gitlab_tokens
 from postil.surfaces.gateway.addresses import read_lists
 from postil.surfaces.gateway.auth import WrongCredential

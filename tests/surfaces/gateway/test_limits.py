@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from postil.storage.moments import MemoryMoments
+from postil.storage.ephemeral import MemoryMoments
 from postil.surfaces.gateway.auth import LocalToken
 from postil.surfaces.gateway.signatures import signature
 from tests.surfaces.gateway.door import RIGHT, door

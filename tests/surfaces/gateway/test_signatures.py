@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from postil.storage.moments import MemoryMoments
+from postil.storage.ephemeral import MemoryMoments
 from postil.surfaces.gateway.refused import Refused
 from postil.surfaces.gateway.signatures import Policy, Signatures, key_id, signature
 from tests.needs import needs

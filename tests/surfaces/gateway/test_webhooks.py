@@ -15,13 +15,13 @@ import pytest
 from postil.app import read_catalogue
 from postil.core.delivery import Deliveries
 from postil.core.registry import Registry
-from postil.gitlab.connection import Connection
 from postil.gitlab.events import EventLog, EventOperations, WebhookEvents
-from postil.gitlab.instance import Instance
-from postil.gitlab.service import GitLab
+from postil.gitlab.instance.client import Instance
+from postil.gitlab.instance.connection import Connection
+from postil.gitlab.part import GitLab
+from postil.storage.ephemeral import MemoryMoments
 from postil.storage.failures import StateFull
 from postil.storage.memory import MemoryState
-from postil.storage.moments import MemoryMoments
 from postil.surfaces.gateway.webhooks import PATH, BadWebhookKey, Verifier, WebhookReceiver
 from tests.wire.http_client import Answer, Running, running
 

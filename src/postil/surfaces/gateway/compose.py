@@ -13,7 +13,7 @@ from postil.surfaces.gateway.limits import Limits
 from postil.surfaces.gateway.signatures import Signatures
 
 if TYPE_CHECKING:
-    from postil.settings import Settings
+    from postil.settings.model import Settings
     from postil.surfaces.composition import Composition
     from postil.surfaces.gateway.gitlab_link import GitLabLinks
 

@@ -11,7 +11,7 @@ from postil.surfaces.gateway.limits import Headers, Incoming, Limits
 from postil.surfaces.gateway.refused import Refused
 from postil.surfaces.gateway.signatures import Content, Signatures
 from postil.surfaces.gateway.visitor import Visitor
-from postil.wire import jsonrpc
+from postil.wire.protocol import jsonrpc
 
 
 class Gateway:

@@ -29,12 +29,12 @@ from postil.surfaces.gateway.addresses import Addresses
 from postil.surfaces.gateway.gitlab_tokens import GitLabTokens, Verified
 from postil.surfaces.gateway.refused import Refused, Unavailable
 from postil.surfaces.gateway.visitor import fingerprint
-from postil.wire.http import Receive, Scope, Send
-from postil.wire.http_body import read_body
-from postil.wire.http_headers import Headers
+from postil.wire.transports.http.body import read_body
+from postil.wire.transports.http.endpoint import Receive, Scope, Send
+from postil.wire.transports.http.headers import Headers
 
 if TYPE_CHECKING:
-    from postil.settings import GitLabSettings, OAuthSettings
+    from postil.settings.model import GitLabSettings, OAuthSettings
 
 PATH = "/connect/gitlab"
 SPACE = "gitlab-tokens"

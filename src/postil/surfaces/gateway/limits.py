@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from postil.core.ports import Entered, Entry, Moments, Taken
 from postil.surfaces.gateway.refused import Refused
-from postil.wire import jsonrpc
+from postil.wire.protocol import jsonrpc
 
 WINDOW = 60.0
 FAILURES = 30

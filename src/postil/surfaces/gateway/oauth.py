@@ -22,7 +22,7 @@ from postil.surfaces.gateway.visitor import View, Visitor, fingerprint
 if TYPE_CHECKING:
     import httpx2
 
-    from postil.settings import OAuthSettings
+    from postil.settings.model import OAuthSettings
     from postil.surfaces.gateway.gitlab_link import GitLabLinks
 
 ALGORITHMS = ["RS256", "RS384", "RS512", "PS256", "ES256", "ES384", "EdDSA"]

@@ -23,9 +23,9 @@ from postil.core.failure import Failure
 from postil.core.ports import Moments
 from postil.surfaces.gateway.addresses import Addresses
 from postil.surfaces.gateway.refused import Refused, Unavailable
-from postil.wire.http import Receive, Scope, Send, respond
-from postil.wire.http_body import read_body
-from postil.wire.http_headers import Headers
+from postil.wire.transports.http.body import read_body
+from postil.wire.transports.http.endpoint import Receive, Scope, Send, respond
+from postil.wire.transports.http.headers import Headers
 
 PATH = "/webhooks/gitlab"
 LARGEST = 2 * 1024 * 1024

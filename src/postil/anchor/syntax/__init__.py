@@ -1,0 +1,1 @@
+"""Languages, their grammars, and the named things of a text."""

@@ -1,0 +1,74 @@
+"""Cyclomatic complexity of each function: one, and one more for every place where its flow can branch."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from postil.anchor.syntax.languages import parse
+from postil.anchor.syntax.symbols import Symbol, symbols_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tree_sitter import Node
+
+# Node types that are a branch, over all grammars; their names are telling enough to share one list.
+_BRANCHES = frozenset(
+    """
+    if_statement if_expression if elif_clause elsif unless if_modifier unless_modifier else_if_clause
+    if_let_expression for_statement for_in_statement for_each_statement foreach_statement enhanced_for_statement
+    for_range_loop for_expression for c_style_for_statement for_in_clause while_statement while_expression while
+    until while_modifier until_modifier do_statement do_while_statement repeat_while_statement guard_statement
+    case_clause switch_case expression_case type_case communication_case case_statement
+    switch_block_statement_group switch_rule switch_section switch_expression_arm switch_entry when_entry when
+    match_arm match_conditional_expression case_item in_clause catch_clause except_clause except_group_clause
+    catch_block rescue rescue_modifier if_clause conditional_expression ternary_expression conditional if_guard
+    """.split()  # noqa: SIM905 - eighty quoted lines would be no clearer
+)
+_SHORT_CIRCUITS = frozenset({"&&", "||", "and", "or", "??"})
+_DEFAULTS = ([b"default"], [b"else"], [b"_"])
+
+
+class Complexity(Struct, frozen=True):
+    """A function and the number of independent ways through it."""
+
+    function: Symbol
+    cyclomatic: int
+
+
+def complexities(text: str, language: str | None) -> list[Complexity]:
+    """Every function of a text in order; what is inside a nested function counts for that one alone."""
+    tree = parse(text, language)
+    if tree is None or language is None:
+        return []
+    functions = [symbol for symbol in symbols_of(tree, language) if symbol.is_function]
+    owners: dict[int, int] = {}
+    for index, function in enumerate(functions):  # inner functions come later and take their rows over
+        for row in range(function.span.start - 1, function.span.last):
+            owners[row] = index
+    counts = [1] * len(functions)
+    for row in _branch_rows(tree.root_node):
+        if row in owners:
+            counts[owners[row]] += 1
+    return [Complexity(function, count) for function, count in zip(functions, counts, strict=True)]
+
+
+def _branch_rows(root: Node) -> Iterator[int]:
+    todo = [root]
+    while todo:
+        node = todo.pop()
+        if _is_branch(node):
+            yield node.start_point[0]
+        todo.extend(node.children)
+
+
+def _is_branch(node: Node) -> bool:
+    if node.type in _SHORT_CIRCUITS:
+        return not node.is_named
+    if node.type not in _BRANCHES or not node.is_named:
+        return False
+    # `default:`, `case _:` and `else ->` are where the flow goes when it does not branch.
+    head = (node.text or b"")[:40].replace(b":", b" ").split()[:2]
+    return head[:1] not in _DEFAULTS and head != [b"case", b"_"]

@@ -1,0 +1,155 @@
+"""The functions, classes and other named things of a text, and which one a line belongs to.
+
+Read from the syntax tree; a language without a grammar has no symbols, and that is not an error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from postil.anchor.model import Span
+from postil.anchor.syntax import definitions
+from postil.anchor.syntax.definitions import TYPES, first_row, last_row
+from postil.anchor.syntax.languages import parse
+
+if TYPE_CHECKING:
+    from tree_sitter import Node, Tree
+
+FUNCTIONS = frozenset({"function", "method", "constructor"})
+
+
+class Symbol(Struct, frozen=True):
+    """A named thing and the lines it covers, with the decorators and comments that stand directly above it."""
+
+    name: str
+    kind: str
+    span: Span
+    containers: tuple[str, ...] = ()  # outermost first
+    line: int = 0  # where the definition itself begins, below its decorators and comments
+
+    @property
+    def path(self) -> tuple[str, ...]:
+        return (*self.containers, self.name)
+
+    @property
+    def is_function(self) -> bool:
+        return self.kind in FUNCTIONS
+
+    @property
+    def short(self) -> str:
+        """`validatePassword()`, `AuthService class`."""
+        return f"{self.name}()" if self.is_function else f"{self.name} {self.kind}"
+
+    @property
+    def label(self) -> str:
+        """`validatePassword() in AuthService`."""
+        return f"{self.short} in {self.containers[-1]}" if self.containers else self.short
+
+    @property
+    def phrase(self) -> str:
+        """`function 'validatePassword'`, `class 'AuthService'`: to stand after "the"."""
+        kind = "function" if self.is_function else "class" if self.kind in TYPES else self.kind
+        return f"{kind} '{self.name}'"
+
+
+class SyntaxProblem(Struct, frozen=True):
+    """A place the grammar could not read."""
+
+    span: Span
+    message: str
+
+
+def symbols(text: str, language: str | None) -> list[Symbol]:
+    """Every named thing, in the order they begin, outer before inner."""
+    return list(_symbols(text, language))
+
+
+@lru_cache(2)
+def _symbols(text: str, language: str | None) -> tuple[Symbol, ...]:
+    tree = parse(text, language)
+    return () if tree is None or language is None else tuple(symbols_of(tree, language))
+
+
+def symbol_at(text: str, language: str | None, line: int) -> Symbol | None:
+    """The innermost named thing a line belongs to; None at the top of a file or without a grammar."""
+    return innermost(symbols(text, language), line)
+
+
+def innermost(found: Sequence[Symbol], line: int) -> Symbol | None:
+    """The smallest of the symbols that cover a line."""
+    best: Symbol | None = None
+    for symbol in found:
+        if symbol.span.start > line:
+            break
+        if line <= symbol.span.last and (best is None or symbol.span.last <= best.span.last):
+            best = symbol
+    return best
+
+
+def owners(found: Sequence[Symbol], lines: int) -> list[Symbol | None]:
+    """The innermost symbol of each line, by its number; there is no line 0."""
+    owner: list[Symbol | None] = [None] * (lines + 1)
+    for symbol in found:
+        last = symbol.span.last
+        for line in range(symbol.span.start, min(last, lines) + 1):
+            outer = owner[line]
+            if outer is None or last <= outer.span.last:
+                owner[line] = symbol
+    return owner
+
+
+def syntax_problems(text: str, language: str | None) -> list[SyntaxProblem]:
+    """The syntax errors of a file, in order."""
+    tree = parse(text, language)
+    return _problems(tree.root_node) if tree and tree.root_node.has_error else []
+
+
+def problem_at(problems: Sequence[SyntaxProblem], named: Sequence[Symbol], line: int) -> SyntaxProblem | None:
+    """The syntax error on a line or in the function it belongs to; errors elsewhere do not matter to the line."""
+    symbol = innermost(named, line)
+    span = symbol.span if symbol and symbol.kind in FUNCTIONS else Span(line)
+    return next((each for each in problems if each.span.start <= span.last and span.start <= each.span.last), None)
+
+
+def symbols_of(tree: Tree, language: str) -> list[Symbol]:
+    """As `symbols`, of a tree already parsed."""
+    from tree_sitter import QueryCursor  # the grammar is loaded by now; its module is not needed before
+
+    found: list[Symbol] = []
+    open_: list[tuple[int, Symbol]] = []  # the definitions that enclose the current one, with the byte they end at
+    nodes = QueryCursor(definitions.query(language)).captures(tree.root_node).get("definition", [])
+    for node in sorted(nodes, key=lambda node: (node.start_byte, -node.end_byte)):
+        name = definitions.name(node, language)
+        if not name:
+            continue
+        while open_ and open_[-1][0] <= node.start_byte:
+            open_.pop()
+        kind = definitions.kind(node, language, bool(open_) and open_[-1][1].kind in TYPES)
+        outer = open_[-1][1].path if open_ else ()
+        *scope, name = name.split("::") if language == "cpp" else [name]
+        containers = (*outer, *definitions.receiver(node), *scope)
+        span = Span(first_row(node) + 1, last_row(node) + 1)
+        symbol = Symbol(name, kind, span, containers, definitions.head_row(node) + 1)
+        found.append(symbol)
+        open_.append((node.end_byte, symbol))
+    found.sort(key=lambda symbol: (symbol.span.start, -symbol.span.last))
+    return found
+
+
+def _problems(root: Node) -> list[SyntaxProblem]:
+    found: list[SyntaxProblem] = []
+    todo = [root]
+    while todo:
+        node = todo.pop()
+        inner = [child for child in node.children if child.has_error or child.is_missing]
+        if node.is_missing:
+            found.append(SyntaxProblem(Span(node.start_point[0] + 1), f"missing {node.type}"))
+        elif node.is_error and not inner:
+            # A long error begins where the parser last was at ease and ends where it gave up: the end is the place.
+            found.append(SyntaxProblem(Span(last_row(node) + 1), f"unexpected {definitions.text(node)[-40:]!r}"))
+        todo.extend(inner)
+    return sorted(found, key=lambda problem: problem.span)

@@ -1,0 +1,51 @@
+"""Where else the code of a comment stands: copies, to which the comment may be copied. It never goes by itself."""
+
+from __future__ import annotations
+
+from postil.comments.model import Candidate, Place
+from postil.comments.source_tree import Ground
+from postil.comments.storage.store import SUFFIX
+from postil.core.failure import Failure
+from postil.workspace.git import try_git
+from postil.workspace.paths import RelativePath
+
+SHORTEST = 12
+LONGEST = 1000
+MOST_PLACES = 20
+"""A line that stands in more places than these is no copy but a habit."""
+MOST_SHOWN = 5
+
+
+def copies(ground: Ground, place: Place) -> tuple[Candidate, ...]:
+    """Other places that have the same line between the same neighbours."""
+    wanted = place.newText.split("\n")[0].strip()
+    if not ground.git or place.state in ("orphaned", "review") or not SHORTEST <= len(wanted) <= LONGEST:
+        return ()
+    asked = ("grep", "--untracked", "-I", "-n", "-z", "-F", "--full-name", "-e", wanted)
+    found = try_git(ground.root, *asked).out.decode("utf-8", "surrogateescape").split("\n")
+    rows = (row for row in map(_fields, found) if row[2].strip() == wanted and not row[0].endswith(SUFFIX))
+    hits = [(path, int(line)) for path, line, _ in rows if line.isdigit()]
+    if len(hits) > MOST_PLACES:
+        return ()
+    around = _around(ground, place.path, place.line)
+    there = [
+        Candidate(path, line, 1.0, wanted)
+        for path, line in hits
+        if (path, line) != (place.path, place.line) and around and around & _around(ground, path, line)
+    ]
+    return tuple(there[:MOST_SHOWN])
+
+
+def _fields(row: str) -> tuple[str, str, str]:
+    path, line, text = (*row.split("\0", 2), "", "", "")[:3]
+    return path, line, text
+
+
+def _around(ground: Ground, path: str, line: int) -> frozenset[tuple[int, str]]:
+    """The lines before and after one, but for blank ones and braces."""
+    try:
+        lines = ground.source(RelativePath(path)).lines
+    except Failure:
+        return frozenset()
+    near = ((step, lines[line - 1 + step].strip()) for step in (-1, 1) if 0 <= line - 1 + step < len(lines))
+    return frozenset((step, text) for step, text in near if len(text) > 2)

@@ -1,0 +1,273 @@
+"""Where markers are now: texts and markers in, places out. Pure: the same input gives the same answer.
+
+A marker of ours names the version of the file it was made on; with that text at hand the engine compares two whole
+files. Without it, and for markers of the extension, the lines kept on the marker are looked for. A marker that keeps no
+text at all (the reference server, version 1.0) is believed as long as its line and its symbol exist.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+
+from postil.anchor.fingerprint import Fingerprint, relocate_fingerprints
+from postil.anchor.model import Relocation, Span
+from postil.anchor.model import Source as Version
+from postil.anchor.relocate import relocate_all
+from postil.anchor.syntax.languages import language_of
+from postil.anchor.syntax.symbols import Symbol, owners, symbols
+from postil.comments.model import Anchor, Candidate, Marker, Place, State
+from postil.comments.sidecar.format import LONGEST_LINE, kept_of
+from postil.comments.source_tree import Source, lines_of
+
+# Below this share of unchanged words the code under a comment is another one than the comment speaks of.
+STALE_BELOW = 0.6
+
+
+class Now:
+    """A source as it is now, with what is made of it once however many markers ask."""
+
+    def __init__(self, path: str, source: Source | None) -> None:
+        self.path = path
+        self.source = source
+        self.text = source.text if source else ""
+        self.blob = source.blob if source else ""
+        self.lines = lines_of(self.text) if source else []
+        self._symbols: list[Symbol] | None = None
+        self._owners: list[Symbol | None] | None = None
+        self._count: Counter[str] | None = None
+
+    def still_has(self, marker: Marker) -> bool:
+        """Whether a marker that keeps only texts stands where it stood: its line, and a neighbour or no twin of it."""
+        at = marker.line - 1
+        if not marker.lineText or not 0 <= at < len(self.lines) or self.trimmed[at] != marker.lineText:
+            return False
+        before = self.trimmed[at - 1] if at else ""
+        after = self.trimmed[at + 1] if at + 1 < len(self.lines) else ""
+        if (before == marker.prevLineText != "") or (after == marker.nextLineText != ""):
+            return True
+        return self._times()[marker.lineText] == 1
+
+    @cached_property
+    def trimmed(self) -> list[str]:
+        """The lines without the spaces around them, as markers keep them."""
+        return [kept_of(line) for line in self.lines]
+
+    def _times(self) -> Counter[str]:
+        if self._count is None:
+            self._count = Counter(self.trimmed)
+        return self._count
+
+    def symbols(self) -> list[Symbol]:
+        """The named things of the source."""
+        if self._symbols is None:
+            self._symbols = symbols(self.text, language_of(self.path)) if self.source else []
+        return self._symbols
+
+    def symbol_at(self, line: int) -> Symbol | None:
+        """The innermost named thing of a line, known for all lines once one was asked for."""
+        if self._owners is None:
+            self._owners = owners(self.symbols(), len(self.lines))
+        return self._owners[line] if 0 <= line < len(self._owners) else None
+
+
+def place_all(
+    now: Now, markers: Sequence[Marker], old_texts: Mapping[str, str], elsewhere: Sequence[Version] = ()
+) -> list[Place]:
+    """The place of each marker, in the order asked. `elsewhere` are other files the code may have gone to."""
+    found: dict[int, Place] = {}
+    by_version: dict[str, list[int]] = {}
+    prints: list[int] = []
+    for index, marker in enumerate(markers):
+        anchor = current_anchor(marker)
+        if anchor and anchor.blob == now.blob:
+            found[index] = _unchanged(marker, now)
+        elif not anchor and now.still_has(marker):
+            found[index] = _still_there(marker, now)
+        elif anchor and anchor.blob in old_texts:
+            by_version.setdefault(anchor.blob, []).append(index)
+        elif marker.lineText or (anchor and (anchor.pre or anchor.post)):
+            prints.append(index)
+        else:
+            found[index] = _believed(marker, now)
+    for blob, indexes in by_version.items():
+        spans = [Span(markers[index].line, markers[index].endLine) for index in indexes]
+        there = _between_versions(now, Version(old_texts[blob], now.path), spans, elsewhere)
+        for index, each in zip(indexes, there, strict=True):
+            found[index] = _gone_with_its_file(each, now) or _placed(markers[index], each, now)
+    kept = [fingerprint_of(markers[index]) for index in prints]
+    here = relocate_fingerprints(kept, Version(now.text, now.path)) if now.source else [_lost(each) for each in kept]
+    there = _elsewhere(here, lambda some, other: relocate_fingerprints([kept[i] for i in some], other), elsewhere)
+    for index, each in zip(prints, there, strict=True):
+        found[index] = _placed(markers[index], each, now)
+    return [found[index] for index in range(len(markers))]
+
+
+def _between_versions(
+    now: Now, old: Version, spans: Sequence[Span], elsewhere: Sequence[Version]
+) -> Sequence[Relocation]:
+    here = relocate_all(old, Version(now.text, now.path), spans)
+    return _elsewhere(here, lambda some, other: relocate_all(old, other, [spans[i] for i in some]), elsewhere)
+
+
+def _elsewhere(
+    here: Sequence[Relocation],
+    ask: Callable[[Sequence[int], Version], Sequence[Relocation]],
+    elsewhere: Sequence[Version],
+) -> list[Relocation]:
+    """What the file itself has lost, looked for in other files, the likeliest first."""
+    found = list(here)
+    for other in elsewhere:
+        lost = [index for index, each in enumerate(found) if each.state == "orphaned"]
+        if not lost:
+            break
+        for index, each in zip(lost, ask(lost, other), strict=True):
+            if each.span and each.state in ("exact", "moved", "modified"):
+                state = "modified" if each.state == "modified" else "moved"
+                reason = f"moved to {other.path}" + (" and edited" if state == "modified" else "")
+                found[index] = Relocation(
+                    state, each.span, each.confidence, reason, each.old_text, each.new_text, path=other.path
+                )
+    return found
+
+
+def current_anchor(marker: Marker) -> Anchor | None:
+    """Our data on a marker, unless another program moved the marker since: then its own texts count."""
+    anchor = marker.anchor
+    return anchor if anchor and anchor.blob and anchor.line == marker.line else None
+
+
+def _still_there(marker: Marker, now: Now) -> Place:
+    text = "\n".join(now.lines[marker.line - 1 : max(marker.endLine, marker.line)])
+    symbol = (marker.symbolPath, marker.symbolKind)
+    return Place("exact", now.path, marker.line, marker.endLine, 0.99, "the line is unchanged", text, text, *symbol)
+
+
+def _unchanged(marker: Marker, now: Now) -> Place:
+    text = "\n".join(now.lines[marker.line - 1 : max(marker.endLine, marker.line)])
+    return Place(
+        "exact",
+        now.path,
+        marker.line,
+        marker.endLine,
+        reason="the file is unchanged",
+        oldText=text,
+        newText=text,
+        symbolPath=marker.symbolPath,
+        symbolKind=marker.symbolKind,
+        stale=_stale(marker, "exact", text, text),
+    )
+
+
+def _believed(marker: Marker, now: Now) -> Place:
+    """A marker that keeps no text: its line number, and perhaps the name of a symbol."""
+    name = marker.symbolPath[-1] if marker.symbolPath else ""
+    named = [each for each in now.symbols() if each.name == name] if name else []
+    line = marker.line
+    if not now.source:
+        return Place("orphaned", now.path, line, confidence=1.0, reason="The source file no longer exists")
+    if name and language_of(now.path) and not named and not any(name in text for text in now.lines):
+        return Place("orphaned", now.path, line, confidence=0.9, reason=f"Anchor '{name}' no longer exists")
+    inside = [each for each in named if each.span.start <= line <= each.span.last]
+    if named and not inside:
+        options = tuple(
+            Candidate(now.path, each.span.start, 0.5, now.lines[each.span.start - 1].strip()) for each in named[:5]
+        )
+        return _with_symbol(
+            Place(
+                "review",
+                now.path,
+                named[0].span.start,
+                confidence=0.5,
+                reason=f"'{name}' is now at another line",
+                candidates=options,
+            ),
+            now,
+        )
+    if not 1 <= line <= len(now.lines):
+        return Place("orphaned", now.path, line, confidence=0.9, reason="Line number out of bounds")
+    text = now.lines[line - 1].strip()
+    reason = f"inside '{name}'" if inside else "only a line number was kept"
+    place = Place("exact", now.path, line, marker.endLine, 0.9 if inside else 0.5, reason, oldText=text, newText=text)
+    return _with_symbol(place, now)
+
+
+def fingerprint_of(marker: Marker) -> Fingerprint:
+    """What a marker keeps of its code, as the engine wants it."""
+    anchor = current_anchor(marker)
+    before = anchor.pre if anchor and anchor.pre else (marker.prevLineText,) if marker.prevLineText else ()
+    after = anchor.post if anchor and anchor.post else (marker.nextLineText,) if marker.nextLineText else ()
+    body = anchor.body if anchor else ()
+    text = "\n".join((marker.lineText, *body))
+    return Fingerprint(marker.line, text, tuple(before), tuple(after), marker.symbolPath)
+
+
+def _lost(print_: Fingerprint) -> Relocation:
+    return Relocation("orphaned", None, 1.0, "The source file no longer exists", print_.text, "")
+
+
+def _gone_with_its_file(found: Relocation, now: Now) -> Place | None:
+    """Against a missing file the engine compares with nothing; only what it finds elsewhere counts."""
+    if now.source or (found.span and found.path):
+        return None
+    return Place(
+        "orphaned", now.path, 0, confidence=1.0, reason="The source file no longer exists", oldText=found.old_text
+    )
+
+
+def _placed(marker: Marker, found: Relocation, now: Now) -> Place:
+    options = tuple(
+        Candidate(each.path or now.path, each.span.start, each.confidence, each.text[:LONGEST_LINE], each.span.end)
+        for each in found.candidates
+    )
+    span = found.span
+    path, line = found.path or now.path, span.start if span else marker.line
+    symbol = (marker.symbolPath, marker.symbolKind)
+    if span and path == now.path:
+        symbol = _symbol_words(now, line)
+    return Place(
+        found.state,
+        path,
+        line,
+        span.last if span and marker.endLine else 0,
+        found.confidence,
+        found.reason,
+        found.old_text,
+        found.new_text,
+        *symbol,
+        options,
+        stale=_stale(marker, found.state, found.old_text, found.new_text),
+    )
+
+
+def _with_symbol(place: Place, now: Now) -> Place:
+    from msgspec.structs import replace
+
+    path, kind = _symbol_words(now, place.line)
+    return replace(place, symbolPath=path, symbolKind=kind)
+
+
+def _symbol_words(now: Now, line: int) -> tuple[tuple[str, ...], str]:
+    symbol = now.symbol_at(line)
+    return (symbol.path, symbol.kind) if symbol else ((), "")
+
+
+def _stale(marker: Marker, state: State, old: str, new: str) -> bool:
+    """Whether the code is another than the comment was written about: since it was last settled, or long before."""
+    wrote = marker.anchor.wrote if marker.anchor else ()
+    if wrote and state in ("exact", "moved", "modified"):
+        now = (line[: max(map(len, wrote))] for line in new.split("\n")[: len(wrote)])  # no more of it was kept
+        return _changed_in_substance("\n".join(wrote), "\n".join(now))
+    return state == "modified" and _changed_in_substance(old, new)
+
+
+def _changed_in_substance(old: str, new: str) -> bool:
+    """Whether little of the code is left, whitespace aside."""
+    if old == new:
+        return False
+    import re
+    from difflib import SequenceMatcher  # only for code that was edited at all
+
+    words = re.compile(r"\w+|[^\w\s]")
+    return SequenceMatcher(None, words.findall(old), words.findall(new), autojunk=False).ratio() < STALE_BELOW

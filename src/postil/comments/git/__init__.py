@@ -1,0 +1,1 @@
+"""Comments and the history of their repository."""

@@ -1,0 +1,180 @@
+"""A comment through time: the commits that touched its code, the one that moved or deleted it, and where it was then.
+
+Each step from one version of the file to the next is judged by the anchoring engine, as a read of the present is. Reads
+git's history and nothing else.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from typing import Literal
+
+from msgspec import Struct
+
+from postil.anchor.model import Span
+from postil.anchor.relocate import relocate
+from postil.comments.model import Commit, Place
+from postil.comments.source_tree import Ground
+from postil.comments.storage.file_versions import OldTexts
+from postil.core import call
+from postil.workspace.git import run_git, try_git
+
+MOST_COMMITS = 500
+
+
+class Version(Struct, frozen=True):
+    """A file as a commit left it."""
+
+    commit: Commit
+    path: str
+    blob: str
+    """Empty when the commit deleted the file."""
+    old_path: str
+    old_blob: str
+    """Empty when the commit made the file."""
+
+
+class Touch(Struct, frozen=True, omit_defaults=True):
+    """A commit that touched the code of a comment, and how."""
+
+    commit: Commit
+    did: Literal["added", "changed", "renamed"]
+    path: str
+    line: int
+    before: str = ""
+    after: str = ""
+
+
+def versions(ground: Ground, path: str, most: int = MOST_COMMITS) -> list[Version]:
+    """The versions of a file, newest first, through renames."""
+    if not ground.git:
+        return []
+    done = try_git(
+        ground.root,
+        "log",
+        "--follow",
+        "--raw",
+        "--no-abbrev",
+        "-M",
+        "-z",
+        f"--max-count={most}",
+        "--format=%x01%H%x02%an%x02%aI%x02%s%x03",
+        "--",
+        path,
+    )
+    return list(_versions(done.out.decode("utf-8", "replace"))) if done.status == 0 else []
+
+
+def _versions(text: str) -> Iterator[Version]:
+    for piece in text.split("\x01")[1:]:
+        head, _, rest = piece.partition("\x03")
+        identity = head.split("\x02")
+        fields = [field for field in rest.replace("\n", "\0").split("\0") if field]
+        if len(identity) != 4 or len(fields) < 2 or not fields[0].startswith(":"):
+            continue
+        words = fields[0][1:].split()
+        old, new = words[2], words[3]
+        yield Version(
+            Commit(*identity),
+            fields[-1],
+            "" if not new.strip("0") else new,
+            fields[1],
+            "" if not old.strip("0") else old,
+        )
+
+
+def touching(ground: Ground, texts: OldTexts, path: str, line: int, end: int = 0) -> list[Touch]:
+    """The commits that made or changed these lines of the present file, newest first: blame for a comment."""
+    found: list[Touch] = []
+    history = versions(ground, path)
+    wanted = [blob for each in history for blob in (each.blob, each.old_blob) if blob]
+    by_blob = texts.texts(wanted)
+    span = Span(line, end)
+    if history and (newest := by_blob.get(history[0].blob)) is not None:
+        now = texts.now(path)
+        if now is not None and now != newest:  # edited since the last commit
+            there = relocate(now, newest, span, path)
+            if there.span is None:
+                return []
+            span = there.span
+    for number, version in enumerate(history):
+        call.current().check()
+        call.current().progress(number, len(history), "following the code back")
+        new, old = by_blob.get(version.blob), by_blob.get(version.old_blob)
+        if new is None:
+            continue
+        lines = new.split("\n")
+        after = "\n".join(lines[span.start - 1 : span.last])
+        if old is None:
+            found.append(Touch(version.commit, "added", version.path, span.start, "", after))
+            break
+        there = relocate(new, old, span, version.path, version.old_path)
+        if there.span is None or there.state == "orphaned":
+            found.append(Touch(version.commit, "added", version.path, span.start, "", after))
+            break
+        if there.state in ("modified", "review"):
+            found.append(Touch(version.commit, "changed", version.path, span.start, there.new_text, after))
+        elif version.path != version.old_path:
+            found.append(Touch(version.commit, "renamed", version.path, span.start))
+        span = there.span
+    return found
+
+
+def culprit(ground: Ground, texts: OldTexts, path: str, blob: str, line: int, place: Place) -> Commit | None:
+    """The commit after which the code no longer was where and what it had been, or None when none is to blame."""
+    if place.state == "exact" or not blob:
+        return None
+    later: list[Version] = []
+    for version in versions(ground, path):
+        if version.blob == blob:
+            break
+        later.append(version)
+        if version.old_blob == blob:
+            break
+    else:
+        return None
+    later.reverse()
+    by_blob = texts.texts([blob, *(each.blob for each in later)])
+    old = by_blob.get(blob)
+    if old is None:
+        return None
+
+    def changed(version: Version) -> bool:
+        new = by_blob.get(version.blob)
+        if new is None:
+            return True
+        there = relocate(old, new, Span(line), path)
+        if place.state == "orphaned":
+            return there.state == "orphaned"
+        return there.state != "exact"
+
+    first = bisect_left(later, True, key=changed)
+    return later[first].commit if first < len(later) else None
+
+
+def text_at(ground: Ground, revision: str, path: str) -> bytes | None:
+    """A file as it was at a revision, or None."""
+    done = try_git(ground.root, "cat-file", "blob", f"{revision}:{path}")
+    return done.out if done.status == 0 else None
+
+
+def sidecars_at(ground: Ground, revision: str) -> list[str]:
+    """The sidecars that a revision holds."""
+    out = run_git(ground.root, "ls-tree", "-r", "-z", "--name-only", "--full-tree", revision)
+    return [name for name in out.decode("utf-8", "surrogateescape").split("\0") if name.endswith(".comments")]
+
+
+def resolved(ground: Ground, revision: str) -> Commit | None:
+    """The commit a revision names, or None."""
+    done = try_git(ground.root, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}")
+    if done.status != 0:
+        return None
+    name = done.out.decode().strip()
+    shown = run_git(ground.root, "show", "-s", "--no-show-signature", "--format=%H%x02%an%x02%aI%x02%s", name)
+    return Commit(*_fields(shown.decode("utf-8", "replace").strip()))
+
+
+def _fields(text: str) -> Sequence[str]:
+    parts = text.split("\x02")
+    return (parts + [""] * 4)[:4]

@@ -1,0 +1,116 @@
+"""Measuring the anchoring engine on this repository's own history.
+
+The truth is git's blame: a line that no commit since then has touched is the same line, wherever it is now. That says
+nothing of lines that were edited; it shows how the engine fares on this code. Reads git and nothing else.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+
+from msgspec import Struct
+
+from postil.anchor.model import Source as Version
+from postil.anchor.model import Span
+from postil.anchor.relocate import relocate_all
+from postil.comments.git.blame import text_at
+from postil.comments.source_tree import Ground, decode
+from postil.core import call
+from postil.core.failure import NotFound
+from postil.workspace.git import run_git, try_git
+
+LINES_A_FILE = 40
+
+
+class Measured(Struct, frozen=True):
+    """How many lines were found again, and how long it took."""
+
+    commits: int
+    files: int
+    lines: int
+    right: int
+    wrong: int
+    review: int
+    orphaned: int
+    milliseconds: float
+    """For each line, parsing included."""
+
+    def text(self) -> str:
+        if not self.lines:
+            return f"No file of now was changed in the last {self.commits} commits: there is nothing to measure."
+
+        def share(count: int) -> str:
+            return f"{100 * count / max(self.lines, 1):.1f} %"
+
+        return (
+            f"{self.lines} unchanged lines of {self.files} files, {self.commits} commits ago until now:\n"
+            f"  right     {share(self.right)}\n  wrong     {share(self.wrong)}\n  review    {share(self.review)}\n"
+            f"  orphaned  {share(self.orphaned)}\n  {self.milliseconds:.2f} ms a line"
+        )
+
+
+def measure(ground: Ground, commits: int, most_files: int) -> Measured:
+    """Follow lines from some commits ago to now."""
+    then, commits = _commit_ago(ground, commits)
+    changed = run_git(
+        ground.root, "diff", "--name-only", "--diff-filter=M", "--no-renames", "-z", then, "HEAD", "--", "."
+    )
+    paths = [path for path in changed.decode("utf-8", "surrogateescape").split("\0") if path][:most_files]
+    count: Counter[str] = Counter()
+    spent = 0.0
+    files = 0
+    for number, path in enumerate(paths):
+        call.current().check()
+        call.current().progress(number, len(paths), path)
+        truth = _kept_lines(ground, then, path)
+        old, new = text_at(ground, then, path), text_at(ground, "HEAD", path)
+        if not truth or old is None or new is None or b"\0" in old[:8000]:
+            continue
+        files += 1
+        step = max(1, len(truth) // LINES_A_FILE)
+        wanted = sorted(truth)[::step]
+        began = time.perf_counter()
+        found = relocate_all(Version(decode(old), path), Version(decode(new), path), [Span(line) for line in wanted])
+        spent += time.perf_counter() - began
+        for line, each in zip(wanted, found, strict=True):
+            if each.state in ("review", "orphaned"):
+                count[each.state] += 1
+            else:
+                count["right" if each.span and each.span.start == truth[line] else "wrong"] += 1
+    total = sum(count.values())
+    return Measured(
+        commits,
+        files,
+        total,
+        count["right"],
+        count["wrong"],
+        count["review"],
+        count["orphaned"],
+        round(1000 * spent / max(total, 1), 3),
+    )
+
+
+def _commit_ago(ground: Ground, commits: int) -> tuple[str, int]:
+    """The commit so many ago, or the first one, and how many ago that is."""
+    listed = try_git(ground.root, "rev-list", f"--max-count={commits + 1}", "--first-parent", "HEAD")
+    names = listed.out.decode().split()
+    if listed.status != 0 or len(names) < 2:
+        raise NotFound("There is no history to measure on", advice="Run it in a repository with some commits")
+    return names[-1], len(names) - 1
+
+
+def _kept_lines(ground: Ground, then: str, path: str) -> dict[int, int]:
+    """Old line to new line, for the lines that no commit since `then` has touched."""
+    done = try_git(ground.root, "blame", "--porcelain", f"{then}..HEAD", "--", path)
+    found: dict[int, int] = {}
+    boundary = ""
+    for row in done.out.split(b"\n"):
+        words = row.split()
+        if row.startswith(b"\t") or not words:
+            continue
+        if len(words[0]) in (40, 64) and len(words) in (3, 4):
+            boundary = words[0].decode()
+            if boundary == then:
+                found[int(words[1])] = int(words[2])
+    return found

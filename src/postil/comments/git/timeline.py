@@ -1,0 +1,81 @@
+"""What happened to a comment since it was made: its texts, tags, replies and status, commit by commit, and its moves.
+
+What was said comes from the versions of its sidecars that git has; where it was, from its marker. Reads git and nothing
+else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from msgspec import Struct
+
+from postil.comments.git.blame import versions
+from postil.comments.git.objects import contents
+from postil.comments.model import Comment, Commit, Event
+from postil.comments.sidecar.dialects import Unreadable
+from postil.comments.sidecar.document import Sidecar
+from postil.comments.source_tree import Ground
+from postil.comments.storage.store import SUFFIX
+from postil.core import call
+
+
+class Change(Struct, frozen=True, omit_defaults=True):
+    """One thing that happened to a comment."""
+
+    at: str
+    did: str
+    by: str = ""
+    before: str = ""
+    after: str = ""
+    commit: Commit | None = None
+
+
+def changes(ground: Ground, comment: Comment, path: str, events: Sequence[Event]) -> list[Change]:
+    """Everything that is known to have happened to a comment, oldest first."""
+    found = [Change(comment.created, "made", comment.author)]
+    found += [
+        Change(each.at, f"left {each.path or path}:{each.line}", before=each.reason, after=each.state)
+        for each in events
+    ]
+    before: Comment | None = None
+    paths = dict.fromkeys([path, *(each.path for each in events if each.path)])
+    for commit, then in _committed(ground, comment.id, list(paths)):
+        found += _between(before, then, commit) if before else []
+        before = then
+    if before:
+        found += _between(before, comment, None)
+    else:
+        found += [Change(each.created, "replied", each.author, after=each.text) for each in comment.replies]
+    return sorted(found, key=lambda each: each.at)
+
+
+def _committed(ground: Ground, comment: str, paths: Sequence[str]) -> Iterator[tuple[Commit, Comment]]:
+    """The comment as commits left it, oldest first."""
+    known = [(each, path) for path in paths for each in reversed(versions(ground, path + SUFFIX)) if each.blob]
+    known.sort(key=lambda each: each[0].commit.date)
+    texts = contents(ground.root, (version.blob for version, _ in known)) if known else {}
+    for number, (version, path) in enumerate(known):
+        call.current().check()
+        call.current().progress(number, len(known), "reading earlier versions")
+        try:
+            found = Sidecar(path, texts[version.blob]).comment(comment) if version.blob in texts else None
+        except Unreadable:
+            continue
+        if found:
+            yield version.commit, found
+
+
+def _between(old: Comment, new: Comment, commit: Commit | None) -> Iterator[Change]:
+    at, by = new.updated, commit.author if commit else ""
+    if new.text != old.text:
+        yield Change(at, "edited", by, old.text, new.text, commit)
+    if new.tag != old.tag:
+        yield Change(at, "tagged", by, old.tag or "", new.tag or "", commit)
+    known = {each.id for each in old.replies}
+    for each in new.replies:
+        if each.id not in known:
+            yield Change(each.created, "replied", each.author, after=each.text, commit=commit)
+    if new.status != old.status:
+        when = new.resolvedAt or at
+        yield Change(when, "reopened" if new.status == "open" else new.status, new.resolvedBy or by, commit=commit)

@@ -1,0 +1,367 @@
+"""A cache of every comment in its place, so that an unchanged file costs a stat and a search reads no sidecar.
+
+SQLite in the cache folder, rebuilt from the sidecars whenever it is missing, damaged or of another version. What it
+says is only believed for files whose sidecar and source are still the ones it saw.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import threading
+from collections import Counter
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from itertools import chain
+
+import msgspec
+from msgspec import Struct
+
+from postil.comments.model import Placed
+from postil.comments.search import text_file as corpus
+from postil.comments.search.patterns import Pattern
+from postil.comments.search.text_file import Corpus, Hits
+from postil.comments.sidecar.format import moment, stamp
+from postil.comments.source_tree import Ground
+
+LAYOUT = 7
+PAGE = 2000
+FEW = 20_000
+"""So many comments are looked up one by one; more of them are found by reading through the table."""
+# What is searched and sorted by is kept apart from what is long: reading through a million notes is then quick.
+_TABLES = """
+CREATE TABLE IF NOT EXISTS file (path TEXT PRIMARY KEY, seen TEXT NOT NULL, content TEXT NOT NULL,
+    problem TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS note (
+    seq INTEGER PRIMARY KEY AUTOINCREMENT, path TEXT NOT NULL, place INTEGER NOT NULL, id TEXT NOT NULL,
+    created TEXT NOT NULL, tag TEXT, author TEXT NOT NULL, ai INTEGER NOT NULL, state TEXT NOT NULL,
+    status TEXT NOT NULL, now_path TEXT NOT NULL, stale INTEGER NOT NULL);
+CREATE TABLE IF NOT EXISTS body (seq INTEGER PRIMARY KEY, text TEXT NOT NULL, body BLOB NOT NULL);
+CREATE INDEX IF NOT EXISTS note_path ON note (path, place);
+CREATE INDEX IF NOT EXISTS note_id ON note (id);
+CREATE INDEX IF NOT EXISTS note_state ON note (state, now_path);
+CREATE INDEX IF NOT EXISTS note_elsewhere ON note (now_path) WHERE now_path != path;
+CREATE INDEX IF NOT EXISTS note_tag ON note (tag, created);
+CREATE INDEX IF NOT EXISTS note_created ON note (created, id);
+CREATE TRIGGER IF NOT EXISTS note_gone AFTER DELETE ON note BEGIN
+    DELETE FROM body WHERE seq = old.seq; INSERT INTO gone (seq) VALUES (old.seq); END;
+"""
+_COLUMNS = ("path", "place", "id", "created", "tag", "author", "ai", "state", "status", "now_path", "stale")
+_INSERT = f"INSERT INTO note ({', '.join(_COLUMNS)}) VALUES ({', '.join('?' * len(_COLUMNS))})"  # noqa: S608 - names
+_UPDATE = f"UPDATE note SET {', '.join(f'{name} = ?' for name in _COLUMNS)} WHERE seq = ?"  # noqa: S608 - names
+_NOTES = f"SELECT id, text, seq, body, {', '.join(_COLUMNS)} FROM note JOIN body USING (seq) WHERE path = ?"  # noqa: S608
+_BODIES = "SELECT body FROM note JOIN body USING (seq)"
+
+
+class Note(Struct, frozen=True, array_like=True):
+    """One comment in its place, as the cache keeps it."""
+
+    id: str
+    text: str
+    created: str
+    tag: str | None
+    author: str
+    ai: bool
+    state: str
+    status: str
+    now_path: str
+    stale: bool
+    body: bytes
+
+    def row(self, path: str, place: int) -> tuple[object, ...]:
+        """The columns of its row but for what is long."""
+        return (
+            path,
+            place,
+            self.id,
+            self.created,
+            self.tag,
+            self.author,
+            self.ai,
+            self.state,
+            self.status,
+            self.now_path,
+            self.stale,
+        )
+
+
+IN_FILE = "(path = ? OR (now_path != path AND now_path = ?))"
+"""The condition of one file, named twice: comments it holds, and those of other files whose code is in it now."""
+
+
+class Seen(Struct, frozen=True):
+    """A file as it was read: what identifies the versions of sidecar and source, and what came of it."""
+
+    path: str
+    stamp: str
+    content: str = ""
+    """What both files held, so that a file that only looks new is not placed again."""
+    notes: Sequence[Note] | None = ()
+    """None when they are what they were."""
+    problem: str = ""
+
+
+_encode = msgspec.msgpack.Encoder().encode
+
+
+def note(each: Placed) -> Note:
+    """A comment in its place, ready to be kept."""
+    comment, now = each.comment, each.place
+    return Note(
+        comment.id,
+        comment.text,
+        _comparable(comment.created),
+        comment.tag,
+        comment.author,
+        comment.aiMeta is not None,
+        now.state,
+        comment.status,
+        now.path,
+        now.stale,
+        _encode(each),
+    )
+
+
+class Index:
+    """The cache of one workspace. Threads share it; every process has its own connection."""
+
+    def __init__(self, ground: Ground) -> None:
+        base = os.path.join(ground.folder, f"comments-{ground.key}")
+        self._path = f"{base}.db"
+        self._lock = threading.RLock()
+        self._open: sqlite3.Connection | None = None
+        self._corpus = Corpus(base)
+        self._decode = msgspec.msgpack.Decoder(Placed).decode
+
+    def stamps(self) -> dict[str, str]:
+        """What was seen of every file."""
+        with self._using() as db:
+            return dict(db.execute("SELECT path, seen FROM file"))
+
+    def problems(self) -> dict[str, str]:
+        """The sidecars that could not be read, and why."""
+        with self._using() as db:
+            return dict(db.execute("SELECT path, problem FROM file WHERE problem != '' ORDER BY path"))
+
+    def problem(self, path: str) -> str | None:
+        """Why a sidecar could not be read; empty when it could, None when it is not known."""
+        with self._using() as db:
+            row = db.execute("SELECT problem FROM file WHERE path = ?", (path,)).fetchone()
+        return row[0] if row else None
+
+    def contents(self, paths: Sequence[str]) -> dict[str, str]:
+        """What some files held when they were read; a file that could not be read held nothing."""
+        asked = msgspec.json.encode(paths).decode()
+        sentence = "SELECT path, content FROM file WHERE content != '' AND path IN (SELECT value FROM json_each(?))"
+        with self._using() as db:
+            return dict(db.execute(sentence, (asked,)))
+
+    def replace(self, files: Iterable[Seen], gone: Iterable[str] = ()) -> None:
+        """Keep what was read of some files, and forget others."""
+        with self._using() as db:
+            with db:
+                for path in gone:
+                    db.execute("DELETE FROM note WHERE path = ?", (path,))
+                    db.execute("DELETE FROM file WHERE path = ?", (path,))
+                for seen in files:
+                    row = (seen.path, seen.stamp, seen.content, seen.problem)
+                    db.execute("REPLACE INTO file VALUES (?, ?, ?, ?)", row)
+                    if seen.notes is not None:
+                        _replace_notes(db, seen.path, seen.notes)
+
+    def rows(self, where: str, values: Sequence[object] = ()) -> list[Placed]:
+        """The comments for which a condition holds, by file. The condition is ours, its values the caller's."""
+        sentence = f"{_BODIES} WHERE {where} ORDER BY path, place"
+        with self._using() as db:
+            bodies = db.execute(sentence, tuple(values)).fetchall()
+        return [self._decode(body) for (body,) in bodies]
+
+    def stream(self, where: str = "1", values: Sequence[object] = ()) -> Iterator[Placed]:
+        """The same a page at a time, for more than memory should hold."""
+        sentence = (
+            f"SELECT path, place, body FROM note JOIN body USING (seq) "  # noqa: S608 - as in rows
+            f"WHERE {where} AND (path, place) > (?, ?) ORDER BY path, place LIMIT {PAGE}"
+        )
+        after: tuple[str, int] = ("", -1)
+        while True:
+            with self._using() as db:
+                page = db.execute(sentence, (*values, *after)).fetchall()
+            for path, place, body in page:
+                after = (path, place)
+                yield self._decode(body)
+            if len(page) < PAGE:
+                return
+
+    def digest(self, where: str, values: Sequence[object] = ()) -> bytes:
+        """What changes whenever one of the comments for which a condition holds does."""
+        import hashlib  # only subscribers need it
+
+        made = hashlib.blake2b(digest_size=16)
+        sentence = f"{_BODIES} WHERE {where} ORDER BY path, place"
+        with self._using() as db:
+            for (body,) in db.execute(sentence, tuple(values)):
+                made.update(body)
+        return made.digest()
+
+    def counts(self) -> Counter[str]:
+        """How many open comments there are, and how many in each state."""
+        with self._using() as db:
+            rows = db.execute("SELECT state, status, count(*) FROM note GROUP BY state, status").fetchall()
+        count: Counter[str] = Counter()
+        for state, status, number in rows:
+            count[status] += number
+            count[state] += number
+        return count
+
+    def paths(self) -> list[str]:
+        """The files that have comments."""
+        with self._using() as db:
+            return [path for (path,) in db.execute("SELECT path FROM file ORDER BY path")]
+
+    def ids(self) -> set[str]:
+        """The ids of all comments."""
+        with self._using() as db:
+            return {identity for (identity,) in db.execute("SELECT id FROM note")}
+
+    def elsewhere(self) -> list[str]:
+        """The files that code of comments in other files has gone to."""
+        with self._using() as db:
+            return [path for (path,) in db.execute("SELECT DISTINCT now_path FROM note WHERE now_path != path")]
+
+    def astray(self) -> set[str]:
+        """The files with a comment whose code has gone to another."""
+        with self._using() as db:
+            return {path for (path,) in db.execute("SELECT DISTINCT path FROM note WHERE now_path != path")}
+
+    def newest(self, hits: Hits, where: str, values: Sequence[object], limit: int) -> tuple[int, list[Placed]]:
+        """How many of these comments fulfil a condition, and the newest of them."""
+        among: Hits | set[int] = hits
+        if where and len(hits) > FEW:
+            sentence = f"SELECT seq FROM note WHERE {where}"  # noqa: S608 - as in rows
+            with self._using() as db:
+                among = set(hits.numbers()).intersection(chain.from_iterable(db.execute(sentence, tuple(values))))
+            where = ""
+        first = None if where else self._first(among, limit, hits.among)
+        if first is None:
+            kept = self._kept(list(among) if isinstance(among, set) else among.numbers(), where, values)
+            return len(kept), self._bodies(kept[:limit])
+        return len(among), self._bodies(first)
+
+    def _first(self, some: Hits | set[int], limit: int, everything: int) -> list[int] | None:
+        """The newest by going through all of them, newest first; None when looking up each of these is less work."""
+        total = len(some)
+        if limit * everything > 8 * total * total and total <= FEW:
+            return None
+        first: list[int] = []
+        with self._using() as db:
+            for looked, (number,) in enumerate(db.execute("SELECT seq FROM note ORDER BY created DESC, id DESC")):
+                if number in some:
+                    first.append(number)
+                    if len(first) == limit:
+                        break
+                elif looked > 8 * total and total <= FEW:
+                    return None  # they are all old
+        return first
+
+    def _kept(self, numbers: Sequence[int], where: str, values: Sequence[object]) -> list[int]:
+        found: list[tuple[str, str, int]] = []
+        with self._using() as db:
+            for at in range(0, len(numbers), 500):
+                some = ",".join(map(str, numbers[at : at + 500]))
+                extra = f"AND {where}" if where else ""
+                sentence = f"SELECT created, id, seq FROM note WHERE seq IN ({some}) {extra}"  # noqa: S608 - integers
+                found += db.execute(sentence, tuple(values))
+        return [number for _, _, number in sorted(found, reverse=True)]
+
+    def _bodies(self, numbers: Sequence[int]) -> list[Placed]:
+        with self._using() as db:
+            rows = [db.execute("SELECT body FROM body WHERE seq = ?", (number,)).fetchone() for number in numbers]
+        return [self._decode(row[0]) for row in rows if row]
+
+    def search(self, pattern: Pattern) -> Hits:
+        """The comments whose text matches."""
+        with self._using() as db:
+            return self._corpus.search(db, pattern)
+
+    def catch_up(self) -> None:
+        """Have the texts ready for the next search of any process."""
+        with self._using() as db:
+            self._corpus.catch_up(db)
+
+    @contextmanager
+    def _using(self) -> Generator[sqlite3.Connection]:
+        with self._lock:
+            if self._open is None:
+                self._open = self._connect()
+            yield self._open
+
+    def fall_back(self) -> None:
+        """Go on in memory: where nothing more can be written, reading comments still works."""
+        with self._lock:
+            if self._open is not None:
+                self._open.close()
+            self._open = self._prepared(":memory:")
+
+    def _connect(self) -> sqlite3.Connection:
+        try:
+            os.makedirs(os.path.dirname(self._path), mode=0o700, exist_ok=True)
+            return self._prepared(self._path)
+        except (sqlite3.DatabaseError, OSError):
+            pass
+        try:
+            for name in (self._path, f"{self._path}-journal"):
+                if os.path.exists(name):
+                    os.unlink(name)  # a cache: what was in it is in the sidecars
+            return self._prepared(self._path)
+        except (sqlite3.DatabaseError, OSError):
+            return self._prepared(":memory:")
+
+    def _prepared(self, path: str) -> sqlite3.Connection:
+        db = sqlite3.connect(path, timeout=60, check_same_thread=False)
+        try:
+            db.execute("PRAGMA synchronous=OFF")  # a cache: a power cut costs a rebuild, not a comment
+            db.execute("PRAGMA cache_size=-65536")
+            (layout,) = db.execute("PRAGMA user_version").fetchone()
+            if layout != LAYOUT:
+                with db:
+                    for table in ("note", "body", "file", "gone", "corpus"):
+                        db.execute(f"DROP TABLE IF EXISTS {table}")
+                    db.execute(f"PRAGMA user_version={LAYOUT}")
+            db.executescript(corpus.TABLES + _TABLES)
+        except sqlite3.DatabaseError:
+            db.close()
+            raise
+        return db
+
+
+def _replace_notes(db: sqlite3.Connection, path: str, notes: Sequence[Note]) -> None:
+    """A comment that says what it said keeps its number, wherever it is now: its text need not be read again."""
+    before: dict[tuple[str, str], tuple[int, bytes, tuple[object, ...]]] = {}
+    gone: list[tuple[int]] = []
+    for name, text, seq, body, *row in db.execute(_NOTES, (path,)):
+        if (name, text) in before:
+            gone.append((seq,))  # the same comment twice, in a damaged file
+        else:
+            before[name, text] = seq, body, tuple(row)
+    stay: list[tuple[object, ...]] = []
+    bodies: list[tuple[bytes, int]] = []
+    for place, each in enumerate(notes):
+        row = each.row(path, place)
+        seq, known, was = before.pop((each.id, each.text), (0, b"", ()))
+        if seq:
+            if row != was:
+                stay.append((*row, seq))
+            if each.body != known:
+                bodies.append((each.body, seq))
+        else:
+            number = db.execute(_INSERT, row).lastrowid
+            db.execute("INSERT INTO body VALUES (?, ?, ?)", (number, each.text, each.body))
+    db.executemany(_UPDATE, stay)
+    db.executemany("UPDATE body SET body = ? WHERE seq = ?", bodies)
+    db.executemany("DELETE FROM note WHERE seq = ?", [*gone, *((seq,) for seq, _, _ in before.values())])
+
+
+def _comparable(created: str) -> str:
+    """A time that sorts as text, whatever offset it was written with."""
+    found = moment(created)
+    return stamp(found) if found else created

@@ -1,0 +1,206 @@
+"""All comments of the workspace in their places, through the cache: only files that changed are read again."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sqlite3
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
+
+from postil.anchor.model import Source as Version
+from postil.comments.anchoring.locate import Now
+from postil.comments.anchoring.moved_files import changed_since, other_files
+from postil.comments.anchoring.read import Reading, placed_in
+from postil.comments.index.cache import IN_FILE, Index, Note, Seen, note
+from postil.comments.index.change_gate import FolderWatch
+from postil.comments.index.refresh_worker import Read, old_texts, read_many
+from postil.comments.model import Damage, Placed
+from postil.comments.search.search import file_matches
+from postil.comments.storage.store import SUFFIX
+from postil.core import call
+from postil.core.failure import Failure
+from postil.workspace.paths import RelativePath
+
+AT_ONCE = 200
+LOOKS_BEFORE_WATCHING = 3
+MANY_UNREAD = 500
+
+
+class Overview:
+    """The workspace's comments as they stand now."""
+
+    def __init__(self, reading: Reading) -> None:
+        self.reading = reading
+        self.ground, self.store = reading.ground, reading.store
+        self.index = Index(self.ground)
+        self._lock = threading.RLock()
+        self._looks = 0
+        self._watch: FolderWatch | None = None
+        self._meanwhile: threading.Thread | None = None
+
+    def refresh(self) -> None:
+        """Read again what changed since the cache saw it.
+
+        A process that asks again and again watches the folders, and looks at the files only when something happened.
+        """
+        with self._lock:
+            if self._watch is None or self._watch.something_happened():
+                self._look()
+                self._looks += 1
+                if self._looks == LOOKS_BEFORE_WATCHING:
+                    self._watch = FolderWatch.over(self.ground)
+                    self._look()  # what happened before the watch began
+
+    def _look(self) -> None:
+        try:
+            self._catch_up()
+        except sqlite3.DatabaseError:  # a full or failing disk: the cache is what can be done without
+            self.index.fall_back()
+            self._catch_up()
+
+    def _catch_up(self) -> None:
+        known = self.index.stamps()
+        lost = _Later(self._lost_stamp)
+        now = {path: self._stamp(path) for path in self.store.paths()}
+        changed = [path for path, stamp in now.items() if not _same(known.get(path, ""), stamp, lost)]
+        gone = [path for path in known if path not in now]
+        if not changed and not gone:
+            return
+        batch: list[Seen] = []
+        unsettled: dict[str, tuple[Seen, Sequence[Placed]]] = {}
+        reads = read_many(self.reading, changed, self._contents(changed, known))
+        for number, read in enumerate(reads, 1):
+            call.current().check()
+            call.current().progress(number, len(changed), "reading comments")
+            stamp, before = now[RelativePath(read.path)], known.get(read.path, "")
+            seen, orphans = self._seen(read, stamp, before, lost)
+            batch.append(seen)
+            if orphans:
+                unsettled[read.path] = seen, orphans
+            if len(batch) == AT_ONCE:
+                self.index.replace(batch)
+                batch = []
+        self.index.replace(batch, gone)
+        self._look_elsewhere(unsettled, lost)
+        if len(changed) > AT_ONCE:
+            self.index.catch_up()  # whoever searches next finds the texts ready
+
+    def _contents(self, paths: Sequence[str], known: dict[str, str]) -> dict[str, str]:
+        """What some files held, unless they have to be placed again whatever they hold.
+
+        Code that was found in another file may have left it again.
+        """
+        astray = self.index.astray()
+        contents = self.index.contents(paths)
+        return {path: held for path, held in contents.items() if path not in astray or "|" not in known.get(path, "")}
+
+    def _seen(self, read: Read, stamp: str, before: str, lost: _Later) -> tuple[Seen, Sequence[Placed]]:
+        """What is kept of a file, and its comments that are to be looked for in others.
+
+        Where some are lost, the stamp says so, and when they were last looked for.
+        """
+        if read.notes is None and "|" in before:
+            if before.endswith(f"|{lost.value}"):
+                return Seen(read.path, f"{stamp}|{lost.value}", read.content, None), ()
+            orphans = self.index.rows("path = ? AND state = 'orphaned'", (read.path,))
+            return Seen(read.path, f"{stamp}|", read.content, None), orphans
+        unsettled = f"{stamp}|" if read.orphans else stamp
+        return Seen(read.path, unsettled, read.content, read.notes, read.problem), read.orphans
+
+    def _look_elsewhere(self, unsettled: dict[str, tuple[Seen, Sequence[Placed]]], lost: _Later) -> None:
+        """Look in other files for what some have lost, for all of them together."""
+        orphans = [each for _, some in unsettled.values() for each in some if each.marker]
+        others = other_files(self.ground, orphans) if orphans else {}
+        for at in range(0, len(unsettled), AT_ONCE):
+            call.current().check()
+            batch: list[Seen] = []
+            for seen, _ in list(unsettled.values())[at : at + AT_ONCE]:
+                elsewhere = others.get(seen.path)
+                notes = self._notes(seen.path, elsewhere) if elsewhere else None
+                batch.append(Seen(seen.path, f"{seen.stamp}{lost.value}", seen.content, notes))
+            self.index.replace(batch)
+
+    def _notes(self, path: str, elsewhere: list[Version]) -> list[Note] | None:
+        try:
+            sidecar = self.store.read(RelativePath(path))
+        except Failure:
+            return None  # it changed meanwhile: the next look sees it
+        now = Now(path, self.reading.source_or_none(RelativePath(path)))
+        return [note(each) for each in placed_in(sidecar, now, old_texts(self.reading, [(sidecar, now)]), elsewhere)]
+
+    def file(self, path: RelativePath) -> list[Placed]:
+        """The comments of one file, and those of other files whose code is in it now; SidecarDamaged as it may be."""
+        if self._far_behind():
+            return self.reading.file(path)
+        self.refresh()
+        if self.index.problem(path) is None:  # not among the files that are walked, such as those of node_modules
+            return self.reading.file(path) + self.index.rows(IN_FILE, (path, path))
+        if self.index.problem(path):
+            self.store.read(path)  # says in the contract's words what is wrong with it
+        return self.index.rows(IN_FILE, (path, path))
+
+    def _far_behind(self) -> bool:
+        """Whether so many files were never read that the answer about one should not wait: they are read meanwhile."""
+        if self._meanwhile is None or not self._meanwhile.is_alive():
+            if self._watch is not None:
+                return False
+            known = self.index.stamps()
+            unread = sum(path not in known for path in self.store.paths())
+            if unread <= MANY_UNREAD:
+                return False
+            self._meanwhile = threading.Thread(target=self.refresh, name="postil-comments-read", daemon=True)
+            self._meanwhile.start()
+        return True
+
+    def ids(self) -> set[str]:
+        """The ids of all comments."""
+        self.refresh()
+        return self.index.ids()
+
+    def unsettled(self) -> bool:
+        """Whether a comment's code is in another file, or might turn up there."""
+        return any("|" in stamp for stamp in self.index.stamps().values())
+
+    def everything(self) -> Iterator[Placed]:
+        """Every comment, by file, in the sidecars' order."""
+        self.refresh()
+        return self.index.stream()
+
+    def where(self, condition: str, *values: object) -> list[Placed]:
+        """The comments for which a condition on the cache's columns holds."""
+        self.refresh()
+        return self.index.rows(condition, values)
+
+    def damaged(self, file: str = "") -> tuple[Damage, ...]:
+        """The sidecars that cannot be read, of these files."""
+        problems = self.index.problems().items()
+        return tuple(Damage(path, why) for path, why in problems if not file or file_matches(file, path))
+
+    def _stamp(self, path: str) -> str:
+        return f"{self.ground.stat(path + SUFFIX)} {self.ground.stat(path)}"
+
+    def _lost_stamp(self) -> str:
+        """What changes when code lost in one file may have turned up in another, or has left it again."""
+        seen = [self.ground.stat_of(os.path.join(self.ground.git_dir, name)) for name in ("index", "HEAD", "logs/HEAD")]
+        if self.ground.git:
+            seen += [f"{path} {self.ground.stat(path)}" for path in changed_since(self.ground, "HEAD")]
+        return hashlib.sha256("\n".join(seen).encode("utf-8", "surrogateescape")).hexdigest()[:24]
+
+
+class _Later:
+    """A stamp that is made when it is first needed: most workspaces have lost nothing."""
+
+    def __init__(self, make: Callable[[], str]) -> None:
+        self._make = make
+
+    @cached_property
+    def value(self) -> str:
+        return self._make()
+
+
+def _same(seen: str, stamp: str, lost: _Later) -> bool:
+    """Whether a file is still what the cache saw."""
+    files, looked_elsewhere, then = seen.partition("|")
+    return files == stamp and (not looked_elsewhere or then == lost.value)

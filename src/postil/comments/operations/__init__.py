@@ -1,0 +1,1 @@
+"""What can be done with comments, one group of operations a file."""

@@ -1,0 +1,192 @@
+"""Comments as resources: the whole workspace, a file, a tag, the orphans, those with AI metadata."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from postil.comments.context import Desk
+from postil.comments.failures import SourceNotFound
+from postil.comments.model import ALL_TAGS, Placed, State
+from postil.comments.operations.answers import CommentNow, anchor_words, comment_now
+from postil.comments.sidecar.document import VERSION
+from postil.core.registry import ResourceNotFound
+from postil.core.resource import match, resource
+
+if TYPE_CHECKING:
+    from postil.comments.index.subscriptions import Watching
+
+FILE_TEMPLATE = "comment://workspace/{filePath}.comments"
+TAG_TEMPLATE = "comment://workspace/tags/{tag}"
+_JSON = "application/json"
+
+
+class GhostMarker(Struct, frozen=True, omit_defaults=True):
+    """Where a comment is tied to the code."""
+
+    id: str
+    commentId: str
+    line: int
+    state: State
+    confidence: float
+    endLine: int = 0
+    anchor: str = ""
+    anchorType: str = ""
+    originalLine: int = 0
+    isOrphaned: bool = False
+
+
+class FileEntry(Struct, frozen=True):
+    """The comments of one file."""
+
+    filePath: str
+    version: str
+    comments: list[CommentNow]
+    ghostMarkers: list[GhostMarker]
+    totalComments: int
+
+
+class Everything(Struct, frozen=True):
+    """All comments, by file."""
+
+    files: list[FileEntry]
+    totalComments: int
+    totalFiles: int
+
+
+class Item(Struct, frozen=True, omit_defaults=True):
+    """One comment with its file and marker."""
+
+    filePath: str
+    comment: CommentNow
+    ghostMarker: GhostMarker | None = None
+    reason: str = ""
+
+
+class Tagged(Struct, frozen=True):
+    """The comments with one tag."""
+
+    tag: str
+    comments: list[Item]
+    totalCount: int
+
+
+class Orphans(Struct, frozen=True):
+    """The comments whose code is gone."""
+
+    orphanedComments: list[Item]
+    totalCount: int
+
+
+class Enriched(Struct, frozen=True):
+    """The comments with AI metadata, and the models named there."""
+
+    comments: list[Item]
+    totalCount: int
+    models: list[str]
+
+
+class Resources(Desk):
+    """What can be read and watched at an address."""
+
+    _watching: Watching | None = None
+
+    @resource("comment://workspace/all", name="All comments", mime_type=_JSON, watch="watch")
+    def read_all(self) -> Everything:
+        """All comments across entire workspace"""
+        by_file: dict[str, list[Placed]] = {}
+        for each in self.overview.everything():
+            by_file.setdefault(each.filePath, []).append(each)
+        files = [_file_entry(path, placed) for path, placed in by_file.items()]
+        return Everything(files, sum(entry.totalComments for entry in files), len(files))
+
+    @resource(FILE_TEMPLATE, name="Comments of a file", mime_type=_JSON, watch="watch")
+    def read_file(self, filePath: str) -> FileEntry:
+        """Comments for specific file"""
+        path = self.ground.path(filePath)
+        if not self.store.has(path) and not self.ground.stat(path):
+            raise SourceNotFound(path, self.ground.shown_root())
+        return _file_entry(path, self.overview.file(path))
+
+    @resource(TAG_TEMPLATE, name="Comments with a tag", mime_type=_JSON, watch="watch")
+    def read_tag(self, tag: str) -> Tagged:
+        """All comments with specific tag"""
+        if tag not in ALL_TAGS:
+            raise ResourceNotFound(
+                f"There is no tag {tag[:50]!r}", advice=f"Use one of {', '.join(ALL_TAGS)}", uri=TAG_TEMPLATE
+            )
+        items = _items(self.overview.where("tag = ?", tag))
+        return Tagged(tag, items, len(items))
+
+    @resource("comment://workspace/orphaned", name="Orphaned comments", mime_type=_JSON, watch="watch")
+    def read_orphaned(self) -> Orphans:
+        """Comments whose anchors no longer exist"""
+        items = _items(self.overview.where("state = 'orphaned'"), reasons=True)
+        return Orphans(items, len(items))
+
+    @resource("comment://workspace/ai-enriched", name="AI-enriched comments", mime_type=_JSON, watch="watch")
+    def read_enriched(self) -> Enriched:
+        """Comments with AI metadata"""
+        items = _items(self.overview.where("ai = 1"))
+        models = {item.comment.model for item in items} - {""}
+        return Enriched(items, len(items), sorted(models))
+
+    def watch(self, uri: str, changed: Callable[[], None]) -> Callable[[], None]:
+        """Call `changed` when what stands at this address has changed, until the answer is called."""
+        condition, values = self._condition(uri)
+        return self.watching.subscribe(condition, values, changed)
+
+    @property
+    def watching(self) -> Watching:
+        """The one thread that watches this workspace, started on first need."""
+        from postil.comments.index.subscriptions import Watching  # brings in inotify, which only a subscriber needs
+
+        if self._watching is None:
+            self._watching = Watching(self.overview)
+        return self._watching
+
+    def _condition(self, uri: str) -> tuple[str, tuple[str, ...]]:
+        fixed = {"all": "1", "orphaned": "state = 'orphaned'", "ai-enriched": "ai = 1"}
+        name = uri.removeprefix("comment://workspace/")
+        if name in fixed:
+            return fixed[name], ()
+        file = match(FILE_TEMPLATE, uri)
+        if file:
+            from postil.comments.index.cache import IN_FILE  # brings in SQLite, which a subscriber has anyway
+
+            path = self.ground.path(file["filePath"])
+            return IN_FILE, (path, path)
+        tag = match(TAG_TEMPLATE, uri)
+        return "tag = ?", (tag["tag"] if tag else "",)
+
+
+def _file_entry(path: str, placed: Iterable[Placed]) -> FileEntry:
+    found = list(placed)
+    markers = [marker for each in found if (marker := _marker(each))]
+    return FileEntry(path, VERSION, [comment_now(each) for each in found], markers, len(found))
+
+
+def _items(placed: Iterable[Placed], *, reasons: bool = False) -> list[Item]:
+    return [
+        Item(each.filePath, comment_now(each), _marker(each), each.place.reason if reasons else "") for each in placed
+    ]
+
+
+def _marker(each: Placed) -> GhostMarker | None:
+    if each.marker is None:
+        return None
+    place = each.place
+    return GhostMarker(
+        id=each.marker.id,
+        commentId=each.comment.id,
+        line=place.line,
+        state=place.state,
+        confidence=place.confidence,
+        endLine=place.endLine,
+        anchor=anchor_words(place.symbolPath, place.symbolKind, place.line),
+        anchorType=place.symbolKind.lower(),
+        originalLine=each.comment.line,
+        isOrphaned=place.state == "orphaned",
+    )

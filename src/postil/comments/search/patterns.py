@@ -1,0 +1,159 @@
+"""What is searched for, and searching many texts for it at once: RE2, linear in the text, over one run of bytes.
+
+Patterns are case-insensitive unless they say `(?-i)`. What RE2 does not take (look-around, back-references) is refused;
+there is no other engine behind it. Where the bytes come from is corpus.py's business.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from typing import TYPE_CHECKING
+
+from postil.comments.failures import PatternRefused
+from postil.comments.search.regex import Linear, NotAPattern, compiled, spans
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from postil.comments.search.regex import Bytes
+
+LONGEST_PATTERN = 4000
+END = b"\xff"
+"""No UTF-8 text holds this byte and nothing but `\\C` matches it, so no match reaches from one text into the next."""
+GAP = b"\n" + END + b"\n"
+"""Between two texts: `^` and `$` are the edges of lines there."""
+DENSE = 20_000
+"""From so many matches on it pays to look for a plain text in the lowered bytes; a match of RE2 costs a call."""
+_OPERATORS = re.compile(r"[\\^$.|?*+()\[\]{}]")
+# What a run of texts cannot tell: bytes instead of characters, `^` taken back to the edges of the whole, quotations.
+_ALONE = re.compile(r"\\[CQ]|\(\?[a-zA-Z]*-[a-zA-Z]*m")
+_EDGES = {"A": "^", "z": "$"}
+_FROM_THE_START = re.compile(r"\^[\w ]")
+# Patterns that cannot match the end of a line, so that a match never touches the gap between texts.
+_IN_LINE = re.compile(r"(?:(?!\(\?(?!:|i\)|-i\)))[\w \-.,:;=/|*+?()]|\\[wdb.]|\[[\w\- ]+\]|\{\d+,?\d*\})*")
+
+
+class Letters:
+    """A plain text that very many texts of a run have: counted now, and found when somebody asks for them."""
+
+    def __init__(self, letters: bytes, lowered: bytes) -> None:
+        self._letters, self._lowered = letters, lowered
+        # Our own pattern, and one that cannot go back: an empty group makes no object of what it finds.
+        self.count = len(re.findall(re.escape(letters) + b"[^" + END + b"]*()", lowered))
+
+    def within(self, start: int, end: int) -> bool:
+        """Whether they are between two offsets."""
+        return self._lowered.find(self._letters, start, end) >= 0
+
+    def ends(self) -> list[int]:
+        """Where the texts end that have them, in order."""
+        found: list[int] = []
+        find, letters, at = self._lowered.find, self._letters, 0
+        while (at := find(letters, at)) >= 0:
+            at = find(END, at)
+            found.append(at)
+        return found
+
+
+class Pattern:
+    """A compiled pattern, or a plain text when `plain`. A pattern without any operator is a plain text, too."""
+
+    def __init__(self, query: str, *, plain: bool = False) -> None:
+        if len(query) > LONGEST_PATTERN:
+            raise PatternRefused(query, f"it is longer than {LONGEST_PATTERN} characters")
+        self._plain = plain or not _OPERATORS.search(query)
+        self._query = query
+        self._alone = not self._plain and _ALONE.search(query) is not None
+        # Inside a text of several lines `^` and `$` mean another thing than in a run of texts.
+        self._anchored = not self._plain and any(edge in query for edge in ("^", "$", r"\A", r"\z"))
+        self._one = _compiled(query, "(?:%s)", literal=self._plain)
+
+    def matches(self, text: bytes) -> bool:
+        """Whether one text has a match."""
+        return self._one.search(text) is not None
+
+    @property
+    def letters(self) -> bytes:
+        """The plain text in small letters, if it is one of ASCII in a single line; else nothing."""
+        if not self._plain or not self._query.isascii() or "\n" in self._query:
+            return b""
+        return self._query.lower().encode()
+
+    def ends(self, run: Bytes, known: Sequence[int], lowered: Callable[[], bytes]) -> list[int] | Letters | None:
+        """Where the texts of a run that match end, in order; None when all of them match, Letters when very many do.
+
+        A run is a GAP's last byte and then texts, each with a GAP behind it. `known` is where each text ends, `lowered`
+        gives the run in small letters.
+        """
+        if self.matches(b"") and not self._anchored and not (r"\B" in self._query or r"\b" in self._query):
+            return None  # what is found in nothing, with no edge around it, is found everywhere
+        if self._alone:
+            return self._ends_one_by_one(run)
+        return self._ends_at_once(run, known, lowered)
+
+    def _ends_at_once(self, run: Bytes, known: Sequence[int], lowered: Callable[[], bytes]) -> list[int] | Letters:
+        """By one pass over the whole run, that goes on behind a text as soon as it has a match.
+
+        A match that touches the edge of a text took the newline there for its own: that text is asked by itself, and so
+        is one of several lines when the pattern speaks of edges.
+        """
+        first, anchored = spans(self._over_lines()), self._anchored
+        found: list[int] = []
+        at = 0
+        while True:
+            start, stop = first(run, at)
+            end = run.find(END, stop) if start >= 0 else -1
+            if end < 0:  # no match, or only of what is behind the last text
+                return found
+            edges = stop >= end or start == 0 or run[start - 1] == END[0]
+            if not edges and not anchored:
+                found.append(end)
+            else:
+                text = run[run.rfind(END, 0, start) + 2 : end - 1]
+                if (not edges and b"\n" not in text) or self.matches(text):
+                    found.append(end)
+            at = end + 1
+            if len(found) == DENSE and bisect_left(known, at) < 3 * DENSE:
+                if self.letters:
+                    return Letters(self.letters, lowered())
+                if not anchored and _IN_LINE.fullmatch(self._query):
+                    return found + self._ends_of_many(run, known, at)
+
+    def _ends_of_many(self, run: Bytes, known: Sequence[int], at: int) -> list[int]:
+        """Where most texts match: texts one behind the other that all do are one match."""
+        first = spans(_compiled(self._query, "(?s:(?:.*?(?:(?-s)%s).*\\C)+)"))
+        found: list[int] = []
+        while True:
+            start, at = first(run, at)
+            if start < 0:
+                return found
+            found += known[bisect_left(known, start) : bisect_left(known, at)]
+
+    def _ends_one_by_one(self, run: Bytes) -> list[int]:
+        found: list[int] = []
+        start = 1
+        while start < len(run):
+            end = run.find(END, start)
+            if self.matches(run[start : end - 1]):
+                found.append(end)
+            start = end + 2
+        return found
+
+    def _over_lines(self) -> Linear:
+        if self._plain:
+            return self._one
+        # `\A` and `\z` are edges of lines, too; whoever has a match there is asked by itself.
+        query = re.sub(r"\\(.)", lambda seen: _EDGES.get(seen[1], seen[0]), self._query, flags=re.DOTALL)
+        if _FROM_THE_START.match(query) and "|" not in query:
+            # The newline before a text can be looked for, an edge cannot; a match there is asked for by itself anyway.
+            return _compiled(query[1:], "(?m:\n(?:%s))")
+        return _compiled(query, "(?m:%s)")
+
+
+def _compiled(query: str, frame: str, *, literal: bool = False) -> Linear:
+    try:
+        alone = compiled(query, ignore_case=True, literal=literal)  # by itself first: `)(` must not become `(?:)()`
+        return alone if literal else compiled(frame % query, ignore_case=True)
+    except NotAPattern as fault:
+        raise PatternRefused(query, str(fault)) from None

@@ -1,0 +1,257 @@
+"""The texts of all comments as one run of bytes in a file, so that even the first search of a process only searches.
+
+The cache's database says which file counts and how much of it; the rest is read from the database itself. Like it, the
+file may be lost at any time. Texts are only added: those that are gone are known by number, until it is made anew.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import sqlite3
+from array import array
+from bisect import bisect_left
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from mmap import ACCESS_READ, mmap
+from typing import IO
+
+from postil.comments.search.patterns import END, GAP, Letters, Pattern
+
+TABLES = """
+CREATE TABLE IF NOT EXISTS corpus (name TEXT NOT NULL, texts INTEGER NOT NULL, bytes INTEGER NOT NULL);
+CREATE TABLE IF NOT EXISTS gone (number INTEGER PRIMARY KEY AUTOINCREMENT, seq INTEGER NOT NULL);
+"""
+MOST_LOOSE = 500
+"""So many texts are read from the database by every process before one of them adds them to the file."""
+_AT_ONCE = 20_000
+_BEGIN = GAP[-1:]
+
+
+class Run:
+    """Texts one behind the other, the number of each, and where it ends."""
+
+    def __init__(self, run: bytes | mmap = _BEGIN, numbers: Sequence[int] = (), ends: Sequence[int] = ()) -> None:
+        self.run, self.numbers, self.ends = run, numbers, ends
+        self._lowered: bytes | None = None
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    @property
+    def last(self) -> int:
+        """The highest number."""
+        return self.numbers[-1] if len(self.numbers) else 0
+
+    def search(self, pattern: Pattern) -> list[int] | Letters | None:
+        """Where the texts that match end, as a pattern says it."""
+        return pattern.ends(self.run, self.ends, self._small)
+
+    def _small(self) -> bytes:
+        if self._lowered is None:
+            self._lowered = self.run[:].lower()
+        return self._lowered
+
+
+class Matches:
+    """The texts of one run that match, known by where they end."""
+
+    def __init__(self, run: Run, found: list[int] | Letters | None) -> None:
+        self._run = run
+        self._ends = run.ends if found is None else found
+
+    def __len__(self) -> int:
+        return self._ends.count if isinstance(self._ends, Letters) else len(self._ends)
+
+    def __contains__(self, number: int) -> bool:
+        run, ends = self._run, self._ends
+        at = bisect_left(run.numbers, number)
+        if at == len(run.numbers) or run.numbers[at] != number:
+            return False
+        end = run.ends[at]
+        if isinstance(ends, Letters):
+            return ends.within(run.ends[at - 1] if at else 0, end)
+        place = bisect_left(ends, end)
+        return place < len(ends) and ends[place] == end
+
+    def numbers(self) -> list[int]:
+        """The number of each."""
+        run, ends = self._run, self._ends.ends() if isinstance(self._ends, Letters) else self._ends
+        if len(ends) > len(run) // 16:
+            wanted = set(ends)
+            return [number for number, end in zip(run.numbers, run.ends, strict=True) if end in wanted]
+        return [run.numbers[bisect_left(run.ends, end)] for end in ends]
+
+
+class Hits:
+    """The comments whose text matches: counted without being looked at one by one."""
+
+    def __init__(self, parts: Sequence[Matches], gone: set[int], among: int) -> None:
+        self._parts, self._gone = parts, gone
+        self.among = among
+        """How many comments were searched."""
+
+    def __len__(self) -> int:
+        found = sum(map(len, self._parts))
+        return found - sum(number in part for part in self._parts for number in self._gone) if found else 0
+
+    def __contains__(self, number: int) -> bool:
+        return number not in self._gone and any(number in part for part in self._parts)
+
+    def numbers(self) -> list[int]:
+        """Their numbers, in order."""
+        return [number for part in self._parts for number in part.numbers() if number not in self._gone]
+
+
+class Corpus:
+    """The texts of one cache. `base` is what the names of its files begin with."""
+
+    def __init__(self, base: str) -> None:
+        self._base = base
+        self._name: str = ""
+        self._file = Run()
+        self._loose = Run()
+        self._gone: set[int] = set()
+        self._gone_seen = 0
+
+    def search(self, db: sqlite3.Connection, pattern: Pattern) -> Hits:
+        """The comments whose text matches."""
+        self.catch_up(db)
+        parts = [Matches(run, run.search(pattern)) for run in (self._file, self._loose)]
+        return Hits(parts, self._gone, len(self._file) + len(self._loose) - len(self._gone))
+
+    def catch_up(self, db: sqlite3.Connection) -> None:
+        """Take in the texts that came since the last time, and those that went."""
+        self._open(db)
+        for number, seq in db.execute("SELECT number, seq FROM gone WHERE number > ?", (self._gone_seen,)):
+            self._gone_seen = number
+            self._gone.add(seq)
+        (highest,) = db.execute("SELECT coalesce(max(seq), 0) FROM note").fetchone()
+        if highest > max(self._file.last, self._loose.last) or self._too_many_gone():
+            (loose,) = db.execute("SELECT count(*) FROM note WHERE seq > ?", (self._file.last,)).fetchone()
+            if loose > MOST_LOOSE or self._too_many_gone():
+                with suppress(OSError):  # no room for it: then every process reads the texts
+                    self._write(db)
+        self._gather(db)
+
+    def _too_many_gone(self) -> bool:
+        return len(self._gone) > len(self._file) // 4 + MOST_LOOSE
+
+    def _gather(self, db: sqlite3.Connection) -> None:
+        """Hold the texts that are not in the file."""
+        if len(self._loose) and self._loose.numbers[0] <= self._file.last:
+            self._loose = Run()
+        after = max(self._file.last, self._loose.last)
+        rows = db.execute("SELECT seq, text FROM body WHERE seq > ? ORDER BY seq", (after,)).fetchall()
+        if rows:
+            added = _Texts(len(self._loose.run))
+            run = self._loose.run[:] + added.take(rows)
+            self._loose = Run(run, [*self._loose.numbers, *added.numbers], [*self._loose.ends, *added.ends])
+
+    def _open(self, db: sqlite3.Connection) -> None:
+        """See what the file holds now, as far as the database vouches for it."""
+        name, texts, size = _vouched(db)
+        if name == self._name and texts == len(self._file):
+            return
+        if name != self._name:
+            self._gone, self._gone_seen, self._loose = set(), 0, Run()
+        try:
+            self._file = _mapped(self._base, name, texts, size) if texts else Run()
+            self._name = name
+        except (OSError, ValueError):
+            self._file, self._name = Run(), ""
+
+    def _write(self, db: sqlite3.Connection) -> None:
+        """Add to the file what it lacks, or make it anew when much in it is gone. Safe on disk before it counts."""
+        db.execute("BEGIN IMMEDIATE")  # of several processes one writes; what it wrote the others find
+        try:
+            self._open(db)
+            anew = not self._name or self._too_many_gone()
+            name, texts, size = (secrets.token_hex(6), 0, 0) if anew else _vouched(db)
+            with _opened(self._base, name, "texts", size) as out, _opened(self._base, name, "rows", 16 * texts) as rows:
+                if not size:
+                    size += out.write(_BEGIN)
+                after = 0 if anew else self._file.last
+                wanted = db.execute("SELECT seq, text FROM body WHERE seq > ? ORDER BY seq", (after,))
+                while some := wanted.fetchmany(_AT_ONCE):
+                    added = _Texts(size)
+                    size += out.write(added.take(some))
+                    rows.write(added.table())
+                    texts += len(some)
+                for file in (out, rows):
+                    file.flush()
+                    os.fsync(file.fileno())
+            db.execute("DELETE FROM corpus")
+            db.execute("INSERT INTO corpus VALUES (?, ?, ?)", (name, texts, size))
+            if anew:
+                db.execute("DELETE FROM gone")
+            db.commit()
+        except BaseException:
+            db.rollback()
+            raise
+        self._open(db)
+        if anew:
+            self._forget_others()
+
+    def _forget_others(self) -> None:
+        folder, begin = os.path.split(self._base)
+        for file in os.listdir(folder):
+            if file.startswith(f"{begin}.") and file.endswith((".texts", ".rows")) and f".{self._name}." not in file:
+                with suppress(OSError):
+                    os.unlink(os.path.join(folder, file))
+
+
+class _Texts:
+    """Texts as a piece of a run that begins at an offset."""
+
+    def __init__(self, offset: int) -> None:
+        self._at = offset
+        self.numbers: list[int] = []
+        self.ends: list[int] = []
+
+    def take(self, rows: Iterable[tuple[int, str]]) -> bytes:
+        """The texts as bytes, each with its gap behind it."""
+        pieces: list[bytes] = []
+        at = self._at
+        for number, text in rows:
+            piece = text.encode("utf-8", "replace") + GAP
+            pieces.append(piece)
+            at += len(piece)
+            self.numbers.append(number)
+            self.ends.append(at - len(GAP) + GAP.index(END))
+        return b"".join(pieces)
+
+    def table(self) -> bytes:
+        """The number and the end of each, as the file beside the texts has them."""
+        table = array("Q", bytes(16 * len(self.numbers)))
+        table[0::2], table[1::2] = array("Q", self.numbers), array("Q", self.ends)
+        return table.tobytes()
+
+
+def _vouched(db: sqlite3.Connection) -> tuple[str, int, int]:
+    name, texts, size = db.execute("SELECT name, texts, bytes FROM corpus").fetchone() or ("", 0, 0)
+    return str(name), int(texts), int(size)
+
+
+def _path(base: str, name: str, kind: str) -> str:
+    return f"{base}.{name}.{kind}"
+
+
+def _opened(base: str, name: str, kind: str, size: int) -> IO[bytes]:
+    """A file to add to, without what a process that died left behind its end."""
+    file = os.open(_path(base, name, kind), os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    os.ftruncate(file, size)
+    os.lseek(file, size, os.SEEK_SET)
+    return os.fdopen(file, "wb")
+
+
+def _mapped(base: str, name: str, texts: int, size: int) -> Run:
+    """The file as it lies on disk; ValueError when it is not what the database vouches for."""
+    with open(_path(base, name, "texts"), "rb") as file:
+        run = mmap(file.fileno(), size, access=ACCESS_READ)
+    with open(_path(base, name, "rows"), "rb") as file:
+        table = memoryview(mmap(file.fileno(), 16 * texts, access=ACCESS_READ)).cast("Q")
+    numbers, ends = table[0::2], table[1::2]
+    if run[-len(GAP) :] != GAP or ends[-1] != size - len(GAP) + GAP.index(END):
+        raise ValueError(name)
+    return Run(run, numbers, ends)

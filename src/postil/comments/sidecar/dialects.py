@@ -1,0 +1,288 @@
+"""The shapes sidecars have in the wild, read into one model. By shape, not by version.
+
+A  the extension: `file`, comments with `line`, markers with `commentIds` and hashes (1.0 to 2.1.0)
+B  the reference server: `filePath`, comments without `line`, markers with one `commentId` and a symbol's name
+C  the playground: `fileName`, comments with `timestamp`, no markers
+
+A file may be a mixture (the reference server appends its shape to the extension's files). Only reading here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import cast
+
+import msgspec
+from msgspec import Struct, field
+
+from postil.comments.model import AiMeta, Anchor, Comment, LineNumber, Marker, Reply, Revision, Status
+from postil.comments.sidecar.format import kept_of
+from postil.comments.sidecar.template import params_of
+
+_KNOWN_VERSION = re.compile(r"(1\.0|2\.0|2\.1)(\.\d+)?")
+_SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
+_TOLD = ("model", "confidence", "reasoning", "enrichedAt")
+_STATUSES: dict[str, Status] = {"resolved": "resolved", "wontfix": "wontfix", "open": "open"}
+
+
+class Unreadable(ValueError):
+    """The file's shape cannot be understood; the sentence says why."""
+
+
+class AnyReply(Struct, frozen=True):
+    text: str
+    id: str = ""
+    author: str | None = None
+    created: str | None = None
+
+
+class AnyRevision(Struct, frozen=True):
+    text: str
+    author: str = ""
+    at: str = ""
+
+
+class AnyComment(Struct, frozen=True):
+    """A comment of any dialect; a field of the wrong type makes the file unreadable."""
+
+    id: str
+    text: str
+    line: LineNumber | None = None
+    author: str | None = None
+    created: str | None = None
+    updated: str | None = None
+    timestamp: str | None = None
+    startLine: LineNumber | None = None
+    endLine: LineNumber | None = None
+    ghostMarkerId: str | None = None
+    tag: str | None = None
+    status: str | None = None
+    resolvedBy: str | None = None
+    resolvedAt: str | None = None
+    replies: list[AnyReply] | None = None
+    aiMeta: object = None
+    params: object = None
+    revisions: list[AnyRevision] | None = field(default=None, name="x-revisions")
+
+
+class AnySymbol(Struct, frozen=True):
+    symbolPath: list[str] = []
+    symbolKind: str = ""
+
+
+class AnyMarker(Struct, frozen=True):
+    """A marker of any dialect."""
+
+    id: str
+    line: LineNumber
+    commentIds: list[str] | None = None
+    commentId: str | None = None
+    endLine: LineNumber | None = None
+    astAnchor: AnySymbol | None = None
+    anchor: str | None = None
+    anchorType: str | None = None
+    lineText: str | None = None
+    prevLineText: str | None = None
+    nextLineText: str | None = None
+    lineHash: str | None = None
+    lastVerified: str | None = None
+    own: object = field(default=None, name="x-anchor")
+
+
+class AnyFile(Struct, frozen=True):
+    """A whole sidecar of any dialect."""
+
+    file: str | None = None
+    filePath: str | None = None
+    fileName: str | None = None
+    version: str | None = None
+    comments: list[AnyComment] | None = None
+    ghostMarkers: list[AnyMarker] | None = None
+
+
+class ExtensionComment(Struct, frozen=True):
+    """What the extension demands of a comment; what may be left out is here so that it is of the right type."""
+
+    id: str
+    line: LineNumber
+    text: str
+    author: str
+    created: str
+    updated: str
+    timestamp: str | None = None
+    startLine: LineNumber | None = None
+    endLine: LineNumber | None = None
+    ghostMarkerId: str | None = None
+    tag: str | None = None
+    status: str | None = None
+    resolvedBy: str | None = None
+    resolvedAt: str | None = None
+    replies: list[AnyReply] | None = None
+    revisions: list[AnyRevision] | None = field(default=None, name="x-revisions")
+
+
+class ExtensionMarker(Struct, frozen=True):
+    """What the extension demands of a marker."""
+
+    id: str
+    line: LineNumber
+    commentIds: list[str]
+    lineHash: str
+    lineText: str
+    prevLineText: str
+    nextLineText: str
+    lastVerified: str
+    endLine: LineNumber | None = None
+    astAnchor: AnySymbol | None = None
+    commentId: str | None = None
+    anchor: str | None = None
+    anchorType: str | None = None
+
+
+class ExtensionFile(Struct, frozen=True):
+    """What the extension demands of a sidecar; one that lacks any of it is refused there as a whole."""
+
+    file: str
+    version: str
+    comments: list[ExtensionComment]
+    ghostMarkers: list[ExtensionMarker] = []
+    filePath: str | None = None
+    fileName: str | None = None
+
+
+def check_text(data: bytes) -> None:
+    """Unreadable when the file is not UTF-8 all through: decoders pass over what they do not know."""
+    try:
+        data.decode("utf-8")
+        if _SURROGATE.search(data):
+            msgspec.json.decode(data)
+    except (UnicodeDecodeError, msgspec.DecodeError, RecursionError) as fault:
+        raise Unreadable(f"the file is not JSON in UTF-8: {fault}") from None
+
+
+def read_extension(data: bytes) -> ExtensionFile | None:
+    """What the extension demands of a file, or None when it lacks something of it."""
+    try:
+        return msgspec.json.decode(data, type=ExtensionFile)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
+
+
+def read_any(data: bytes) -> AnyFile:
+    """The file, whatever its dialect; Unreadable when it is none."""
+    if not data.strip():
+        raise Unreadable("the file is empty")
+    if b"<<<<<<< " in data and re.search(rb"^<<<<<<< ", data, re.MULTILINE) and b"\n>>>>>>> " in data:
+        raise Unreadable("the file has unresolved merge conflict markers")
+    try:
+        found = msgspec.json.decode(data.removeprefix(b"\xef\xbb\xbf"), type=AnyFile)
+    except msgspec.ValidationError as fault:
+        raise Unreadable(f"a field has the wrong type: {fault}") from None
+    except (msgspec.DecodeError, UnicodeDecodeError) as fault:
+        raise Unreadable(f"the file is not JSON: {fault}") from None
+    except RecursionError:
+        raise Unreadable("the file is nested too deeply") from None
+    if found.comments is None and found.version is None:
+        raise Unreadable("the file has neither comments nor a version")
+    return found
+
+
+def extension_accepts(data: bytes) -> bool:
+    """Whether the extension's validator takes this file."""
+    return read_extension(data) is not None
+
+
+def known_version(version: str | None) -> bool:
+    """Whether we may write a file: a newer version may mean something we would destroy."""
+    return version is None or _KNOWN_VERSION.fullmatch(version) is not None
+
+
+def read_markers(data: bytes) -> list[AnyMarker]:
+    """A list of markers of any dialect; Unreadable when it is none."""
+    try:
+        return msgspec.json.decode(data, type=list[AnyMarker] | None) or []
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as fault:
+        raise Unreadable(f"a field has the wrong type: {fault}") from None
+
+
+def markers_of(raw: Iterable[AnyMarker]) -> list[Marker]:
+    """The markers, in the file's order."""
+    return [_marker(each) for each in raw]
+
+
+def comments_of(found: AnyFile, markers: list[Marker]) -> list[Comment]:
+    """The comments, in the file's order, each with the marker that holds it."""
+    holding: dict[str, list[Marker]] = {}
+    for marker in markers:
+        for comment in marker.commentIds:
+            holding.setdefault(comment, []).append(marker)
+    named = {marker.id: marker for marker in markers}
+    return [
+        _comment(each, holding.get(each.id) or [named[i] for i in (each.ghostMarkerId,) if i in named])
+        for each in found.comments or ()
+    ]
+
+
+def _comment(raw: AnyComment, held_by: list[Marker]) -> Comment:
+    # The extension makes a second marker when a marked line is pasted: the comment's own one counts.
+    own = next((each for each in held_by if each.id == raw.ghostMarkerId), held_by[0] if held_by else None)
+    created = raw.created or raw.timestamp or raw.updated or ""
+    line = max(raw.line or raw.startLine or (own.line if own else 1), 1)
+    return Comment(
+        id=raw.id,
+        text=raw.text,
+        author=raw.author or "unknown",
+        created=created,
+        updated=raw.updated or created,
+        tag=raw.tag or None,
+        line=line,
+        endLine=max(raw.endLine or 0, 0),
+        status=_STATUSES.get(raw.status or "open", "open"),
+        resolvedBy=raw.resolvedBy or "",
+        resolvedAt=raw.resolvedAt or "",
+        replies=tuple(Reply(r.id, r.text, r.author or "unknown", r.created or "") for r in raw.replies or ()),
+        aiMeta=ai_meta(raw.aiMeta),
+        params=params_of(raw.params) if raw.params else {},
+        markerId=own.id if own else "",
+        revisions=tuple(Revision(r.text, r.author, r.at) for r in raw.revisions or ()),
+    )
+
+
+def _marker(raw: AnyMarker) -> Marker:
+    symbol = raw.astAnchor or AnySymbol([raw.anchor] if raw.anchor else [], (raw.anchorType or "").capitalize())
+    ids = raw.commentIds if raw.commentIds is not None else [raw.commentId] if raw.commentId else []
+    return Marker(
+        id=raw.id,
+        line=max(raw.line, 1),
+        commentIds=tuple(ids),
+        endLine=max(raw.endLine or 0, 0),
+        symbolPath=tuple(symbol.symbolPath),
+        symbolKind=symbol.symbolKind,
+        lineText=kept_of(raw.lineText or ""),
+        prevLineText=kept_of(raw.prevLineText or ""),
+        nextLineText=kept_of(raw.nextLineText or ""),
+        lastVerified=raw.lastVerified or "",
+        anchor=_own(raw.own),
+    )
+
+
+def _own(raw: object) -> Anchor | None:
+    """Our data on a marker; another program's under the same key, or a newer one of ours, is left alone."""
+    try:
+        found = msgspec.convert(raw, Anchor)
+    except msgspec.ValidationError:
+        return None
+    return found if found.v == 1 else None
+
+
+def ai_meta(raw: object) -> AiMeta | None:
+    """What an assistant says of its comment, whole; the playground's other meaning of `aiMeta` counts, too."""
+    if not isinstance(raw, dict) or not raw:
+        return None
+    values = cast(AiMeta, raw)
+    try:
+        msgspec.msgpack.encode(values)
+    except (OverflowError, RecursionError):  # a number no cache holds: the sidecar keeps it, answers go without
+        return {key: value for key in _TOLD if isinstance(value := values.get(key), str | float)}
+    return values

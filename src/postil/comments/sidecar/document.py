@@ -1,0 +1,415 @@
+"""One sidecar: what it says, and its text after a change. Pure: bytes in, bytes out.
+
+Written in the extension's dialect. A file of another dialect, or one the reference server damaged, is completed on its
+first change: every key it has stays, the keys the extension demands are added. Not here: files, locks, source code.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Sequence
+from operator import le
+from typing import cast
+
+import msgspec
+
+from postil.comments.model import Anchor, Comment, Marker
+from postil.comments.sidecar import dialects
+from postil.comments.sidecar.format import kept_of, line_hash, new_id, now
+from postil.comments.sidecar.json_edit import Document, Items, JsonObject, NotAnObject, decoded, new_document
+from postil.comments.storage.group_commit import Addition
+
+VERSION = "2.1.0"
+OWN_KEY = "x-anchor"
+
+
+class Sidecar:
+    """The comments of one source file. `path` is the source's."""
+
+    def __init__(self, path: str, data: bytes | None) -> None:
+        """Read a sidecar, or begin one when there is none; Unreadable when its shape cannot be understood."""
+        self.path = path
+        self.original = data
+        begun = new_document({"file": path, "version": VERSION, "ghostMarkers": [], "comments": []})
+        self.changed = self._stale = False
+        self._load(begun if data is None else data.removeprefix(b"\xef\xbb\xbf"))
+        if data is not None:
+            dialects.check_text(self._text)
+
+    def _load(self, text: bytes) -> None:
+        # A file the extension takes is understood by what it demands; the rest of it is read when somebody asks.
+        self._heads = dialects.read_extension(text)
+        self._found = None if self._heads else dialects.read_any(text)
+        self._text = text
+        self._taken_apart: Document | None = None
+        self._ledger: _Ledger | None = None
+        self._read_comments: list[Comment] | None = None
+        self._read_markers: list[Marker] | None = None
+        self._raw_markers: list[dialects.AnyMarker] | None = None
+
+    @property
+    def _document(self) -> Document:
+        """The file as text that can be changed; whoever only reads comments does not need it."""
+        if self._taken_apart is None:
+            try:
+                self._taken_apart = Document(self._text)
+            except NotAnObject as fault:
+                raise dialects.Unreadable(str(fault)) from None
+        return self._taken_apart
+
+    @property
+    def found(self) -> dialects.AnyFile:
+        """The whole file in the shape of any dialect."""
+        self._settle()
+        if self._found is None:
+            self._found = dialects.read_any(self._text)
+        return self._found
+
+    @property
+    def raw_markers(self) -> list[dialects.AnyMarker]:
+        """The markers as they are written."""
+        self._settle()
+        if self._raw_markers is None and self._found is not None:
+            self._raw_markers = self._found.ghostMarkers or []
+        elif self._raw_markers is None:
+            self._raw_markers = dialects.read_markers(self._document.raw("ghostMarkers"))
+        return self._raw_markers
+
+    @property
+    def version(self) -> str | None:
+        """The version the file says it has."""
+        return self._heads.version if self._heads else self.found.version
+
+    @property
+    def comments(self) -> list[Comment]:
+        """The comments, in the file's order."""
+        self._settle()
+        if self._read_comments is None:
+            found = self.found  # before the markers, which are in it
+            self._read_comments = dialects.comments_of(found, self.markers)
+        return self._read_comments
+
+    @property
+    def markers(self) -> list[Marker]:
+        """The markers, in the file's order."""
+        self._settle()
+        # Both are made when asked for: adding one comment to a file of thousands needs no model of them.
+        if self._read_markers is None:
+            self._read_markers = dialects.markers_of(self.raw_markers)
+        return self._read_markers
+
+    @property
+    def writable(self) -> bool:
+        """Whether its version is one we know."""
+        return dialects.known_version(self.version)
+
+    @property
+    def complete(self) -> bool:
+        """Whether the extension takes it as it is."""
+        if self._heads is None:
+            return False
+        return len({each.id for each in self._heads.comments}) == len(self._heads.comments)
+
+    def comment(self, comment: str) -> Comment | None:
+        """The comment of that id."""
+        return next((each for each in self.comments if each.id == comment), None)
+
+    def marker_of(self, comment: Comment) -> Marker | None:
+        """The marker that holds a comment."""
+        return next((each for each in self.markers if each.id == comment.markerId), None)
+
+    def raw_comment(self, comment: str) -> JsonObject:
+        """A comment with every key it has."""
+        return _object(self._comments.texts[self._index(self.comments, comment)])
+
+    def raw_marker(self, marker: str) -> JsonObject:
+        """A marker with every key it has."""
+        return _object(self._markers.texts[self._index(self.markers, marker)])
+
+    def add(self, raw: JsonObject, marker: JsonObject) -> None:
+        """Add a comment under a marker; a marker that is already here takes it in, another is added."""
+        self._settle()
+        markers = self.raw_markers
+        comments = self._heads.comments if self._heads else self.found.comments or []
+        held = next((index for index, each in enumerate(markers) if each.id == marker["id"]), -1)
+        if held >= 0:
+            here = _object(self._markers.texts[held])
+            self._markers.replace(held, {**here, "commentIds": [*(markers[held].commentIds or ()), str(raw["id"])]})
+        else:
+            at = _position([each.line for each in markers], _integer(marker["line"]))
+            self._markers.insert(at, marker)
+        at = _position([each.line or 0 for each in comments], _integer(raw["line"]))
+        self._comments.insert(at, {**raw, "ghostMarkerId": marker["id"]})
+        self._touch()
+
+    def add_all(self, additions: Sequence[Addition]) -> list[str]:
+        """Add comments, each under the marker its lines have or a new one; the ids of their markers.
+
+        One that is here already stays as it is: its writer died before it could say so.
+        """
+        ledger = self._ledger
+        if ledger is None:
+            self._settle()
+            comments = self._heads.comments if self._heads else self.found.comments or []
+            ledger = _Ledger([(each.id, each.line or 0) for each in comments], self.raw_markers)
+        markers, comments = self._document.items("ghostMarkers"), self._document.items("comments")
+        answers: list[str] = []
+        for each in additions:
+            if each.id in ledger.known:
+                answers.append(ledger.holder(each.id))
+                continue
+            line = _integer(each.marker["line"])
+            spot = (line, _integer(each.marker.get("endLine") or 0), str(each.marker["lineText"]))
+            at = ledger.at(spot)
+            if at >= 0:
+                ledger.held[at].append(each.id)
+                markers.replace(at, {**_object(markers.texts[at]), "commentIds": ledger.held[at]})
+            else:
+                at = ledger.mark(spot, str(each.marker["id"]), each.id)
+                markers.insert(at, {**each.marker, "commentIds": [each.id]})
+            answers.append(ledger.names[at])
+            comments.insert(ledger.place(each.id, line), {**each.comment, "ghostMarkerId": ledger.names[at]})
+        self._touch()
+        self._ledger = ledger  # as long as nothing else changes, the next additions need not read the file again
+        return answers
+
+    def add_bare(self, raw: JsonObject) -> None:
+        """Add a comment that has no marker, at the end; `finish` gives it one."""
+        self._settle()
+        self._comments.insert(len(self._comments), raw)
+        self._touch()
+
+    def change(self, comment: str, values: JsonObject, drop: tuple[str, ...] = ()) -> None:
+        """Set some keys of a comment and take some away; the others stay as they are."""
+        raw = self.raw_comment(comment)
+        kept = {key: value for key, value in raw.items() if key not in drop}
+        self._comments.replace(self._index(self.comments, comment), {**kept, **values})
+        self._touch()
+
+    def change_marker(self, marker: str, values: JsonObject) -> None:
+        """Set some keys of a marker; a key set to None that was never there stays away."""
+        raw = self.raw_marker(marker)
+        new = {key: value for key, value in values.items() if value is not None or key in raw}
+        if "endLine" in new and new["endLine"] is None:
+            del new["endLine"]
+            raw.pop("endLine", None)
+        self._markers.replace(self._index(self.markers, marker), {**raw, **new})
+        self._touch()
+
+    def hang(self, comment: str, old: str, marker: JsonObject) -> None:
+        """Take a comment from its old marker to another one, which is added if it is not here."""
+        self._take_off(comment, (old,))
+        found = next((index for index, each in enumerate(self.markers) if each.id == marker["id"]), -1)
+        if found < 0:
+            at = _position([each.line for each in self.markers], _integer(marker["line"]))
+            self._markers.insert(at, {**marker, "commentIds": [comment]})
+        elif comment not in self.markers[found].commentIds:
+            held = [*self.markers[found].commentIds, comment]
+            self._markers.replace(found, {**_object(self._markers.texts[found]), "commentIds": held})
+        self._touch()
+
+    def remove(self, comment: str) -> None:
+        """Take a comment out, and its marker when nothing else hangs on it."""
+        self._comments.remove(self._index(self.comments, comment))
+        self._take_off(comment, [each.id for each in self.markers])
+
+    def _take_off(self, comment: str, named: Sequence[str]) -> None:
+        """Take a comment off these markers; one on which nothing hangs then is gone."""
+        markers = self.markers
+        # From the end, so that the places of those still to be looked at stay what they are.
+        for index in range(len(self._markers) - 1, -1, -1):
+            held = markers[index].commentIds
+            if comment not in held or markers[index].id not in named:
+                continue
+            left = [each for each in held if each != comment]
+            if left:
+                self._markers.replace(index, {**_object(self._markers.texts[index]), "commentIds": left})
+            else:
+                self._markers.remove(index)
+        self._touch()
+
+    def finish(self, fingerprint: Callable[[int], JsonObject]) -> None:
+        """Add what the extension demands and the file lacks; `fingerprint` gives a line's texts and hash."""
+        if self.complete:
+            return
+        if not isinstance(self._document.value("file"), str):
+            self._document.set("file", self.path)
+        if not isinstance(self._document.value("version"), str):
+            self._document.set("version", VERSION)
+        self._touch()
+        self._rename_twins()
+        self._settle()
+        self._finish_markers(fingerprint)
+        self._finish_comments(fingerprint)
+        self._touch()
+
+    def name_source(self) -> None:
+        """Say whose sidecar this is, when the source was renamed; a folder may be counted from elsewhere and stays."""
+        named = self._document.value("file")
+        if isinstance(named, str) and named.replace("\\", "/").rsplit("/", 1)[-1] != self.path.rsplit("/", 1)[-1]:
+            self._document.set("file", self.path)
+            self._touch()
+
+    def text(self) -> bytes:
+        """The file as it is to be written."""
+        return self._document.text() if self._taken_apart else self._text
+
+    @property
+    def _comments(self) -> Items:
+        self._settle()
+        return self._document.items("comments")
+
+    @property
+    def _markers(self) -> Items:
+        self._settle()
+        return self._document.items("ghostMarkers")
+
+    def _index(self, among: list[Comment] | list[Marker], wanted: str) -> int:
+        return next(index for index, each in enumerate(among) if each.id == wanted)
+
+    def _touch(self) -> None:
+        self._stale = self.changed = True
+        self._ledger = None
+
+    def _settle(self) -> None:
+        """Read what the text says now, so that the next change sees the last one."""
+        if self._stale:
+            self._stale = False
+            self._load(self._document.text())
+
+    def _rename_twins(self) -> None:
+        """Two comments made in the same millisecond by the reference server have one id: the later gets its own."""
+        seen: dict[str, int] = {}
+        markers = self.markers
+        for index, comment in enumerate(self.comments):
+            count = seen[comment.id] = seen.get(comment.id, 0) + 1
+            if count == 1:
+                continue
+            new = new_id("c_")
+            self._comments.replace(index, {**_object(self._comments.texts[index]), "id": new})
+            held = [at for at, marker in enumerate(markers) if comment.id in marker.commentIds]
+            if len(held) >= count:
+                raw = _object(self._markers.texts[held[count - 1]])
+                raw["commentIds"] = [new]
+                if "commentId" in raw:
+                    raw["commentId"] = new
+                self._markers.replace(held[count - 1], raw)
+            elif held:
+                raw = _object(self._markers.texts[held[0]])
+                self._markers.replace(held[0], {**raw, "commentIds": [*markers[held[0]].commentIds, new]})
+        self._touch()
+
+    def _finish_markers(self, fingerprint: Callable[[int], JsonObject]) -> None:
+        for index, marker in enumerate(self.markers):
+            raw = _object(self._markers.texts[index])
+            wanted: JsonObject = {"commentIds": list(marker.commentIds), **fingerprint(marker.line)}
+            wanted["lastVerified"] = marker.lastVerified or now()
+            missing = {key: value for key, value in wanted.items() if not isinstance(raw.get(key), type(value))}
+            if missing:
+                self._markers.replace(index, {**raw, **missing})
+
+    def _finish_comments(self, fingerprint: Callable[[int], JsonObject]) -> None:
+        made: dict[int, JsonObject] = {}
+        for index, comment in enumerate(self.comments):
+            raw = _object(self._comments.texts[index])
+            marker = self.marker_of(comment)
+            line = marker.line if marker else max(comment.line, 1)
+            if not marker:
+                new = made.setdefault(line, plain_marker(line, fingerprint(line)))
+                cast("list[object]", new["commentIds"]).append(str(raw["id"]))
+            wanted: JsonObject = {
+                "line": line,
+                "author": comment.author,
+                "created": comment.created or now(),
+                "updated": comment.updated or comment.created or now(),
+                "ghostMarkerId": marker.id if marker else made[line]["id"],
+            }
+            missing = {key: value for key, value in wanted.items() if not isinstance(raw.get(key), type(value))}
+            if missing:
+                self._comments.replace(index, {**raw, **missing})
+        for marker_raw in made.values():
+            self._markers.insert(len(self._markers), marker_raw)
+
+
+class _Ledger:
+    """What additions have to know of a file: its ids and lines, and what its markers stand for."""
+
+    def __init__(self, comments: list[tuple[str, int]], markers: Sequence[dialects.AnyMarker]) -> None:
+        self.known = {name for name, _ in comments}
+        self._lines = [line for _, line in comments]
+        self._sorted = all(map(le, self._lines, self._lines[1:]))  # as the extension keeps them
+        # A marker whose code was edited since takes in no new comment: what that is written about is the code now.
+        self._spots = [(each.line, -1 if _edited(each) else each.endLine or 0, each.lineText) for each in markers]
+        self.names = [each.id for each in markers]
+        self.held = [list(each.commentIds or ()) for each in markers]
+
+    def holder(self, comment: str) -> str:
+        """The marker of a comment that is here."""
+        return next((name for name, ids in zip(self.names, self.held, strict=True) if comment in ids), "")
+
+    def at(self, spot: tuple[int, int, str]) -> int:
+        """The place of the marker for some lines, or -1."""
+        return self._spots.index(spot) if spot in self._spots else -1
+
+    def mark(self, spot: tuple[int, int, str], marker: str, comment: str) -> int:
+        """The place of a new marker."""
+        at = _position([start for start, _, _ in self._spots], spot[0])
+        self._spots.insert(at, spot)
+        self.names.insert(at, marker)
+        self.held.insert(at, [comment])
+        return at
+
+    def place(self, comment: str, line: int) -> int:
+        """The place of a new comment."""
+        at = bisect_right(self._lines, line) if self._sorted else _position(self._lines, line)
+        self._lines.insert(at, line)
+        self.known.add(comment)
+        return at
+
+
+def anchor_object(anchor: Anchor) -> JsonObject:
+    """Our data on a marker, as JSON."""
+    return cast(JsonObject, msgspec.to_builtins(anchor))
+
+
+def fingerprint_of(lines: list[str], line: int) -> JsonObject:
+    """What the extension keeps of a line: hash and texts, trimmed."""
+
+    def at(number: int) -> str:
+        return lines[number - 1] if 1 <= number <= len(lines) else ""
+
+    return {
+        "lineHash": line_hash(at(line)),
+        "lineText": kept_of(at(line)),
+        "prevLineText": kept_of(at(line - 1)),
+        "nextLineText": kept_of(at(line + 1)),
+    }
+
+
+def plain_marker(line: int, fingerprint: JsonObject) -> JsonObject:
+    """A marker that knows no more than the texts of its line and the neighbours."""
+    return {"id": new_id("gm_"), "line": line, "commentIds": [], **fingerprint, "lastVerified": now()}
+
+
+def _edited(marker: dialects.AnyMarker) -> bool:
+    own = marker.own
+    return isinstance(own, dict) and "wrote" in cast(JsonObject, own)
+
+
+def _position(lines: list[int], line: int) -> int:
+    """Where a line belongs in a list that the extension keeps sorted: after the last that is not greater."""
+    for index in range(len(lines), 0, -1):
+        if lines[index - 1] <= line:
+            return index
+    return 0
+
+
+def _integer(value: object) -> int:
+    assert isinstance(value, int)
+    return value
+
+
+def _object(text: bytes) -> JsonObject:
+    value = decoded(text)
+    assert isinstance(value, dict)
+    return cast(JsonObject, value)

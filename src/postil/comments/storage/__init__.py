@@ -1,0 +1,1 @@
+"""Sidecars and versions of sources on disk."""

@@ -1,0 +1,302 @@
+"""Sidecars on disk: finding, reading, and changing them under a lock.
+
+Every change reads the file as it is now, under a lock that all processes of this workspace share, and replaces it
+durably. A file that cannot be understood is never written: SidecarDamaged names it and it stays as it is.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import threading
+import time
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TypeVar, cast
+
+from postil.comments.failures import FileAccessDenied, SidecarDamaged
+from postil.comments.sidecar.dialects import Unreadable
+from postil.comments.sidecar.document import Sidecar, fingerprint_of
+from postil.comments.source_tree import Ground
+from postil.comments.storage.group_commit import Addition, Leaving, Left, left_for
+from postil.core.failure import Failure
+from postil.workspace.failures import FileMissing, FileTooLarge, FileUnreadable, UnsafePath
+from postil.workspace.files import FileLock, atomic_write, read_file, remove_file
+from postil.workspace.paths import RelativePath
+
+SUFFIX = ".comments"
+LARGEST_SIDECAR = 512 * 1024 * 1024
+LOCK_PATIENCE = 120.0
+LONGEST_SERVICE = 0.15
+"""Seconds that a process goes on writing for others before it answers its own caller."""
+A_MOMENT = 0.002
+_BACKUP = re.compile(r"\.backup-\d{4}-\d\d-\d\dT[\d-]+Z\.comments$")
+_SKIPPED_FOLDERS = frozenset({".git", "node_modules", ".venv", ".tox", "__pycache__"})
+
+T = TypeVar("T")
+
+
+def sidecar_path(path: str) -> RelativePath:
+    """The sidecar of a source file."""
+    return RelativePath(path + SUFFIX)
+
+
+class _Waiting:
+    """A change that a thread waits for, and what came of it. Of an addition, the change is what comes before it."""
+
+    def __init__(self, change: Callable[[Sidecar], object], addition: Addition | None = None) -> None:
+        self._change = change
+        self.addition = addition
+        self.answer: object = None
+        self.fault: Exception | None = None
+        self.done = False
+
+    def made(self, sidecar: Sidecar) -> bool:
+        """Make the change; False when it was refused."""
+        try:
+            self.answer = self._change(sidecar)
+        except Failure as fault:
+            self.fault = fault
+        return self.fault is None
+
+
+class Store:
+    """The sidecars of one workspace."""
+
+    def __init__(self, ground: Ground) -> None:
+        self.ground = ground
+        self._mutex = threading.Lock()
+        self._waiting: dict[str, list[_Waiting]] = {}
+        self._turns: dict[str, threading.Lock] = {}
+
+    def read(self, path: RelativePath) -> Sidecar:
+        """The sidecar of a source file; an empty one when there is none."""
+        return self.parsed(path, self.bytes_of(path))
+
+    def parsed(self, path: RelativePath, data: bytes | None) -> Sidecar:
+        """The same, of content that was read already."""
+        try:
+            return Sidecar(path, data)
+        except Unreadable as fault:
+            raise SidecarDamaged(path, str(fault)) from None
+
+    def bytes_of(self, path: RelativePath) -> bytes | None:
+        """The sidecar's content, or None."""
+        try:
+            return read_file(self.ground.root, sidecar_path(path), LARGEST_SIDECAR)
+        except FileMissing:
+            return None
+        except UnsafePath as refused:
+            raise FileAccessDenied(path + SUFFIX, refused.message) from None
+        except (FileUnreadable, FileTooLarge) as refused:
+            raise FileAccessDenied(path + SUFFIX, refused.message) from None
+
+    def has(self, path: RelativePath) -> bool:
+        """Whether a source file has a sidecar."""
+        return self.ground.stat(path + SUFFIX) != ""
+
+    def change(self, path: RelativePath, change: Callable[[Sidecar], T]) -> T:
+        """Change one sidecar under the lock; what `change` answers is answered when the file is safe on disk.
+
+        Calls of several threads that wait for the same file are made together, with one write.
+        """
+        return cast(T, self._made(path, _Waiting(change)))
+
+    def add(self, path: RelativePath, addition: Addition, settle: Callable[[Sidecar], None]) -> str:
+        """Add a comment to a sidecar in which all others were settled; the id of its marker, when it is safe on disk.
+
+        Additions of several processes that wait for the same file are made together, too.
+        """
+        return str(self._made(path, _Waiting(settle, addition)))
+
+    def _made(self, path: RelativePath, mine: _Waiting) -> object:
+        with self._mutex:
+            self._waiting.setdefault(path, []).append(mine)
+            turn = self._turns.setdefault(path, threading.Lock())
+        with turn:
+            if not mine.done:
+                with self._mutex:
+                    batch = self._waiting.pop(path, [])
+                self._change_together(path, batch)
+        if mine.fault is not None:
+            raise mine.fault
+        return mine.answer
+
+    def _change_together(self, path: RelativePath, batch: list[_Waiting]) -> None:
+        left = list(batch)
+        leaving = [(each, Leaving(self._waiting_folder, path, each.addition)) for each in batch if each.addition]
+
+        def written_by_another() -> bool:
+            for each, lying in leaving:
+                lying.put()
+                if each in left and (marker := lying.written()):
+                    each.answer = marker
+                    left.remove(each)
+            return not left
+
+        try:
+            with self.locked(written_by_another) as held:
+                if not held or (leaving and any(lying.lies for _, lying in leaving) and written_by_another()):
+                    return
+                while left:
+                    sidecar = self.read(path)
+                    refused, others = self._change_all(path, sidecar, left)
+                    if refused is None:
+                        self.write(sidecar)
+                        left = []
+                        for one, marker in others:
+                            one.answer(marker)
+                        if others:
+                            self._serve(path, sidecar, others[0][0].addition.blob)
+                        break
+                    left.remove(refused)  # and begin again: it may have changed a part of it
+        except Exception as fault:  # noqa: BLE001 - handed to everyone who waits, each raises it
+            for each in left:
+                each.fault = fault
+        finally:
+            for _, lying in leaving:
+                lying.take_back()
+            for each in batch:
+                each.done = True
+
+    def _serve(self, path: RelativePath, sidecar: Sidecar, blob: str) -> None:
+        """Go on adding what other processes leave, for a moment: each of them would have to read the file again.
+
+        Whoever does not know the lock may write, too: then the file is not what we wrote, and has to be read.
+        """
+        until = time.monotonic() + LONGEST_SERVICE
+        ours = self._identity(path)
+        while time.monotonic() < until and path not in self._waiting:
+            time.sleep(A_MOMENT)
+            theirs = list(left_for(self._waiting_folder, path, blob))
+            if not theirs or self._identity(path) != ours:
+                return
+            try:
+                markers = sidecar.add_all([each.addition for each in theirs])
+                atomic_write(self.ground.root, sidecar_path(path), sidecar.text())
+            except Failure:
+                return  # it is theirs to fail: each of them tries by itself
+            ours = self._identity(path)
+            for one, marker in zip(theirs, markers, strict=True):
+                one.answer(marker)
+
+    def _identity(self, path: RelativePath) -> tuple[int, int, int, int]:
+        """What no other content of the file has."""
+        try:
+            seen = os.stat(os.path.join(self.ground.root, sidecar_path(path)), follow_symlinks=False)
+        except OSError:
+            return (0, 0, 0, 0)
+        return (seen.st_ino, seen.st_size, seen.st_mtime_ns, seen.st_ctime_ns)
+
+    def _change_all(
+        self, path: RelativePath, sidecar: Sidecar, batch: Sequence[_Waiting]
+    ) -> tuple[_Waiting | None, list[tuple[Left, str]]]:
+        """Make all changes; the first that was refused, or what was added for other processes."""
+        by_version: dict[str, list[_Waiting]] = {}
+        for each in batch:
+            same = by_version.setdefault(each.addition.blob, []) if each.addition else []
+            if not same and not each.made(sidecar):
+                return each, []
+            same.append(each)
+        others: list[tuple[Left, str]] = []
+        for blob, some in by_version.items():
+            own = {each.addition.id: each for each in some if each.addition}
+            theirs = [each for each in left_for(self._waiting_folder, path, blob) if each.addition.id not in own]
+            wanted = [*(each.addition for each in some if each.addition), *(each.addition for each in theirs)]
+            markers = sidecar.add_all(wanted)
+            for each, marker in zip(some, markers, strict=False):
+                each.answer = marker
+            others += zip(theirs, markers[len(some) :], strict=True)
+        return None, others
+
+    @property
+    def _waiting_folder(self) -> str:
+        return os.path.join(self.ground.folder, f"comments-{self.ground.key}.waiting")
+
+    @contextmanager
+    def locked(self, needless: Callable[[], bool] = lambda: False) -> Generator[bool]:
+        """Nobody else writes a sidecar of this workspace meanwhile. Not to be taken twice. False if it got needless."""
+        name = os.path.join(self.ground.folder, f"comments-{self.ground.key}.lock")
+        with FileLock(name, LOCK_PATIENCE, needless) as lock:
+            if lock.held and os.path.exists(os.path.join(self.ground.folder, f"comments-{self.ground.key}.move")):
+                from postil.comments.storage.move_journal import (
+                    finish_interrupted,  # a process died while it moved a comment
+                )
+
+                finish_interrupted(self)
+            yield lock.held
+
+    def write(self, sidecar: Sidecar) -> None:
+        """Put a changed sidecar in its place; the caller holds the lock. An unchanged one is left alone."""
+        self.refuse_unknown(sidecar)
+        if sidecar.changed:
+            path = RelativePath(sidecar.path)
+            sidecar.finish(self.fingerprints(path))
+            sidecar.name_source()
+            atomic_write(self.ground.root, sidecar_path(path), sidecar.text())
+
+    def refuse_unknown(self, sidecar: Sidecar) -> None:
+        """A version we do not know is read and never written."""
+        if not sidecar.writable:
+            raise SidecarDamaged(sidecar.path, f"its version {sidecar.version!r} is not known here")
+
+    def fingerprints(self, path: RelativePath) -> Callable[[int], dict[str, object]]:
+        """What is kept of a line of this source; of a source that cannot be read, nothing."""
+        read: list[list[str]] = []
+
+        def fingerprint(line: int) -> dict[str, object]:
+            if not read:
+                try:
+                    read.append(self.ground.source(path).lines)
+                except Failure:
+                    read.append([])
+            return fingerprint_of(read[0], line)
+
+        return fingerprint
+
+    def remove(self, path: RelativePath) -> None:
+        """Delete a sidecar."""
+        remove_file(self.ground.root, sidecar_path(path))
+
+    def paths(self) -> Iterator[RelativePath]:
+        """Every source path that has a sidecar, in order of name. Backups of the extension are none."""
+        yield from (RelativePath(path) for path in sorted(self._walk("")))
+
+    def _walk(self, folder: str) -> Iterator[str]:
+        stack = [folder]
+        while stack:
+            inside = stack.pop()
+            try:
+                entries = os.scandir(os.path.join(self.ground.root, inside))
+            except OSError:
+                continue
+            with entries:
+                for entry in entries:
+                    if not entry.name.isprintable() and _not_text(entry.name):
+                        continue  # a name that is not UTF-8 can be neither sent nor written into a sidecar
+                    path = f"{inside}/{entry.name}" if inside else entry.name
+                    if entry.is_dir(follow_symlinks=False):
+                        if entry.name not in _SKIPPED_FOLDERS:
+                            stack.append(path)
+                    elif is_sidecar(entry.name) and entry.is_file(follow_symlinks=False):
+                        yield path.removesuffix(SUFFIX)
+
+
+def is_sidecar(name: str) -> bool:
+    """Whether a file name is that of a sidecar: not a backup, and not the sidecar of a sidecar."""
+    if not name.endswith(SUFFIX) or name == SUFFIX or name.endswith(SUFFIX * 2):
+        return False
+    return _BACKUP.search(name) is None
+
+
+def skipped_folder(name: str) -> bool:
+    """Whether a folder holds no sources of this workspace."""
+    return name in _SKIPPED_FOLDERS
+
+
+def _not_text(name: str) -> bool:
+    try:
+        name.encode("utf-8")
+    except UnicodeEncodeError:
+        return True
+    return False

@@ -1,0 +1,1 @@
+"""Comments as documents, and documents read back."""

@@ -1,0 +1,176 @@
+"""Comments as documents: JSON, Markdown, training data (JSON lines), CSV, a page of HTML. Rows in, pieces out; pure.
+
+Texts that look like secrets are left out of training data.
+"""
+
+from __future__ import annotations
+
+import csv
+import html
+import io
+import re
+from collections.abc import Callable, Iterable, Iterator
+from itertools import groupby
+from typing import TypeAlias, cast
+
+import msgspec
+
+from postil.anchor.syntax.languages import language_of
+from postil.comments.operations.answers import CommentNow
+from postil.comments.sidecar.format import without_tag
+from postil.comments.transfer.read_export import guarded
+
+Rows: TypeAlias = Iterable[tuple[CommentNow, str]]
+Pieces: TypeAlias = Iterator[tuple[bytes, int]]
+"""Bytes of the document, each with how many comments are in them."""
+
+_SECRET = re.compile(
+    r"(AKIA[0-9A-Z]{16}|gh[pousr]_[A-Za-z0-9]{20,}|glpat-[\w-]{10,}|xox[baprs]-[\w-]{10,}|sk-[A-Za-z0-9_-]{20,}"
+    r"|-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)"
+    r"|(?<=://)[^/\s:@]+:[^/\s@]+(?=@))"
+)
+_ASSIGNED = re.compile(
+    r"""((?:password|passwd|secret|token|api_?key)\w*["']?\s*[:=]\s*)(["'])[^"']{4,}\2""", re.IGNORECASE
+)
+
+
+def json_pieces(rows: Rows) -> Pieces:
+    yield b'{"files":[', 0
+    path, total = None, 0
+    for comment, context in rows:
+        if comment.filePath != path:
+            head = b"" if path is None else b"]},"
+            yield head + b'{"filePath":' + msgspec.json.encode(comment.filePath) + b',"comments":[', 0
+        else:
+            yield b",", 0
+        path = comment.filePath
+        total += 1
+        yield msgspec.json.encode({**msgspec.to_builtins(comment), "sourceContext": context}), 1
+    yield (b"" if path is None else b"]}") + b'],"totalComments":%d}' % total, 0
+
+
+def markdown_pieces(rows: Rows) -> Pieces:
+    yield b"# Comments\n", 0
+    path = None
+    for comment, context in rows:
+        if comment.filePath != path:
+            path = comment.filePath
+            yield f"\n## {path}\n".encode(), 0
+        fence = "`" * max(3, 1 + max(map(len, re.findall("`+", context)), default=0))
+        deeper = context.replace("\n", "\n  ")
+        code = f"\n\n  {fence}{language_of(comment.filePath) or ''}\n  {deeper}\n  {fence}" if context.strip() else ""
+        state = "" if comment.state == "exact" else f", {comment.state}"
+        said = without_tag(comment.said, comment.tag).replace("\n", "\n  ")
+        replies = "".join(f"\n  - {reply.author}: {reply.text}" for reply in comment.replies)
+        yield (
+            (
+                f"\n- **{comment.tag or 'COMMENT'}** line {comment.line} ({comment.anchor}{state}) — {said}\n"
+                f"  *{comment.author}, {comment.created}, {comment.status}*{replies}{code}\n"
+            ).encode(),
+            1,
+        )
+
+
+def training_pieces(rows: Rows) -> Pieces:
+    for comment, context in rows:
+        record = {
+            "prompt": f"Analyze this code:\n{redacted(context)}\n",
+            "completion": redacted(comment.text),
+            "metadata": {
+                "tag": comment.tag,
+                "author": comment.author,
+                "filePath": comment.movedTo or comment.filePath,
+                "line": comment.line,
+                "anchor": comment.anchor,
+                "state": comment.state,
+                "created": comment.created,
+                **({"aiMeta": _clean(comment.aiMeta)} if comment.aiMeta else {}),
+                "id": comment.id,
+                "endLine": comment.endLine,
+                "updated": comment.updated,
+                "status": comment.status,
+                "code": redacted(_code(comment)),
+            },
+        }
+        yield msgspec.json.encode(record) + b"\n", 1
+
+
+def _code(comment: CommentNow) -> str:
+    return comment.oldText if comment.state == "orphaned" else comment.newText
+
+
+def _clean(value: object) -> object:
+    if isinstance(value, str):
+        return redacted(value)
+    if isinstance(value, list):
+        return [_clean(each) for each in cast("list[object]", value)]
+    if isinstance(value, dict):
+        return {key: _clean(each) for key, each in cast("dict[str, object]", value).items()}
+    return value
+
+
+COLUMNS = ("id", "filePath", "line", "endLine", "tag", "author", "created", "updated", "status", "state", "text")
+
+
+def csv_pieces(rows: Rows) -> Pieces:
+    """One row a comment, with its code last; a cell that a spreadsheet would run is guarded."""
+    yield _csv_row((*COLUMNS, "code")), 0
+    for comment, _ in rows:
+        values = [getattr(comment, name) for name in COLUMNS]
+        values[1] = comment.movedTo or comment.filePath
+        yield _csv_row(["" if value in (None, 0) else guarded(str(value)) for value in (*values, _code(comment))]), 1
+
+
+def _csv_row(cells: Iterable[str]) -> bytes:
+    line = io.StringIO()
+    csv.writer(line, lineterminator="\r\n").writerow(cells)
+    return line.getvalue().encode("utf-8", "replace")
+
+
+_PAGE = """<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
+<title>Comments</title><style>
+body { font: 15px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem }
+article { border-left: 3px solid #888; margin: 1rem 0; padding: 0 1rem } .said { white-space: pre-wrap }
+article.orphaned, article.review { border-color: #c33 } article.resolved, article.wontfix { opacity: .6 }
+pre { background: #8882; padding: .5rem; overflow-x: auto } small { color: #777 }
+</style></head><body><h1>Comments</h1>
+"""
+
+
+def html_pieces(rows: Rows) -> Pieces:
+    """A page that needs nothing else: no script, no address of elsewhere."""
+    yield _PAGE.encode(), 0
+    for path, group in groupby(rows, key=lambda row: row[0].filePath):
+        yield f"<h2>{html.escape(path)}</h2>\n".encode("utf-8", "replace"), 0
+        for comment, context in group:
+            yield _article(comment, context).encode("utf-8", "replace"), 1
+    yield b"</body></html>\n", 0
+
+
+def _article(comment: CommentNow, context: str) -> str:
+    e = html.escape
+    where = f"{comment.movedTo or comment.filePath}:{comment.lines}"
+    replies = "".join(f'<p class="said">↳ <b>{e(each.author)}</b> {e(each.text)}</p>' for each in comment.replies)
+    code = f"<pre>{e(context)}</pre>" if context.strip() else ""
+    return (
+        f'<article id="{e(comment.id)}" class="{comment.state} {comment.status}">'
+        f'<p class="said"><b>{e(comment.tag or "COMMENT")}</b> {e(without_tag(comment.said, comment.tag))}</p>'
+        f"<small>{e(where)} · {e(comment.anchor)} · {comment.state} · {comment.status} · {e(comment.author)}, "
+        f"{e(comment.created)}</small>{replies}{code}</article>\n"
+    )
+
+
+WRITERS: dict[str, Callable[[Rows], Pieces]] = {
+    "json": json_pieces,
+    "markdown": markdown_pieces,
+    "jsonl": training_pieces,
+    "csv": csv_pieces,
+    "html": html_pieces,
+}
+
+
+def redacted(text: str) -> str:
+    """The text without what looks like a secret."""
+    return _ASSIGNED.sub(r"\1\2[secret]\2", _SECRET.sub("[secret]", text))

@@ -1,0 +1,83 @@
+"""Comments written into the source itself, as `// @paired: text`, read out of it and written into it. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from postil.anchor.syntax.languages import language_of
+
+# What begins a comment, longest first, and what may end it.
+_INLINE = re.compile(
+    r"(?P<code>.*?)(?P<mark>//|#|--|/\*|<!--|;|%|')[ \t]*@paired(?:-comment)?:[ \t]*"
+    r"(?P<text>.*?)[ \t]*(?:\*/|-->)?[ \t\r]*$"
+)
+_HASH = frozenset({"python", "ruby", "bash", "yaml", "toml"})
+_FRAMED = {"html": ("<!--", " -->"), "markdown": ("<!--", " -->"), "css": ("/*", " */"), "c": ("/*", " */")}
+
+
+class Inline(Struct, frozen=True):
+    """A comment found in a source: its text, and the line of code it speaks of."""
+
+    text: str
+    line: int
+    found_at: int
+
+
+class Extracted(Struct, frozen=True):
+    """The comments of a source, and the source without them; `lines` counts in the latter when they are taken out."""
+
+    found: tuple[Inline, ...]
+    without: str
+
+
+def extracted(text: str, *, remove: bool) -> Extracted:
+    """Every inline comment. One on a line of its own speaks of the next line of code."""
+    kept: list[str] = []
+    found: list[Inline] = []
+    waiting: list[tuple[str, int]] = []
+    for number, line in enumerate(text.split("\n"), 1):
+        match = _INLINE.match(line) if "@paired" in line else None
+        if match is None:
+            kept.append(line)
+            if waiting and line.strip():
+                at = len(kept) if remove else number
+                found += [Inline(said, at, where) for said, where in waiting]
+                waiting = []
+            continue
+        said = match["text"].replace("\\n", "\n")
+        if match["code"].strip():
+            kept.append(match["code"].rstrip() if remove else line)
+            at = len(kept) if remove else number
+            found += [Inline(each, at, where) for each, where in (*waiting, (said, number))]
+            waiting = []
+        elif said:
+            waiting.append((said, number))
+            if not remove:
+                kept.append(line)
+    last = max((number for number, line in enumerate(kept, 1) if line.strip()), default=1)
+    found += [Inline(said, last, where) for said, where in waiting]
+    return Extracted(tuple(each for each in found if each.text), "\n".join(kept))
+
+
+def inserted(path: str, text: str, comments: Sequence[tuple[int, str]]) -> str:
+    """The source with comments (line, text) above the code they speak of."""
+    lines = text.split("\n")
+    for line, said in sorted(comments, reverse=True):
+        at = min(max(line, 1), len(lines)) - 1
+        indent = lines[at][: len(lines[at]) - len(lines[at].lstrip())]
+        end = "\r" if lines[at].endswith("\r") else ""
+        lines.insert(at, f"{indent}{inline_comment(path, said)}{end}")
+    return "\n".join(lines)
+
+
+def inline_comment(path: str, text: str) -> str:
+    """One comment in the syntax of the file's language, on one line."""
+    language = language_of(path) or ""
+    opening, closing = _FRAMED.get(language, ("#" if language in _HASH else "--" if language == "sql" else "//", ""))
+    said = text.replace("\n", "\\n")
+    if closing:
+        said = said.replace(closing.strip(), closing.strip()[0] + " " + closing.strip()[1:])
+    return f"{opening} @paired: {said}{closing}"

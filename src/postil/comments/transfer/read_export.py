@@ -1,0 +1,182 @@
+"""Exports read back: the comments of a JSON, JSON lines or CSV document, as they were written. Pure.
+
+Ids, authors, times, threads and status come back as they were; the code a comment stood on comes along, so that it is
+found again where it is now. Not here: files and sidecars.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+from msgspec import Struct
+
+from postil.anchor.syntax.languages import language_of
+from postil.anchor.syntax.symbols import symbols
+from postil.comments.anchoring.marker import marker_for
+from postil.comments.model import AiMeta, Reply, Revision, Status
+from postil.comments.sidecar.document import plain_marker
+from postil.comments.sidecar.format import detect_tag, kept_of, line_hash, new_id, now
+from postil.comments.sidecar.json_edit import JsonObject
+from postil.comments.source_tree import Source
+from postil.core.failure import InvalidArguments
+
+DOCUMENTS = (".json", ".jsonl", ".ndjson", ".csv")
+
+
+class Record(Struct, frozen=True):
+    """One comment of a document. What it has not got is made when it is added."""
+
+    text: str
+    filePath: str
+    line: int
+    id: str = ""
+    endLine: int = 0
+    movedTo: str = ""
+    tag: str | None = None
+    author: str = ""
+    created: str = ""
+    updated: str = ""
+    status: Status = "open"
+    resolvedBy: str = ""
+    resolvedAt: str = ""
+    replies: tuple[Reply, ...] = ()
+    revisions: tuple[Revision, ...] = ()
+    aiMeta: AiMeta | None = None
+    state: str = ""
+    newText: str = ""
+    oldText: str = ""
+
+    @property
+    def path(self) -> str:
+        """The file its code was in."""
+        return self.movedTo or self.filePath
+
+    @property
+    def code(self) -> str:
+        """The code it stood on when it was written out, as far as that is known."""
+        return self.oldText if self.state == "orphaned" else self.newText
+
+
+class _Files(Struct, frozen=True):
+    files: list[_File]
+
+
+class _File(Struct, frozen=True):
+    comments: list[Record]
+
+
+class _Training(Struct, frozen=True):
+    completion: str
+    metadata: _About
+    prompt: str = ""
+
+
+class _About(Struct, frozen=True):
+    filePath: str
+    line: int
+    id: str = ""
+    endLine: int = 0
+    tag: str | None = None
+    author: str = ""
+    created: str = ""
+    updated: str = ""
+    status: Status = "open"
+    state: str = ""
+    code: str = ""
+    aiMeta: AiMeta | None = None
+
+
+def is_document(name: str) -> bool:
+    """Whether a file is an export by its name, and no source with comments in it."""
+    return name.lower().endswith(DOCUMENTS)
+
+
+def records(name: str, data: bytes) -> list[Record]:
+    """The comments of a document; InvalidArguments when it is none of ours."""
+    try:
+        if name.lower().endswith(".csv"):
+            return list(_from_csv(data))
+        if name.lower().endswith(".json"):
+            return [each for file in msgspec.json.decode(data, type=_Files).files for each in file.comments]
+        return [_from_training(msgspec.json.decode(row, type=_Training)) for row in data.splitlines() if row.strip()]
+    except (msgspec.DecodeError, ValueError) as fault:
+        raise InvalidArguments(
+            f"{name} is no export of comments: {fault}",
+            advice="Import what `postil comments export json`, `jsonl` or `csv` wrote, or a source with `@paired:`",
+            path="files",
+        ) from None
+
+
+def _from_training(row: _Training) -> Record:
+    about = row.metadata
+    known = {field: getattr(about, field) for field in about.__struct_fields__ if field != "code"}
+    return Record(text=row.completion, newText=about.code, oldText=about.code, **known)
+
+
+def _from_csv(data: bytes) -> Iterator[Record]:
+    import csv  # only for this format
+    import io
+
+    rows = csv.DictReader(io.StringIO(data.decode("utf-8-sig"), newline=""))
+    for number, row in enumerate(rows, 2):
+        plain = {key: unguarded(value) for key, value in row.items() if value}
+        code = plain.pop("code", "")
+        wanted = {key: value for key, value in plain.items() if key in Record.__struct_fields__}
+        try:
+            yield msgspec.convert({**wanted, "newText": code, "oldText": code}, Record, strict=False)
+        except msgspec.ValidationError as fault:
+            raise ValueError(f"row {number}: {fault}") from None
+
+
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "'")
+
+
+def guarded(cell: str) -> str:
+    """A cell that no spreadsheet takes for a formula."""
+    return f"'{cell}" if cell.startswith(_FORMULA) else cell
+
+
+def unguarded(cell: str) -> str:
+    """What `guarded` was given."""
+    return cell[1:] if cell.startswith("'") and cell[1:].startswith(_FORMULA) else cell
+
+
+def comment_of(record: Record) -> JsonObject:
+    """A comment for a sidecar."""
+    made = record.created or now()
+    raw: JsonObject = {
+        "id": record.id or new_id("c_"),
+        "line": record.line,
+        "text": record.text,
+        "author": record.author or "unknown",
+        "created": made,
+        "updated": record.updated or made,
+        "startLine": record.line,
+    }
+    if record.endLine:
+        raw["endLine"] = record.endLine
+    raw |= {"ghostMarkerId": "", "tag": record.tag or detect_tag(record.text), "status": record.status}
+    if record.status != "open":
+        raw |= {"resolvedBy": record.resolvedBy, "resolvedAt": record.resolvedAt}
+    if record.replies:
+        raw["replies"] = msgspec.to_builtins(record.replies)
+    if record.revisions:
+        raw["x-revisions"] = msgspec.to_builtins(record.revisions)
+    if record.aiMeta:
+        raw["aiMeta"] = record.aiMeta
+    return raw
+
+
+def marker_of(record: Record, source: Source) -> JsonObject:
+    """The marker of an imported comment: on its line if its code stands there, else by the code it remembers."""
+    line = max(record.line, 1)
+    remembered = record.code.split("\n")
+    first = kept_of(remembered[0])
+    lines = source.lines
+    if line <= len(lines) and first in ("", kept_of(lines[line - 1])):
+        end = record.endLine if line < record.endLine <= len(lines) else 0
+        return marker_for(source, symbols(source.text, language_of(source.path)), line, end)
+    following = kept_of(remembered[1]) if len(remembered) > 1 else ""
+    kept: JsonObject = {"lineHash": line_hash(first), "lineText": first, "prevLineText": "", "nextLineText": following}
+    return {**plain_marker(line, kept), **({"endLine": record.endLine} if record.endLine else {})}

@@ -1,0 +1,32 @@
+"""What can be answered without composing the application. Everything else, and every doubt, is None."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+
+
+def quick_answer(program: str, words: Sequence[str]) -> str | None:
+    """The whole output of a command line, if there is a shortcut for it."""
+    if program == "git mile" and words[:1] == ["list"]:
+        kind, rest = None, words[1:]
+    elif len(words) > 1 and words[0] in ("issue", "milestone") and words[1] == "list":
+        kind, rest = words[0], words[2:]
+    else:
+        return None
+    if _is_configured():
+        return None
+    from postil.tracker.shell.fast_list import quick_list
+
+    return quick_list(kind, rest, os.getcwd())
+
+
+def _is_configured() -> bool:
+    """Whether settings could say that this is not offered, or that colours or pagers matter."""
+    environ = os.environ
+    if any(name.startswith("POSTIL_") for name in environ):
+        return True
+    config = environ.get("XDG_CONFIG_HOME", "")
+    if not os.path.isabs(config):
+        config = os.path.join(environ.get("HOME", ""), ".config")
+    return any(os.path.exists(os.path.join(config, "postil", f"postil.{kind}")) for kind in ("toml", "yaml", "yml"))

@@ -1,0 +1,283 @@
+"""One GitLab instance over HTTP: a pool, a token, retries of reads, no cookies, no foreign redirects.
+
+The only module of this part that speaks HTTP. It knows routes as encoded paths and answers as bytes; what they mean is
+said in `reading.py`. Failures of the transport are translated here and nowhere else.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+import msgspec
+from msgspec import Struct
+
+from postil.gitlab.failures import GitLabFailure, GitLabUnreachable, NotOffered, UnknownOutcome, refused
+from postil.gitlab.instance.records import parsed
+from postil.gitlab.instance.retries import pause, retry_after
+
+if TYPE_CHECKING:
+    from http.cookiejar import CookieJar
+    from ssl import SSLContext
+
+    import httpx2
+
+Query: TypeAlias = Mapping[str, str | int | bool | None]
+Method: TypeAlias = Literal["GET", "POST", "PUT"]
+Sleep: TypeAlias = Callable[[float], Awaitable[None]]
+Trust: TypeAlias = "Callable[[], SSLContext | bool]"
+
+LARGEST_ANSWER = 32 * 1024 * 1024
+DEADLINE = 60.0
+"""Seconds that one read may take in all, with its retries."""
+
+
+def everyone() -> bool:
+    """Trust whom the HTTP client trusts."""
+    return True
+
+
+class Reply(Struct, frozen=True):
+    """A successful answer."""
+
+    status: int
+    headers: dict[str, str]
+    body: bytes
+
+    def json(self) -> object:
+        """The answer's JSON, or None when it is none: after a write GitLab's verdict is the status alone."""
+        return parsed(self.body)
+
+
+class Instance:
+    """The configured GitLab. Safe to share by every caller: each request brings its own token."""
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        read_only: bool = False,
+        timeout: float = 30.0,
+        trust: Trust = everyone,
+        sleep: Sleep = asyncio.sleep,
+    ) -> None:
+        self.url = url.rstrip("/")
+        self.api = f"{self.url}/api/v4/"
+        self._read_only = read_only
+        self._timeout, self._trust, self._sleep = timeout, trust, sleep
+        self._client: httpx2.AsyncClient | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self.answers: dict[int, int] = {}
+        """How often GitLab answered with which status; 0 where it did not answer."""
+
+    async def get(self, path: str, query: Query | None = None, *, token: str, etag: str = "") -> Reply:
+        """Read a route, asking again when GitLab is busy. With an `etag`, 304 may be the answer's status."""
+        url = self.api + path
+        headers = {"if-none-match": etag} if etag else None
+        started = time.monotonic()
+        for attempt in range(1, 99):
+            try:
+                reply = await self._follow("GET", url, query, token, headers)
+            except GitLabUnreachable:
+                wait = pause(attempt, 503, None)
+                if wait is None or time.monotonic() - started + wait > DEADLINE:
+                    raise
+                await self._sleep(wait)
+                continue
+            asked = retry_after(reply.headers)
+            wait = pause(attempt, reply.status, asked)
+            if wait is None or time.monotonic() - started + wait > DEADLINE:
+                return self._judged(reply, asked, token)
+            await self._sleep(wait)
+        raise AssertionError("the last attempt returns or raises")
+
+    async def json(self, path: str, query: Query | None = None, *, token: str) -> tuple[object, Reply]:
+        """Read a route whose answer must be JSON."""
+        reply = await self.get(path, query, token=token)
+        body = reply.json()
+        if body is None and reply.body.strip() != b"null":
+            raise unreadable(reply)
+        return body, reply
+
+    async def send(self, method: Literal["POST", "PUT"], path: str, body: object, *, token: str) -> Reply:
+        """Write, once. What GitLab accepted is a success, whatever its body looks like."""
+        if self._read_only:
+            raise NotOffered("This server is read-only")
+        try:
+            reply = await self._once(method, self.api + path, None, token, None, msgspec.json.encode(body))
+        except (_TimedOut, _Broken) as error:
+            raise UnknownOutcome(504, str(error)) from None
+        if reply.status in (502, 503, 504) and "retry-after" not in reply.headers:
+            raise UnknownOutcome(reply.status, "GitLab's front did not hand on an answer")
+        return self._judged(reply, retry_after(reply.headers), token)
+
+    async def ask_graphql(self, query: str, *, token: str) -> object:
+        """Ask a GraphQL query. Never a mutation, so a read-only server may."""
+        try:
+            body = msgspec.json.encode({"query": query})
+            reply = await self._once("POST", f"{self.url}/api/graphql", None, token, None, body)
+        except (_TimedOut, _Broken) as error:
+            raise GitLabFailure(504, str(error)) from None
+        return self._judged(reply, None, token).json()
+
+    async def close(self) -> None:
+        """Close the pool."""
+        client, self._client = self._client, None
+        if client is not None:
+            await client.aclose()
+
+    def _judged(self, reply: Reply, asked: float | None, token: str) -> Reply:
+        if reply.status < 300 or reply.status == 304:
+            return reply
+        if reply.status < 400:
+            advice = "The project may have moved: look it up and use its id."
+            raise GitLabFailure(reply.status, "GitLab redirected the request", advice=advice)
+        raise refused(reply.status, reply.body, reply.headers, asked, token)
+
+    async def _follow(
+        self, method: Method, url: str, query: Query | None, token: str, headers: Mapping[str, str] | None
+    ) -> Reply:
+        """One read, following one redirect if it stays on this instance."""
+        try:
+            reply = await self._once(method, url, query, token, headers)
+            target = reply.headers.get("location", "")
+            if reply.status in (301, 302, 307, 308) and target:
+                reply = await self._once(method, self._at_home(url, target, reply.status), None, token, headers)
+        except _TimedOut as error:
+            raise GitLabFailure(504, str(error), advice="Try again, or ask for a smaller page.") from None
+        except _Broken as error:
+            raise GitLabUnreachable(self.url, str(error)) from None
+        return reply
+
+    def _at_home(self, url: str, target: str, status: int) -> str:
+        """The redirect's target, if it is under this instance's API: anywhere else the token must not go."""
+        from urllib.parse import urljoin  # redirects are rare
+
+        joined = urljoin(url, target)
+        if joined.startswith(self.api) and ".." not in joined and "\\" not in joined:
+            return joined
+        advice = "It was not followed. If GitLab has a new address, set GITLAB_URL to it."
+        raise GitLabFailure(status, "GitLab redirected to another address", advice=advice)
+
+    async def _once(
+        self,
+        method: Method,
+        url: str,
+        query: Query | None,
+        token: str,
+        headers: Mapping[str, str] | None,
+        body: bytes | None = None,
+    ) -> Reply:
+        import httpx2  # 60 ms that only a call to GitLab pays
+
+        client = self._client_here()
+        sent = {"authorization": f"Bearer {token}", **(headers or {})}
+        if body is not None:
+            sent["content-type"] = "application/json"
+        params = {name: _word(value) for name, value in query.items() if value is not None} if query else None
+        try:
+            request = client.build_request(method, url, params=params, headers=sent, content=body)
+            response = await client.send(request, stream=True)
+            try:
+                content = await _bounded(response)
+            except (httpx2.TransportError, httpx2.DecodingError, GitLabFailure):
+                if body is None or not response.is_success:
+                    raise
+                content = b""  # the write is done, its status says so; only the words about it are lost
+            finally:
+                await response.aclose()
+            self._count(response.status_code)
+        except (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout) as error:
+            self._count(0)
+            raise GitLabUnreachable(self.url, _reason(error)) from None
+        except httpx2.TimeoutException:
+            self._count(0)
+            raise _TimedOut("GitLab did not answer in time") from None
+        except (httpx2.TransportError, httpx2.DecodingError):
+            self._count(0)
+            raise _Broken("the connection broke off") from None
+        return Reply(response.status_code, dict(response.headers), content)
+
+    def _count(self, status: int) -> None:
+        self.answers[status] = self.answers.get(status, 0) + 1
+
+    def _client_here(self) -> httpx2.AsyncClient:
+        """The pool of the running event loop; a new loop (each command of the shell has one) gets a new pool."""
+        loop = asyncio.get_running_loop()
+        if self._client is None or self._loop is not loop:
+            self._client, self._loop = self._opened(), loop
+        return self._client
+
+    def _opened(self) -> httpx2.AsyncClient:
+        import httpx2
+
+        from postil.core.startup import give_asyncio_tls
+
+        give_asyncio_tls()  # a server on stdio left it out
+        return httpx2.AsyncClient(
+            timeout=httpx2.Timeout(self._timeout, connect=5.0),
+            limits=httpx2.Limits(max_connections=100, max_keepalive_connections=20),
+            follow_redirects=False,
+            cookies=_forgetful(),
+            verify=self._trust() if self.url.startswith("https:") else False,
+            trust_env=False,  # only settings.py reads the environment
+            headers={"user-agent": "postil", "accept": "application/json"},
+        )
+
+
+class _TimedOut(Exception):
+    """The request was sent and no answer came in time."""
+
+
+class _Broken(Exception):
+    """The request was sent, at least in part, and the connection ended."""
+
+
+def unreadable(reply: Reply) -> GitLabFailure:
+    """A read was answered with success and something that is not JSON: a sign-in page, or half an answer."""
+    advice = "Check that GITLAB_URL is the address of GitLab itself."
+    return GitLabFailure(502, "GitLab's answer could not be read", advice=advice, upstream_status=reply.status)
+
+
+def _reason(error: BaseException) -> str:
+    """Why there is no connection, in the system's words: the innermost cause knows it, the outer ones only that."""
+    seen: BaseException | None = error
+    reason = "no connection within the time allowed"
+    while seen is not None:
+        if isinstance(seen, OSError) and seen.strerror:
+            number = seen.errno or 0
+            reason = os.strerror(number) if number > 1 else seen.strerror  # resolvers and TLS number theirs otherwise
+        seen = seen.__cause__ or seen.__context__
+    return reason
+
+
+async def _bounded(response: httpx2.Response) -> bytes:
+    chunks: list[bytes] = []
+    size = 0
+    async for chunk in response.aiter_bytes():
+        size += len(chunk)
+        if size > LARGEST_ANSWER:
+            raise GitLabFailure(502, f"GitLab's answer is larger than {LARGEST_ANSWER // 1024 // 1024} MiB")
+        chunks.append(chunk)
+    return b"".join(chunks)
+
+
+def _word(value: str | int | bool | None) -> str:
+    return ("true" if value else "false") if isinstance(value, bool) else str(value)
+
+
+def _forgetful() -> CookieJar:
+    """A cookie jar that keeps nothing: GitLab's session cookie of one caller must not speak for another."""
+    from http.cookiejar import CookieJar  # comes with httpx2 anyway
+
+    class Forgetful(CookieJar):
+        def extract_cookies(self, response: object, request: object) -> None:
+            """Nothing is kept."""
+
+        def add_cookie_header(self, request: object) -> None:
+            """Nothing is sent."""
+
+    return Forgetful()

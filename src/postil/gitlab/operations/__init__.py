@@ -1,0 +1,1 @@
+"""What can be done with GitLab, one group of operations a file."""

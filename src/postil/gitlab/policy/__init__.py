@@ -1,0 +1,1 @@
+"""What may be read, written and shown beyond what GitLab itself allows."""

@@ -1,0 +1,65 @@
+"""Which received events a caller may see: those about things that GitLab lets this caller read, asked of GitLab itself.
+
+A member of a project may see its issues and still not its code, and not a confidential issue of others. So GitLab is
+asked once for each kind of event, and once for each confidential issue. The local user owns the machine that the events
+came to, and sees all.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+import msgspec
+
+from postil.core.delivery import Delivery
+from postil.gitlab.failures import GitLabFailure
+from postil.gitlab.instance.connection import Connection
+from postil.gitlab.instance.records import Record
+
+READ_BY = {
+    "push": "repository/tree",
+    "issues": "issues",
+    "merge_requests": "merge_requests",
+    "pipelines": "pipelines",
+    "wiki": "wikis",
+}
+"""What of a project must be readable for an event of this kind. Other kinds are for the local user."""
+AT_ONCE = 8
+
+
+async def visible(gitlab: Connection, project: str, found: Sequence[tuple[str, Delivery]]) -> list[Delivery]:
+    """Of these events of one project, the ones that this caller may see."""
+    room = asyncio.Semaphore(AT_ONCE)
+
+    async def may_read(path: str) -> bool:
+        async with room:
+            try:
+                await gitlab.get(path, None if path.rpartition("/")[2].isdigit() else {"per_page": 1})
+            except GitLabFailure as failure:
+                if failure.status in (401, 403, 404):
+                    return False
+                raise
+            return True
+
+    deliveries = [delivery for _, delivery in found if delivery.event in READ_BY]
+    needs = {delivery.id: _needs(delivery) for delivery in deliveries}
+    paths = sorted({path for each in needs.values() for path in each})
+    readable = dict(zip(paths, await asyncio.gather(*(may_read(f"{project}/{path}") for path in paths)), strict=True))
+    return [delivery for delivery in deliveries if all(readable[path] for path in needs[delivery.id])]
+
+
+def _needs(delivery: Delivery) -> list[str]:
+    needed = [READ_BY[delivery.event]]
+    if is_confidential(delivery):
+        about = Record(msgspec.json.decode(delivery.body)).record("object_attributes")
+        needed.append(f"issues/{about.number('iid') or 0 if about else 0}")  # 0 is nobody's
+    return needed
+
+
+def is_confidential(delivery: Delivery) -> bool:
+    """Whether GitLab marked it as not for every member."""
+    said = Record(msgspec.json.decode(delivery.body))
+    about = said.record("object_attributes") or Record({})
+    kind = said.text("event_type") or ""
+    return bool(about.flag("confidential") or about.flag("internal") or kind.startswith("confidential_"))

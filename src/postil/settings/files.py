@@ -1,0 +1,132 @@
+"""Reading `postil.toml` and `postil.yaml`: the user's file, and the repository's, which may set only harmless keys.
+
+A repository is somebody else's text: were it allowed to name a host or a credential, cloning it could send the user's
+token elsewhere. What it may not say is left out and told as a warning; a fault in the user's own file stops us, because
+a mistyped security setting must not vanish in silence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, cast
+
+import msgspec
+
+from postil.settings.model import BadSettings, Layer, Settings
+
+HARMLESS = frozenset({"parts", "read_only", "allow_tools", "deny_tools", "gitlab.projects", "gitlab.toolsets"})
+_OURS = frozenset({"folders", "terminal", "cwd", "secret", "debug", "warnings", "gitlab.token"})
+LARGEST = 256 * 1024
+
+
+def read_layers(user: str, repository: str) -> tuple[list[Layer], tuple[str, ...]]:
+    """The layers of both files, the weaker first, and what was refused."""
+    layers: list[Layer] = []
+    warnings: list[str] = []
+    if repository and repository != user:
+        try:
+            layers.append(_harmless(read_file(repository), repository, warnings))
+        except BadSettings as failure:  # a broken file in a clone must not take the user's tools away
+            warnings.append(f"{failure.message}; it is not used")
+    if user:
+        layers.append(_checked(read_file(user), user))
+    return layers, tuple(warnings)
+
+
+def read_file(path: str) -> Layer:
+    """The content of one file as nested tables, hyphens in keys read as underscores."""
+    try:
+        with open(path, "rb") as file:
+            content = file.read(LARGEST + 1)
+        if len(content) > LARGEST:
+            raise BadSettings(f"{path} is larger than {LARGEST} bytes")
+        return _tables(_decoded(path, content.decode("utf-8")))
+    except (OSError, ValueError) as error:
+        raise BadSettings(
+            f"The settings file {path} cannot be read: {error}", advice="Correct the file, or move it away"
+        ) from error
+
+
+def _decoded(path: str, text: str) -> object:
+    if path.endswith(".toml"):
+        import tomllib
+
+        return tomllib.loads(text)
+    import yaml  # only who writes YAML pays for it
+
+    try:
+        return yaml.safe_load(text) or {}
+    except yaml.YAMLError as error:
+        raise ValueError(str(error)) from error
+
+
+def _tables(value: object) -> Layer:
+    if not isinstance(value, dict):
+        raise ValueError("it has to be a table of keys")
+    table = cast("dict[object, Any]", value)
+    return {
+        str(key).replace("-", "_"): _tables(cast("object", item)) if isinstance(item, dict) else item
+        for key, item in table.items()
+    }
+
+
+def _checked(layer: Layer, path: str) -> Layer:
+    known = settable_keys()
+    for key in _keys(layer):
+        if key == "gitlab.token":
+            raise BadSettings(
+                f"{path} holds a GitLab token",
+                advice="Put the token into a file of its own (mode 0600) and name it as gitlab.token_file",
+            )
+        if key not in known:
+            raise BadSettings(f"{path} has an unknown key `{key}`", advice=_nearest(key, known))
+    try:
+        msgspec.convert(layer, Settings)
+    except msgspec.ValidationError as error:
+        raise BadSettings(f"{path}: {error}", advice="docs/settings.md lists every key and its values") from None
+    return layer
+
+
+def _harmless(layer: Layer, path: str, warnings: list[str]) -> Layer:
+    known = settable_keys()
+    kept: Layer = {}
+    for key in _keys(layer):
+        section, _, field = key.rpartition(".")
+        if key in HARMLESS:
+            source = layer[section] if section else layer
+            (kept.setdefault(section, {}) if section else kept)[field] = source[field]
+        elif key in known or key in _OURS:
+            warnings.append(
+                f"{path} may not set `{key}`: a repository could send your credentials elsewhere. "
+                "Put it into your own postil.toml"
+            )
+        else:
+            warnings.append(f"{path} has an unknown key `{key}`; it is not used")
+    return _checked(kept, path)
+
+
+def _keys(layer: Layer) -> Iterator[str]:
+    for key, value in layer.items():
+        if isinstance(value, dict):
+            yield from (f"{key}.{field}" for field in cast(Layer, value))
+        else:
+            yield key
+
+
+def settable_keys() -> frozenset[str]:
+    """Every key a user's file may hold, as `section.key`."""
+    keys: set[str] = set()
+    for field in msgspec.structs.fields(Settings):
+        inner: object = field.type
+        if isinstance(inner, type) and issubclass(inner, msgspec.Struct):
+            keys.update(f"{field.name}.{below.name}" for below in msgspec.structs.fields(inner))
+        else:
+            keys.add(field.name)
+    return frozenset(key for key in keys if key not in _OURS and key.partition(".")[0] not in _OURS)
+
+
+def _nearest(key: str, known: frozenset[str]) -> str:
+    from difflib import get_close_matches
+
+    near = get_close_matches(key, sorted(known), 1)
+    return f"Did you mean `{near[0]}`?" if near else "docs/settings.md lists every key"

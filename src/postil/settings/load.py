@@ -1,0 +1,148 @@
+"""Reading the settings: flags before the environment, before the user's file, before the repository's file.
+
+This is the only reader of environment variables; `files.py` reads the files and is imported only when one exists.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Literal
+
+import msgspec
+
+from postil.settings.model import BadSettings, Folders, Layer, Settings, Terminal
+
+_ENVIRONMENT = {
+    "POSTIL_PARTS": "parts",
+    "POSTIL_READ_ONLY": "read_only",
+    "POSTIL_ALLOW_TOOLS": "allow_tools",
+    "POSTIL_DENY_TOOLS": "deny_tools",
+    "POSTIL_STATE": "state",
+    "POSTIL_HTTP": "http.address",
+    "POSTIL_AUTH": "http.auth",
+    "POSTIL_BEHIND_PROXY": "http.behind_proxy",
+    "POSTIL_WEBHOOKS_INBOX": "webhooks.inbox",
+    "GITLAB_URL": "gitlab.url",
+    "GITLAB_TOKEN_FILE": "gitlab.token_file",
+    "GITLAB_CA_FILE": "gitlab.ca_file",
+    "GITLAB_TOKEN": "gitlab.token",
+}
+_LISTS = {"parts", "allow_tools", "deny_tools", "webhooks.inbox"}
+
+
+def load(
+    environ: Mapping[str, str] | None = None, cwd: str = "", flags: Layer | None = None, file: str = ""
+) -> Settings:
+    """The settings as they hold for this process; `flags` and `file` come from the command line."""
+    environ = os.environ if environ is None else environ
+    cwd = cwd or os.getcwd()
+    folders = folders_of(environ)
+    layers: list[Layer] = []
+    warnings: tuple[str, ...] = ()
+    found = _files(folders.config, cwd, file or environ.get("POSTIL_CONFIG", ""))
+    if found != ("", ""):
+        from postil.settings.files import read_layers  # only who has a file pays for reading one
+
+        layers, warnings = read_layers(*found)
+    layers += [_from_environment(environ), flags or {}]
+    decided = _merged(layers)
+    if decided.get("secret") or decided.get("folders"):  # never from a layer: they are not for files or flags to say
+        raise BadSettings("These settings cannot be given: secret, folders")
+    return msgspec.structs.replace(
+        _converted(decided),
+        folders=folders,
+        terminal=_terminal(environ),
+        cwd=cwd,
+        secret=environ.get("POSTIL_SECRET", ""),
+        debug=environ.get("POSTIL_DEBUG", "") not in ("", "0"),
+        warnings=warnings,
+    )
+
+
+def folders_of(environ: Mapping[str, str]) -> Folders:
+    """The XDG folders. A relative value is ignored, as the specification says."""
+    home = environ.get("HOME") or os.path.expanduser("~")
+
+    def folder(name: str, default: str) -> str:
+        given = environ.get(name, "")
+        return os.path.join(given if os.path.isabs(given) else os.path.join(home, default), "postil")
+
+    return Folders(
+        folder("XDG_CONFIG_HOME", ".config"),
+        folder("XDG_STATE_HOME", ".local/state"),
+        folder("XDG_CACHE_HOME", ".cache"),
+        home,
+    )
+
+
+def _files(config: str, cwd: str, named: str) -> tuple[str, str]:
+    """The user's file and the repository's, each empty where there is none. Costs a few stats, no import."""
+    if named and not os.path.isfile(named):
+        raise BadSettings(f"There is no settings file {named}", advice="Check --config and POSTIL_CONFIG")
+    user = named or _first(config)
+    folder = os.path.realpath(cwd)
+    while not os.path.lexists(os.path.join(folder, ".git")):
+        above = os.path.dirname(folder)
+        if above == folder:
+            return user, ""
+        folder = above
+    return user, _first(folder)
+
+
+def _first(folder: str) -> str:
+    for name in ("postil.toml", "postil.yaml", "postil.yml"):
+        path = os.path.join(folder, name)
+        if os.path.isfile(path):
+            return path
+    return ""
+
+
+def _from_environment(environ: Mapping[str, str]) -> Layer:
+    layer: Layer = {}
+    for name, key in _ENVIRONMENT.items():
+        value = environ.get(name, "")
+        if not value:
+            continue
+        section, _, field = key.rpartition(".")
+        target = layer.setdefault(section, {}) if section else layer
+        target[field] = [item.strip() for item in value.split(",") if item.strip()] if key in _LISTS else value
+    if "read_only" in layer:
+        layer["read_only"] = str(layer["read_only"]).lower() in ("1", "true", "yes", "on")
+    return layer
+
+
+def _merged(layers: list[Layer]) -> Layer:
+    merged: Layer = {}
+    for layer in layers:
+        for key, value in layer.items():
+            merged[key] = {**merged.get(key, {}), **value} if isinstance(value, dict) else value
+    return merged
+
+
+def _converted(decided: Layer) -> Settings:
+    if not decided:
+        return Settings()
+    try:
+        return msgspec.convert(decided, Settings, strict=False)
+    except msgspec.ValidationError as error:
+        raise BadSettings(
+            f"A setting cannot be used: {error}", advice="Check the flags, the environment and postil.toml"
+        ) from None
+
+
+def _terminal(environ: Mapping[str, str]) -> Terminal:
+    if environ.get("FORCE_COLOR", "") not in ("", "0"):
+        color: Literal["auto", "always", "never"] = "always"
+    elif environ.get("NO_COLOR") or environ.get("FORCE_COLOR") == "0" or environ.get("TERM") == "dumb":
+        color = "never"
+    else:
+        color = "auto"
+    return Terminal(
+        color=color,
+        pager=environ.get("POSTIL_PAGER") or environ.get("PAGER") or "",
+        editor=environ.get("GIT_MILE_EDITOR") or environ.get("VISUAL") or environ.get("EDITOR") or "",
+        shell=environ.get("SHELL", ""),
+        in_tmux=bool(environ.get("TMUX")),
+        lazygit_configs=tuple(path for path in environ.get("LG_CONFIG_FILE", "").split(",") if path),
+    )

@@ -1,0 +1,195 @@
+"""What the user decided: one frozen struct, made once at the edge (`load.py`) and handed down."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+from msgspec import Struct
+
+from postil.core.failure import Failure
+from postil.core.registry import Offer
+
+if TYPE_CHECKING:
+    from ssl import SSLContext
+
+Layer: TypeAlias = dict[str, Any]
+Auth: TypeAlias = Literal["", "local", "pat", "key", "oauth"]
+
+
+class BadSettings(Failure):
+    """A setting that cannot be used; says where it stands."""
+
+    code = -32602
+    exit_status = 2
+
+
+class GitLabSettings(Struct, frozen=True, omit_defaults=True):
+    """Which GitLab, and what of it. The token itself comes from the environment or from a file, never from settings."""
+
+    url: str = "https://gitlab.com"
+    token_file: str = ""
+    ca_file: str = ""
+    """Certificates (PEM) to trust instead of the system's: for an instance whose authority is its owner's own."""
+    projects: tuple[str, ...] = ()
+    """Only these projects (`group/name` or number) may be touched; empty means all that the token may."""
+    toolsets: tuple[str, ...] = ()
+    allow_quick_actions: bool = False
+    """Whether lines such as `/close` in texts we send are left for GitLab to execute."""
+    lockdown: bool = False
+    """Words in public projects by people below Developer there are withheld."""
+    no_private_to_public: bool = False
+    """Who has read a project cannot write to a more visible one for an hour."""
+    token: str = ""
+
+    def __repr__(self) -> str:
+        return f"GitLabSettings(url={self.url!r}, token={'set' if self.token or self.token_file else 'not set'})"
+
+    def read_token(self) -> str:
+        """The token, or an empty text when none is configured."""
+        if self.token or not self.token_file:
+            return self.token
+        path = os.path.expanduser(self.token_file)
+        try:
+            with open(path, encoding="utf-8") as file:
+                return file.read(4096).strip()
+        except (OSError, UnicodeDecodeError) as error:
+            reason = error.strerror if isinstance(error, OSError) else "it is not text"
+            raise BadSettings(
+                f"The GitLab token file {path} cannot be read: {reason}",
+                advice="Put the token into that file (mode 0600), or set GITLAB_TOKEN",
+            ) from error
+
+    def trust(self) -> SSLContext | bool:
+        """Whose certificates are believed: those of the file alone, or (True) those the client library knows."""
+        if not self.ca_file:
+            return True
+        import ssl  # 5 ms, and only who speaks TLS needs it
+
+        path = os.path.expanduser(self.ca_file)
+        try:
+            return ssl.create_default_context(cafile=path)
+        except OSError as error:  # an SSLError is one
+            reason = "it holds no certificate" if isinstance(error, ssl.SSLError) else error.strerror
+            raise BadSettings(
+                f"The certificates in {path} cannot be used: {reason}",
+                advice="Name a file of PEM certificates as GITLAB_CA_FILE, or leave it out to trust the system's",
+            ) from None
+
+
+class HttpSettings(Struct, frozen=True, omit_defaults=True):
+    """How the HTTP server listens and whom it lets in."""
+
+    address: str = "127.0.0.1:3000"
+    auth: Auth = ""
+    tls_cert: str = ""
+    tls_key: str = ""
+    allowed_hosts: tuple[str, ...] = ()
+    allowed_origins: tuple[str, ...] = ()
+    trusted_proxies: tuple[str, ...] = ()
+    behind_proxy: bool = False
+    """That something in front speaks HTTPS: without it or a certificate, plain HTTP stays on this machine."""
+    members: tuple[str, ...] = ()
+    """Who else than the local user may read this workspace's comments, issues and inbox."""
+
+
+class OAuthSettings(Struct, frozen=True, omit_defaults=True):
+    """Whose tokens are taken in the mode `oauth`: those that this issuer made for this server's address."""
+
+    issuer: str = ""
+    resource: str = ""
+    """This server's address as its tokens name it: https://postil.example.org/mcp."""
+    jwks_url: str = ""
+    """Where the issuer's keys are; found through its metadata when empty."""
+    scopes: tuple[str, ...] = ()
+    """Scopes that every token must have."""
+    gitlab_claim: str = "preferred_username"
+    """The claim that holds a user's GitLab name: whose token they may give us."""
+
+
+class LimitSettings(Struct, frozen=True, omit_defaults=True):
+    """How much one token may ask; 0 turns a limit off."""
+
+    per_minute: int = 600
+    in_flight: int = 100
+
+
+class SecuritySettings(Struct, frozen=True, omit_defaults=True):
+    """Address lists and request signatures."""
+
+    ip_whitelist: tuple[str, ...] = ()
+    blocked_ips: tuple[str, ...] = ()
+    signature: Literal["off", "optional", "required"] = "optional"
+    signing_key_files: tuple[str, ...] = ()
+    webhook_key_files: tuple[str, ...] = ()
+
+
+class WebhookSettings(Struct, frozen=True, omit_defaults=True):
+    """What becomes of events that GitLab's webhooks bring, besides being kept."""
+
+    inbox: tuple[Literal["push", "issues", "merge_requests", "pipelines", "wiki"], ...] = ()
+    """These become messages of the served repository's inbox."""
+
+
+class Folders(Struct, frozen=True):
+    """Where Postil keeps its own things (XDG)."""
+
+    config: str
+    state: str
+    cache: str
+    home: str = ""
+
+
+class Terminal(Struct, frozen=True):
+    """What the environment says about the person's terminal and programs."""
+
+    color: Literal["auto", "always", "never"] = "auto"
+    pager: str = ""
+    editor: str = ""
+    shell: str = ""
+    in_tmux: bool = False
+    lazygit_configs: tuple[str, ...] = ()
+    """The files that LG_CONFIG_FILE tells lazygit to merge."""
+
+
+class Settings(Struct, frozen=True, omit_defaults=True):
+    """Everything that can be decided from outside."""
+
+    parts: tuple[str, ...] = ()
+    """Only these parts; empty means all."""
+    read_only: bool = False
+    allow_tools: tuple[str, ...] = ()
+    deny_tools: tuple[str, ...] = ()
+    state: str = ""
+    """Where shared state lives: a file, or `redis://…`; empty means `state.db` in the state folder."""
+    gitlab: GitLabSettings = GitLabSettings()
+    http: HttpSettings = HttpSettings()
+    oauth: OAuthSettings = OAuthSettings()
+    limits: LimitSettings = LimitSettings()
+    security: SecuritySettings = SecuritySettings()
+    webhooks: WebhookSettings = WebhookSettings()
+    folders: Folders = Folders("", "", "")
+    terminal: Terminal = Terminal()
+    cwd: str = "."
+    secret: str = ""
+    debug: bool = False
+    warnings: tuple[str, ...] = ()
+    """What was refused while reading the files, in sentences."""
+
+    def __repr__(self) -> str:
+        return f"Settings(parts={self.parts!r}, read_only={self.read_only!r}, gitlab={self.gitlab!r})"
+
+    @property
+    def state_address(self) -> str:
+        """The state database: a path, or an address such as `redis://host/0`."""
+        return self.state or os.path.join(self.folders.state, "state.db")
+
+    def offer(self) -> Offer:
+        """Which operations these settings leave visible."""
+        parts = (*self.parts, "workspace") if self.parts and "workspace" not in self.parts else self.parts
+        return Offer(parts, self.read_only, self.allow_tools, self.deny_tools)
+
+
+if sys.platform == "win32":  # pragma: no cover
+    raise ImportError("Postil needs a POSIX system: it keeps its promises with fsync, flock and file modes")

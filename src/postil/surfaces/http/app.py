@@ -1,0 +1,249 @@
+"""The ASGI application: routes, and the chain before them. `wire/transports/http` speaks on `/mcp`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+from postil import __version__
+from postil.core.call import Caller
+from postil.core.catalogue import OperationEntry, PromptEntry, ResourceEntry
+from postil.surfaces.gateway.limits import Incoming
+from postil.surfaces.gateway.refused import Refused, Unavailable
+from postil.surfaces.gateway.signatures import Bodiless, Content
+from postil.surfaces.gateway.visitor import View, Visitor
+from postil.surfaces.http.hosts import Hosts
+from postil.surfaces.http.metrics import Metrics
+from postil.wire.protocol import jsonrpc
+from postil.wire.server import Server
+from postil.wire.transports.http import body as http_body
+from postil.wire.transports.http import headers as http_headers
+from postil.wire.transports.http.endpoint import Asked, Endpoint, RawHeaders, Receive, Scope, Send, respond
+from postil.wire.transports.http.headers import Headers
+
+LARGEST_BODY = jsonrpc.LARGEST_FRAME
+MOST_BODIES = 64 * LARGEST_BODY
+"""Bytes of announced bodies that may be on their way at once."""
+SMALL_BODY = 64 * 1024
+OPEN = frozenset({"/healthz", "/readyz", "/version"})
+
+
+class Door(Protocol):
+    """Who is let in, and how often: the gateway, or nothing in a test."""
+
+    async def admit(self, headers: Headers, client: tuple[str, int] | None) -> Visitor:
+        """Who this is, or Refused."""
+        ...
+
+    async def check_signed(self, visitor: Visitor, headers: Headers, content: Content) -> None:
+        """Refused when the request is not what was signed, or not signed where this caller must."""
+        ...
+
+    async def charge(self, visitor: Visitor, incoming: Incoming | None) -> tuple[Incoming | None, RawHeaders, str]:
+        """Count the calls; what remains to be served, the headers that say what is left, and a ticket to land."""
+        ...
+
+    def check_scope(self, visitor: Visitor, incoming: Incoming, everything: Mapping[str, Any]) -> None:
+        """Refused, with the scope's name, when only a missing scope hides what is called."""
+        ...
+
+    def land(self, visitor: Visitor, ticket: str) -> None:
+        """The calls have ended."""
+        ...
+
+
+class Route(Protocol):
+    """A path of its own, which decides itself who may use it."""
+
+    async def __call__(self, scope: Scope, headers: Headers, receive: Receive, send: Send) -> None: ...
+
+
+class HttpApp:
+    """The application. Composed without a door it lets everyone in: only tests do that."""
+
+    def __init__(
+        self,
+        server: Server,
+        *,
+        door: Door | None,
+        hosts: Hosts,
+        endpoint: Endpoint | None = None,
+        routes: Mapping[str, Route] | None = None,
+        metrics: Metrics | None = None,
+    ) -> None:
+        self.server = server
+        self.endpoint = endpoint or Endpoint(server)
+        self.metrics = metrics or Metrics()
+        self._endpoints = {View(): self.endpoint}
+        self._door, self._hosts = door, hosts
+        self._routes = routes or {}
+        self._everyone = Caller(surface="http")
+        self._bodies = 0
+        self._closing = False
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        self.metrics.requests += 1
+        headers: Headers = {}
+        try:
+            headers = http_headers.read(scope["headers"])
+            if not self._hosts.admit(headers, scope["scheme"]):
+                raise Refused(403, "Forbidden: this Host or Origin is not served here")
+            path: str = scope["path"]
+            if path == "/mcp":
+                if self._door is None:
+                    await self._speak(scope["method"], Asked(headers, self._everyone, receive, send), self.endpoint)
+                else:
+                    await self._admit(self._door, scope, headers, receive, send)
+            elif path in self._routes:
+                await self._routes[path](scope, headers, receive, send)
+            else:
+                await self._other(path, headers, scope, send)
+        except Refused as refused:
+            await self._refuse(refused, send, receive if has_body(headers) else None)
+        except http_headers.RepeatedHeader as repeated:
+            await self._refuse(Refused(400, f"Bad Request: {repeated.name} came twice", -32600), send)
+        except http_body.TooLarge:
+            await self._refuse(_too_large(), send, receive)
+        except http_body.ClientLeft:
+            return
+        except Exception as bug:  # a bug is logged once, here; uvicorn then answers 500 and goes on
+            self.server.report(bug, "the HTTP surface")
+            raise
+
+    # -- /mcp -------------------------------------------------------------------------------------------------------
+
+    async def _admit(self, door: Door, scope: Scope, headers: Headers, receive: Receive, send: Send) -> None:
+        visitor = await door.admit(headers, scope.get("client"))
+        asked = Asked(headers, visitor.caller, receive, send)
+        endpoint = self._endpoints.get(visitor.view) or self._narrow(visitor.view)
+        try:
+            incoming = await self._checked(door, visitor, scope, asked)
+        except (Refused, http_body.TooLarge) as fault:
+            refused = fault if isinstance(fault, Refused) else _too_large()
+            _, left, _ = await door.charge(visitor, None)  # every answer to a known token says what is left
+            refused.headers = [*refused.headers, *left]
+            raise refused from None
+        incoming, asked.carried, ticket = await door.charge(visitor, incoming)
+        try:
+            if incoming is not None:
+                await self._post(asked, incoming, endpoint)
+            else:
+                await self._speak(scope["method"], asked, endpoint)
+        finally:
+            door.land(visitor, ticket)
+
+    async def _checked(self, door: Door, visitor: Visitor, scope: Scope, asked: Asked) -> Incoming | None:
+        """What was posted, if it may be; nothing where there is no body."""
+        if scope["method"] != "POST":
+            session = asked.headers.get(http_headers.SESSION, b"")
+            await door.check_signed(visitor, asked.headers, Bodiless(scope["method"], scope["path"], session))
+            return None
+        body = await self._body(asked)
+        await door.check_signed(visitor, asked.headers, body)
+        incoming = jsonrpc.parse(body)
+        door.check_scope(visitor, incoming, self.server.registry.operations)
+        return incoming
+
+    async def _speak(self, method: str, asked: Asked, endpoint: Endpoint) -> None:
+        if method == "POST":
+            await self._post(asked, jsonrpc.parse(await self._body(asked)), endpoint)
+        elif method == "GET":
+            await endpoint.get(asked)
+        elif method == "DELETE":
+            await endpoint.delete(asked)
+        else:
+            raise Refused(405, "Method Not Allowed", -32600, [(b"allow", b"POST, GET, DELETE")])
+
+    async def _post(self, asked: Asked, incoming: Incoming, endpoint: Endpoint) -> None:
+        asked.key = http_headers.text(asked.headers, b"idempotency-key") or ""
+        await endpoint.post(asked, incoming)
+
+    async def _body(self, asked: Asked) -> bytes:
+        if not http_headers.is_json(asked.headers):
+            raise Refused(415, "The body must be application/json", -32600)
+        announced = asked.headers.get(b"content-length", b"")
+        size = int(announced) if announced.isdigit() and len(announced) < 8 else LARGEST_BODY
+        if size <= SMALL_BODY:
+            return await http_body.read_body(asked.receive, asked.headers, LARGEST_BODY)
+        if self._bodies + size > MOST_BODIES:
+            raise Unavailable("The server is busy: try again in a second")
+        self._bodies += size
+        try:
+            return await http_body.read_body(asked.receive, asked.headers, LARGEST_BODY)
+        finally:
+            self._bodies -= size
+
+    def _narrow(self, view: View) -> Endpoint:
+        """The endpoint for callers who see less."""
+
+        def keeps(entry: OperationEntry | ResourceEntry | PromptEntry) -> bool:
+            if entry.part != "gitlab":
+                return view.workspace
+            return view.gitlab_writes or not isinstance(entry, OperationEntry) or entry.effect == "reads"
+
+        endpoint = Endpoint(self.server.narrowed(self.server.registry.narrowed(keeps)))
+        self._endpoints[view] = endpoint
+        return endpoint
+
+    # -- the other routes -------------------------------------------------------------------------------------------
+
+    async def _other(self, path: str, headers: Headers, scope: Scope, send: Send) -> None:
+        is_get = scope["method"] in ("GET", "HEAD")
+        if path not in OPEN and self._door is not None:
+            visitor = await self._door.admit(headers, scope.get("client"))
+            await self._door.check_signed(visitor, headers, Bodiless(scope["method"], path))
+        if path not in OPEN and path != "/metrics":
+            raise Refused(404, "Not Found", -32600)
+        if not is_get:
+            raise Refused(405, "Method Not Allowed", -32600, [(b"allow", b"GET")])
+        if path == "/healthz":
+            await respond(send, 200, b'{"status":"ok"}')
+        elif path == "/readyz":
+            ready = not self._closing
+            await respond(send, 200 if ready else 503, b'{"status":"ready"}' if ready else b'{"status":"ending"}')
+        elif path == "/version":
+            await respond(send, 200, jsonrpc.encode({"name": self.server.face.name, "version": __version__}))
+        else:
+            await self._show_metrics(send)
+
+    async def _show_metrics(self, send: Send) -> None:
+        endpoints = self._endpoints.values()
+        body = self.metrics.text(
+            calls=sum(endpoint.calls for endpoint in endpoints),
+            streams=sum(endpoint.streams for endpoint in endpoints),
+            sessions=sum(len(endpoint.sessions) for endpoint in endpoints),
+        )
+        kind = (b"content-type", b"text/plain; version=0.0.4; charset=utf-8")
+        length = (b"content-length", b"%d" % len(body))
+        await send({"type": "http.response.start", "status": 200, "headers": [kind, length]})
+        await send({"type": "http.response.body", "body": body, "more_body": False})
+
+    async def _refuse(self, refused: Refused, send: Send, unread: Receive | None = None) -> None:
+        self.metrics.refused[refused.status] = self.metrics.refused.get(refused.status, 0) + 1
+        body = jsonrpc.refusal(None, refused.code, refused.message, {"status": refused.status})
+        if unread is None:
+            await respond(send, refused.status, body, refused.headers)
+            return
+        length = (b"content-length", b"%d" % len(body))
+        headers = [(b"content-type", b"application/json"), length, (b"connection", b"close"), *refused.headers]
+        await send({"type": "http.response.start", "status": refused.status, "headers": headers})
+        await send({"type": "http.response.body", "body": body, "more_body": True})
+        await http_body.linger(unread)
+        await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+    async def close(self, patience: float) -> None:
+        """End streams with their results, give calls in flight some seconds."""
+        import asyncio
+
+        self._closing = True
+        await asyncio.gather(*(endpoint.close(patience) for endpoint in self._endpoints.values()))
+
+
+def _too_large() -> Refused:
+    return Refused(413, f"A body has at most {LARGEST_BODY // (1024 * 1024)} MiB", -32600)
+
+
+def has_body(headers: Headers) -> bool:
+    """Whether the client is sending more than what is read along with the head."""
+    length = headers.get(b"content-length", b"")
+    return b"transfer-encoding" in headers or (length.isdigit() and int(length) > SMALL_BODY)

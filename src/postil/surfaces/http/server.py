@@ -1,0 +1,192 @@
+"""Running an ASGI application on uvicorn, with what uvicorn leaves out: patience that ends, and a graceful end.
+
+A connection that does not finish its headers, or its body, in time is closed; heads are bounded; on a signal the
+application ends its streams first and the process is gone within five seconds.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import signal
+import socket
+from collections.abc import Generator
+from typing import Any, Protocol, cast
+
+import uvicorn
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from postil.wire.transports.http.endpoint import Receive, Scope, Send
+from postil.wire.transports.http.headers import MOST_HEADERS
+
+HEADER_PATIENCE = 10.0
+BODY_PATIENCE = 60.0
+LARGEST_HEAD = 64 * 1024
+DRAIN = 3.0
+LAST_WORDS = 4.0
+
+
+class Application(Protocol):
+    """What is served: ASGI, and an end."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None: ...
+
+    async def close(self, patience: float) -> None:
+        """End streams with their results, give calls in flight some seconds."""
+        ...
+
+
+class PatientProtocol(HttpToolsProtocol):
+    """One connection whose head has a deadline and a size. The server's tick looks at the deadlines."""
+
+    waiting_since: float | None = None
+    head_received: bool = False
+    _head_size: int = 0
+    """Bytes in which the head came: never less than its size."""
+    _chunk: int = 0
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        self.waiting_since = self.loop.time()
+        super().connection_made(transport)
+
+    def data_received(self, data: bytes) -> None:
+        self._chunk = len(data)
+        if not self.head_received:
+            self._head_size += len(data)
+        super().data_received(data)
+        if not self.head_received and self._head_size > LARGEST_HEAD and not self.transport.is_closing():
+            self._refuse(431, "The headers are too large")
+
+    def on_message_begin(self) -> None:
+        self.waiting_since = self.loop.time()
+        self.head_received = False
+        self._head_size = self._chunk
+        super().on_message_begin()
+
+    def on_headers_complete(self) -> None:
+        self.head_received = True
+        # The absolute form names a host that would win over the Host header, and ASGI does not show it.
+        if not self.url.startswith(b"/"):
+            self._refuse(400, "Only paths are answered here")
+        elif len(self.headers) > MOST_HEADERS or (
+            self._head_size > LARGEST_HEAD // 2 and sum(len(n) + len(v) for n, v in self.headers) > LARGEST_HEAD
+        ):
+            self._refuse(431, "The headers are too large")
+        else:
+            super().on_headers_complete()
+
+    def on_body(self, body: bytes) -> None:
+        if not self.transport.is_closing():
+            super().on_body(body)
+
+    def on_message_complete(self) -> None:
+        self.waiting_since = None
+        if not self.transport.is_closing():
+            super().on_message_complete()
+
+    def _should_upgrade(self) -> bool:
+        return False
+
+    def _unsupported_upgrade_warning(self) -> None:
+        return
+
+    def _refuse(self, status: int, message: str) -> None:
+        body = message.encode("ascii")
+        head = f"HTTP/1.1 {status} Refused\r\ncontent-type: text/plain\r\ncontent-length: {len(body)}\r\n"
+        self.transport.write(head.encode("ascii") + b"connection: close\r\n\r\n" + body)
+        self.transport.close()
+
+    def is_overdue(self, now: float) -> bool:
+        """Whether this client has kept us waiting for too long."""
+        patience = BODY_PATIENCE if self.head_received else HEADER_PATIENCE
+        return self.waiting_since is not None and now - self.waiting_since > patience
+
+
+class HttpServer(uvicorn.Server):
+    """uvicorn with deadlines, its own way to end, and no word in the log that is not ours."""
+
+    def __init__(self, app: Application, **options: Any) -> None:
+        logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)
+        logging.getLogger("uvicorn.asgi").setLevel(logging.CRITICAL)
+        config = uvicorn.Config(
+            app,  # type: ignore[arg-type]
+            http=PatientProtocol,
+            ws="none",
+            lifespan="off",
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            proxy_headers=False,
+            backlog=2048,
+            timeout_keep_alive=60,
+            timeout_graceful_shutdown=int(LAST_WORDS),
+            **options,
+        )
+        super().__init__(config)
+        self._app = app
+        self.ended_by = 0
+        self.ready = asyncio.Event()
+        """Set when connections are taken."""
+        self._woken = asyncio.Event()
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Generator[None, None, None]:
+        loop = asyncio.get_running_loop()
+        caught: list[int] = []
+        for number in (signal.SIGINT, signal.SIGTERM):
+            try:
+                loop.add_signal_handler(number, self.end, number)
+                caught.append(number)
+            except (ValueError, RuntimeError):  # not the main thread: the tests' server
+                break
+        try:
+            yield
+        finally:
+            for number in caught:
+                loop.remove_signal_handler(number)
+
+    def end(self, signal_number: int = 0) -> None:
+        """Begin the end; a second signal does not wait."""
+        if self.should_exit and signal_number:
+            self.force_exit = True
+        self.ended_by = self.ended_by or signal_number
+        self.should_exit = True
+        self._woken.set()
+
+    async def main_loop(self) -> None:
+        self.ready.set()
+        # As uvicorn's, but an order to end is heard at once, and half-open connections are looked at.
+        tick = 0
+        while not await self.on_tick(tick * 10):
+            self._close_overdue()
+            tick += 1
+            try:
+                async with asyncio.timeout(1.0):
+                    await self._woken.wait()
+            except TimeoutError:
+                continue
+
+    def _close_overdue(self) -> None:
+        now = asyncio.get_running_loop().time()
+        for connection in cast("list[PatientProtocol]", list(self.server_state.connections)):
+            if connection.is_overdue(now):
+                connection.transport.abort()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        for listener in self.servers:
+            listener.close()
+        await self._app.close(DRAIN if not self.force_exit else 0.0)
+        await super().shutdown(sockets)
+
+
+def raise_file_limit() -> None:
+    """Take as many file descriptors as the system allows: a connection is one."""
+    import resource
+
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft != hard:
+        try:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+        except (ValueError, OSError):
+            return

@@ -1,0 +1,1 @@
+"""Connecting assistants and editors: their files, their hooks, and whether it works."""

@@ -1,0 +1,224 @@
+"""The assistants that can be connected, one row each: which file, which key, which shape.
+
+Pure data and functions; `setup.py` does the writing. README's snippets come from here, and a test keeps them equal.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+from typing import Any, Literal
+
+import msgspec
+from msgspec import Struct
+
+from postil.settings.model import Folders
+from postil.surfaces.setup import hooks as client_hooks
+
+NAME = "postil"
+"""The name of our entry in every client's file."""
+
+
+class Client(Struct, frozen=True):
+    """One assistant and where it keeps its servers."""
+
+    name: str
+    title: str
+    file: str
+    """Relative to the repository, to `~`, or to `$XDG_CONFIG_HOME`: see `place`."""
+    place: Literal["repository", "home", "config"]
+    keys: tuple[str, ...]
+    shape: Literal["plain", "typed", "joined", "hooks"] = "plain"
+    """`plain`: command and args; `typed`: the same with `type: stdio`; `joined`: one list, as OpenCode has it;
+    `hooks`: no server at all, but the commands that bring messages into a conversation."""
+    in_folder: bool = False
+    """Whether it starts servers in a folder of its own, so that the entry has to name the repository."""
+    traces: tuple[str, ...] = ()
+    """What in the repository or in `~` shows that a person uses it."""
+    program: str = ""
+
+    @property
+    def is_toml(self) -> bool:
+        """Whether its file is TOML; all others are JSON, with comments at worst."""
+        return self.file.endswith(".toml")
+
+
+_DESKTOP = "Library/Application Support/Claude" if sys.platform == "darwin" else ".config/Claude"
+
+CLIENTS = {
+    client.name: client
+    for client in (
+        Client(
+            "claude",
+            "Claude Code",
+            ".mcp.json",
+            "repository",
+            ("mcpServers", NAME),
+            traces=(".claude", "CLAUDE.md", "~/.claude"),
+            program="claude",
+        ),
+        Client(
+            "vscode",
+            "VS Code",
+            ".vscode/mcp.json",
+            "repository",
+            ("servers", NAME),
+            shape="typed",
+            traces=(".vscode",),
+            program="code",
+        ),
+        Client(
+            "cursor",
+            "Cursor",
+            ".cursor/mcp.json",
+            "repository",
+            ("mcpServers", NAME),
+            traces=(".cursor", "~/.cursor"),
+            program="cursor",
+        ),
+        Client(
+            "zed",
+            "Zed",
+            "zed/settings.json",
+            "config",
+            ("context_servers", NAME),
+            traces=(".zed", "~/.config/zed"),
+            program="zed",
+        ),
+        Client(
+            "codex", "Codex", ".codex/config.toml", "home", ("mcp_servers", NAME), traces=("~/.codex",), program="codex"
+        ),
+        Client(
+            "gemini",
+            "Gemini CLI",
+            ".gemini/settings.json",
+            "repository",
+            ("mcpServers", NAME),
+            traces=(".gemini", "GEMINI.md", "~/.gemini"),
+            program="gemini",
+        ),
+        Client(
+            "opencode",
+            "OpenCode",
+            "opencode.json",
+            "repository",
+            ("mcp", NAME),
+            shape="joined",
+            traces=("opencode.json", "~/.config/opencode"),
+            program="opencode",
+        ),
+        Client(
+            "claude-desktop",
+            "Claude Desktop",
+            f"{_DESKTOP}/claude_desktop_config.json",
+            "home",
+            ("mcpServers", NAME),
+            in_folder=True,
+            traces=(f"~/{_DESKTOP}",),
+        ),
+        Client(
+            "claude-hooks",
+            "Claude Code's hooks",
+            ".claude/settings.local.json",
+            "repository",
+            ("hooks",),
+            shape="hooks",
+            traces=(".claude",),
+        ),
+    )
+}
+
+
+def executable() -> str:
+    """The absolute path of the `postil` program that is running: graphical hosts have an almost empty PATH."""
+    named = os.path.abspath(sys.argv[0])
+    if os.path.basename(named) == "postil" and os.access(named, os.X_OK):
+        return named
+    return os.path.join(os.path.dirname(sys.executable), "postil")
+
+
+def entry(client: Client, program: str, root: str) -> dict[str, Any]:
+    """What stands under our name in this client's file."""
+    if client.shape == "hooks":
+        return client_hooks.wanted(program)
+    args = ["-C", root, "serve"] if client.in_folder and root else ["serve"]
+    if client.shape == "joined":
+        return {"type": "local", "command": [program, *args], "enabled": True}
+    plain = {"command": program, "args": args}
+    return {"type": "stdio", **plain} if client.shape == "typed" else plain
+
+
+def command_of(client: Client, found: dict[str, Any]) -> list[str]:
+    """The command line that the client would run for this entry."""
+    if client.shape == "joined":
+        return [str(word) for word in found.get("command", [])]
+    if client.shape == "hooks":
+        return shlex.split(found["UserPromptSubmit"][0]["hooks"][0]["command"])
+    return [str(found.get("command", "")), *(str(word) for word in found.get("args", []))]
+
+
+def path_of(client: Client, folders: Folders, root: str) -> str:
+    """The absolute path of the client's file; empty when it belongs into a repository and there is none."""
+    if client.place == "repository":
+        return os.path.join(root, client.file) if root else ""
+    base = folders.home if client.place == "home" else os.path.dirname(folders.config)
+    return os.path.join(base, client.file)
+
+
+def is_used(client: Client, folders: Folders, root: str) -> bool:
+    """Whether there are traces of this assistant here."""
+    for trace in client.traces:
+        path = os.path.join(folders.home, trace[2:]) if trace.startswith("~/") else os.path.join(root, trace)
+        if (root or trace.startswith("~/")) and os.path.exists(path):
+            return True
+    if not client.program:
+        return False
+    from shutil import which
+
+    return which(client.program) is not None
+
+
+def http_snippets(url: str, token: str) -> list[tuple[str, str]]:
+    """How to connect to a server that is running over HTTP: whom it is for, and what to paste."""
+    headers = {"Authorization": f"Bearer {token}"}
+    portable = {"mcpServers": {NAME: {"type": "http", "url": url, "headers": headers}}}
+    vscode = {"servers": {NAME: {"type": "http", "url": url, "headers": headers}}}
+    gemini = {"mcpServers": {NAME: {"httpUrl": url, "headers": headers}}}
+    call = '{"jsonrpc":"2.0","method":"workspace_info","params":{},"id":1}'
+    return [
+        ("Claude Code", f"claude mcp add --transport http {NAME} {url} --header 'Authorization: Bearer {token}'"),
+        ("Claude Code and Cursor, in .mcp.json or .cursor/mcp.json", _on_one_line(portable)),
+        ("VS Code, in .vscode/mcp.json", _on_one_line(vscode)),
+        ("Gemini CLI, in .gemini/settings.json", _on_one_line(gemini)),
+        (
+            "any program",
+            f"curl -s {url} -H 'Authorization: Bearer {token}' -H 'Content-Type: application/json' -d '{call}'",
+        ),
+    ]
+
+
+def _on_one_line(entry: object) -> str:
+    return msgspec.json.encode(entry).decode("utf-8")
+
+
+SAFE_FLAGS = ("--parts", "--read-only", "--allow-tool", "--deny-tool")
+
+
+def may_be_run(client: Client, found: dict[str, Any]) -> bool:
+    """Whether it is safe to start what this entry starts.
+
+    A file in a repository is somebody else's text: from there we start nothing but ourselves, as a server.
+    """
+    if client.place != "repository":
+        return True
+    try:
+        program, *args = command_of(client, found)
+    except (KeyError, IndexError, TypeError, ValueError):
+        return False
+    if os.path.realpath(program) != os.path.realpath(executable()):
+        return False
+    if client.shape == "hooks":
+        return True  # only its version is asked
+    flags = [word.partition("=")[0] for word in args[1:] if word.startswith("-")]
+    return args[:1] == ["serve"] and all(flag in SAFE_FLAGS for flag in flags)

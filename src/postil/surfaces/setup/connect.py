@@ -1,0 +1,139 @@
+"""`postil setup`: connect one assistant. Prints, writes, checks or removes our entry in its file."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import msgspec
+
+from postil.core.failure import Failure, NotAllowed, NotFound
+from postil.settings.model import Settings
+from postil.surfaces.composition import Composition
+from postil.surfaces.setup import jsonc
+from postil.surfaces.setup.clients import CLIENTS, Client, entry, executable, path_of
+from postil.surfaces.setup.files import ClientFile
+from postil.surfaces.setup.probe import try_entry
+from postil.surfaces.shell.argv import Globals
+from postil.surfaces.shell.commands import Parser, Usage, add_common, arguments_of, near
+from postil.surfaces.shell.output import say, table
+
+
+def run_setup(composed: Composition, words: list[str], program: str, options: Globals) -> int:
+    """Connect one assistant, or list them all."""
+    parser = Parser(
+        prog=f"{program} setup",
+        description="Connect an assistant: " + ", ".join(CLIENTS) + ". Without one, list them all.",
+    )
+    parser.add_argument("client", nargs="?", metavar="CLIENT")
+    does = parser.add_mutually_exclusive_group()
+    does.add_argument("--print", action="store_const", dest="does", const="print", help="show the entry (the default)")
+    does.add_argument("--write", action="store_const", dest="does", const="write", help="put it into the client's file")
+    does.add_argument("--check", action="store_const", dest="does", const="check", help="run the client's own entry")
+    does.add_argument("--remove", action="store_const", dest="does", const="remove", help="take it out again")
+    add_common(parser, writes=False)
+    given, common = arguments_of(parser.parse_args(words[1:]))
+    as_json = bool(common.get("--json"))
+    root = find_root(composed.settings)
+    if given["client"] is None:
+        return _list(composed.settings, root, as_json)
+    client = CLIENTS.get(given["client"])
+    if client is None:
+        raise Usage(
+            f"Postil does not know {given['client']!r}{near(given['client'], CLIENTS)}",
+            advice=f"It knows {', '.join(CLIENTS)}, and `{program} --help` lists what the parts set up",
+        )
+    action = given["does"] or "print"
+    if action == "print":
+        sys.stdout.write(snippet(client, executable(), root) + "\n")
+        if given["does"] is None:
+            say(f"Put this into {client.file}, or run `{program} setup {client.name} --write`")
+        return 0
+    if action != "check":
+        may_write(composed.settings)
+    file = open_file(client, composed.settings, root)
+    answer = {"write": _write, "check": _check, "remove": _remove}[action](client, file, root)
+    sys.stdout.write(msgspec.json.encode(answer).decode() + "\n" if as_json else f"{answer['says']}\n")
+    return 0
+
+
+def may_write(settings: Settings) -> None:
+    """Refuse under read-only, as every operation that changes something is."""
+    if settings.read_only:
+        raise NotAllowed("Nothing is written in read-only mode", advice="Leave --read-only and POSTIL_READ_ONLY out")
+
+
+def find_root(settings: Settings) -> str:
+    """The root of the repository we are in, or an empty text."""
+    from postil.workspace.failures import NoRepository
+    from postil.workspace.repository import find_repository
+
+    try:
+        return find_repository(settings.cwd).root
+    except NoRepository:
+        return ""
+
+
+def open_file(client: Client, settings: Settings, root: str) -> ClientFile:
+    """The client's file; it may not exist yet."""
+    path = path_of(client, settings.folders, root)
+    if not path:
+        raise NotFound(
+            f"{client.title} keeps its servers in {client.file} at the root of a repository, and there is none here",
+            advice="Change into a repository, or give it with -C",
+        )
+    return ClientFile(client, path, settings.folders.state)
+
+
+def snippet(client: Client, program: str, root: str) -> str:
+    """The entry as it stands in the client's file, with the keys around it."""
+    ours = entry(client, program, root)
+    if client.is_toml:
+        lines = [f"[{'.'.join(client.keys)}]"]
+        lines += [f"{key} = {msgspec.json.encode(value).decode()}" for key, value in ours.items()]
+        return "\n".join(lines)
+    return jsonc.put("", client.keys, ours).rstrip("\n")
+
+
+def _list(settings: Settings, root: str, as_json: bool) -> int:
+    rows: list[dict[str, Any]] = []
+    for client in CLIENTS.values():
+        path = path_of(client, settings.folders, root)
+        try:
+            connected = bool(path) and ClientFile(client, path, settings.folders.state).entry() is not None
+        except Failure:
+            connected = False
+        rows.append({"client": client.name, "title": client.title, "file": path or client.file, "connected": connected})
+    if as_json:
+        sys.stdout.write(msgspec.json.encode(rows).decode() + "\n")
+        return 0
+    shown = [(row["client"], "connected" if row["connected"] else "-", row["file"]) for row in rows]
+    sys.stdout.write(table(shown) + "\n")
+    return 0
+
+
+def _write(client: Client, file: ClientFile, root: str) -> dict[str, Any]:
+    changed = file.write(entry(client, executable(), root))
+    says = f"{'Wrote' if changed else 'Already in'} {file.path}; undo with `postil setup {client.name} --remove`"
+    return {"client": client.name, "file": file.path, "changed": changed, "says": says}
+
+
+def _remove(client: Client, file: ClientFile, root: str) -> dict[str, Any]:
+    changed = file.remove()
+    says = f"Took our entry out of {file.path}" if changed else f"There is no entry of ours in {file.path}"
+    return {"client": client.name, "file": file.path, "changed": changed, "says": says}
+
+
+def _check(client: Client, file: ClientFile, root: str) -> dict[str, Any]:
+    found = file.entry()
+    if found is None:
+        raise NotFound(f"There is no entry of ours in {file.path}", advice=f"Run `postil setup {client.name} --write`")
+    answered = try_entry(client, found, root or ".")
+    return {
+        "client": client.name,
+        "file": file.path,
+        "server": answered.name,
+        "version": answered.version,
+        "milliseconds": answered.milliseconds,
+        "says": f"{client.title} reaches {answered.name} {answered.version} in {answered.milliseconds} ms",
+    }

@@ -1,0 +1,151 @@
+"""`postil doctor`: what is wrong here, and what to do about it.
+
+Every part declares checks; this runs them, tries every connected assistant's own entry, and says it all in one list.
+Where a check's advice is a command of ours that repairs (it ends with `--fix`), `doctor --fix` runs it and looks again.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator
+from typing import cast
+
+import msgspec
+from msgspec import Struct
+
+from postil.core.catalogue import HookEntry
+from postil.core.check import Finding
+from postil.core.failure import Failure
+from postil.core.registry import Registry
+from postil.core.visible import harmless
+from postil.settings.model import Settings
+from postil.surfaces.composition import Composition
+from postil.surfaces.setup.clients import CLIENTS, path_of
+from postil.surfaces.setup.connect import find_root
+from postil.surfaces.setup.files import ClientFile
+from postil.surfaces.setup.probe import try_entry
+from postil.surfaces.shell.argv import PROGRAMS, Globals, find
+from postil.surfaces.shell.commands import Parser, add_common, arguments_of, parser_of
+from postil.surfaces.shell.operations import perform
+from postil.surfaces.shell.output import colored, readable
+
+
+class Checked(Struct, frozen=True, omit_defaults=True):
+    """One line of the doctor's report."""
+
+    part: str
+    name: str
+    status: str
+    seen: str
+    fix: str = ""
+    fixed: str = ""
+
+
+def run_doctor(composed: Composition, words: list[str], program: str, options: Globals) -> int:
+    """Run every check; status 1 when one of them found an error."""
+    parser = Parser(
+        prog=f"{program} doctor",
+        description="Look for what is wrong, and say what to do",
+    )
+    parser.add_argument("--fix", action="store_true", help="run the commands that repair what was found")
+    add_common(parser, writes=False)
+    given, common = arguments_of(parser.parse_args(words[1:]))
+    rows: list[Checked] = []
+    for row in checked(composed, fix=given["fix"]):
+        rows.append(row)
+        if not common.get("--json"):
+            _show(row, composed.settings)
+    if common.get("--json"):
+        sys.stdout.write(msgspec.json.encode(rows).decode("utf-8") + "\n")
+    return 1 if any(row.status == "error" for row in rows) else 0
+
+
+def checked(composed: Composition, *, fix: bool) -> Iterator[Checked]:
+    """All checks, one after the other: settings, parts, assistants."""
+    warnings = composed.settings.warnings
+    for warning in warnings:
+        yield Checked("settings", "files", "warning", warning)
+    if not warnings:
+        yield Checked("settings", "files", "ok", "nothing refused")
+    registry = composed.registry()
+    for entry in registry.checks:
+        yield from _part_check(composed, registry, entry, fix)
+    yield from _assistants(composed.settings)
+
+
+def _part_check(composed: Composition, registry: Registry, check: HookEntry, fix: bool) -> Iterator[Checked]:
+    try:
+        owner = registry.part(check.part)
+        findings = _findings(owner, check.attribute)
+        fixed = ""
+        for finding in findings:
+            if fix and finding.status != "ok":
+                fixed = _repaired(composed, registry, finding.fix) or fixed
+        if fixed:
+            findings = _findings(owner, check.attribute)
+    except Failure as failure:
+        yield Checked(check.part, check.name, "error", failure.message, failure.advice)
+        return
+    except Exception as bug:  # noqa: BLE001 # one broken check must not hide what the others see
+        seen = f"the check itself failed: {type(bug).__name__}: {bug}"[:300]
+        yield Checked(check.part, check.name, "error", seen)
+        return
+    for finding in findings:
+        yield Checked(check.part, check.name, finding.status, finding.seen, finding.fix, fixed)
+
+
+_REPAIR = re.compile(r"`(postil|git mile) ([a-z -]+ --fix)`")
+
+
+def _repaired(composed: Composition, registry: Registry, advice: str) -> str:
+    """Run the command that the advice names, if it is one that repairs; what it said, on one line."""
+    named = _REPAIR.search(advice)
+    if named is None:
+        return ""
+    prefixes = ("",) if named[1] == "postil" else PROGRAMS["git mile"]
+    found = find(registry.operations.values(), named[2].split(), prefixes)
+    if found is None:
+        return ""
+    entry, words = found
+    arguments = arguments_of(parser_of(entry, named[1]).parse_args(words))[0]
+    said = readable(perform(composed, registry, entry.name, arguments, no_input=True))
+    return " ".join(said.split()) if isinstance(said, str) else "done"
+
+
+def _findings(owner: object, attribute: str) -> list[Finding]:
+    found: object = getattr(owner, attribute)()
+    return cast("list[Finding]", found) if isinstance(found, list) else [cast(Finding, found)]
+
+
+def _assistants(settings: Settings) -> Iterator[Checked]:
+    root = find_root(settings)
+    none = True
+    for client in CLIENTS.values():
+        path = path_of(client, settings.folders, root)
+        if not path:
+            continue
+        try:
+            found = ClientFile(client, path, settings.folders.state).entry()
+            if found is None:
+                continue
+            none = False
+            answered = try_entry(client, found, root or ".")
+        except Failure as failure:
+            none = False
+            yield Checked("assistants", client.name, "error", failure.message, failure.advice)
+            continue
+        yield Checked("assistants", client.name, "ok", f"{client.title}: answered in {answered.milliseconds} ms")
+    if none:
+        yield Checked("assistants", "any", "warning", "no assistant is connected here", "Run `postil init`")
+
+
+def _show(row: Checked, settings: Settings) -> None:
+    paint = colored(sys.stdout, settings.terminal)
+    mark = {"ok": paint("ok     ", 32), "warning": paint("warning", 33)}.get(row.status, paint("error  ", 31))
+    sys.stdout.write(f"{mark} {row.part} {row.name}: {harmless(row.seen)}\n")
+    if row.fixed:
+        sys.stdout.write(f"        fixed: {harmless(row.fixed)}\n")
+    if row.fix and row.status != "ok":
+        sys.stdout.write(f"        {harmless(row.fix)}\n")
+    sys.stdout.flush()

@@ -1,0 +1,231 @@
+"""Writing a client's file: comments kept, the old content remembered, removal byte for byte.
+
+The content before our first edit is kept in the state folder, beside a fingerprint of what we wrote. As long as nobody
+else changed the file, removing gives exactly the old bytes back; after that, only our entry is taken out.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import os
+from typing import Any, cast
+
+import msgspec
+from msgspec import Struct
+
+from postil.core.failure import Conflict, StorageFailed
+from postil.surfaces.setup import hooks as client_hooks
+from postil.surfaces.setup import jsonc
+from postil.surfaces.setup.clients import Client, command_of
+from postil.workspace.files import atomic_write, make_folder
+from postil.workspace.paths import RelativePath
+
+LARGEST = 4 * 1024 * 1024
+
+
+class Unreadable(Conflict):
+    """A client's file that cannot be understood is never overwritten."""
+
+
+class Remembered(Struct, frozen=True):
+    """What a file held before our first edit (base64; None: there was no file), and what we left in it."""
+
+    path: str
+    before: str | None
+    after: str
+
+
+class ClientFile:
+    """One client's file."""
+
+    def __init__(self, client: Client, path: str, state_folder: str) -> None:
+        self.client = client
+        self.path = path
+        self._memory = os.path.join(state_folder, "setup")
+        # In a repository a symlink is somebody else's: following it could write anywhere. At home it is the user's own.
+        self._real = path if client.place == "repository" else os.path.realpath(path)
+
+    def text(self) -> str | None:
+        """The content, or None when there is no file."""
+        try:
+            with open(self._real, "rb") as file:
+                content = file.read(LARGEST + 1)
+            if len(content) > LARGEST:  # half of a file must not be written back as the whole
+                raise Unreadable(f"{self.path} is larger than 4 MiB", advice="Edit it by hand")
+            return content.decode("utf-8")
+        except FileNotFoundError:
+            return None
+        except (OSError, UnicodeDecodeError) as error:
+            raise Unreadable(
+                f"{self.path} cannot be read: {error}", advice="Correct the file, or move it away"
+            ) from error
+
+    def entry(self) -> dict[str, Any] | None:
+        """Our entry, if it is there."""
+        text = self.text()
+        found = None if text is None else self._get(text)
+        return cast("dict[str, Any]", found) if isinstance(found, dict) else None
+
+    def with_entry(self, entry: dict[str, Any]) -> str:
+        """The content with our entry in it."""
+        return self._edited(self.text() or "", entry)
+
+    def write(self, entry: dict[str, Any]) -> bool:
+        """Put our entry in, durably; False when it was there already."""
+        before = self.text()
+        after = self._edited(before or "", entry)
+        if after == before:
+            return False
+        old = self._recalled()
+        # A second edit of our own: what was there before the first is what a removal has to bring back.
+        original = old.before if old and before is not None and old.after == _print(before) else _encoded(before)
+        self._remember(Remembered(self.path, original, _print(after)))
+        self._replace(after)
+        return True
+
+    def remove(self) -> bool:
+        """Take our entry out; False when there is none."""
+        current = self.text()
+        if current is None or not self._holds_ours(current):
+            return False
+        old = self._recalled()
+        if old is not None and old.after == _print(current):
+            if old.before is None:
+                os.unlink(self._real)
+                self._remove_empty_folder()
+            else:
+                self._replace(base64.b64decode(old.before).decode("utf-8"))
+        else:
+            self._replace(self._without(current))
+        self._forget()
+        return True
+
+    def _holds_ours(self, text: str) -> bool:
+        """Whether there is anything to take out; of the hooks, one that is left of three is enough."""
+        if self.client.shape != "hooks":
+            return self._get(text) is not None
+        try:
+            return client_hooks.remove(text) != text
+        except ValueError as error:
+            raise self._not_understood(error) from error
+
+    def _get(self, text: str) -> object:
+        try:
+            if self.client.shape == "hooks":
+                return client_hooks.find(text)
+            if not self.client.is_toml:
+                return jsonc.get(text, self.client.keys)
+            import tomllib
+
+            found: object = tomllib.loads(text)
+            for key in self.client.keys:
+                found = cast("dict[str, object]", found).get(key) if isinstance(found, dict) else None
+            return found
+        except ValueError as error:
+            raise self._not_understood(error) from error
+
+    def _edited(self, text: str, entry: dict[str, Any]) -> str:
+        try:
+            if self.client.shape == "hooks":
+                return client_hooks.put(text, command_of(self.client, entry)[0])
+            if not self.client.is_toml:
+                return jsonc.put(text, self.client.keys, entry)
+            return _toml_with(text, self.client.keys, entry)
+        except ValueError as error:
+            raise self._not_understood(error) from error
+
+    def _without(self, text: str) -> str:
+        if self.client.shape == "hooks":
+            return client_hooks.remove(text)
+        return _toml_without(text, self.client.keys) if self.client.is_toml else jsonc.remove(text, self.client.keys)
+
+    def _not_understood(self, error: ValueError) -> Unreadable:
+        return Unreadable(
+            f"{self.path} is not valid {'TOML' if self.client.is_toml else 'JSON'}: {error}",
+            advice="Correct it by hand; it has not been touched",
+        )
+
+    def _replace(self, text: str) -> None:
+        folder, name = os.path.split(self._real)
+        if self.client.place == "repository":
+            root = self._real.removesuffix("/" + self.client.file)
+            inside = os.path.dirname(self.client.file)
+            if inside:
+                make_folder(root, inside)
+            atomic_write(root, RelativePath(self.client.file), text.encode("utf-8"))
+            return
+        try:
+            os.makedirs(folder, exist_ok=True)
+        except OSError as error:
+            raise StorageFailed(f"{folder} cannot be made: {error.strerror}", advice="Check its permissions") from error
+        atomic_write(folder, RelativePath(name), text.encode("utf-8"))
+
+    def _remove_empty_folder(self) -> None:
+        inside = os.path.dirname(self.client.file)
+        if self.client.place == "repository" and inside:
+            try:
+                os.rmdir(os.path.dirname(self._real))
+            except OSError:
+                return  # something else lives there
+
+    def _note(self) -> str:
+        return hashlib.sha256(os.fsencode(self.path)).hexdigest()[:24] + ".json"
+
+    def _recalled(self) -> Remembered | None:
+        try:
+            with open(os.path.join(self._memory, self._note()), "rb") as file:
+                return msgspec.json.decode(file.read(), type=Remembered)
+        except (OSError, msgspec.DecodeError):
+            return None
+
+    def _remember(self, what: Remembered) -> None:
+        try:
+            os.makedirs(self._memory, mode=0o700, exist_ok=True)
+        except OSError as error:
+            raise StorageFailed(
+                f"{self._memory} cannot be made: {error.strerror}", advice="Check its permissions; nothing was changed"
+            ) from error
+        atomic_write(self._memory, RelativePath(self._note()), msgspec.json.encode(what))
+
+    def _forget(self) -> None:
+        try:
+            os.unlink(os.path.join(self._memory, self._note()))
+        except FileNotFoundError:
+            return
+
+
+def _encoded(text: str | None) -> str | None:
+    return None if text is None else base64.b64encode(text.encode("utf-8")).decode("ascii")
+
+
+def _print(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8")).hexdigest()
+
+
+def _toml_with(text: str, keys: tuple[str, ...], entry: dict[str, Any]) -> str:
+    import tomlkit  # comments survive; only Codex's file is TOML
+
+    document = tomlkit.parse(text)
+    table: Any = document
+    for key in keys[:-1]:
+        if key not in table:
+            table[key] = tomlkit.table(is_super_table=True)
+        table = table[key]
+    ours: Any = tomlkit.table()
+    ours.update(entry)
+    if table.get(keys[-1]) == entry:
+        return text
+    table[keys[-1]] = ours
+    return tomlkit.dumps(document)
+
+
+def _toml_without(text: str, keys: tuple[str, ...]) -> str:
+    import tomlkit
+
+    document = tomlkit.parse(text)
+    table: Any = document
+    for key in keys[:-1]:
+        table = table[key]
+    del table[keys[-1]]
+    return tomlkit.dumps(document)

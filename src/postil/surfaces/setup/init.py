@@ -1,0 +1,102 @@
+"""`postil init`: set up this repository in one go, say what was done in a few lines, and how to undo it."""
+
+from __future__ import annotations
+
+import difflib
+import sys
+
+from postil.core.catalogue import OperationEntry
+from postil.core.failure import Failure, NotFound
+from postil.core.visible import harmless
+from postil.surfaces.composition import Composition
+from postil.surfaces.setup.clients import CLIENTS, Client, entry, executable, is_used
+from postil.surfaces.setup.connect import find_root, may_write, open_file
+from postil.surfaces.setup.files import ClientFile
+from postil.surfaces.setup.probe import try_entry
+from postil.surfaces.shell.argv import Globals
+from postil.surfaces.shell.commands import Parser, Usage, add_common, arguments_of, near
+from postil.surfaces.shell.operations import perform
+from postil.surfaces.shell.output import readable, say
+
+
+def run_init(composed: Composition, words: list[str], program: str, options: Globals) -> int:
+    """Write `.mcp.json`, and on request the entries of other assistants and the bindings of the parts."""
+    parser = Parser(
+        prog=f"{program} init",
+        description="Set up this repository: writes .mcp.json, checks that it works, says how to undo it",
+    )
+    parser.add_argument("--with", dest="others", metavar="NAMES", default="", help=f"also: {', '.join(CLIENTS)}, …")
+    parser.add_argument("--dry-run", action="store_true", help="show the changes and write nothing")
+    add_common(parser, writes=False)
+    given, common = arguments_of(parser.parse_args(words[1:]))
+    root = find_root(composed.settings)
+    if not root:
+        raise NotFound("There is no git repository here", advice="Change into one, or make one with `git init`")
+    wanted = ["claude", *(name.strip() for name in given["others"].split(",") if name.strip())]
+    setups = {each.shell.split()[1]: each.name for each in _part_setups(composed)}
+    for name in wanted:
+        if name not in CLIENTS and name not in setups:
+            raise Usage(f"There is nothing to set up for {name!r}{near(name, [*CLIENTS, *setups])}")
+    files = [(client, open_file(client, composed.settings, root)) for name in wanted if (client := CLIENTS.get(name))]
+    for client, file in files:
+        _show_change(client, file, root)
+    if given["dry_run"]:
+        say("Nothing was written (--dry-run)")
+        return 0
+    if not options.no_input and not common.get("--no-input") and not _agreed():
+        say("Nothing was written")
+        return 0
+    may_write(composed.settings)
+    for client, file in files:
+        file.write(entry(client, executable(), root))
+        answered = try_entry(client, file.entry() or {}, root)
+        sys.stdout.write(
+            f"{client.title}: {client.file}, answered in {answered.milliseconds} ms; "
+            f"undo: postil setup {client.name} --remove\n"
+        )
+    for name in wanted:
+        if name in setups:
+            _set_up_part(composed, name, setups[name])
+    _suggest(composed, wanted, list(setups), root)
+    return 0
+
+
+def _part_setups(composed: Composition) -> list[OperationEntry]:
+    """What the parts set up themselves: commands such as `setup lazygit`."""
+    return [each for each in composed.registry().operations.values() if each.shell.startswith("setup ")]
+
+
+def _show_change(client: Client, file: ClientFile, root: str) -> None:
+    """The change as a diff, on stderr: it is talk."""
+    before = (file.text() or "").splitlines()
+    after = file.with_entry(entry(client, executable(), root)).splitlines()
+    for line in difflib.unified_diff(before, after, client.file, client.file, lineterm="", n=1):
+        say(harmless(line))  # the file may be somebody else's
+
+
+def _agreed() -> bool:
+    """Ask a person; where there is none, the command itself is the answer."""
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        return True
+    sys.stderr.write("Write this? [Y/n] ")
+    sys.stderr.flush()
+    return sys.stdin.readline().strip().lower() in ("", "y", "yes")
+
+
+def _set_up_part(composed: Composition, name: str, operation: str) -> None:
+    try:
+        said = readable(perform(composed, composed.registry(), operation, {}, no_input=True))
+    except Failure as failure:
+        say(f"{name}: {failure.message}")
+        return
+    first = said.splitlines()[0] if isinstance(said, str) and said else "done"
+    sys.stdout.write(f"{name}: {first}; undo: postil setup {name} --remove\n")
+
+
+def _suggest(composed: Composition, done: list[str], setups: list[str], root: str) -> None:
+    folders = composed.settings.folders
+    others = [name for name, client in CLIENTS.items() if name not in done and is_used(client, folders, root)]
+    others += [name for name in setups if name not in done]
+    if others:
+        sys.stdout.write(f"Also here: {', '.join(others)}. Add them: postil init --with {','.join(others)}\n")
+    sys.stdout.write("See that all is well: postil doctor\n")

@@ -1,0 +1,96 @@
+"""Shell completion: a small script for each shell that asks us what may come next."""
+
+from __future__ import annotations
+
+import sys
+
+import msgspec
+
+from postil.core.catalogue import OperationEntry
+from postil.surfaces.composition import Composition
+from postil.surfaces.setup.clients import CLIENTS
+from postil.surfaces.shell.argv import HIDDEN, Globals, find
+from postil.surfaces.shell.commands import Schema, Usage, kebab, near
+from postil.surfaces.shell.help import BUILTINS
+
+SCRIPTS = {
+    "bash": """\
+# postil completion for bash: put  eval "$(postil completion bash)"  into ~/.bashrc
+_postil_complete() {
+    local IFS=$'\\n'
+    COMPREPLY=($(postil complete-words "${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null))
+}
+complete -o default -F _postil_complete postil
+""",
+    "zsh": """\
+#compdef postil
+# postil completion for zsh: put  eval "$(postil completion zsh)"  into ~/.zshrc
+_postil_complete() {
+    local -a found
+    found=("${(@f)$(postil complete-words "${(@)words[2,CURRENT]}" 2>/dev/null)}")
+    if [[ -n "$found" ]]; then compadd -- $found; else _files; fi
+}
+compdef _postil_complete postil
+""",
+    "fish": """\
+# postil completion for fish: put  postil completion fish | source  into ~/.config/fish/config.fish
+function __postil_complete
+    set -l words (commandline -opc) (commandline -ct)
+    postil complete-words $words[2..-1] 2>/dev/null
+end
+complete -c postil -f -a '(__postil_complete)'
+""",
+}
+COMMON = ("--json", "--no-input", "--help")
+
+
+def run_completion(composed: Composition, words: list[str], program: str, options: Globals) -> int:
+    """Print the script of one shell."""
+    shell = words[1] if len(words) > 1 else ""
+    if shell in ("", "-h", "--help"):
+        sys.stdout.write(f"usage: {program} completion {'|'.join(SCRIPTS)}\n")
+        return 0 if shell else 2
+    if shell not in SCRIPTS:
+        raise Usage(f"There is no completion for {shell!r}{near(shell, SCRIPTS)}", advice=", ".join(SCRIPTS))
+    sys.stdout.write(SCRIPTS[shell])
+    return 0
+
+
+def run_complete_words(composed: Composition, words: list[str], program: str, options: Globals) -> int:
+    """Print what may stand in place of the last word, one a line."""
+    *before, last = words[1:] or [""]
+    entries = list(composed.registry().operations.values())
+    sys.stdout.write("".join(f"{word}\n" for word in candidates(entries, before, last)))
+    return 0
+
+
+def candidates(entries: list[OperationEntry], before: list[str], last: str) -> list[str]:
+    """The words that may follow `before` and begin with `last`."""
+    found = find(entries, before)
+    if found is not None:
+        offered = _of_command(found[0], found[1])
+    else:
+        depth = len(before)
+        commands = [entry.shell.split() for entry in entries if entry.shell]
+        commands = [words for words in commands if words[0] not in HIDDEN]
+        commands += [[name] for name in BUILTINS] + [["setup", name] for name in CLIENTS]
+        offered = [words[depth] for words in commands if len(words) > depth and words[:depth] == before]
+        if before[:1] == ["setup"] and len(before) > 1:
+            offered = ["--print", "--write", "--check", "--remove"]
+        elif before[:1] == ["call"] and depth == 1:
+            offered = [entry.name for entry in entries]
+        elif before[:1] == ["completion"] and depth == 1:
+            offered = list(SCRIPTS)
+    return sorted({word for word in offered if word.startswith(last)})
+
+
+def _of_command(entry: OperationEntry, words: list[str]) -> list[str]:
+    fields: dict[str, Schema] = msgspec.json.decode(entry.input_schema).get("properties", {})
+    flags = {f"--{kebab(name)}": field for name, field in fields.items() if name not in entry.positional}
+    flags |= {f"-{letter}": fields[name] for name, letter in entry.flags.items()}
+    previous = flags.get(words[-1]) if words else None
+    if previous is not None and previous.get("type") != "boolean":
+        one: Schema = previous.get("items", previous)
+        return [str(value) for value in one.get("enum", [])]
+    write = ["--idempotency-key"] if entry.effect != "reads" else []
+    return [*(flag for flag in flags if flag.startswith("--")), *COMMON, *write]

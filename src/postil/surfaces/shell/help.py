@@ -1,0 +1,117 @@
+"""Help for people: all commands, the commands of one part, and what was probably meant."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+
+from postil.core.catalogue import OperationEntry
+from postil.core.failure import NotAllowed
+from postil.surfaces.shell.argv import HIDDEN, find
+from postil.surfaces.shell.commands import Usage, near
+from postil.surfaces.shell.output import table
+
+BUILTINS = {
+    "serve": "Serve assistants over stdio, or with --http over HTTP",
+    "init": "Set up this repository: assistants, lazygit, hooks",
+    "setup": "Connect one assistant or program: print, write, check or remove its entry",
+    "doctor": "Look for what is wrong, and say what to do",
+    "key": "Make, list and revoke access keys for HTTP",
+    "audit": "Show who changed what over HTTP",
+    "tools": "List what assistants see",
+    "call": "Call an operation by its name with JSON arguments",
+    "completion": "Print shell completion for bash, zsh or fish",
+}
+OPTIONS = """\
+Options before the command:
+  -C FOLDER        work as if started in FOLDER
+  --config FILE    use this settings file
+  --read-only      refuse everything that changes something
+  --no-input       never ask anything
+  --version        print the version
+
+Every command has --help and --json. Exit codes: 0 ok, 1 unexpected, 2 usage, 3 authentication,
+4 unreachable, 5 not found, 6 conflict, 7 storage damaged, 130 interrupted (docs/errors.md)."""
+
+
+def explain(entries: list[OperationEntry], words: list[str], program: str, prefixes: tuple[str, ...]) -> int:
+    """Answer words that are no command: help where it was asked for, else the nearest command as a hint."""
+    wants_help = not words or any(word in ("-h", "--help", "help") for word in words)
+    spoken = [word for word in words if word not in ("-h", "--help", "help")]
+    commands = _spoken(entries, prefixes)
+    below = {name: says for name, says in commands.items() if name.split()[: len(spoken)] == spoken}
+    if spoken and below and (wants_help or len(spoken) == len(words)):
+        listing = f"Commands of {program} {' '.join(spoken)}:\n\n{_listing(below)}\n\nEach has --help and --json."
+        if wants_help:
+            sys.stdout.write(listing + "\n")
+            return 0
+        raise Usage(f"`{program} {' '.join(spoken)}` needs a command", advice=listing)
+    if wants_help and not spoken:
+        repeated = _repeated(entries, prefixes)
+        listed = {name: says for name, says in commands.items() if name not in repeated}
+        sys.stdout.write(_everything(listed, program) + "\n")
+        return 0 if words else 2
+    known = [*commands, *{name.split()[0] for name in commands}, *(BUILTINS if program == "postil" else ())]
+    guess = near(" ".join(spoken[:2]), known) or near(spoken[0], known)
+    raise Usage(f"There is no command `{program} {' '.join(spoken[:2])}`{guess}", advice=f"Run `{program} --help`")
+
+
+def say_if_withheld(withheld: list[OperationEntry], words: list[str], program: str, prefixes: tuple[str, ...]) -> None:
+    """Refuse a command that exists and is not offered under these settings: it is no misspelling."""
+    found = find(withheld, words, prefixes)
+    if found is None:
+        return
+    spoken = words[: len(words) - len(found[1])]
+    group = f"{program} {spoken[0]}" if len(spoken) > 1 else program
+    raise NotAllowed(
+        f"`{program} {' '.join(spoken)}` is not offered here: a setting hides it, or it needs something not connected",
+        advice=f"`{group} --help` lists what is offered, `postil doctor` what is connected",
+    )
+
+
+def _spoken(entries: Iterable[OperationEntry], prefixes: tuple[str, ...]) -> dict[str, str]:
+    """Commands as the user of this program says them: without an unspoken first word."""
+    commands: dict[str, str] = {}
+    for prefix in prefixes or ("",):
+        for entry in entries:
+            if not prefix and entry.shell and entry.shell.split()[0] not in (*HIDDEN, *prefixes):
+                commands.setdefault(entry.shell, entry.description)
+            elif prefix and entry.shell.startswith(f"{prefix} "):
+                commands.setdefault(entry.shell.removeprefix(f"{prefix} "), entry.description)
+    return commands
+
+
+def _repeated(entries: Iterable[OperationEntry], prefixes: tuple[str, ...]) -> set[str]:
+    """What an old program need not list: other words for a command that it lists already, and that settle nothing."""
+    first = tuple(f"{prefix} " for prefix in prefixes if prefix)
+    told = {entry.name for entry in entries if entry.shell and entry.shell.split()[0] not in HIDDEN}
+    repeats = [entry for entry in entries if first and entry.same_as in told and not entry.settled]
+    return {
+        next((entry.shell.removeprefix(word) for word in first if entry.shell.startswith(word)), entry.shell)
+        for entry in repeats
+    }
+
+
+def _everything(commands: dict[str, str], program: str) -> str:
+    groups: dict[str, dict[str, str]] = {}
+    for name, says in commands.items():
+        groups.setdefault(name.split()[0], {})[name] = says
+    single = {name: says for group in groups.values() for name, says in group.items() if " " not in name}
+    lines = [f"Usage: {program} [options] COMMAND …", ""]
+    if program == "postil":
+        lines += ["Notes in the margin: people and assistants talk about the code in a git workspace.", ""]
+        single |= BUILTINS
+    lines += [_listing(single), ""] if single else []
+    for word, group in groups.items():
+        verbs = {name: says for name, says in group.items() if " " in name}
+        if verbs:
+            lines += [f"{word}:", _listing(verbs), ""]
+    return "\n".join([*lines, OPTIONS])
+
+
+def _listing(commands: dict[str, str]) -> str:
+    return table([(f"  {name}", _short(says)) for name, says in commands.items()])
+
+
+def _short(sentence: str) -> str:
+    return sentence if len(sentence) <= 88 else sentence[:85].rsplit(" ", 1)[0] + " …"

@@ -1,0 +1,95 @@
+"""`postil key` and `postil audit`: the access keys of the HTTP server, and what was done with them."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+
+import msgspec
+
+from postil import secret
+from postil.surfaces.composition import Composition
+from postil.surfaces.gateway import access_keys
+from postil.surfaces.gateway.audit import AuditLog
+from postil.surfaces.shell.argv import Globals
+from postil.surfaces.shell.commands import Parser, Usage, add_common, arguments_of
+from postil.surfaces.shell.output import show, table
+
+VERBS = ("create", "list", "revoke")
+
+
+def run_key(composed: Composition, words: list[str], program: str, options: Globals) -> int:
+    """Make, list and revoke access keys."""
+    parser = Parser(prog=f"{program} key", description="Access keys for `serve --http --auth key`")
+    parser.add_argument("VERB", choices=VERBS, help="what to do")
+    parser.add_argument("NAME", nargs="?", default="", help="the key's name")
+    parser.add_argument("--workspace", action="store_true", help="may use this workspace's inbox, comments and issues")
+    parser.add_argument("--gitlab-read-only", action="store_true", help="may change nothing on GitLab")
+    parser.add_argument("--gitlab-token-file", metavar="FILE", help="the GitLab token to use for it; - reads stdin")
+    parser.add_argument("--require-signature", action="store_true", help="takes signed calls only (X-MCP-Signature)")
+    add_common(parser, writes=False)
+    parsed, common = arguments_of(parser.parse_args(words[1:]))
+    as_json, verb, name = bool(common.get("--json")), parsed["VERB"], parsed["NAME"]
+    state = composed.state_database()
+    if verb == "list":
+        keys = [shown(key) for key in access_keys.listed(state)]
+        if as_json:
+            return show(keys, composed.settings, as_json=True)
+        rows = [(str(key["name"]), str(key["created"]), ", ".join(map(str, key["may"]))) for key in keys]  # type: ignore[arg-type]
+        return show(table(rows) if rows else "No access keys", composed.settings, as_json=False)
+    if not access_keys.NAME.fullmatch(name):
+        raise Usage("A key needs a name of letters, digits and . _ @ -", advice=f"{program} key {verb} NAME")
+    if options.flags.get("read_only") or composed.settings.read_only:
+        raise Usage("Read-only: keys are neither made nor revoked", advice="Leave out --read-only")
+    if verb == "revoke":
+        record = access_keys.revoke(state, name)
+        return show({"revoked": record.name}, composed.settings, as_json=as_json)
+    key = access_keys.create(
+        state,
+        name,
+        workspace=bool(parsed.get("workspace")),
+        read_only=bool(parsed.get("gitlab_read_only")),
+        gitlab_token=read_token(parsed.get("gitlab_token_file") or ""),
+        secret=lambda: secret.subkey(secret.load(composed.settings), "stored-credentials"),
+        must_sign=bool(parsed.get("require_signature")),
+    )
+    if parsed.get("require_signature") and not composed.settings.security.signing_key_files:
+        sys.stderr.write("No secret is named in security.signing_key_files: until one is, this key opens nothing\n")
+    if not as_json:
+        sys.stderr.write("This key is shown once; Postil keeps only its hash:\n")
+    return show({"key": key} if as_json else key, composed.settings, as_json=as_json)
+
+
+def run_audit(composed: Composition, words: list[str], program: str, options: Globals) -> int:
+    """Show the last writes that came over HTTP."""
+    parser = Parser(prog=f"{program} audit", description="Who changed what over HTTP")
+    parser.add_argument("--limit", type=int, default=50, help="how many, counted from the last")
+    add_common(parser, writes=False)
+    parsed, common = arguments_of(parser.parse_args(words[1:]))
+    entries = AuditLog(composed.state_database).read(max(1, min(int(parsed["limit"]), 10_000)))
+    if common.get("--json"):
+        return show([msgspec.to_builtins(entry) for entry in entries], composed.settings, as_json=True)
+    rows = [entry.line() for entry in entries]
+    return show(table(rows) if rows else "No writes yet", composed.settings, as_json=False)
+
+
+def shown(key: access_keys.AccessKey) -> dict[str, object]:
+    """What may be told of a key."""
+    may = [word for word, given in (("workspace", key.workspace), ("GitLab token", bool(key.sealed))) if given]
+    when = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(key.created))
+    only = [word for word, given in (("read only", key.read_only), ("signed only", key.must_sign)) if given]
+    return {"name": key.name, "id": key.id, "created": when, "may": [*may, *only]}
+
+
+def read_token(path: str) -> str:
+    """A GitLab token from a file or standard input: never from the command line, which others can see."""
+    if not path:
+        return ""
+    try:
+        if path == "-":
+            return sys.stdin.read(4096).strip()
+        with open(os.path.expanduser(path), encoding="utf-8") as file:
+            return file.read(4096).strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise Usage(f"The token file {path} cannot be read: {error}", advice="Name a readable file, or -") from error

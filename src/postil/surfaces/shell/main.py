@@ -1,0 +1,100 @@
+"""The executables: `postil` and the three programs whose contracts it keeps.
+
+This module only finds out what is wanted; the work is in its siblings, imported when needed. Nothing but `sys` is
+imported at the top, so that `postil --version` costs little more than starting Python.
+"""
+
+from __future__ import annotations
+
+import sys
+
+
+def main() -> int:
+    """The `postil` command."""
+    words = sys.argv[1:]
+    if words == ["--version"] or words == ["-V"]:
+        return _version("postil")
+    return 0 if _quick("postil", words) else _run(words, "postil")
+
+
+def lazygit_mcp_bridge() -> int:
+    """The `lazygit-mcp-bridge` command: `server` and `send`, as its contract says, with its two exit statuses."""
+    words = sys.argv[1:]
+    if words == ["--version"] or words == ["version"]:
+        return _version("lazygit-mcp-bridge")
+    if not words and not sys.stdin.isatty():
+        words = ["server"]
+    if words[:1] == ["server"]:
+        return _run(["serve", "--parts", "inbox", *words[1:]], "lazygit-mcp-bridge")
+    return 1 if _run(words, "lazygit-mcp-bridge", "inbox") else 0
+
+
+def git_mile() -> int:
+    """The `git-mile` command, which git also runs as `git mile`."""
+    words = sys.argv[1:]
+    if words == ["--version"]:
+        return _version("git-mile")
+    first, words = _mile_globals(words)
+    if words[:1] == ["mcp-server"]:
+        return _run([*first, "serve", "--parts", "tracker", *words[1:]], "git mile")
+    if not first and _quick("git mile", words):
+        return 0
+    return _run([*first, *words], "git mile", "tracker")
+
+
+def _mile_globals(words: list[str]) -> tuple[list[str], list[str]]:
+    """git-mile's options before the command: `--repo` is our `-C`; the author is an option of commands that write."""
+    first: list[str] = []
+    last: list[str] = []
+    while words and words[0].partition("=")[0] in ("--repo", "--author", "--email"):
+        name, joined, value = words[0].partition("=")
+        if not joined and len(words) < 2:
+            break
+        value, words = (value, words[1:]) if joined else (words[1], words[2:])
+        if name == "--repo":
+            first += ["-C", value]
+        else:
+            last.append(f"{name}={value}")
+    return first, [*words, *last] if words else words
+
+
+def paired_comments() -> int:
+    """The `paired-comments-mcp-server` command: a server, and nothing else."""
+    words = sys.argv[1:]
+    if words == ["--version"]:
+        return _version("paired-comments-mcp-server")
+    return _run(["serve", "--parts", "comments", *words], "paired-comments-mcp-server")
+
+
+def _quick(program: str, words: list[str]) -> bool:
+    """Answer a list without starting the application, where that can be done. Costs nothing for other commands."""
+    if "list" not in words[:2]:
+        return False
+    from postil.fast_answer import quick_answer
+
+    text = quick_answer(program, words)
+    if text is None:
+        return False
+    try:
+        sys.stdout.write(text + "\n" if text else "")
+        sys.stdout.flush()
+    except BrokenPipeError:
+        return False  # the ordinary way knows what to do when nobody reads
+    return True
+
+
+def _version(program: str) -> int:
+    from postil import __version__
+
+    sys.stdout.write(f"{program} {__version__}\n")
+    return 0
+
+
+def _run(words: list[str], program: str, part: str = "") -> int:
+    from postil.core.startup import prepare
+
+    prepare()
+    from postil.app import App  # the one place where a surface asks for the composition
+    from postil.surfaces.shell.run import run
+
+    return run(words, program, App, part)

@@ -1,0 +1,208 @@
+"""How answers reach a person: data on stdout, talk on stderr, colour, progress and pager only on a terminal."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, TextIO, cast
+
+import msgspec
+
+from postil.core.call import Call, Caller, Level, Question
+from postil.core.failure import Failure
+from postil.core.visible import harmless
+from postil.settings.model import Settings, Terminal
+
+
+class ShellCall(Call):
+    """A call from the command line: progress is drawn on a terminal, warnings are told, questions only to a person."""
+
+    def __init__(self, *, interactive: bool) -> None:
+        super().__init__(Caller(client=f"shell:{os.getpid()}", surface="shell"))
+        self.interactive = interactive
+        self._drawn = False
+        self._last = ""
+
+    def progress(self, done: float, total: float | None = None, message: str = "") -> None:
+        """Draw how far the work is."""
+        if not sys.stderr.isatty():
+            return
+        drawn = _bar(done, total, harmless(message))
+        if drawn != self._last:
+            self._last = drawn
+            self._drawn = True
+            sys.stderr.write(f"\r\x1b[K{drawn}")
+            sys.stderr.flush()
+
+    def log(self, level: Level, data: object, logger: str = "") -> None:
+        """Tell what is worth knowing; the rest is for connected clients."""
+        if level not in ("debug", "info", "notice"):
+            self.clear()
+            say(f"{level}: {harmless(data if isinstance(data, str) else msgspec.json.encode(data).decode())}")
+
+    async def ask(self, questions: Mapping[str, Question]) -> Mapping[str, object]:
+        """Ask the person, if there is one."""
+        if not self.interactive:
+            return await super().ask(questions)
+        from postil.surfaces.shell.ask import ask
+
+        self.clear()
+        return ask(questions)
+
+    def clear(self) -> None:
+        """Take the progress bar away."""
+        if self._drawn:
+            self._drawn = False
+            sys.stderr.write("\r\x1b[K")
+
+
+def _bar(done: float, total: float | None, message: str) -> str:
+    if not total:
+        return message[:78]
+    share = min(max(done / total, 0.0), 1.0)
+    filled = round(share * 24)
+    return f"{'█' * filled}{'░' * (24 - filled)} {share:4.0%} {message[:40]}"
+
+
+def show(result: object, settings: Settings, *, as_json: bool) -> int:
+    """Print what an operation answered; the exit status is 0 unless the result has one of its own."""
+    if isinstance(result, Iterator):  # a long answer: each piece goes out as it comes
+        for piece in cast("Iterator[object]", result):
+            if isinstance(piece, (str, bytes)) and not as_json:
+                _write(harmless(piece) if isinstance(piece, str) and sys.stdout.isatty() else piece)
+            else:
+                _write(_json(piece))
+            sys.stdout.flush()
+        return 0
+    if as_json:
+        _write(_json(result))
+    else:
+        _paged(readable(result), settings.terminal)
+    status: object = getattr(result, "exit_status", 0)
+    return status if isinstance(status, int) else 0
+
+
+def _json(result: object) -> str:
+    direct = getattr(result, "direct", None)
+    return msgspec.json.encode(direct() if callable(direct) else result).decode("utf-8")
+
+
+def _write(piece: str | bytes) -> None:
+    if isinstance(piece, bytes):
+        sys.stdout.flush()
+        sys.stdout.buffer.write(piece)
+        return
+    sys.stdout.write(piece if piece.endswith("\n") or not piece else piece + "\n")
+
+
+def readable(result: object) -> str | bytes:
+    """A result for people: what it says itself, else its fields, line by line."""
+    if result is None:
+        return ""
+    if isinstance(result, (str, bytes)):
+        return result
+    for saying in ("shell", "text"):
+        method = getattr(result, saying, None)
+        if callable(method):  # a field may be called `text` as well
+            return cast("str | bytes", method())
+    return "\n".join(_lines(msgspec.to_builtins(result), ""))
+
+
+def _lines(value: object, indent: str) -> Iterator[str]:
+    if isinstance(value, Mapping):
+        fields = cast("Mapping[str, Any]", value)
+        for key, item in fields.items():
+            if item in (None, "", [], {}):
+                continue
+            if isinstance(item, (Mapping, list)):
+                yield f"{indent}{key}:"
+                yield from _lines(cast("object", item), indent + "  ")
+            else:
+                yield f"{indent}{key}: {_scalar(item)}"
+    elif isinstance(value, list):
+        for item in cast("list[object]", value):
+            inner = list(_lines(item, ""))
+            yield from (f"{indent}{'- ' if first == 0 else '  '}{line}" for first, line in enumerate(inner))
+    else:
+        yield indent + _scalar(value)
+
+
+def _scalar(value: object) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return str(value)
+
+
+def _paged(text: str | bytes, terminal: Terminal) -> None:
+    if isinstance(text, str) and sys.stdout.isatty():
+        text = harmless(text)
+    if isinstance(text, str) and sys.stdout.isatty() and _is_long(text):
+        import shlex
+        import subprocess
+
+        # The pager is the user's own choice, from their environment, as in git.
+        command = shlex.split(terminal.pager) if terminal.pager else ["less", "-FRX"]
+        try:
+            subprocess.run(command, input=text.encode("utf-8", "replace"), check=False)
+            return
+        except OSError:
+            pass  # no such program: the text itself is what matters
+    _write(text)
+
+
+def _is_long(text: str) -> bool:
+    try:
+        rows = os.get_terminal_size(sys.stdout.fileno()).lines
+    except OSError:
+        return False
+    return text.count("\n") >= rows > 0
+
+
+def tell_failure(failure: Failure, settings: Settings | None, *, as_json: bool = False) -> int:
+    """Say what went wrong and what to do next, on stderr; answer the exit status."""
+    if as_json:
+        error = {"name": failure.name, "message": failure.message, "code": failure.code, "data": failure.details()}
+        say(msgspec.json.encode({"error": error}, enc_hook=str).decode("utf-8"))
+        return failure.exit_status
+    paint = colored(sys.stderr, settings.terminal if settings else Terminal())
+    sentence = failure.text().removesuffix(failure.advice).rstrip() if failure.advice else failure.text()
+    say(f"{paint('error:', 31)} {harmless(sentence)}")
+    if failure.advice:
+        say(f"{paint('hint:', 36)} {harmless(failure.advice)}")
+    return failure.exit_status
+
+
+def warn(sentence: str) -> None:
+    """A warning, which may quote what somebody else wrote."""
+    say(f"warning: {harmless(sentence)}")
+
+
+def say(sentence: str) -> None:
+    """Talk: one line on stderr, never in the way of the data."""
+    sys.stderr.write(sentence.encode("utf-8", "backslashreplace").decode("utf-8") + "\n")
+
+
+def colored(stream: TextIO, terminal: Terminal) -> Paint:
+    """A painter for this stream that leaves text alone where colour has no place."""
+    return Paint(terminal.color == "always" or (terminal.color == "auto" and stream.isatty()))
+
+
+class Paint:
+    """Wraps text into ANSI colours, or not."""
+
+    def __init__(self, on: bool) -> None:
+        self.on = on
+
+    def __call__(self, text: str, code: int) -> str:
+        return f"\x1b[{code}m{text}\x1b[0m" if self.on else text
+
+
+def table(rows: Sequence[Sequence[str]]) -> str:
+    """Columns of text, aligned."""
+    if not rows:
+        return ""
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    return "\n".join(
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
+    )

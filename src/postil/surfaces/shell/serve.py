@@ -1,0 +1,133 @@
+"""`postil serve`: over stdio, or over HTTP. Which parts, which tools, and how it introduces itself."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from postil.surfaces.composition import Compose
+from postil.surfaces.shell.argv import Globals
+
+if TYPE_CHECKING:
+    from postil.wire.transports.timeouts import Patience
+
+FACES = {
+    "inbox": "lazygit-mcp-bridge",
+    "comments": "paired-comments-mcp-server",
+    "tracker": "git-mile",
+}
+"""The parts that, served alone, are exactly one old contract."""
+PARTS = ("workspace", "inbox", "comments", "tracker", "gitlab", "flows")
+
+
+def serve(words: list[str], program: str, compose: Compose, options: Globals) -> int:
+    """Serve one client on stdin and stdout until it ends, or many over HTTP until a signal does."""
+    from postil.settings.load import load
+
+    given = _given(words, program) if words else {}
+    settings = load(flags={**options.flags, **_layer(given)}, file=given.get("config", options.config))
+    for warning in settings.warnings:
+        from postil.surfaces.shell.output import warn
+
+        warn(warning)
+    alone = given["parts"][0] if len(given.get("parts", ())) == 1 else ""
+    composed = compose(settings)
+    server = composed.server(alone if alone in FACES else "", over_http="address" in given)
+    if "address" in given:
+        from postil.surfaces.http.serve import run as serve_http  # uvicorn and uvloop, for this alone
+
+        serve_http(server, composed)
+    from postil.core.startup import import_without
+
+    import_without("asyncio", "ssl")  # 9 ms; only GitLab is spoken to by TLS, and asks for it
+    from postil.wire.transports.stdio import serve as serve_stdio
+
+    return serve_stdio(server, _patience(given))
+
+
+def _patience(given: dict[str, Any]) -> Patience | None:
+    """How the client is waited for and told of, where a flag says so."""
+    asked = {name: given[name] for name in ("handshake", "idle", "level") if name in given}
+    if not asked:
+        return None
+    from postil.wire.transports.timeouts import Patience
+
+    return Patience(**asked)
+
+
+def _layer(given: dict[str, Any]) -> dict[str, Any]:
+    """The flags as settings. `--http` alone leaves the address to the settings."""
+    layer = {name: given[name] for name in ("parts", "read_only", "allow_tools", "deny_tools") if name in given}
+    http = {name: given[name] for name in ("address", "auth", "tls_cert", "tls_key", "behind_proxy") if given.get(name)}
+    return {**layer, "http": http} if http else layer
+
+
+def _given(words: list[str], program: str) -> dict[str, Any]:
+    """The flags, as a layer of settings."""
+    import argparse  # a server started without flags does not pay for it
+
+    from postil.surfaces.shell.commands import Parser, Usage, near
+
+    parser = Parser(
+        prog={"postil": "postil serve", "git mile": "git mile mcp-server"}.get(program, program),
+        description="Serve assistants over stdio, or with --http over HTTP",
+        argument_default=argparse.SUPPRESS,
+    )
+    parser.add_argument("--parts", type=_split, help=f"only these, by comma: {', '.join(PARTS)}")
+    parser.add_argument("--read-only", action="store_true", dest="read_only", help="hide everything that changes")
+    parser.add_argument("--allow-tool", action="append", dest="allow_tools", metavar="NAME", help="only these; * fits")
+    parser.add_argument("--deny-tool", action="append", dest="deny_tools", metavar="NAME", help="never these; * fits")
+    parser.add_argument(
+        "--http", nargs="?", const="", dest="address", metavar="HOST:PORT", help="default 127.0.0.1:3000; endpoint /mcp"
+    )
+    parser.add_argument(
+        "--auth", choices=("local", "pat", "key", "oauth"), help="how callers over HTTP prove who they are"
+    )
+    parser.add_argument("--tls-cert", dest="tls_cert", metavar="FILE", help="serve HTTPS with this certificate")
+    parser.add_argument("--tls-key", dest="tls_key", metavar="FILE", help="the certificate's key")
+    parser.add_argument(
+        "--behind-proxy", action="store_true", dest="behind_proxy", help="HTTPS is spoken by a proxy in front"
+    )
+    parser.add_argument(
+        "--handshake-timeout",
+        dest="handshake",
+        type=_seconds,
+        metavar="S",
+        help="stdio: end when no client introduces itself within S seconds",
+    )
+    parser.add_argument(
+        "--idle-shutdown", dest="idle", type=_seconds, metavar="S", help="stdio: end after S seconds without a request"
+    )
+    parser.add_argument(
+        "--log-level",
+        dest="level",
+        choices=("error", "warn", "info", "debug", "trace"),
+        help="stdio: what is told on stderr (default: error)",
+    )
+    if program == "git mile":
+        parser.add_argument(
+            "--protocol", choices=("v1",), help="the contract's protocol, 2024-11-05: there is no other"
+        )
+    parser.add_argument("--config", metavar="FILE", help="use this settings file")
+    given = vars(parser.parse_args(words))
+    if "address" in given and given.keys() & {"handshake", "idle", "level"}:
+        raise Usage("--handshake-timeout, --idle-shutdown and --log-level speak of stdio", advice="Leave out --http")
+    for part in given.get("parts", ()):
+        if part not in PARTS:
+            raise Usage(f"There is no part {part!r}{near(part, PARTS)}", advice=f"Parts are {', '.join(PARTS)}")
+    return given
+
+
+def _seconds(word: str) -> float:
+    import argparse
+
+    try:
+        seconds = float(word)
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds < 1e9:
+        raise argparse.ArgumentTypeError(f"{word!r} is not a number of seconds greater than 0")
+    return seconds
+
+
+def _split(words: str) -> tuple[str, ...]:
+    return tuple(word.strip() for word in words.split(",") if word.strip())

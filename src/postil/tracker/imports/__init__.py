@@ -1,0 +1,1 @@
+"""Issues that come from other programs."""

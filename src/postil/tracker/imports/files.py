@@ -1,0 +1,228 @@
+"""Issues from files: our own JSON lines and Markdown, and beads' JSON lines. Text in, neutral issues out."""
+
+from __future__ import annotations
+
+import re
+from typing import TypeVar
+
+import msgspec
+
+from postil.tracker.failures import InvalidParams
+from postil.tracker.imports.model import Foreign, ForeignComment
+
+_Struct = TypeVar("_Struct", bound=msgspec.Struct)
+_BEADS_LINKS = {
+    "blocks": "blocks",
+    "parent-child": "parent",
+    "related": "related",
+    "discovered-from": "discovered-from",
+    "duplicates": "duplicate",
+}
+_MARK = r"(?:<!-- comment |---\norigin: )"
+_COMMENT = re.compile(r"^<!-- comment (?P<key>\S+) (?P<ts>\S+) (?P<author>.*) -->$", re.MULTILINE)
+
+
+class _Dependency(msgspec.Struct, frozen=True):
+    depends_on_id: str
+    type: str = "blocks"
+
+
+class _BeadsComment(msgspec.Struct, frozen=True):
+    text: str = ""
+    author: str = ""
+    created_at: str = ""
+    id: int | str = ""
+
+
+class _Beads(msgspec.Struct, frozen=True):
+    id: str
+    title: str
+    description: str = ""
+    design: str = ""
+    acceptance_criteria: str = ""
+    notes: str = ""
+    status: str = "open"
+    issue_type: str = ""
+    priority: int | None = None
+    assignee: str = ""
+    labels: tuple[str, ...] | None = ()
+    created_at: str = ""
+    updated_at: str = ""
+    closed_at: str = ""
+    created_by: str = ""
+    dependencies: tuple[_Dependency, ...] | None = ()
+    comments: tuple[_BeadsComment, ...] | None = ()
+
+
+def from_jsonl(text: str) -> list[Foreign]:
+    """Lines that `export` wrote."""
+    return [_decoded(line, number, Foreign) for number, line in _lines(text)]
+
+
+def from_beads(text: str) -> list[Foreign]:
+    """Lines of beads' `issues.jsonl`."""
+    return [_from_bead(_decoded(line, number, _Beads)) for number, line in _lines(text)]
+
+
+def looks_like_beads(text: str) -> bool:
+    """Whether the first line is one of beads'."""
+    first = next((line for _, line in _lines(text)), "")
+    return '"issue_type"' in first or ('"origin"' not in first and '"id"' in first)
+
+
+def from_markdown(text: str) -> list[Foreign]:
+    """Documents that `export --format markdown` wrote, one after another."""
+    documents = re.split(r"^(?=---\norigin: )", text, flags=re.MULTILINE)
+    return [_from_document(document) for document in documents if document.strip()]
+
+
+def to_markdown(one: Foreign) -> str:
+    """One issue as a document: facts on top, the description, then the comments."""
+    facts = [("origin", one.origin), ("kind", one.kind), ("title", one.title), ("status", one.status)]
+    for several, single, names in (("labels", "label", one.labels), ("assignees", "assignee", one.assignees)):
+        facts.append((several, ", ".join(name for name in names if "," not in name)))
+        facts += [(single, name) for name in names if "," in name]
+    facts += [("milestone", one.milestone or ""), ("due", one.due or ""), ("author", one.author)]
+    facts += [("created", one.ts), ("updated", one.updated_ts), ("closed", one.closed_ts)]
+    facts += [("link", f"{type_} {target}") for type_, target in one.links]
+    facts += [("field", f"{'_'.join(name.split())} {value}") for name, value in one.fields.items()]
+    head = "\n".join(f"{key}: {' '.join(value.split())}" for key, value in facts if value)
+    body = f"---\n{head}\n---\n\n{_heading(one.title)}{_shielded(one.description)}\n"
+    for comment in one.comments:
+        body += f"\n<!-- comment {comment.key} {comment.ts or '-'} {comment.author} -->\n{_shielded(comment.body)}\n"
+    return body
+
+
+def _from_document(document: str) -> Foreign:
+    _, _, rest = document.partition("---\n")
+    head, closing, body = rest.partition("\n---\n")
+    facts: dict[str, list[str]] = {}
+    for line in head.split("\n"):
+        key, _, value = line.partition(": ")
+        facts.setdefault(key, []).append(value)
+    fact = {key: values[-1] for key, values in facts.items()}
+    if not closing or "origin" not in fact or "title" not in fact:
+        raise InvalidParams(
+            "This Markdown has no facts on top", advice="Import what `export --format markdown` wrote: origin, title, …"
+        )
+    pieces = _COMMENT.split(body.lstrip("\n").removeprefix(_heading(fact["title"])))
+    comments = [
+        ForeignComment(key, author, "" if ts == "-" else ts, _bared(words))
+        for key, ts, author, words in zip(pieces[1::4], pieces[2::4], pieces[3::4], pieces[4::4], strict=True)
+    ]
+    return Foreign(
+        origin=fact["origin"],
+        kind=fact.get("kind", "issue"),
+        title=fact["title"],
+        description=_bared(pieces[0]),
+        status=fact.get("status", "open"),
+        labels=(*_split(fact.get("labels", "")), *facts.get("label", ())),
+        assignees=(*_split(fact.get("assignees", "")), *facts.get("assignee", ())),
+        milestone=fact.get("milestone"),
+        due=fact.get("due"),
+        author=fact.get("author", ""),
+        ts=fact.get("created", ""),
+        updated_ts=fact.get("updated", ""),
+        closed_ts=fact.get("closed", ""),
+        comments=tuple(comments),
+        links=tuple((value.partition(" ")[0], value.partition(" ")[2]) for value in facts.get("link", ())),
+        fields={value.partition(" ")[0]: value.partition(" ")[2] for value in facts.get("field", ())},
+    )
+
+
+def _heading(title: str) -> str:
+    return f"# {' '.join(title.split())}\n\n"
+
+
+def _shielded(text: str) -> str:
+    """A text in which no line can be taken for a mark of ours: those that could get a backslash in front."""
+    return re.sub(rf"^(?=\\*{_MARK})", r"\\", text, flags=re.MULTILINE)
+
+
+def _bared(text: str) -> str:
+    """The text of a piece between marks, without the shield."""
+    return re.sub(rf"^\\(?=\\*{_MARK})", "", text.strip("\n"), flags=re.MULTILINE)
+
+
+def _from_bead(bead: _Beads) -> Foreign:
+    sections = [("Design", bead.design), ("Acceptance criteria", bead.acceptance_criteria), ("Notes", bead.notes)]
+    description = "\n\n".join([bead.description, *(f"## {name}\n\n{text}" for name, text in sections if text)])
+    labels = [*(bead.labels or ())]
+    if bead.issue_type:
+        labels.append(f"type:{bead.issue_type}")
+    if bead.priority is not None:
+        labels.append(f"priority:{bead.priority}")
+    # In beads the dependent names what it waits for; a link here goes from the one that blocks.
+    links = [
+        (_BEADS_LINKS.get(dependency.type, "related"), f"beads:{dependency.depends_on_id}")
+        for dependency in bead.dependencies or ()
+    ]
+    return Foreign(
+        origin=f"beads:{bead.id}",
+        title=bead.title,
+        description=description.strip(),
+        status="closed" if bead.status in ("closed", "tombstone") else "open",
+        labels=tuple(labels),
+        assignees=(bead.assignee,) if bead.assignee else (),
+        author=bead.created_by or bead.assignee,
+        ts=_moment(bead.created_at),
+        updated_ts=_moment(bead.updated_at),
+        closed_ts=_moment(bead.closed_at),
+        comments=tuple(
+            ForeignComment(str(c.id or i), c.author, _moment(c.created_at), c.text)
+            for i, c in enumerate(bead.comments or ())
+        ),
+        links=tuple(link for link in links if link[0] != "blocks"),
+    )
+
+
+def blocking_beads(text: str) -> dict[str, list[str]]:
+    """Blocker's origin → origins of those that wait for it."""
+    waiting: dict[str, list[str]] = {}
+    for number, line in _lines(text):
+        bead = _decoded(line, number, _Beads)
+        for dependency in bead.dependencies or ():
+            if dependency.type == "blocks":
+                waiting.setdefault(f"beads:{dependency.depends_on_id}", []).append(f"beads:{bead.id}")
+    return waiting
+
+
+def with_blockers(beads: list[Foreign], waiting: dict[str, list[str]]) -> list[Foreign]:
+    """The beads with their blocking links on the side that blocks."""
+    return [
+        msgspec.structs.replace(
+            bead, links=(*bead.links, *(("blocks", target) for target in waiting.get(bead.origin, ())))
+        )
+        for bead in beads
+    ]
+
+
+def _moment(text: str) -> str:
+    if not text:
+        return ""
+    import datetime
+
+    from postil.tracker.query.sql import moment_text
+
+    try:
+        return moment_text(datetime.datetime.fromisoformat(text))
+    except ValueError:
+        # More than microseconds, as Go writes them.
+        return moment_text(datetime.datetime.fromisoformat(re.sub(r"(\.\d{6})\d+", r"\1", text)))
+
+
+def _split(text: str) -> tuple[str, ...]:
+    return tuple(part.strip() for part in text.split(",") if part.strip())
+
+
+def _lines(text: str) -> list[tuple[int, str]]:
+    return [(number, line) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
+
+
+def _decoded(line: str, number: int, kind: type[_Struct]) -> _Struct:
+    try:
+        return msgspec.json.decode(line, type=kind)
+    except (msgspec.DecodeError, RecursionError) as fault:
+        raise InvalidParams(
+            f"Line {number} cannot be read: {fault}", advice="Check that it is the right format"
+        ) from None

@@ -1,0 +1,126 @@
+"""Issues that other programs keep in git refs, as stories of what happened to each. Reads objects; runs nothing.
+
+What the objects mean is `import_git_bug.py`'s and `import_git_mile.py`'s business; this finds the refs and sees to it
+that one that cannot be read hides no other.
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Callable, Iterator
+from typing import TypeVar
+
+import msgspec
+
+from postil.tracker.imports.model import Story
+from postil.tracker.log.format import LogDamaged, Objects, objects, tree_entries
+from postil.tracker.query.sql import moment_text
+from postil.workspace.git import run_git
+
+T = TypeVar("T")
+Reader = Callable[["Foreigner", str, str], Story | None]
+"""From a ref's commit and the last part of its name to a story; None for what is no issue."""
+
+
+def read_refs(root: str, source: str) -> tuple[list[Story], list[str]]:
+    """Everything that `git-mile` or `git-bug` keeps in this repository, and what could not be read, in words."""
+    if source == "git-bug":
+        from postil.tracker.imports.git_bug import bug_reader
+
+        return _read(root, {"refs/bugs/": bug_reader(root)})
+    from postil.tracker.imports.git_mile import entity, task
+
+    return _read(root, {"refs/git-mile/entities/": entity, "refs/git-mile/tasks/": task})
+
+
+def refs_below(root: str, prefix: str) -> list[tuple[str, str]]:
+    """The refs below a prefix: (commit, last part of the name)."""
+    listed = run_git(root, "for-each-ref", "--format=%(objectname) %(refname)", prefix).decode().splitlines()
+    return [(line.partition(" ")[0], line.partition(" ")[2].rpartition("/")[2]) for line in listed]
+
+
+def _read(root: str, readers: dict[str, Reader]) -> tuple[list[Story], list[str]]:
+    stories: list[Story] = []
+    unread: list[str] = []
+    for prefix, reader in readers.items():
+        for oid, name in refs_below(root, prefix):
+            with objects(root) as git:  # a conversation each: one that ends in the middle must not confuse the next
+                try:
+                    story = reader(Foreigner(git), oid, name)
+                except LogDamaged as fault:
+                    unread.append(f"{prefix}{name}: {fault.message}")
+                    continue
+            if story is not None:
+                stories.append(story)
+    return stories, unread
+
+
+class Foreigner:
+    """Another program's objects: whatever is not as it should be is LogDamaged."""
+
+    def __init__(self, git: Objects) -> None:
+        self._git = git
+
+    def commit(self, oid: str) -> tuple[dict[bytes, list[bytes]], bytes]:
+        """The head lines of a commit, by key, and its message."""
+        top, _, message = self._content(oid, "commit").partition(b"\n\n")
+        head: dict[bytes, list[bytes]] = {}
+        for line in top.split(b"\n"):
+            key, _, value = line.partition(b" ")
+            head.setdefault(key, []).append(value)
+        return head, message
+
+    def ancestry(self, oid: str) -> Iterator[tuple[str, dict[bytes, list[bytes]], bytes]]:
+        """A commit and everything before it, on all sides of merges, each once."""
+        waiting, seen = [oid], {oid}
+        while waiting:
+            at = waiting.pop()
+            head, message = self.commit(at)
+            yield at, head, message
+            for parent in (each.decode("ascii", "replace") for each in head.get(b"parent", [])):
+                if parent not in seen:
+                    seen.add(parent)
+                    waiting.append(parent)
+
+    def tree(self, oid: str) -> dict[str, str]:
+        """The names and objects of a tree."""
+        try:
+            return dict(tree_entries(self._content(oid, "tree"), len(oid) // 2))
+        except ValueError:
+            raise LogDamaged(oid, "a tree that cannot be read") from None
+
+    def tree_of(self, head: dict[bytes, list[bytes]]) -> dict[str, str]:
+        """The tree of a commit."""
+        return self.tree(head[b"tree"][0].decode("ascii", "replace"))
+
+    def blob(self, files: dict[str, str], name: str) -> bytes:
+        """The content of a file of a tree."""
+        if name not in files:
+            raise LogDamaged(next(iter(files.values()), ""), f"the file {name} is missing")
+        return self._content(files[name], "blob")
+
+    def decoded(self, raw: bytes, kind: type[T], where: str) -> T:
+        """JSON of another program."""
+        try:
+            return msgspec.json.decode(raw, type=kind)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as fault:
+            raise LogDamaged(where, str(fault)) from None
+
+    def _content(self, oid: str, kind: str) -> bytes:
+        found, content = self._git.read(oid)
+        if found != kind:
+            raise LogDamaged(oid, f"a {found} where a {kind} belongs")
+        return content
+
+
+def committed_at(head: dict[bytes, list[bytes]]) -> str:
+    """When a commit was made."""
+    return moment(int(head[b"committer"][0].split()[-2]))
+
+
+def moment(seconds: int) -> str:
+    """Seconds since 1970 as events write moments; nonsense is the beginning."""
+    try:
+        return moment_text(datetime.datetime.fromtimestamp(seconds, datetime.UTC))
+    except (ValueError, OverflowError, OSError):
+        return moment_text(datetime.datetime.fromtimestamp(0, datetime.UTC))

@@ -1,0 +1,1 @@
+"""A SQLite cache of what the logs say."""

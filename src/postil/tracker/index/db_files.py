@@ -1,0 +1,106 @@
+"""The files an index is kept in: one database a build, each under a name of its own, and a small file naming the last.
+
+A build never takes the place of a database that others have open: they read on in theirs until they look again. What
+is in the databases is `schema.py`'s, when one is built `index.py`'s. Imported by the quick list, so without msgspec.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import sqlite3
+from collections.abc import Generator
+
+from postil.tracker.index.tables import VERSION
+
+POINTER = "cache"
+_NAME = re.compile(r"cache-[0-9a-f]{8}\.db")
+_WAIT = 5.0
+"""How long a statement waits where SQLite itself must be alone for an instant, as when the last process leaves."""
+
+
+def current(folder: str) -> str | None:
+    """The path of the database that was built last; None when there is none."""
+    try:
+        with open(os.path.join(folder, POINTER), encoding="ascii", errors="replace") as file:
+            name = file.read(64).strip()
+    except OSError:
+        return None
+    return os.path.join(folder, name) if _NAME.fullmatch(name) else None
+
+
+def opened(path: str, read_only: bool = False) -> sqlite3.Connection | None:
+    """The complete database of this version at a path, or None. Never makes one."""
+    try:
+        db = connect(f"file:{_quoted(path)}?mode={'ro' if read_only else 'rw'}")
+    except sqlite3.Error:
+        return None
+    try:
+        if db.execute("PRAGMA user_version").fetchone()[0] == VERSION:
+            if not read_only:
+                db.execute("PRAGMA journal_mode = WAL")
+                db.execute("PRAGMA synchronous = NORMAL")
+            db.execute("SELECT 1 FROM ref LIMIT 1").fetchone()
+            return db
+    except sqlite3.Error:
+        pass
+    db.close()
+    return None
+
+
+def connect(name: str) -> sqlite3.Connection:
+    """A connection that begins no transaction by itself and may be used by any thread, one at a time."""
+    return sqlite3.connect(name, timeout=_WAIT, isolation_level=None, check_same_thread=False, uri=True)
+
+
+def copied(db: sqlite3.Connection) -> sqlite3.Connection:
+    """The last committed state, in memory: to be changed while another process has the file."""
+    copy = connect(":memory:")
+    db.backup(copy)
+    return copy
+
+
+def unpublish(folder: str) -> None:
+    """Name no database any more: whoever looks next builds one."""
+    with contextlib.suppress(OSError):
+        os.unlink(os.path.join(folder, POINTER))
+
+
+def remove_all(folder: str, but: str | None = None) -> None:
+    """Delete the databases of a folder, also those of earlier versions and unfinished ones."""
+    with contextlib.suppress(OSError):
+        for name in os.listdir(folder):
+            base = re.sub(r"-(wal|shm|journal)\Z", "", name)
+            if (_NAME.fullmatch(base) or base == "cache.db") and base != but:
+                with contextlib.suppress(OSError):
+                    os.unlink(os.path.join(folder, name))
+
+
+@contextlib.contextmanager
+def transaction(db: sqlite3.Connection, wait: float = 0) -> Generator[None]:
+    """Change the database, all or nothing. `Busy` is raised when another still changes it after so many seconds."""
+    db.execute(f"PRAGMA busy_timeout = {int(wait * 1000)}")
+    try:
+        db.execute("BEGIN IMMEDIATE")
+    except sqlite3.OperationalError as fault:
+        if "locked" in str(fault):
+            raise Busy from fault
+        raise
+    finally:
+        db.execute(f"PRAGMA busy_timeout = {int(_WAIT * 1000)}")
+    try:
+        yield
+    except BaseException:
+        if db.in_transaction:
+            db.execute("ROLLBACK")
+        raise
+    db.execute("COMMIT")
+
+
+class Busy(Exception):
+    """Another process is changing the database."""
+
+
+def _quoted(path: str) -> str:
+    return path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")

@@ -1,0 +1,100 @@
+"""Where the lines of an entity are: in the index itself, or still in the segments of git that it names.
+
+A build of the index copies no sealed line: it notes for each entity the segments that hold some of its lines. An entity
+that changes later has all its lines in the index from then on.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator, Sequence
+
+from postil.tracker.events import entity_of
+from postil.tracker.index.disk_group import Spool
+from postil.tracker.log.format import Objects, objects
+
+_KEPT = 64
+"""Segments held while entities are read one after the other: neighbours mostly lie in the same ones."""
+_ALL = 8
+"""From one in so many entities on, reading everything once is cheaper than looking for each."""
+_FEW = 256
+
+
+def mark_of(number: int) -> str:
+    """One letter for the segment of this number, so that the segments of an entity are a short text."""
+    return chr(number if number < 0xD800 else number + 0x800)  # between those are no letters
+
+
+def histories(db: sqlite3.Connection, root: str, ids: Sequence[str]) -> Iterator[tuple[str, bytes]]:
+    """The lines of some entities, in the order asked for; unknown ones are left out."""
+    reader = _Segments(db, root)
+    try:
+        for id_ in ids:
+            found = db.execute("SELECT places, lines FROM log WHERE id = ?", (id_,)).fetchone()
+            if found:
+                places, own = found
+                lines = [*reader.lines(id_, places), *(own.split(b"\n") if own else ())]
+                yield id_, b"\n".join(dict.fromkeys(lines))
+    finally:
+        reader.close()
+
+
+def all_histories(
+    db: sqlite3.Connection, root: str, folder: str | None, wanted: set[str] | None = None
+) -> Iterator[tuple[str, bytes]]:
+    """The lines of every entity (or of those wanted), in an order that is the same wherever the same entities are."""
+    spool = Spool(folder, wanted)
+    for (lines,) in db.execute("SELECT lines FROM log WHERE lines IS NOT NULL"):
+        spool.add(lines)
+    oids = [oid for (oid,) in db.execute("SELECT oid FROM segment ORDER BY mark")]
+    if oids:
+        with objects(root) as git:
+            for blob in git.blobs(oids):
+                spool.add(blob)
+    for id_, lines in spool.entities():
+        yield id_, b"\n".join(lines)
+
+
+def some_histories(
+    db: sqlite3.Connection, root: str, folder: str | None, ids: Sequence[str]
+) -> Iterator[tuple[str, bytes]]:
+    """The lines of some entities in any order, found in the cheaper way."""
+    (known,) = db.execute("SELECT count(*) FROM log").fetchone()
+    if len(ids) > _FEW and len(ids) * _ALL > known:
+        return all_histories(db, root, folder, set(ids))
+    return histories(db, root, ids)
+
+
+class _Segments:
+    """Segments by mark, the last few kept, over one conversation with git that begins when it is needed."""
+
+    def __init__(self, db: sqlite3.Connection, root: str) -> None:
+        self._db, self._root = db, root
+        self._talk = objects(root)
+        self._git: Objects | None = None
+        self._kept: dict[str, dict[str, list[bytes]]] = {}
+
+    def lines(self, id_: str, places: str | None) -> list[bytes]:
+        return [line for mark in places or "" for line in self._segment(mark).get(id_, ())]
+
+    def close(self) -> None:
+        if self._git is not None:
+            self._talk.__exit__(None, None, None)
+
+    def _segment(self, mark: str) -> dict[str, list[bytes]]:
+        if mark in self._kept:
+            self._kept[mark] = self._kept.pop(mark)  # the last used goes last
+            return self._kept[mark]
+        (oid,) = self._db.execute("SELECT oid FROM segment WHERE mark = ?", (mark,)).fetchone()
+        if self._git is None:
+            self._git = self._talk.__enter__()
+        self._git.ask(oid)
+        parted: dict[str, list[bytes]] = {}
+        for line in self._git.segment(oid).split(b"\n"):
+            entity = entity_of(line) if line else None
+            if entity:
+                parted.setdefault(entity, []).append(line)
+        self._kept[mark] = parted
+        if len(self._kept) > _KEPT:
+            del self._kept[next(iter(self._kept))]
+        return parted

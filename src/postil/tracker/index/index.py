@@ -1,0 +1,372 @@
+"""The index: a SQLite cache of what the logs say, brought up to date from git before every read.
+
+It is never the truth. Deleting it is safe; a damaged, older or half-built one is built anew; where the repository
+cannot be written it lives in the user's cache folder or in memory. Readers wait for nobody: while another process
+changes the index, a reader brings a copy of its own up to date. What rows mean is `schema.py`'s, how events become rows
+`rows.py`'s, which files there are `cachefile.py`'s, what is asked of them `pages.py`'s.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import os
+import sqlite3
+import threading
+from collections.abc import Generator, Iterable, Sequence
+from functools import partial
+
+from postil.tracker.index.bulk_fold import Nursery
+from postil.tracker.index.db_files import (
+    POINTER,
+    Busy,
+    connect,
+    copied,
+    current,
+    opened,
+    remove_all,
+    transaction,
+    unpublish,
+)
+from postil.tracker.index.entity_lines import all_histories, histories, mark_of
+from postil.tracker.index.rows import fill, merge_lines, write_words
+from postil.tracker.index.tables import TABLES, VERSION, create
+from postil.tracker.log.format import LogCommit, LogDamaged, commit_lines, runs
+from postil.tracker.log.merge_read import Source, in_order
+from postil.tracker.log.new_commits import NotCovered, arrivals, note_damage, remember
+from postil.tracker.log.refs import Tip, tips
+from postil.workspace.failures import LockBusy, WriteFailed
+from postil.workspace.files import FileLock, atomic_write
+from postil.workspace.paths import RelativePath
+from postil.workspace.repository import Repository
+
+_KEPT_GENERATIONS = 4096
+_PATIENCE = 1.0
+"""How long a writer waits to put its own events into the index at once; otherwise the next read takes them in."""
+_MANY = 2000
+"""So many new events at once, and more than one in a hundred of all: building anew is cheaper than merging them."""
+
+
+class Index:
+    """The cache of one repository."""
+
+    def __init__(self, repository: Repository, cache_home: str | None = None) -> None:
+        self.repository = repository
+        self.lock = threading.RLock()
+        self._cache_home = cache_home
+        self._db: sqlite3.Connection | None = None
+        self._path: str | None = None
+        self._aside: sqlite3.Connection | None = None
+        """A copy in memory, for the reads until the next refresh: somebody else was changing the file."""
+
+    @property
+    def db(self) -> sqlite3.Connection:
+        """The open database; `refresh` opens it."""
+        if self._aside is not None:
+            return self._aside
+        if self._db is None:
+            self._open()
+        assert self._db is not None
+        return self._db
+
+    def close(self) -> None:
+        """Let go of the database."""
+        with self.lock:
+            self._leave_copy()
+            if self._db is not None:
+                self._db.close()
+                self._db = None
+
+    def refresh(self) -> bool:
+        """Bring the index up to what the refs hold; whether anything was new."""
+        found = tips(self.repository.root)
+        with self.lock:
+            for last_try in (False, True):
+                try:
+                    return self._refreshed(found)
+                except sqlite3.DatabaseError:
+                    if last_try:
+                        raise
+                    self._discard()  # a damaged cache is rebuilt, not repaired
+        return False
+
+    def applied(self, tip: Tip, commit: LogCommit) -> None:
+        """Take in what this process itself has just appended, without reading it back."""
+        with self.lock:
+            self._leave_copy()
+            try:
+                with transaction(self.db, wait=_PATIENCE):
+                    known = self.db.execute("SELECT oid FROM ref WHERE name = ?", (tip.ref,)).fetchone()
+                    if (known[0] if known else None) == commit.parent:  # else the index lacks an earlier one of ours
+                        self._merge(commit.lines.split(b"\n"))
+                        remember(self.db, tip, commit.end)
+            except Busy:
+                pass  # the log has it, and so will the next read
+            except sqlite3.Error:
+                self._discard(reopen=False)  # likewise
+
+    def lines(self, id_: str) -> bytes:
+        """The events of an entity as they are stored; empty when it is not known."""
+        with self.lock:
+            try:
+                return next((lines for _, lines in self.histories([id_])), b"")
+            except LogDamaged:
+                self._discard()  # a segment is gone since the index was built: another build does without it
+                return next((lines for _, lines in self.histories([id_])), b"")
+
+    def histories(self, ids: Sequence[str]) -> Iterable[tuple[str, bytes]]:
+        """The events of entities as they are stored, one after the other."""
+        with self.lock:
+            yield from histories(self.db, self.repository.root, ids)
+
+    def all_histories(self) -> Iterable[tuple[str, bytes]]:
+        """The events of all entities as they are stored, in an order that is the same in every clone."""
+        with self.lock:
+            yield from all_histories(self.db, self.repository.root, self._folder())
+
+    def generation(self) -> int:
+        """How often the index has changed since it was built."""
+        return int(self._meta("generation") or 0)
+
+    def epoch(self) -> str:
+        """Names this build of the index."""
+        return str(self._meta("epoch") or "")
+
+    def clock(self) -> int:
+        """The highest Lamport clock of all events."""
+        return int(self._meta("clock") or 0)
+
+    def history_from(self) -> int:
+        """The oldest generation that can still be told from the present one."""
+        return int(self._meta("history_from") or 0)
+
+    def last_number(self, replica: str) -> int:
+        """The number of a writer's last event."""
+        found = self.db.execute("SELECT n FROM writer WHERE replica = ?", (replica,)).fetchone()
+        return found[0] if found else 0
+
+    def damage(self) -> list[str]:
+        """What was found wrong while reading logs, since the index was built."""
+        return [row[0] for row in self.db.execute("SELECT value FROM meta WHERE key GLOB 'damage:*' ORDER BY key")]
+
+    def build_in_memory(self) -> None:
+        """Read the logs into memory, whatever caches exist: to compare them with."""
+        with self.lock:
+            self._path, self._db = None, self._built(":memory:", None)
+
+    def need_words(self) -> None:
+        """Make sure that the table of words is there."""
+        with self.lock:
+            if self._meta("words") is None:
+                try:
+                    self._write_words()
+                except LogDamaged:
+                    self._discard()  # a segment is gone: without it, what is left can be searched
+                    self._write_words()
+
+    def _write_words(self) -> None:
+        with self._changing():
+            write_words(self.db, all_histories(self.db, self.repository.root, self._folder()))
+
+    def forget(self) -> None:
+        """Drop the cache, so that the next read builds it from the logs alone."""
+        with self.lock:
+            self.close()
+            for folder in self._folders():
+                unpublish(folder)
+                remove_all(folder)
+
+    def _meta(self, key: str) -> int | str | None:
+        found = self.db.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
+        return found[0] if found else None
+
+    def _set(self, key: str, value: int | str) -> None:
+        self.db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, value))
+
+    # Opening and building
+
+    def _open(self) -> None:
+        for folder in self._folders():
+            found = self._found(folder)
+            if found is None:
+                with contextlib.suppress(WriteFailed, LockBusy, sqlite3.OperationalError, OSError):
+                    with FileLock(os.path.join(folder, "cache.db.lock"), timeout=120):
+                        found = self._found(folder) or self._published(folder)
+            if found is not None:
+                self._db, self._path = found, current(folder)
+                return
+        self._path, self._db = None, self._built(":memory:", None)
+
+    def _found(self, folder: str) -> sqlite3.Connection | None:
+        """The database that is there; where nothing can be written, only if it is up to date."""
+        path = current(folder)
+        if path is None:
+            return None
+        if os.access(folder, os.W_OK) and os.access(path, os.W_OK):
+            return opened(path)
+        self._db = opened(path, read_only=True)
+        if self._db is not None and self._is_current(tips(self.repository.root)):
+            return self._db
+        return None
+
+    def _folders(self) -> list[str]:
+        own = [self.repository.postil_folder()]
+        if self._cache_home:
+            own.append(os.path.join(self._cache_home, self.repository.key))
+        return own
+
+    def _folder(self) -> str | None:
+        return os.path.dirname(self._path) if self._path else None
+
+    def _published(self, folder: str) -> sqlite3.Connection | None:
+        """A new database in this folder, made known to all when it is complete."""
+        name = f"cache-{os.urandom(4).hex()}.db"
+        path = os.path.join(folder, name)
+        try:
+            self._built(path, folder).close()
+            found = opened(path)
+            atomic_write(folder, RelativePath(POINTER), name.encode() + b"\n")
+        except BaseException:
+            with contextlib.suppress(OSError):
+                os.unlink(path)
+            raise
+        remove_all(folder, but=name)
+        return found
+
+    def _built(self, path: str, folder: str | None) -> sqlite3.Connection:
+        db = self._db = connect(path)
+        # Nobody knows of it before it is complete, so it needs no journal.
+        db.execute("PRAGMA page_size = 16384")  # a tenth less time than 4096
+        db.execute("PRAGMA journal_mode = OFF")
+        db.execute("PRAGMA synchronous = OFF")
+        db.execute("PRAGMA cache_size = -8000")
+        db.execute("BEGIN")
+        create(db, TABLES)
+        collecting = gc.isenabled()
+        gc.disable()  # millions of short-lived objects and no cycles: collecting doubles the time
+        try:
+            clock = self._fill(db, folder)
+        finally:
+            if collecting:
+                gc.enable()
+        self._set("clock", clock)
+        self._set("epoch", os.urandom(4).hex())
+        self._set("generation", 1)
+        self._set("history_from", 1)
+        self._set("events", self._events())
+        db.execute("COMMIT")
+        db.execute(f"PRAGMA user_version = {VERSION}")
+        return db
+
+    def _fill(self, db: sqlite3.Connection, folder: str | None) -> int:
+        root = self.repository.root
+        marks: dict[str, str] = {}
+        sources: list[Source] = []
+        clock = 0
+        for one in arrivals(db, root, tips(root)):
+            clock = max(clock, one.clock)
+            fresh = [segment for segment in one.news.segments if segment.oid not in marks]  # two logs may share some
+            marks.update((segment.oid, mark_of(n)) for n, segment in enumerate(fresh, len(marks) + 1))
+            sources.append(
+                Source([(marks[s.oid], s) for s in fresh], one.news.commits, partial(self._rescued, db, one.tip))
+            )
+        nursery = Nursery()
+        held: dict[str, list[bytes]] = {}
+        for events in in_order(root, sources, lambda id_, line: held.setdefault(id_, []).append(line)):
+            nursery.take(events)
+        unread = {mark for source in sources for mark in source.unread}
+        read = ((mark, oid) for oid, mark in marks.items() if mark not in unread)
+        db.executemany("INSERT INTO segment VALUES (?, ?)", read)
+        return max(clock, fill(db, root, folder, nursery, held))
+
+    def _rescued(self, db: sqlite3.Connection, tip: Tip, fault: LogDamaged) -> list[bytes]:
+        """A segment is damaged; what the commits of its log say instead, if they can be read."""
+        note_damage(db, tip, fault)
+        try:
+            return commit_lines(self.repository.root, tip.oid)
+        except LogDamaged:
+            return []
+
+    def _events(self) -> int:
+        return self.db.execute("SELECT coalesce(sum(pos), 0) FROM ref").fetchone()[0]
+
+    def _discard(self, reopen: bool = True) -> None:
+        path = self._path
+        self.close()
+        if path is not None and current(os.path.dirname(path)) == path:
+            unpublish(os.path.dirname(path))
+        if reopen:
+            self._open()
+
+    # Bringing up to date
+
+    def _refreshed(self, found: Sequence[Tip]) -> bool:
+        self._leave_copy()
+        if self._path is not None and current(os.path.dirname(self._path)) != self._path:
+            self.close()  # another process built a new one
+        if self._is_current(found):
+            return False
+        before = self.generation()
+        try:
+            with self._changing():
+                # Looked at again: another process may have taken in newer ends meanwhile, and against those an old
+                # look would seem to be a rewritten log.
+                now = tips(self.repository.root)
+                if not self._is_current(now):
+                    self._take_in(now)
+        except (_Rebuild, NotCovered, LogDamaged):
+            self._discard()
+            return True
+        except sqlite3.OperationalError as fault:
+            if "readonly" not in str(fault) and "disk" not in str(fault) and "full" not in str(fault):
+                raise
+            self.close()
+            self._path, self._db = None, self._built(":memory:", None)
+            return True
+        return self.generation() != before
+
+    @contextlib.contextmanager
+    def _changing(self) -> Generator[None]:
+        """Change the database; a copy of it, if somebody else is changing it just now."""
+        with contextlib.ExitStack() as stack:
+            try:
+                stack.enter_context(transaction(self.db))
+            except Busy:
+                self._aside = copied(self.db)
+                stack.enter_context(transaction(self._aside))
+                self._set("epoch", os.urandom(4).hex())  # its generations are not those of the file
+            yield
+
+    def _leave_copy(self) -> None:
+        if self._aside is not None:
+            self._aside.close()
+            self._aside = None
+
+    def _is_current(self, found: Sequence[Tip]) -> bool:
+        return dict(self.db.execute("SELECT name, oid FROM ref").fetchall()) == {tip.ref: tip.oid for tip in found}
+
+    def _take_in(self, found: Sequence[Tip]) -> None:
+        lines: list[bytes] = []
+        for arrival in arrivals(self.db, self.repository.root, found):
+            try:
+                for run in runs(self.repository.root, arrival.news):
+                    lines += [line for line in run.split(b"\n") if line]
+            except LogDamaged as fault:
+                note_damage(self.db, arrival.tip, fault)
+        if len(lines) > max(_MANY, int(self._meta("events") or 0) // 100):
+            raise _Rebuild
+        self._merge(lines)
+
+    def _merge(self, lines: Iterable[bytes]) -> None:
+        generation = self.generation() + 1
+        changed, clock = merge_lines(self.db, self.repository.root, lines, generation)
+        if changed:
+            self._set("generation", generation)
+            self._set("clock", max(clock, self.clock()))
+        if generation % 256 == 0:
+            self.db.execute("DELETE FROM history WHERE gen < ?", (generation - _KEPT_GENERATIONS,))
+            self._set("history_from", max(1, generation - _KEPT_GENERATIONS))
+
+
+class _Rebuild(Exception):
+    """So much is new that building the index is cheaper than changing it."""

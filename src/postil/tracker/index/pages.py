@@ -1,0 +1,172 @@
+"""Lists: a page of entities for a question.
+
+And a cursor after which nothing is repeated or skipped while others write.
+
+A cursor remembers the generation of the index at the first page. Entities that changed since are judged as they
+were then, so the listing as a whole is the one that stood at its beginning.
+"""
+
+from __future__ import annotations
+
+import datetime
+import sqlite3
+from collections.abc import Sequence
+from functools import partial
+from operator import itemgetter
+
+import msgspec
+
+from postil.tracker.events import decode_lines
+from postil.tracker.index.index import Index
+from postil.tracker.index.rows import write_entity, write_words
+from postil.tracker.index.tables import COLUMNS, TABLES, Row, create
+from postil.tracker.query.order import (
+    Cursor,
+    Key,
+    Value,
+    after_sql,
+    parse_order,
+    question_hash,
+    read_cursor,
+    select_sql,
+    write_cursor,
+)
+from postil.tracker.query.parse import parse
+from postil.tracker.query.sql import Condition, Surroundings, condition, milestones_named, within
+from postil.tracker.state.fold import fold
+
+DEFAULT_LIMIT = 50
+LARGEST_LIMIT = 1000
+
+
+class Page(msgspec.Struct, frozen=True):
+    """Some rows, and how to go on."""
+
+    rows: list[Row]
+    next_cursor: str | None
+    generation: int
+
+
+def page(
+    index: Index,
+    kind: str | None,
+    filter_: str | None,
+    sort: Sequence[str],
+    limit: int,
+    cursor: str | None,
+    include_closed: bool,
+    now: datetime.datetime,
+) -> Page:
+    """A page of a list; raises QueryFault for what cannot be asked."""
+    question = parse(filter_)
+    keys = parse_order(sort or question.sort)
+    bound = question_hash(kind, filter_ or "", tuple(sort), include_closed)
+    at = read_cursor(cursor, bound, keys) if cursor is not None else 0
+    with index.lock:
+        around = Surroundings(now, partial(milestones_named, index.db))
+        wanted = condition(within(question.tree, kind, include_closed), around)
+        if wanted.needs_words:
+            index.need_words()
+        return _page(index, keys, wanted, limit, at, bound)
+
+
+def milestone_counts(index: Index, milestones: Sequence[str]) -> dict[str, dict[str, int]]:
+    """How many issues of each milestone have which status."""
+    counted: dict[str, dict[str, int]] = {}
+    if milestones:
+        sql = (
+            f"SELECT milestone, status, count(*) FROM ent WHERE milestone IN ({', '.join('?' * len(milestones))})"
+            " AND milestone <> '' AND kind = 'issue' GROUP BY milestone, status"
+        )
+        with index.lock:
+            for milestone, status, count in index.db.execute(sql, list(milestones)):
+                counted.setdefault(milestone, {})[status] = count
+    return counted
+
+
+def candidates(index: Index, prefix: str, kind: str | None, most: int = 10) -> list[Row]:
+    """The entities whose id begins so, a few at most."""
+    text = prefix.lower()
+    with index.lock:
+        found = index.db.execute(
+            f"SELECT {COLUMNS} FROM ent WHERE n IN (SELECT n FROM log WHERE id >= ? AND id < ?)"
+            " AND (? IS NULL OR kind = ?) ORDER BY id LIMIT ?",
+            (text, text + "g", kind, kind, most),
+        ).fetchall()
+    return [Row(*row) for row in found]
+
+
+def _page(index: Index, keys: Sequence[Key], wanted: Condition, limit: int, at: Cursor | int, bound: str) -> Page:
+    index.db.execute("BEGIN")  # one snapshot for the generation, the rows and what changed
+    try:
+        generation, epoch = index.generation(), index.epoch()
+        since, after, offset = generation, None, 0
+        if isinstance(at, Cursor):
+            after = at.after
+            if at.epoch == epoch and at.generation >= index.history_from():
+                since = at.generation
+        else:
+            offset = at
+        found = _rows(index.db, keys, wanted, after, limit + 1, offset, since if since != generation else None)
+        if since != generation:
+            past = _as_of(index.db, since, wanted.needs_words)
+            found += _rows(past, keys, wanted, after, limit + 1, 0, None)
+            past.close()
+            _sort(found, keys)
+    finally:
+        index.db.execute("COMMIT")
+    more = len(found) > limit
+    found = found[:limit]
+    following = None
+    if more and found:
+        following = write_cursor(Cursor(bound, epoch, since, found[-1][1]))
+    return Page([row for row, _ in found], following, generation)
+
+
+Found = tuple[Row, tuple[Value, ...]]
+
+
+def _rows(
+    db: sqlite3.Connection,
+    keys: Sequence[Key],
+    wanted: Condition,
+    after: Sequence[Value] | None,
+    limit: int,
+    offset: int,
+    unchanged_since: int | None,
+) -> list[Found]:
+    where, values = wanted.sql, list(wanted.values)
+    if after is not None:
+        sql, more = after_sql(keys, after)
+        where, values = f"({where}) AND {sql}", [*values, *more]
+    if unchanged_since is not None:
+        where, values = f"({where}) AND n NOT IN (SELECT n FROM history WHERE gen > ?)", [*values, unchanged_since]
+    sql = select_sql(COLUMNS, keys, where, limit, offset)
+    width = len(keys)
+    return [(Row(*row[width:]), row[:width]) for row in db.execute(sql, values)]
+
+
+def _as_of(db: sqlite3.Connection, generation: int, with_words: bool) -> sqlite3.Connection:
+    """The entities that changed after a generation, as they were then, in tables of their own."""
+    past = sqlite3.connect(":memory:", isolation_level=None)
+    create(past, TABLES)
+    then: list[tuple[str, bytes]] = []
+    changed = db.execute(
+        "SELECT h.n, h.lines, log.lines FROM"
+        " (SELECT n, min(lines) AS lines FROM history WHERE gen > ? GROUP BY n) h JOIN log ON log.n = h.n",
+        (generation,),
+    )
+    for n, count, lines in changed.fetchall():  # what changed has all its lines in the index
+        if count:
+            before = b"\n".join(lines.split(b"\n")[:count])
+            write_entity(past, n, fold(decode_lines(before)))
+            past.execute("INSERT INTO log(n, id) VALUES (?, ?)", (n, str(n)))
+            then.append((str(n), before))
+    if with_words:
+        write_words(past, then)
+    return past
+
+
+def _sort(found: list[Found], keys: Sequence[Key]) -> None:
+    for i in range(len(keys) - 1, -1, -1):
+        found.sort(key=lambda pair: itemgetter(i)(pair[1]), reverse=keys[i].descending)

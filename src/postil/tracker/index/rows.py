@@ -1,0 +1,211 @@
+"""Writing entities into the tables of the index: many at once from nothing, or the few that changed."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from postil.tracker.events import LOG_ENTITY, Absorbed, Created, Event, Set, decode, decode_lines
+from postil.tracker.index.bulk_fold import Growing, Nursery
+from postil.tracker.index.entity_lines import histories, some_histories
+from postil.tracker.index.tables import INDEXES, INSERT_ENT, SqlRow, create, row_of, words_of
+from postil.tracker.model import Entity
+from postil.tracker.state.fold import fold
+
+if TYPE_CHECKING:
+    import sqlite3
+
+
+def fill(db: sqlite3.Connection, root: str, folder: str | None, nursery: Nursery, held: dict[str, list[bytes]]) -> int:
+    """Write every entity of a build into empty tables; the highest clock seen. `held`: lines that are in no segment."""
+    grown = nursery.entities
+    kin = _Kin()
+    db.executemany(
+        "INSERT INTO log(n, id, places) VALUES (?, ?, ?)",
+        ((n, id_, one.places) for n, (id_, one) in enumerate(grown.items(), 1)),
+    )
+    db.executemany(INSERT_ENT, kin.rows(grown))
+    kin.write(db)
+    create(db, INDEXES)
+    db.executemany("UPDATE log SET lines = ? WHERE id = ?", ((b"\n".join(lines), id_) for id_, lines in held.items()))
+    db.executemany("INSERT OR IGNORE INTO aim SELECT ?, n FROM log WHERE id = ?", nursery.aims)
+    for id_, lines in some_histories(db, root, folder, kin.broken):
+        kin.clock = max(kin.clock, _fold_one(db, id_, decode_lines(lines), kin.numbers))
+    db.execute("DELETE FROM log WHERE id = ?", (LOG_ENTITY,))
+    note_writers(db, kin.numbers)
+    return kin.clock
+
+
+class _Kin:
+    """What hangs on the rows of a build, gathered while they are written."""
+
+    def __init__(self) -> None:
+        self.broken: list[str] = []
+        self.clock = 0
+        self.numbers: dict[str, int] = {}
+        self._sets: dict[tuple[str, ...], tuple[str, array[int]]] = {}
+        self._assignees: list[tuple[str, int]] = []
+        self._links: list[SqlRow] = []
+
+    def rows(self, grown: dict[str, Growing]) -> Iterator[SqlRow]:
+        """The rows, one by one."""
+        sets, numbers = self._sets, self.numbers
+        for n, (id_, one) in enumerate(grown.items(), 1):
+            if one.broken:
+                self.broken.append(id_)
+                continue
+            if one.l > self.clock:
+                self.clock = one.l
+            if one.n > numbers.get(one.r, 0):
+                numbers[one.r] = one.n
+            for replica, number in one.seen.items() if one.seen else ():
+                numbers[replica] = max(number, numbers.get(replica, 0))
+            if one.deleted:
+                continue
+            bearing = sets.get(one.labels)
+            if bearing is None:
+                bearing = sets[one.labels] = ("\n".join(sorted(set(one.labels))), array("q"))
+            bearing[1].append(n)
+            self._assignees += [(name, n) for name in set(one.assignees)] if one.assignees else ()
+            self._links += [(n, *edge, *key) for edge, key in one.links.items()] if one.links else ()
+            yield one.row(n, id_, bearing[0])
+
+    def write(self, db: sqlite3.Connection) -> None:
+        """Write labels, assignees and links."""
+        bearers: dict[str, array[int]] = {}
+        for labels, (_, numbers) in self._sets.items():
+            for label in set(labels):
+                bearers.setdefault(label, array("q")).extend(numbers)
+        for label in sorted(bearers):
+            # In order and unpacked by SQLite itself: a third of the time of as many single inserts.
+            db.execute("INSERT INTO label SELECT ?, value FROM json_each(?)", (label, str(sorted(bearers[label]))))
+        db.executemany("INSERT INTO assignee VALUES (?, ?)", sorted(self._assignees))
+        db.executemany("INSERT INTO link VALUES (?, ?, ?, ?, ?, ?)", self._links)
+
+
+def _fold_one(db: sqlite3.Connection, id_: str, events: list[Event], numbers: dict[str, int]) -> int:
+    """Write an entity that is not simple; its highest clock."""
+    for event in events:
+        numbers[event.r] = max(event.n, numbers.get(event.r, 0))
+    if id_ == LOG_ENTITY:
+        for event in events:
+            note_absorbed(db, event)
+    else:
+        (n,) = db.execute("SELECT n FROM log WHERE id = ?", (id_,)).fetchone()
+        write_entity(db, n, fold(events))
+        note_aims(db, n, events)
+    return max((event.l for event in events), default=0)
+
+
+def merge_lines(db: sqlite3.Connection, root: str, lines: Iterable[bytes], generation: int) -> tuple[set[str], int]:
+    """Add events to the entities they speak of and write those rows anew; which changed, and the highest clock seen."""
+    touched: dict[str, list[tuple[Event, bytes]]] = {}
+    clock = 0
+    numbers: dict[str, int] = {}
+    for line in lines:
+        event = decode(line)
+        if event is not None:
+            clock = max(clock, event.l)
+            numbers[event.r] = max(event.n, numbers.get(event.r, 0))
+            touched.setdefault(event.ent, []).append((event, line))
+    for event, _ in touched.pop(LOG_ENTITY, []):
+        note_absorbed(db, event)
+    note_writers(db, numbers)
+    with_words = db.execute("SELECT value FROM meta WHERE key = 'words'").fetchone() is not None
+    before = dict(histories(db, root, list(touched)))
+    changed = {
+        id_
+        for id_, arrived in touched.items()
+        if _merge_one(db, id_, before.get(id_, b""), arrived, generation, with_words)
+    }
+    return changed, clock
+
+
+def _merge_one(
+    db: sqlite3.Connection,
+    id_: str,
+    old_lines: bytes,
+    arrived: Sequence[tuple[Event, bytes]],
+    generation: int,
+    with_words: bool,
+) -> bool:
+    events = decode_lines(old_lines) if old_lines else []
+    # A copy of an event at another place is kept too: it tells who knew of it there.
+    seen = {(event.id, event.r, event.n) for event in events}
+    raw = [old_lines] if old_lines else []
+    for event, line in arrived:
+        if (event.id, event.r, event.n) not in seen:
+            seen.add((event.id, event.r, event.n))
+            events.append(event)
+            raw.append(line)
+    new_lines = b"\n".join(raw)
+    if new_lines == old_lines:
+        return False
+    found = db.execute("SELECT n FROM log WHERE id = ?", (id_,)).fetchone()
+    if found:
+        n: int = found[0]
+        db.execute("UPDATE log SET places = NULL, lines = ? WHERE n = ?", (new_lines, n))
+    else:
+        n = db.execute("INSERT INTO log(id, lines) VALUES (?, ?)", (id_, new_lines)).lastrowid or 0
+    db.execute("INSERT INTO history VALUES (?, ?, ?)", (generation, n, old_lines.count(b"\n") + 1 if old_lines else 0))
+    write_entity(db, n, fold(events), with_words)
+    note_aims(db, n, events)
+    return True
+
+
+def write_entity(db: sqlite3.Connection, n: int, entity: Entity | None, with_words: bool = False) -> None:
+    """Make the tables say this of entity number n: its state, or nothing."""
+    old = db.execute("SELECT labels FROM ent WHERE n = ?", (n,)).fetchone()
+    if old is not None:
+        if old[0]:
+            db.executemany("DELETE FROM label WHERE name = ? AND n = ?", [(name, n) for name in old[0].split("\n")])
+        db.execute("DELETE FROM assignee WHERE n = ?", (n,))
+        db.execute("DELETE FROM link WHERE n = ?", (n,))
+    if entity is None or entity.deleted:
+        db.execute("DELETE FROM ent WHERE n = ?", (n,))
+        db.execute("DELETE FROM words WHERE n = ?", (n,))
+        return
+    db.execute(INSERT_ENT, row_of(n, entity))
+    db.executemany("INSERT INTO label VALUES (?, ?)", [(name, n) for name in entity.labels])
+    db.executemany("INSERT INTO assignee VALUES (?, ?)", [(name, n) for name in entity.assignees])
+    db.executemany(
+        "INSERT INTO link VALUES (?, ?, ?, ?, ?, ?)", [(n, link.type, link.target, *link.key) for link in entity.links]
+    )
+    if with_words:
+        db.execute("INSERT OR REPLACE INTO words VALUES (?, ?)", (n, words_of(entity)))
+
+
+def write_words(db: sqlite3.Connection, all_lines: Iterable[tuple[str, bytes]]) -> None:
+    """Fill the table of words: only a search for text needs it, so only the first such search pays."""
+    for id_, lines in all_lines:
+        entity = fold(decode_lines(lines))
+        if entity is not None and not entity.deleted:
+            db.execute("INSERT OR REPLACE INTO words SELECT n, ? FROM log WHERE id = ?", (words_of(entity), id_))
+    db.execute("INSERT OR REPLACE INTO meta VALUES ('words', 1)")
+
+
+def note_absorbed(db: sqlite3.Connection, event: Event) -> None:
+    """Remember that a log lives on inside another."""
+    if isinstance(event, Absorbed):
+        db.execute(
+            "INSERT INTO absorbed VALUES (?, ?) ON CONFLICT(replica) DO UPDATE SET upto = max(upto, excluded.upto)",
+            (event.log, event.upto),
+        )
+
+
+def note_aims(db: sqlite3.Connection, n: int, events: Iterable[Event]) -> None:
+    """Remember every milestone that an entity ever belonged to."""
+    for event in events:
+        aim = event.milestone if isinstance(event, Created) else None
+        if isinstance(event, Set) and event.f == "milestone":
+            aim = event.value
+        if aim:
+            db.execute("INSERT OR IGNORE INTO aim VALUES (?, ?)", (aim, n))
+
+
+def note_writers(db: sqlite3.Connection, numbers: dict[str, int]) -> None:
+    """Remember the last number of each writer."""
+    db.executemany(
+        "INSERT INTO writer VALUES (?, ?) ON CONFLICT(replica) DO UPDATE SET n = max(n, excluded.n)", numbers.items()
+    )

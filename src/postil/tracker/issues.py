@@ -1,0 +1,400 @@
+"""What all operations of the tracker share: the store, finding an entity by what people type, and the writes.
+
+The operations are in the classes beside this one; each is a thin method that checks its arguments and calls these.
+"""
+
+from __future__ import annotations
+
+import datetime
+import re
+import threading
+import unicodedata
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING
+
+from postil.tracker.events import (
+    Assigned,
+    Commented,
+    Created,
+    Described,
+    Labelled,
+    Linked,
+    Set,
+    new_entity_id,
+    new_event_id,
+)
+from postil.tracker.failures import AmbiguousId, DependencyCycle, InvalidParams, NoSuchEntity
+from postil.tracker.index.pages import LARGEST_LIMIT, Page, candidates, milestone_counts, page
+from postil.tracker.model import Entity
+from postil.tracker.operations.answers import Item, Shown, ShownLink, item_of, shown_of
+from postil.tracker.query.sql import moment_text
+from postil.tracker.query.tree import QueryFault, is_day, nearest
+from postil.tracker.state.graph import Edge, path
+from postil.tracker.store import Pen, Store
+from postil.tracker.vocabulary import ACYCLIC_LINKS, KINDS, LINK_TYPES, LONGEST_NAME, LONGEST_TITLE, STATUSES
+
+if TYPE_CHECKING:
+    from postil.workspace.repository import Repository
+
+LONGEST_TEXT = 1_000_000
+
+
+class Desk:
+    """One repository's tracker."""
+
+    def __init__(
+        self,
+        repository: Callable[[], Repository],
+        cache_home: str = "",
+        editor: str = "",
+        now: Callable[[], datetime.datetime] | None = None,
+    ) -> None:
+        self._repository = repository
+        self._cache_home = cache_home
+        self._editor = editor
+        self._now = now
+        self._store: Store | None = None
+        self._making = threading.Lock()
+
+    @property
+    def store(self) -> Store:
+        """The tracker's data, opened on first use."""
+        with self._making:
+            if self._store is None:
+                self._store = Store(self._repository(), self._cache_home or None, self._now)
+            return self._store
+
+    def fresh(self) -> Store:
+        """The store, up to date with the refs."""
+        store = self.store
+        store.refresh()
+        return store
+
+    def writing(self, author: str | None = None, email: str | None = None) -> AbstractContextManager[Pen]:
+        """A pen of whoever is named, else of the identity this clone has adopted, else of git's user."""
+        from postil.tracker.state.identities import adopted_here  # reading does not pay for it
+
+        adopted = adopted_here(self.store.repository)
+        if adopted is not None:
+            author, email = author or adopted.name, email or adopted.mail
+        return self.store.writing(author, email)
+
+    def now_text(self) -> str:
+        """The present moment as events write it."""
+        return moment_text(self.store.now())
+
+    # Reading
+
+    def find(self, given: str, kind: str | None = None) -> str:
+        """The full id of what was typed: an id, the beginning of one, or a milestone's title. Needs a fresh index."""
+        text = given.strip().lower().removeprefix("#")
+        is_id = re.fullmatch(r"[0-9a-f-]{1,36}", text) is not None
+        found = candidates(self.store.index, text, kind) if is_id else []
+        if len(found) == 1 or (found and found[0].id == text):
+            return found[0].id
+        if found:
+            raise AmbiguousId(text, [row.id for row in found])
+        # After the ids: nobody may divert another's id by giving a milestone a title that looks like it.
+        titled = self._titled(given.strip()) if kind in (None, "milestone") else []
+        if len(titled) == 1:
+            return titled[0]
+        if titled:
+            raise InvalidParams(
+                f"Several milestones are called `{given[:64]}`: {', '.join(titled)}", advice="Give the id of one"
+            )
+        if not is_id:
+            raise InvalidParams(
+                f"`{given[:64]}` is not an id", advice="An id is a UUID or the beginning of one, as lists show it"
+            )
+        other = candidates(self.store.index, text, None, 1)
+        advice = f"{other[0].id[:8]} is {_a(other[0].kind)}" if other else ""
+        raise NoSuchEntity((kind or "entity").capitalize(), given, advice)
+
+    def entity(self, given: str, kind: str | None = None) -> Entity:
+        """The entity that was meant."""
+        id_ = self.find(given, kind)
+        entity = self.store.entity(id_)
+        if entity is None:
+            raise NoSuchEntity((kind or "entity").capitalize(), given)
+        return entity
+
+    def page_of(
+        self,
+        kind: str | None,
+        filter_: str | None,
+        sort: Sequence[str],
+        limit: int,
+        cursor: str | None,
+        include_closed: bool,
+    ) -> Page:
+        """A page of a list; what cannot be asked is InvalidParams with the place of the fault."""
+        import sqlite3  # loaded by the index anyway
+
+        store, most = self.fresh(), min(limit, LARGEST_LIMIT)
+        try:
+            try:
+                return page(store.index, kind, filter_, sort, most, cursor, include_closed, store.now())
+            except sqlite3.DatabaseError as fault:
+                if "locked" in str(fault) or "busy" in str(fault):
+                    raise
+                store.index.forget()  # damage that only a question finds: the cache is built anew, the logs hold all
+                store.refresh()
+                return page(store.index, kind, filter_, sort, most, cursor, include_closed, store.now())
+        except QueryFault as fault:
+            raise invalid_query(fault) from None
+
+    def items(self, found: Page) -> list[Item]:
+        """A page's rows as the contract's items."""
+        counted = milestone_counts(self.store.index, [row.id for row in found.rows if row.kind == "milestone"])
+        return [item_of(row, counted.get(row.id)) for row in found.rows]
+
+    def shown(self, entity: Entity) -> Shown:
+        """An entity in full."""
+        by_status = milestone_counts(self.store.index, [entity.id]) if entity.kind == "milestone" else {}
+        return shown_of(entity, by_status.get(entity.id), self.links_of(entity), self.now_text())
+
+    def links_of(self, entity: Entity) -> list[ShownLink]:
+        """The links of an entity, from both ends."""
+        with self.store.index.lock:
+            db = self.store.index.db
+            ends = [(link.type, link.target) for link in entity.links]
+            ends += [
+                (_REVERSE[type_], id_)
+                for type_, id_ in db.execute(
+                    "SELECT link.type, ent.id FROM link JOIN ent ON ent.n = link.n WHERE target = ? ORDER BY ent.id",
+                    (entity.id,),
+                )
+            ]
+            shown: list[ShownLink] = []
+            for type_, id_ in ends:
+                found = db.execute(
+                    "SELECT title, status FROM ent WHERE n = (SELECT n FROM log WHERE id = ?)", (id_,)
+                ).fetchone()
+                if found:  # a link to something deleted, or not fetched yet, reads as none
+                    shown.append(ShownLink(type_, id_, *found))
+        return shown
+
+    def edges(self, type_: str, open_only: bool = False) -> list[Edge]:
+        """All links of a type as (first, then), in the order they were made."""
+        sql = (
+            "SELECT one.id, link.target FROM link JOIN ent one ON one.n = link.n"
+            " JOIN log ON log.id = link.target JOIN ent two ON two.n = log.n WHERE link.type = ?"
+            + (" AND one.status <> 'closed' AND two.status <> 'closed'" if open_only else "")
+            + " ORDER BY link.l, link.r, link.s"
+        )
+        with self.store.index.lock:
+            return [(one, two) for one, two in self.store.index.db.execute(sql, (type_,))]
+
+    # Writing
+
+    def create(
+        self,
+        pen: Pen,
+        kind: str,
+        title: str,
+        *,
+        description: str = "",
+        labels: Sequence[str] = (),
+        milestone: str | None = None,
+        due: str | None = None,
+        assignees: Sequence[str] = (),
+        status: str = "open",
+    ) -> str:
+        """Write a new entity; its id."""
+        one_of("kind", kind, KINDS)
+        one_of("status", status, STATUSES)
+        id_ = new_entity_id()
+        pen.write(
+            Created,
+            id_,
+            kind=kind,
+            title=checked_title(title),
+            status=status,
+            description=checked_text("description", description).rstrip(),
+            labels=checked_labels(labels),
+            milestone=self._milestone(milestone, kind),
+            due=checked_due(due),
+            assignees=checked_names("assignee", assignees),
+        )
+        return id_
+
+    def update(
+        self,
+        pen: Pen,
+        entity: Entity,
+        *,
+        title: str | None = None,
+        description: str | None = None,
+        status: str | None = None,
+        milestone: str | None = None,
+        due: str | None = None,
+        assign: Sequence[str] = (),
+        unassign: Sequence[str] = (),
+    ) -> list[str]:
+        """Write what differs from the present state; the names of what was written."""
+        changed: list[str] = []
+        # A field with a lost concurrent value is written again even if its value stays: that settles the conflict.
+        open_ = {conflict.field for conflict in entity.conflicts}
+        if title is not None and ((checked := checked_title(title)) != entity.title or "title" in open_):
+            pen.write(Set, entity.id, f="title", value=checked)
+            changed.append("title")
+        if description is not None and (
+            (text := checked_text("description", description).rstrip()) != entity.description or "description" in open_
+        ):
+            pen.write(Described, entity.id, text=text)
+            changed.append("description")
+        if status is not None and (one_of("status", status, STATUSES) != entity.status or "status" in open_):
+            pen.write(Set, entity.id, f="status", value=status)
+            changed.append(f"status {status}")
+        if milestone is not None and (
+            (target := self._milestone(milestone, entity.kind)) != entity.milestone or "milestone" in open_
+        ):
+            pen.write(Set, entity.id, f="milestone", value=target)
+            changed.append("milestone")
+        if due is not None and ((day := checked_due(due)) != entity.due or "due" in open_):
+            pen.write(Set, entity.id, f="due", value=day)
+            changed.append("due")
+        add = tuple(name for name in checked_names("assignee", assign) if name not in entity.assignees)
+        rm = tuple(name for name in checked_names("assignee", unassign) if name in entity.assignees)
+        if add or rm:
+            pen.write(Assigned, entity.id, add=add, rm=rm)
+            changed.append("assignees")
+        return changed
+
+    def comment(self, pen: Pen, id_: str, body: str) -> str:
+        """Write a comment; its id."""
+        comment_id = new_event_id()
+        pen.write(Commented, id_, c=comment_id, body=checked_text("comment", body).rstrip())
+        return comment_id
+
+    def label(self, pen: Pen, entity: Entity, add: Sequence[str], remove: Sequence[str]) -> tuple[list[str], list[str]]:
+        """Attach and detach labels; what was really added and removed."""
+        adds = [label for label in checked_labels(add) if label not in entity.labels]
+        removes = [label for label in checked_labels(remove) if label in entity.labels and label not in adds]
+        if adds or removes:
+            pen.write(Labelled, entity.id, add=tuple(adds), rm=tuple(removes))
+        return adds, removes
+
+    def link(self, pen: Pen, entity: Entity, type_: str, target: str, remove: bool) -> bool:
+        """Add or remove a link; whether anything changed. A circle is refused with its path."""
+        one_of("link type", type_, LINK_TYPES)
+        other = self.find(target)
+        if other == entity.id:
+            raise InvalidParams("An entity cannot be linked to itself", advice="Give another target")
+        exists = any((link.type, link.target) == (type_, other) for link in entity.links)
+        if exists != remove:
+            return False
+        if not remove and type_ in ACYCLIC_LINKS:
+            back = path(self.edges(type_), other, entity.id)
+            if back is not None:
+                raise DependencyCycle([id_[:8] for id_ in [entity.id, *back]])
+        edge = ((type_, other),)
+        pen.write(Linked, entity.id, add=() if remove else edge, rm=edge if remove else ())
+        return True
+
+    def _milestone(self, given: str | None, kind: str) -> str | None:
+        if given is None or given.lower() in ("", "none"):
+            return None
+        if kind == "milestone":
+            raise InvalidParams("A milestone cannot belong to a milestone", advice="Leave `milestone` out")
+        titled = self._titled(given)  # before the ids here: `1` is rather the title 1 than an id that begins so
+        return titled[0] if len(titled) == 1 else self.find(given, "milestone")
+
+    def _titled(self, title: str) -> list[str]:
+        """The milestones of this title, a few at most."""
+        sql = "SELECT id FROM ent WHERE kind = 'milestone' AND title = ? ORDER BY id LIMIT 10"
+        with self.store.index.lock:
+            return [id_ for (id_,) in self.store.index.db.execute(sql, (title,))]
+
+
+_REVERSE = {
+    "blocks": "blocked-by",
+    "parent": "child",
+    "related": "related",
+    "duplicate": "duplicated-by",
+    "discovered-from": "discovered",
+}
+
+
+def invalid_query(fault: QueryFault) -> InvalidParams:
+    """A question that cannot be asked, as the contract's failure."""
+    facts = {} if fault.position is None else {"position": fault.position}
+    place = "" if fault.position is None else f" at position {fault.position}"
+    return InvalidParams(fault.message + place, advice=fault.suggestion or "", **facts)
+
+
+def one_of(what: str, value: str, known: Sequence[str]) -> str:
+    """The value, if it is one of the known ones."""
+    if value not in known:
+        raise InvalidParams(f"Unknown {what} `{value[:64]}`", advice=nearest(value.lower(), known))
+    return value
+
+
+def checked_title(title: str) -> str:
+    """A title on one line."""
+    line = one_line("title", title)
+    if not line:
+        raise InvalidParams("The title is empty", advice="Give a title of a few words")
+    if len(line) > LONGEST_TITLE:
+        raise InvalidParams(
+            f"The title has {len(line)} characters; at most {LONGEST_TITLE} are kept", advice="Shorten it"
+        )
+    return line
+
+
+def one_line(what: str, text: str) -> str:
+    """The words of a text on one line; characters that command a terminal are refused."""
+    line = " ".join(text.split())
+    bad = next((character for character in line if unicodedata.category(character) in ("Cc", "Cs")), None)
+    if bad is not None:
+        raise InvalidParams(f"The {what} holds the control character U+{ord(bad):04X}", advice="Leave it out")
+    return line
+
+
+def checked_text(what: str, text: str) -> str:
+    """A text of bearable size that git and JSON can hold."""
+    if len(text) > LONGEST_TEXT:
+        raise InvalidParams(f"The {what} has {len(text)} characters; at most {LONGEST_TEXT}", advice="Shorten it")
+    return text
+
+
+def checked_comment(body: str) -> str:
+    """A comment that says something."""
+    if not body.strip():
+        raise InvalidParams(
+            "The comment is empty", advice="Say something; in a shell, with --comment or --comment-file"
+        )
+    return body.rstrip()
+
+
+def checked_labels(labels: Sequence[str]) -> tuple[str, ...]:
+    """Labels trimmed, without empty ones and without the same one in another case."""
+    return checked_names("label", labels)
+
+
+def checked_names(what: str, names: Sequence[str]) -> tuple[str, ...]:
+    """Names trimmed, each once."""
+    kept: dict[str, str] = {}
+    for name in names:
+        plain = one_line(what, name)
+        if len(plain) > LONGEST_NAME:
+            raise InvalidParams(
+                f"The {what} `{plain[:40]}…` is longer than {LONGEST_NAME} characters", advice="Shorten it"
+            )
+        if plain:
+            kept.setdefault(plain.casefold(), plain)
+    return tuple(kept.values())
+
+
+def checked_due(due: str | None) -> str | None:
+    """A day, or none."""
+    if due is None or due.lower() in ("", "none"):
+        return None
+    if is_day(due):
+        return due
+    raise InvalidParams(f"`{due[:64]}` is not a day", advice="Write it as 2026-11-15, or `none`")
+
+
+def _a(kind: str) -> str:
+    return f"an {kind}" if kind[0] in "aeiou" else f"a {kind}"

@@ -1,0 +1,1 @@
+"""The append-only logs of events that git keeps."""

@@ -1,0 +1,201 @@
+"""Appending to one's own log: a commit made durable, then the ref moved if nobody moved it meanwhile."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+
+import msgspec
+
+from postil.core.failure import StorageFailed
+from postil.tracker.log.format import SEAL, LogCommit, Objects, Segment, objects
+from postil.workspace.failures import GitFailed
+from postil.workspace.git import DURABLE, run_git, try_git
+from postil.workspace.repository import Repository
+
+_SHELF = 65536
+_STALE = 2.0
+"""Seconds after which a lock of a ref that only we write has no living owner: git holds one for an instant."""
+_BULK_SEGMENT = 2048
+
+
+class Author(msgspec.Struct, frozen=True):
+    """Who writes: a name and an address."""
+
+    name: str
+    mail: str
+
+    def __str__(self) -> str:
+        return f"{self.name} <{self.mail}>"
+
+
+def author_of(root: str, name: str | None = None, mail: str | None = None) -> Author:
+    """The author git would name, or the one given."""
+    if name and mail:
+        return Author(_plain(name), _plain(mail))
+    asked = try_git(root, "config", "-z", "--get-regexp", r"^user\.(name|email)$")
+    told: dict[str, str] = {}
+    for entry in asked.out.decode("utf-8", "replace").split("\0"):
+        key, _, value = entry.partition("\n")
+        told[key] = value
+    name = name or os.environ.get("GIT_AUTHOR_NAME") or told.get("user.name") or "git-mile"
+    mail = mail or os.environ.get("GIT_AUTHOR_EMAIL") or told.get("user.email") or "git-mile@example.com"
+    return Author(_plain(name), _plain(mail))
+
+
+def append(
+    repository: Repository, ref: str, tip: str | None, lines: bytes, count: int, clock: int, author: Author
+) -> LogCommit:
+    """Put a run of events after the tip and move the ref there. Durable when it returns; call with the lock held."""
+    root = repository.root
+    with objects(root) as git:
+        before = git.commit(tip) if tip else None
+        position = before.end if before else 0
+        if before is None:
+            tree = _tree(root, [])
+        elif (position + count) // SEAL > position // SEAL:
+            tree = _sealed(root, git, before, lines, count)
+        else:
+            tree = before.tree
+    message = b"postil %d %d %d\n\n%s" % (position, count, clock, lines)
+    oid = _commit(root, tree, tip, author, message)
+    move_ref(repository, ref, oid, tip)
+    return LogCommit(oid, tree, tip, position, count, clock, lines)
+
+
+def append_bulk(
+    repository: Repository, ref: str, tip: str | None, lines: Sequence[bytes], clock: int, author: Author
+) -> LogCommit:
+    """Put very many events after the tip as one commit whose events are in segments alone."""
+    root = repository.root
+    with objects(root) as git:
+        before = git.commit(tip) if tip else None
+        segments = git.segments(before.tree) if before else []
+        held = _unsealed(git, before, segments) if before else []
+    end = before.end if before else 0
+    start = segments[-1].end if segments else 0
+    everything = [*held, *lines]
+    script = [b"feature done\n"]
+    paths: list[bytes] = []
+    for mark, at in enumerate(range(0, len(everything), _BULK_SEGMENT), 1):
+        part = everything[at : at + _BULK_SEGMENT]
+        blob = b"\n".join(part) + b"\n"
+        script.append(b"blob\nmark :%d\ndata %d\n%s\n" % (mark, len(blob), blob))
+        paths.append(b"M 100644 :%d %s\n" % (mark, segment_path(start + at, len(part)).encode()))
+    message = b"postil %d %d %d\n\n" % (end, len(lines), clock)
+    aside = f"refs/postil/aside/{ref.rpartition('/')[2]}"
+    stamp = _stamp(author)
+    script.append(
+        b"commit %s\nauthor %s\ncommitter %s\ndata %d\n%s\n" % (aside.encode(), stamp, stamp, len(message), message)
+    )
+    if tip:
+        script.append(b"from %s\n" % tip.encode())
+    script += [*paths, b"done\n"]
+    run_git(root, "fast-import", "--quiet", "--force", "--done", input=b"".join(script), mode=DURABLE, timeout=3600)
+    oid = run_git(root, "rev-parse", "--verify", "--end-of-options", aside).decode().strip()
+    move_ref(repository, ref, oid, tip)
+    run_git(root, "update-ref", "-d", aside)
+    with objects(root) as git:
+        return git.commit(oid)
+
+
+def move_ref(repository: Repository, ref: str, oid: str, old: str | None) -> None:
+    """Move a ref of ours from old to oid, durably; a lock that a killed git left behind is cleared."""
+    deadline = time.monotonic() + _STALE + 10
+    while True:
+        done = try_git(repository.root, "update-ref", "--end-of-options", ref, oid, old or "0" * len(oid), mode=DURABLE)
+        if done.status == 0:
+            # Git syncs the files but not the folders in which it names them.
+            _sync_folder(os.path.join(repository.common_dir, "objects", oid[:2]))
+            _sync_folder(os.path.join(repository.common_dir, *ref.split("/")[:-1]))
+            return
+        said = done.err.decode("utf-8", "replace")
+        if ".lock'" not in said or "exists" not in said:
+            raise GitFailed("update-ref", done.status, said)
+        if not _clear_stale_lock(repository, ref):
+            if time.monotonic() > deadline:
+                raise StorageFailed(
+                    f"The ref {ref} is locked by another git process",
+                    advice="If no git is running, delete the .lock file beside it and try again",
+                )
+            time.sleep(0.05)
+
+
+def segment_path(position: int, count: int) -> str:
+    """Where in the tree a segment lies: on shelves, so that sealing rewrites small trees only."""
+    return f"seg/{position // _SHELF:06d}/{position:09d}-{count}"
+
+
+def _sync_folder(path: str) -> None:
+    with suppress(OSError):  # refs in a table, objects in a pack: then there is no such folder
+        folder = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+
+
+def _clear_stale_lock(repository: Repository, ref: str) -> bool:
+    lock = os.path.join(repository.common_dir, *ref.split("/")) + ".lock"
+    try:
+        # Only this clone's writers touch this ref and we hold their lock: an old lock has no living owner.
+        if time.time() - os.stat(lock).st_mtime > _STALE:
+            os.unlink(lock)
+            return True
+    except OSError:
+        pass
+    return False
+
+
+def _sealed(root: str, git: Objects, before: LogCommit, lines: bytes, count: int) -> str:
+    """The tree with one more segment: all that is not yet sealed, and these lines."""
+    segments = git.segments(before.tree)
+    held = _unsealed(git, before, segments)
+    start = segments[-1].end if segments else 0
+    blob = b"".join(line + b"\n" for line in held) + lines
+    oid = run_git(root, "hash-object", "-w", "--stdin", input=blob, mode=DURABLE).decode().strip()
+    everything = [*segments, Segment(start, len(held) + count, oid)]
+    shelves: dict[int, list[Segment]] = {}
+    for segment in everything:
+        shelves.setdefault(segment.position // _SHELF, []).append(segment)
+    names = [
+        (shelf, _tree(root, [("100644", segment_path(s.position, s.count).rpartition("/")[2], s.oid) for s in members]))
+        for shelf, members in sorted(shelves.items())
+    ]
+    return _tree(root, [("40000", "seg", _tree(root, [("40000", f"{shelf:06d}", tree) for shelf, tree in names]))])
+
+
+def _unsealed(git: Objects, before: LogCommit, segments: list[Segment]) -> list[bytes]:
+    """The lines after the last segment, in order."""
+    sealed = segments[-1].end if segments else 0
+    tail: list[LogCommit] = []
+    at: LogCommit | None = before
+    while at is not None and at.end > sealed:
+        tail.append(at)
+        at = git.commit(at.parent) if at.parent else None
+    return [line for commit in reversed(tail) for line in commit.lines.split(b"\n") if line]
+
+
+def _tree(root: str, entries: Sequence[tuple[str, str, str]]) -> str:
+    """Write a tree of (mode, name, object), already in order. Not by `mktree`: that one never syncs what it writes."""
+    raw = b"".join(b"%s %s\0%s" % (mode.encode(), name.encode(), bytes.fromhex(oid)) for mode, name, oid in entries)
+    return run_git(root, "hash-object", "-t", "tree", "-w", "--stdin", input=raw, mode=DURABLE).decode().strip()
+
+
+def _commit(root: str, tree: str, parent: str | None, author: Author, message: bytes) -> str:
+    stamp = _stamp(author)
+    head = b"tree %s\n" % tree.encode()
+    if parent:
+        head += b"parent %s\n" % parent.encode()
+    content = head + b"author %s\ncommitter %s\n\n%s" % (stamp, stamp, message)
+    return run_git(root, "hash-object", "-t", "commit", "-w", "--stdin", input=content, mode=DURABLE).decode().strip()
+
+
+def _stamp(author: Author) -> bytes:
+    return f"{author.name} <{author.mail}> {int(time.time())} +0000".encode("utf-8", "replace")
+
+
+def _plain(text: str) -> str:
+    return "".join(c for c in text if c not in "<>\n\r\0").strip() or "unknown"

@@ -1,0 +1,180 @@
+"""Exchanging logs with remotes, through the user's own git: fetch what others wrote, push one's own log, nothing else.
+
+A fetch is already the merge. A push of one's own log is always a fast-forward, unless a copy of this clone writes
+under the same identity; then this clone takes a new one and pushes that.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from contextlib import suppress
+
+import msgspec
+
+from postil.core.failure import Unreachable
+from postil.tracker.failures import InvalidParams
+from postil.tracker.log.ref_names import BRANCH_LOG, FETCH, PATTERNS
+from postil.tracker.log.refs import own_ref, stale_locks, tips
+from postil.tracker.log.replica import Replica, keep_replica, known_replica, this_replica, writing_lock
+from postil.tracker.query.tree import nearest
+from postil.tracker.store import Store
+from postil.workspace.git import DURABLE, NETWORK, run_git, try_git
+
+_PATIENCE = 15.0
+"""Seconds to wait for a lock on a ref to go, or to become so old that nobody can hold it."""
+
+
+class Fetched(msgspec.Struct, frozen=True):
+    """What a fetch brought."""
+
+    remote: str
+    changed: bool
+
+
+class Pushed(msgspec.Struct, frozen=True):
+    """What a push sent."""
+
+    remote: str
+    ref: str
+    renamed: bool = False
+    """Whether this clone had to take a new identity."""
+
+
+class RemoteRefused(Unreachable):
+    """A remote that could not be reached, or did not accept what was sent."""
+
+    def __init__(self, verb: str, remote: str, said: str) -> None:
+        lines = [line for line in said.splitlines() if line.strip()]
+        told = next((line for line in lines if "error" in line or "fatal" in line or "rejected" in line), "")
+        # The first line is the transport's own, such as a host that ssh does not know.
+        reasons = [line for line in dict.fromkeys([*lines[:1], told]) if line]
+        refused = any(word in said for word in ("hook declined", "prohibited", "deny updating", "refusing to"))
+        super().__init__(
+            f"git {verb} with {remote} failed: {'; '.join(reasons) or 'no reason given'}",
+            advice="This host refuses custom refs: `git mile init --branches` keeps the log on a branch instead"
+            if refused
+            else "Try the same with plain git to see all that it says",
+        )
+
+
+def check_remote(root: str, remote: str) -> str:
+    """The remote, if the repository has it."""
+    known = run_git(root, "remote").decode("utf-8", "replace").split()
+    if remote not in known or remote.startswith("-"):
+        raise InvalidParams(
+            f"There is no remote `{remote[:64]}`",
+            advice=nearest(remote, known) if known else "Add one with `git remote add`",
+        )
+    return remote
+
+
+def fetch(store: Store, remote: str) -> Fetched:
+    """Bring in what others pushed."""
+    root = store.repository.root
+    check_remote(root, remote)
+    specs = (FETCH.format(remote=remote), f"+{BRANCH_LOG}*:refs/remotes/{remote}/postil/log/*")
+    options = ("--quiet", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules")
+    said = _unlocked(store, lambda: _said(root, "fetch", *options, remote, *specs))
+    if said is not None:
+        raise RemoteRefused("fetch", remote, said)
+    return Fetched(remote, store.refresh())
+
+
+def push(store: Store, remote: str) -> Pushed | None:
+    """Send this clone's own log; None when it has none."""
+    root = store.repository.root
+    check_remote(root, remote)
+    replica = known_replica(store.repository)
+    if replica is None:
+        return None
+    ref = own_ref(replica.id, replica.branches)
+    if not any(tip.ref == ref for tip in tips(root)):
+        return None
+    said = _push(store, remote, ref)
+    if said is None:
+        return Pushed(remote, ref)
+    if "non-fast-forward" not in said and "fetch first" not in said:
+        raise RemoteRefused("push", remote, said)
+    # Another clone writes under our identity. See what it wrote, move out, and send what is ours under the new name.
+    fetch(store, remote)
+    with writing_lock(store.repository):
+        replica, ref, tip = store.own_log()
+    if tip is not None:
+        said = _push(store, remote, ref)
+        if said is not None:
+            raise RemoteRefused("push", remote, said)
+    return Pushed(remote, ref, renamed=True)
+
+
+def init(store: Store, remotes: list[str], branches: bool | None) -> bool:
+    """Add the fetch refspec to the remotes and choose where the log lives; whether anything changed."""
+    root = store.repository.root
+    changed = False
+    for remote in remotes:
+        key, spec = f"remote.{remote}.fetch", FETCH.format(remote=remote)
+        present = try_git(root, "config", "--get-all", key).out.decode("utf-8", "replace").splitlines()
+        if spec not in present:
+            run_git(root, "config", "--add", key, spec)
+            changed = True
+    if branches is not None:
+        with writing_lock(store.repository):
+            replica = this_replica(store.repository)
+            if replica.branches != branches:
+                _move(store, replica, branches)
+                changed = True
+    return changed
+
+
+def remove_all(store: Store) -> list[str]:
+    """Take every trace of the tracker out of this clone; what was removed."""
+    root = store.repository.root
+    removed: list[str] = []
+    store.index.forget()
+    for line in run_git(root, "for-each-ref", "--format=%(refname)", "refs/postil/", *PATTERNS).decode().splitlines():
+        if line not in removed:
+            run_git(root, "update-ref", "-d", "--end-of-options", line, mode=DURABLE)
+            removed.append(line)
+    for remote in run_git(root, "remote").decode("utf-8", "replace").split():
+        key, spec = f"remote.{remote}.fetch", FETCH.format(remote=remote)
+        present = try_git(root, "config", "--get-all", key).out.decode("utf-8", "replace").splitlines()
+        if spec in present:
+            run_git(root, "config", "--fixed-value", "--unset-all", key, spec)
+            removed.append(key)
+    return removed
+
+
+def _push(store: Store, remote: str, ref: str) -> str | None:
+    """What git complained of, or None."""
+    root = store.repository.root
+    return _unlocked(store, lambda: _said(root, "push", "--quiet", "--no-verify", remote, f"{ref}:{ref}"))
+
+
+def _said(root: str, *arguments: str) -> str | None:
+    done = try_git(root, *arguments, mode=NETWORK, timeout=600)
+    return None if done.status == 0 else done.err.decode("utf-8", "replace") or "no reason given"
+
+
+def _unlocked(store: Store, attempt: Callable[[], str | None]) -> str | None:
+    """Try until no lock that a killed git left in this clone is in the way; what git complains of then, or None."""
+    deadline = time.monotonic() + _PATIENCE
+    while True:
+        said = attempt()
+        if said is None or ".lock'" not in said or "exists" not in said or time.monotonic() > deadline:
+            return said
+        for lock in stale_locks(store.repository.common_dir):
+            with suppress(OSError):
+                os.unlink(lock)
+        time.sleep(0.2)
+
+
+def _move(store: Store, replica: Replica, branches: bool) -> None:
+    root = store.repository.root
+    old, new = own_ref(replica.id, replica.branches), own_ref(replica.id, branches)
+    at = {tip.ref: tip.oid for tip in tips(root)}.get(old)
+    if at is not None:
+        run_git(root, "update-ref", "--end-of-options", new, at, mode=DURABLE)
+    keep_replica(store.repository, Replica(replica.id, replica.home, branches))
+    if at is not None:
+        run_git(root, "update-ref", "-d", "--end-of-options", old, at, mode=DURABLE)

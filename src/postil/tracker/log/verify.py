@@ -1,0 +1,205 @@
+"""Looking for damage in the logs, and giving the logs of writers who left a home in one's own."""
+
+from __future__ import annotations
+
+import datetime
+import os
+
+import msgspec
+
+from postil.tracker.events import LOG_ENTITY, Absorbed, decode, decode_lines
+from postil.tracker.index.index import Index
+from postil.tracker.index.tables import COLUMNS, row_of
+from postil.tracker.log.format import LogCommit, LogDamaged, News, Objects, news, objects, runs
+from postil.tracker.log.refs import Tip, stale_locks, tips
+from postil.tracker.log.replica import known_replica
+from postil.tracker.query.sql import moment_text
+from postil.tracker.shell.columns import many
+from postil.tracker.state.fold import fold
+from postil.tracker.store import Store
+from postil.workspace.git import DURABLE, run_git
+
+
+class Checked(msgspec.Struct, frozen=True, kw_only=True):
+    """What `verify` saw."""
+
+    logs: int
+    commits: int
+    events: int
+    entities: int
+    state: str
+    """A hash of the whole state: equal on every machine that has the same logs."""
+    problems: list[str]
+    repaired: list[str] = []
+
+    @property
+    def exit_status(self) -> int:
+        """7 when something is damaged."""
+        return 7 if self.problems else 0
+
+    def shell(self) -> str:
+        """Counts, then what is wrong."""
+        lines = [
+            ", ".join(
+                many(count, thing)
+                for count, thing in (
+                    (self.logs, "log"),
+                    (self.commits, "commit"),
+                    (self.events, "event"),
+                    (self.entities, "entity"),
+                )
+            ),
+            f"state {self.state}",
+        ]
+        lines += [f"repaired: {line}" for line in self.repaired]
+        lines += [f"problem: {line}" for line in self.problems] or ["no problem found"]
+        return "\n".join(lines)
+
+
+def verify(store: Store, fix: bool) -> Checked:
+    """Read every log whole, compare segments with commits, the cache with a fresh one, and look for stale locks."""
+    problems: list[str] = []
+    repaired: list[str] = []
+    commits = events = 0
+    found = tips(store.repository.root)
+    for tip in found:
+        with objects(store.repository.root) as git:  # a new conversation each: one damaged log must not end the others'
+            try:
+                seen, lines, faults = _walk(git, tip)
+            except LogDamaged as fault:
+                problems.append(f"{tip.ref}: {fault.message}")
+                continue
+            commits += seen
+            events += lines
+            problems += [f"{tip.ref}: {fault}" for fault in faults]
+    for lock in stale_locks(store.repository.common_dir):
+        if fix:
+            os.unlink(lock)
+            repaired.append(f"removed the stale lock {os.path.basename(lock)}")
+        else:
+            problems.append(f"a killed git left the lock {os.path.basename(lock)}; --fix removes it")
+    if fix:
+        store.index.forget()  # what was noted of damage is noted again if it is still there
+    store.refresh()
+    problems += [line for line in store.index.damage() if line not in problems]
+    fresh = Index(store.repository, None)
+    fresh.build_in_memory()
+    state, rows = folded(fresh)
+    fresh.close()
+    entities = len(rows)
+    with store.index.lock:
+        cached = store.index.db.execute(f"SELECT {COLUMNS} FROM ent").fetchall()
+    if {row[1]: hash(row[1:]) for row in cached} != rows:
+        problems.append("the cache differs from the logs; --fix builds it anew")
+    return Checked(
+        logs=len(found),
+        commits=commits,
+        events=events,
+        entities=entities,
+        state=state,
+        problems=problems,
+        repaired=repaired,
+    )
+
+
+def state_hash(index: Index) -> str:
+    """A hash over the folded state of every entity, in an order that is the same everywhere."""
+    return folded(index)[0]
+
+
+def folded(index: Index) -> tuple[str, dict[str, int]]:
+    """The state hash; and, for comparison with a cache, a hash of the row of each entity that is not deleted."""
+    import hashlib  # only `verify` pays for it
+
+    digest = hashlib.sha256()
+    rows: dict[str, int] = {}
+    for id_, lines in index.all_histories():
+        entity = fold(decode_lines(lines))
+        if entity is not None:
+            digest.update(msgspec.json.encode(entity) + b"\n")
+            if not entity.deleted:
+                rows[id_] = hash(row_of(0, entity)[1:])
+    return digest.hexdigest()[:32], rows
+
+
+def absorb(store: Store, older_than_days: int) -> list[str]:
+    """Copy the logs of other writers without news into our own and mark them absorbed; their names."""
+    edge = moment_text(store.now() - datetime.timedelta(days=older_than_days))
+    taken: dict[str, tuple[list[bytes], int]] = {}
+    with store.writing() as pen:
+        mine = known_replica(store.repository)
+        with store.index.lock:
+            done = dict(store.index.db.execute("SELECT replica, upto FROM absorbed").fetchall())
+        others = {tip.replica: tip for tip in tips(store.repository.root) if not mine or tip.replica != mine.id}
+        for replica, tip in sorted(others.items()):
+            lines = _lines(store.repository.root, tip)
+            events = [decode(line) for line in lines]
+            last = max((event.ts for event in events if event), default="")
+            upto = max((event.n for event in events if event and event.r == replica), default=0)
+            if last < edge and done.get(replica, 0) < upto:
+                taken[replica] = (lines, upto)
+        for replica, (lines, upto) in taken.items():
+            for line in lines:
+                pen.copy(line)
+            pen.write(Absorbed, LOG_ENTITY, log=replica, upto=upto)
+    return sorted(taken)
+
+
+def drop_absorbed(store: Store) -> list[str]:
+    """Delete the refs of logs that live on in ours; their names."""
+    mine = known_replica(store.repository)
+    with store.index.lock:
+        done = dict(store.index.db.execute("SELECT replica, upto FROM absorbed").fetchall())
+        ends = dict(store.index.db.execute("SELECT replica, n FROM writer").fetchall())
+    dropped: list[str] = []
+    for tip in tips(store.repository.root):
+        covered = done.get(tip.replica, 0) >= ends.get(tip.replica, 1)
+        if covered and (mine is None or tip.replica != mine.id):
+            run_git(store.repository.root, "update-ref", "-d", "--end-of-options", tip.ref, tip.oid, mode=DURABLE)
+            dropped.append(tip.ref)
+    store.refresh()
+    return dropped
+
+
+def _walk(git: Objects, tip: Tip) -> tuple[int, int, list[str]]:
+    """Commits, events and faults of a log, read commit by commit from its end."""
+    faults: list[str] = []
+    chain: list[LogCommit] = []
+    at = git.commit(tip.oid)
+    chain.append(at)
+    while at.parent is not None:
+        before = git.commit(at.parent)
+        if before.end != at.position:
+            faults.append(f"{at.oid[:12]} begins at event {at.position}, the one before it ends at {before.end}")
+        if before.clock > at.clock:
+            faults.append(f"{at.oid[:12]} has an earlier clock than the commit before it")
+        at = before
+        chain.append(at)
+    if at.position != 0:
+        faults.append(f"the log begins at event {at.position}, not at its first")
+    written = [line for commit in reversed(chain) for line in commit.lines.split(b"\n") if line]
+    bulk = any(commit.count and not commit.lines for commit in chain)
+    segments = git.segments(chain[0].tree)
+    end = 0
+    sealed: list[bytes] = []
+    for segment, blob in zip(segments, git.blobs([segment.oid for segment in segments]), strict=True):
+        lines = [line for line in blob.split(b"\n") if line]
+        if segment.position != end or len(lines) != segment.count:
+            faults.append(f"the segment at {segment.position} does not follow the one before it or is not whole")
+        end = segment.end
+        sealed += lines
+    if not bulk and sealed != written[: len(sealed)]:
+        faults.append("a segment says something else than the commits it repeats")
+    tail = sum(commit.count for commit in chain if commit.position >= end)
+    faults += [
+        f"a line is no event: {line[:60].decode('utf-8', 'replace')}"
+        for line in (sealed if bulk else written)
+        if decode(line) is None
+    ]
+    return len(chain), end + tail, faults
+
+
+def _lines(root: str, tip: Tip) -> list[bytes]:
+    with objects(root) as git:
+        new = news(root, git, git.commit(tip.oid), None) or News()
+    return [line for run in runs(root, new) for line in run.split(b"\n") if line]

@@ -1,0 +1,1 @@
+"""What assistants can do with issues, one group of operations a file."""

@@ -1,0 +1,34 @@
+"""The tracker as one part: the contract's tools, the assistants' tools and the resources."""
+
+from __future__ import annotations
+
+from postil.tracker.operations.contract import ContractTools
+from postil.tracker.operations.resources import Resources
+from postil.tracker.shell.columns import many
+from postil.tracker.shell.conflicts import DebugCommands
+from postil.tracker.shell.identity import IdentityCommands
+from postil.tracker.shell.issue import IssueCommands
+from postil.tracker.shell.mile import MileCommands
+from postil.tracker.shell.sync import SyncCommands
+from postil.tracker.shell.transfer import ExchangeCommands
+
+
+class Tracker(
+    ContractTools,
+    MileCommands,
+    IssueCommands,
+    DebugCommands,
+    SyncCommands,
+    ExchangeCommands,
+    IdentityCommands,
+    Resources,
+):
+    """Issues and milestones kept inside git."""
+
+    def glance(self) -> str:
+        """What `postil status` says of the tracker."""
+        with self.fresh().index.lock:
+            counted = dict(
+                self.store.index.db.execute("SELECT kind, count(*) FROM ent WHERE status <> 'closed' GROUP BY kind")
+            )
+        return f"{many(counted.get('issue', 0), 'open issue')}, {many(counted.get('milestone', 0), 'open milestone')}"

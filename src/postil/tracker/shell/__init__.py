@@ -1,0 +1,1 @@
+"""The tracker's commands: what people type and what they are shown."""

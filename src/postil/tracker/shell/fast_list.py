@@ -1,0 +1,176 @@
+"""`git mile list` when the index is up to date: an answer before most of Postil would even be imported.
+
+It reads the refs and the cache directly and imports neither msgspec nor git's process. Whatever is not that simple
+(stale or missing cache, a cursor, JSON, worktrees, other ref formats, settings, any mistake) is answered None, and
+the ordinary way, which gives the same answer (a test holds it to that), is taken.
+"""
+
+from __future__ import annotations
+
+import datetime
+import os
+import sqlite3
+import sys
+from collections.abc import Iterator, Sequence
+from functools import partial
+
+from postil.tracker.index.db_files import current, opened
+from postil.tracker.index.tables import COLUMNS, Row
+from postil.tracker.log.ref_names import log_of
+from postil.tracker.query.order import Cursor, parse_order, question_hash, select_sql, write_cursor
+from postil.tracker.query.parse import parse
+from postil.tracker.query.sql import Surroundings, condition, milestones_named, within
+from postil.tracker.query.tree import QueryFault
+from postil.tracker.shell.columns import COLUMNS as NAMES
+from postil.tracker.shell.columns import DEFAULT_COLUMNS, list_text
+
+_KINDS = {"issue": "issue", "milestone": "milestone", "mile": "milestone"}
+_VALUED = ("--filter", "--sort", "--limit", "--columns", "--format")
+
+
+def quick_list(kind: str | None, words: Sequence[str], cwd: str) -> str | None:
+    """The text of a list, or None when it takes the ordinary way. Without a kind, it is the first word."""
+    asked = _asked(kind, words)
+    if asked is None:
+        return None
+    name, filters, sort, limit, columns, style, everything = asked
+    git_dir = _git_dir(cwd)
+    if git_dir is None:
+        return None
+    path = current(os.path.join(git_dir, "postil"))
+    refs = _refs(git_dir)
+    if refs is None or path is None:
+        return None
+    try:
+        question = parse(filters)
+        keys = parse_order(sort or question.sort)
+        db = opened(path)
+        if db is None:
+            return None
+        db.execute("BEGIN")
+        if dict(db.execute("SELECT name, oid FROM ref").fetchall()) != refs:
+            return None
+        around = Surroundings(datetime.datetime.now(datetime.UTC), partial(milestones_named, db))
+        wanted = condition(within(question.tree, name, everything), around)
+        if wanted.needs_words:
+            return None
+        rows = db.execute(select_sql(COLUMNS, keys, wanted.sql, limit + 1), wanted.values).fetchall()
+        width = len(keys)
+        following = None
+        if len(rows) > limit:
+            bound = question_hash(name, filters or "", tuple(sort), everything)
+            meta = dict(db.execute("SELECT key, value FROM meta WHERE key IN ('epoch', 'generation')").fetchall())
+            following = write_cursor(
+                Cursor(bound, str(meta["epoch"]), int(meta["generation"]), rows[limit - 1][:width])
+            )
+        titles: dict[str, str] = {}
+        if "milestone" in columns:
+            titles = dict(db.execute("SELECT id, title FROM ent WHERE kind = 'milestone'").fetchall())
+        db.close()
+    except (QueryFault, sqlite3.Error, KeyError):
+        return None
+    found = [Row(*row[width:]) for row in rows[:limit]]
+    text = list_text(found, columns, style, following, titles)
+    return None if sys.stdout.isatty() and text.count("\n") > 20 else text
+
+
+Asked = tuple[str, str | None, list[str], int, tuple[str, ...], str, bool]
+
+
+def _asked(kind: str | None, words: Sequence[str]) -> Asked | None:
+    """The kind, filter, sort, limit, columns, format and whether closed ones too; None for anything unusual."""
+    given: dict[str, list[str]] = {}
+    bare: list[str] = []
+    flags: set[str] = set()
+    rest = list(words)
+    while rest:
+        word = rest.pop(0)
+        name, joined, value = word.partition("=")
+        if name in _VALUED and (joined or rest):
+            given.setdefault(name, []).append(value if joined else rest.pop(0))
+        elif word in ("--all", "--long"):
+            flags.add(word)
+        elif word.startswith("-"):
+            return None
+        else:
+            bare.append(word)
+    if kind is None:
+        first = bare.pop(0) if bare else "issue"
+        if first not in _KINDS:
+            return None
+        kind = _KINDS[first]
+    if any(len(values) > 1 for name, values in given.items() if name != "--sort") or (bare and "--filter" in given):
+        return None
+    limit = given.get("--limit", ["50"])[0]
+    style = given.get("--format", ["table"])[0]
+    columns = DEFAULT_COLUMNS if "--long" not in flags else NAMES
+    if "--columns" in given:
+        columns = tuple(name.strip() for name in given["--columns"][0].split(","))
+    if (
+        not limit.isdigit()
+        or not 1 <= int(limit) <= 1000
+        or style not in ("table", "raw")
+        or not {*columns} <= {*NAMES}
+    ):
+        return None
+    filters = " ".join(bare) if bare else given.get("--filter", [None])[0]
+    return kind, filters, given.get("--sort", []), int(limit), columns, style, "--all" in flags
+
+
+def _git_dir(cwd: str) -> str | None:
+    """The plain `.git` folder around here; None for worktrees, submodules, bare repositories and settings files."""
+    folder = os.path.realpath(cwd)
+    while True:
+        git_dir = os.path.join(folder, ".git")
+        if os.path.lexists(git_dir):
+            break
+        above = os.path.dirname(folder)
+        if above == folder:
+            return None
+        folder = above
+    if any(os.path.exists(os.path.join(folder, f"postil.{kind}")) for kind in ("toml", "yaml", "yml")):
+        return None
+    plain = os.path.isdir(os.path.join(git_dir, "objects")) and os.path.isdir(os.path.join(git_dir, "refs"))
+    odd = ("commondir", "reftable")
+    return git_dir if plain and not any(os.path.exists(os.path.join(git_dir, name)) for name in odd) else None
+
+
+def _refs(git_dir: str) -> dict[str, str] | None:
+    """Every log's ref and commit, from the files git keeps them in; None for what only git itself can read."""
+    found: dict[str, str] = {}
+    try:
+        with open(os.path.join(git_dir, "packed-refs"), "rb") as packed:
+            content = packed.read()
+    except OSError:
+        content = b""
+    if b"/postil/" in content:
+        for line in content.split(b"\n"):
+            if b"/postil/" in line and line[:1] not in (b"#", b"^"):
+                oid, _, ref = line.decode("utf-8", "replace").partition(" ")
+                if log_of(ref):
+                    found[ref] = oid
+    for path, ref in _loose(git_dir):
+        if not log_of(ref):
+            continue
+        try:
+            with open(path, "rb") as file:
+                oid = file.read(128).strip().decode("ascii", "replace")
+        except OSError:
+            return None
+        if len(oid) not in (40, 64):
+            return None
+        found[ref] = oid
+    return found
+
+
+def _loose(git_dir: str) -> Iterator[tuple[str, str]]:
+    starts = ["refs/postil", "refs/heads/postil"]
+    remotes = os.path.join(git_dir, "refs", "remotes")
+    if os.path.isdir(remotes):
+        starts += [f"refs/remotes/{name}/postil" for name in os.listdir(remotes)]
+    for start in starts:
+        for folder, _, files in os.walk(os.path.join(git_dir, start)):
+            inside = os.path.relpath(folder, git_dir)
+            for name in files:
+                if not name.endswith(".lock"):
+                    yield os.path.join(folder, name), f"{inside}/{name}"

@@ -1,0 +1,168 @@
+"""The shell's `export` and `import`."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from typing import Annotated, Literal
+
+import msgspec
+from msgspec import UNSET, Meta
+from msgspec.structs import replace
+
+from postil.core.operation import reads, writes
+from postil.tracker.events import decode
+from postil.tracker.failures import InvalidParams
+from postil.tracker.imports.model import Foreign, ForeignComment, Story, Taken, entity_id, retell, take_in
+from postil.tracker.index.pages import LARGEST_LIMIT
+from postil.tracker.issues import Desk
+from postil.tracker.model import Entity
+from postil.tracker.shell.columns import many
+from postil.tracker.shell.input import read_whole
+from postil.workspace.files import atomic_write
+from postil.workspace.paths import RelativePath
+
+Source = Literal["auto", "jsonl", "events", "markdown", "beads", "git-mile", "git-bug"]
+
+
+class ExchangeCommands(Desk):
+    """`git mile export` and `git mile import`."""
+
+    @reads("issue.export", tool=False, shell="issue export", output_depth=0)
+    def export(
+        self,
+        format: Annotated[
+            Literal["jsonl", "markdown", "events"],
+            Meta(description="jsonl: one entity a line; events: everything, losslessly"),
+        ] = "jsonl",
+        filter: str | None = None,
+        folder: Annotated[str, Meta(description="markdown: one file an entity, in this folder")] | None = None,
+    ) -> Iterator[str] | str:
+        """Print all issues and milestones as JSON lines, Markdown or events"""
+        found = self._chosen(filter)
+        if format == "events":
+            return (lines.decode("utf-8") for _, lines in self.store.index.histories(found))
+        entities = self.store.entities(found)
+        if format == "jsonl":
+            return (msgspec.json.encode(foreign_of(entity)).decode() for entity in entities)
+        from postil.tracker.imports.files import to_markdown
+
+        if folder is None:
+            return (to_markdown(foreign_of(entity)) for entity in entities)
+        try:
+            os.makedirs(folder, exist_ok=True)
+        except OSError as error:
+            raise InvalidParams(f"{folder} cannot be made: {error.strerror}", advice="Name another folder") from None
+        count = 0
+        for entity in entities:
+            # Kind and id come from logs that anybody may have written: they are words here, never a path.
+            name = re.sub(r"[^\w-]", "_", f"{entity.kind[:20]}-{entity.id}", flags=re.ASCII) + ".md"
+            atomic_write(folder, RelativePath(name), to_markdown(foreign_of(entity)).encode("utf-8", "replace"))
+            count += 1
+        return f"Wrote {many(count, 'file')} into {folder}"
+
+    @writes("issue.import", tool=False, shell="issue import", positional=("file",))
+    def import_(
+        self,
+        file: Annotated[tuple[str, ...], Meta(description="files to read; - is standard input")] = (),
+        source: Annotated[Source, Meta(description="git-mile and git-bug read this repository's own refs")] = "auto",
+        dry_run: bool = False,
+    ) -> Taken:
+        """Import issues from files, or from the refs of git-mile or git-bug; a second time adds nothing"""
+        if source in ("git-mile", "git-bug"):
+            from postil.tracker.imports.git_refs import read_refs  # other commands do not pay for the foreign formats
+
+            stories, unread = read_refs(self.store.repository.root, source)
+            return replace(self._retell(stories, dry_run), unread=unread or UNSET)
+        if not file:
+            raise InvalidParams("No file was named", advice="Name files, or --source git-mile or git-bug")
+        texts = [read_whole(name) for name in file]
+        if source == "events" or (source == "auto" and texts[0].startswith('{"t":"')):
+            return self._copy(texts, dry_run)
+        return self._take([one for text in texts for one in _parsed(text, source)], dry_run)
+
+    def _chosen(self, filter_: str | None) -> list[str]:
+        found: list[str] = []
+        cursor: str | None = None
+        while True:
+            page = self.page_of(None, filter_, ("created",), LARGEST_LIMIT, cursor, include_closed=True)
+            found += [row.id for row in page.rows]
+            cursor = page.next_cursor
+            if cursor is None:
+                return found
+
+    def _take(self, foreign: list[Foreign], dry_run: bool) -> Taken:
+        with self.writing() as pen:
+            known = {one.id: one for one in self.store.entities([entity_id(one.origin) for one in foreign])}
+            taken = take_in(pen, foreign, known)
+            if dry_run:
+                pen.discard()
+        return taken
+
+    def _retell(self, stories: list[Story], dry_run: bool) -> Taken:
+        with self.writing() as pen:
+            taken = retell(pen, stories, lambda id_: {event.id for event in self.store.events(id_)})
+            if dry_run:
+                pen.discard()
+        return taken
+
+    def _copy(self, texts: list[str], dry_run: bool) -> Taken:
+        created: set[str] = set()
+        changed: set[str] = set()
+        same: set[str] = set()
+        copied: set[str] = set()
+        with self.writing() as pen:
+            for line in (line.encode() for text in texts for line in text.split("\n") if line):
+                event = decode(line)
+                if event is None:
+                    raise InvalidParams("A line is no event of this tracker", advice="Use --source jsonl or beads")
+                present = {one.id for one in self.store.events(event.ent)}
+                if event.id in present or event.id in copied:
+                    same.add(event.ent)
+                else:
+                    copied.add(event.id)
+                    pen.copy(line)
+                    (changed if present else created).add(event.ent)
+            if dry_run:
+                pen.discard()
+        return Taken(created=len(created), updated=len(changed), unchanged=len(same - created - changed))
+
+
+def foreign_of(entity: Entity) -> Foreign:
+    """An entity in the neutral form."""
+    return Foreign(
+        origin=entity.id,
+        kind=entity.kind,
+        title=entity.title,
+        description=entity.description,
+        status=entity.status,
+        labels=entity.labels,
+        assignees=entity.assignees,
+        milestone=entity.milestone,
+        due=entity.due,
+        author=entity.author,
+        ts=entity.created_ts,
+        updated_ts=entity.updated_ts,
+        closed_ts=entity.closed_ts or "",
+        comments=tuple(ForeignComment(c.id, c.author, c.ts, c.body) for c in entity.comments),
+        links=tuple((link.type, link.target) for link in entity.links),
+        fields=entity.fields,
+    )
+
+
+def _parsed(text: str, source: Source) -> list[Foreign]:
+    from postil.tracker.imports.files import (
+        blocking_beads,
+        from_beads,
+        from_jsonl,
+        from_markdown,
+        looks_like_beads,
+        with_blockers,
+    )
+
+    if source == "markdown" or (source == "auto" and text.startswith("---\n")):
+        return from_markdown(text)
+    if source == "beads" or (source == "auto" and looks_like_beads(text)):
+        return with_blockers(from_beads(text), blocking_beads(text))
+    return from_jsonl(text)

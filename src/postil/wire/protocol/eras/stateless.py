@@ -1,0 +1,74 @@
+"""The stateless era, 2026-07-28: every request carries its version and the client's capabilities in `_meta`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, cast
+
+from postil.core.call import LEVELS
+from postil.core.failure import Failure
+from postil.wire.protocol.eras.handshake import Era
+
+STATELESS = Era("2026-07-28", annotations=True, structured=True, stateless=True, unknown_resource=-32602)
+
+PREFIX = "io.modelcontextprotocol/"
+VERSION = PREFIX + "protocolVersion"
+CAPABILITIES = PREFIX + "clientCapabilities"
+LOG_LEVEL = PREFIX + "logLevel"
+SUBSCRIPTION = PREFIX + "subscriptionId"
+SERVER_INFO = PREFIX + "serverInfo"
+
+CACHED = frozenset({
+    "server/discover", "tools/list", "prompts/list", "resources/list", "resources/templates/list", "resources/read",
+})  # fmt: skip
+"""Methods whose results must say how long they stay true."""
+
+NEEDED = {
+    "elicitation/create": "elicitation",
+    "sampling/createMessage": "sampling",
+    "roots/list": "roots",
+}
+"""The client capability behind each question a server may put."""
+
+
+class ProtocolFailure(Failure):
+    """A fault of the protocol itself: always an error object, never a tool's result."""
+
+    def __init__(self, code: int, message: str, **data: object) -> None:
+        super().__init__(message)
+        self.code = code
+        self.data = data
+
+
+def check_meta(meta: Mapping[str, Any]) -> None:
+    """Refuse a request whose `_meta` lacks what the era demands, or names a version that is not served."""
+    version = meta.get(VERSION)
+    if not isinstance(version, str):
+        raise ProtocolFailure(-32602, f"Invalid params: _meta needs {VERSION}")
+    if version != STATELESS.version:
+        raise ProtocolFailure(
+            -32022, "Unsupported protocol version", supported=[STATELESS.version], requested=version[:64]
+        )
+    if not isinstance(meta.get(CAPABILITIES), dict):
+        raise ProtocolFailure(-32602, f"Invalid params: _meta needs {CAPABILITIES}")
+    level = meta.get(LOG_LEVEL)
+    if level is not None and level not in LEVELS:
+        raise ProtocolFailure(-32602, f"Invalid params: {LOG_LEVEL} must be one of {', '.join(LEVELS)}")
+
+
+def check_capability(method: str, meta: Mapping[str, Any]) -> None:
+    """Refuse to ask a client what it did not say it can answer."""
+    needed = NEEDED.get(method, "")
+    if needed and needed not in cast("dict[str, Any]", meta.get(CAPABILITIES) or {}):
+        raise ProtocolFailure(-32021, f"The client lacks the capability {needed!r}", requiredCapabilities={needed: {}})
+
+
+def complete(result: dict[str, Any], method: str, server_info: Mapping[str, Any]) -> dict[str, Any]:
+    """A result in this era's envelope."""
+    result["resultType"] = "complete"
+    if method in CACHED:
+        # Lists differ by what a caller may see and data by the minute; so: private, and to be asked again soon.
+        result.setdefault("ttlMs", 0 if method == "resources/read" else 60_000)
+        result.setdefault("cacheScope", "private")
+    result["_meta"] = {**result.get("_meta", {}), SERVER_INFO: server_info}
+    return result

@@ -1,0 +1,145 @@
+"""How things look on the wire in each era: tools, resources, prompts and results. Pure functions."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Sequence
+from typing import Any, cast
+
+from msgspec import Struct
+
+from postil.core.catalogue import OperationEntry, PromptEntry, ResourceEntry
+from postil.core.content import Block, Document, Link, Message, Text
+from postil.core.failure import Failure
+from postil.wire.protocol.eras.handshake import Era
+from postil.wire.protocol.jsonrpc import encode
+
+
+def tool(entry: OperationEntry, era: Era) -> dict[str, Any]:
+    """One tool of `tools/list`."""
+    shown: dict[str, Any] = {"name": entry.name}
+    if entry.title and era.structured:
+        shown["title"] = entry.title
+    shown["description"] = entry.description
+    shown["inputSchema"] = entry.input_schema
+    if entry.output_schema is not None and era.structured:
+        shown["outputSchema"] = entry.output_schema
+    if era.annotations:
+        shown["annotations"] = hints(entry)
+    return shown
+
+
+def hints(entry: OperationEntry) -> dict[str, bool]:
+    """What the mark says of the effect; hints equal to the protocol's default are left out."""
+    shown: dict[str, bool] = {}
+    if entry.effect == "reads":
+        shown["readOnlyHint"] = True
+    elif entry.effect == "writes":
+        shown["destructiveHint"] = False
+    if not entry.open_world:
+        shown["openWorldHint"] = False
+    return shown
+
+
+def resource(entry: ResourceEntry, era: Era) -> dict[str, Any]:
+    """One resource, or one template, of a list."""
+    shown = {"uriTemplate" if "{" in entry.uri else "uri": entry.uri, "name": entry.name}
+    if entry.title and era.structured:
+        shown["title"] = entry.title
+    if entry.description:
+        shown["description"] = entry.description
+    shown["mimeType"] = entry.mime_type
+    return shown
+
+
+def prompt(entry: PromptEntry, era: Era) -> dict[str, Any]:
+    """One prompt of `prompts/list`."""
+    shown: dict[str, Any] = {"name": entry.name}
+    if entry.title and era.structured:
+        shown["title"] = entry.title
+    shown["description"] = entry.description
+    shown["arguments"] = entry.arguments
+    return shown
+
+
+def contents(uri: str, mime_type: str, read: object) -> Document:
+    """What a resource's method answered, as one document."""
+    if isinstance(read, Document):
+        return read
+    if isinstance(read, bytes):
+        return Document(uri, mime_type, blob=base64.b64encode(read).decode("ascii"))
+    return Document(uri, mime_type, text=read if isinstance(read, str) else encode(read).decode("utf-8"))
+
+
+def result(value: object, era: Era, *, says_success: bool) -> dict[str, Any]:
+    """What an operation answered, as the result of `tools/call`."""
+    shown: dict[str, Any] = {"content": blocks(value, era)}
+    metadata = _offered(value, "metadata")
+    meta = dict(cast("dict[str, Any]", _offered(value, "meta") or {}))
+    if metadata is not None:
+        shown["metadata"] = metadata
+        meta["postil/metadata"] = metadata
+    if era.structured and isinstance(value, Struct):
+        shown["structuredContent"] = value
+    if says_success:
+        shown["isError"] = False
+    if meta:
+        shown["_meta"] = meta
+    return shown
+
+
+def blocks(value: object, era: Era) -> Sequence[Block]:
+    """The content of a result: its own blocks, its text, or its JSON."""
+    own = cast("Sequence[Block] | None", _offered(value, "content"))
+    if own is not None:
+        return [_in_era(block, era) for block in own]
+    return [Text(text_of(value))]
+
+
+def text_of(value: object) -> str:
+    """What people and models read of a result."""
+    if isinstance(value, str):
+        return value
+    text = _offered(value, "text")
+    return text if isinstance(text, str) else encode(value).decode("utf-8")
+
+
+def direct(value: object) -> object:
+    """What a direct JSON-RPC call answers: the result's own plain form, or the struct itself."""
+    own = _offered(value, "direct")
+    return value if own is None else own
+
+
+def messages(written: Sequence[Message], era: Era) -> list[Message]:
+    """A prompt's messages, without what the era lacks."""
+    return [Message(message.role, _in_era(message.content, era)) for message in written]
+
+
+def error(failure: Failure) -> dict[str, Any]:
+    """A failure as an error object."""
+    shown: dict[str, Any] = {"code": failure.code, "message": failure.message}
+    details = failure.details()
+    return {**shown, "data": details} if details else shown
+
+
+def failed_result(failure: Failure) -> dict[str, Any]:
+    """A failure as a tool's result: the text for the model, the error object for programs."""
+    return {
+        "content": [Text(failure.reply())],
+        "structuredContent": {"error": error(failure)},
+        "isError": True,
+    }
+
+
+def _in_era(block: Block, era: Era) -> Block:
+    if isinstance(block, Link) and not era.structured:
+        return Text(f"{block.name}: {block.uri}")
+    return block
+
+
+def _offered(value: object, name: str) -> object:
+    """What a result's method of this name says, when the result has such a method and not a field."""
+    if isinstance(value, Struct) and name in value.__struct_fields__:
+        return None
+    method = getattr(value, name, None)
+    return method() if callable(method) and not isinstance(value, str) else None

@@ -1,0 +1,1 @@
+"""What runs a connection: tasks, threads, the order of writes, watches of resources."""

@@ -1,0 +1,1 @@
+"""How frames travel: over stdin and stdout, and over HTTP."""

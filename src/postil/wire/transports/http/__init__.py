@@ -1,0 +1,1 @@
+"""MCP and direct methods over HTTP, as raw ASGI."""

@@ -1,0 +1,61 @@
+"""Reading the body of an HTTP request: bounded in size, refused early, never held twice."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, MutableMapping
+from typing import Any, TypeAlias
+
+from postil.wire.transports.http.headers import Headers
+
+Receive: TypeAlias = Callable[[], Awaitable[MutableMapping[str, Any]]]
+
+LINGER = 2.0
+MOST_LINGERED = 256 * 1024 * 1024
+
+
+class TooLarge(Exception):
+    """The body is larger than what is taken here."""
+
+
+class ClientLeft(Exception):
+    """The client went away in the middle of its body."""
+
+
+async def read_body(receive: Receive, headers: Headers, most: int) -> bytes:
+    """The whole body. TooLarge as soon as it is known to be, before it is read where its length was announced."""
+    announced = headers.get(b"content-length")
+    if announced is not None and (len(announced) > 15 or not announced.isdigit() or int(announced) > most):
+        raise TooLarge
+    message = await receive()
+    body: bytes = message.get("body", b"")
+    if message["type"] == "http.request" and not message.get("more_body"):
+        if len(body) > most:
+            raise TooLarge
+        return body
+    pieces, size = [body], len(body)
+    while message["type"] == "http.request" and message.get("more_body"):
+        message = await receive()
+        piece: bytes = message.get("body", b"")
+        pieces.append(piece)
+        size += len(piece)
+        if size > most:
+            raise TooLarge
+    if message["type"] != "http.request":
+        raise ClientLeft
+    return b"".join(pieces)
+
+
+async def linger(receive: Receive) -> None:
+    """Read on for a moment and throw away: closing with unread bytes would reset the connection, and the client that is
+    still sending would never see why it was refused."""
+    size = 0
+    try:
+        async with asyncio.timeout(LINGER):
+            while size < MOST_LINGERED:
+                message = await receive()
+                size += len(message.get("body", b""))
+                if message["type"] != "http.request" or not message.get("more_body"):
+                    return
+    except TimeoutError:
+        return

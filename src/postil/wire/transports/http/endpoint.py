@@ -1,0 +1,431 @@
+"""MCP and direct methods over HTTP: one endpoint as raw ASGI, for every era at once.
+
+Decides which era or dialect a request speaks, which status its answer has, and whether the answer becomes a stream. Who
+may call, from where and how often is decided before, by the surface.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, MutableMapping, Sequence
+from typing import Any, TypeAlias
+
+from msgspec import Struct
+
+from postil.core.call import Caller
+from postil.wire.protocol import jsonrpc
+from postil.wire.protocol.dialects import direct_methods
+from postil.wire.protocol.eras import handshake, stateless
+from postil.wire.protocol.eras.stateless import ProtocolFailure
+from postil.wire.protocol.request import STATUS
+from postil.wire.protocol.session import Session
+from postil.wire.runtime.watches import Watches
+from postil.wire.server import Server
+from postil.wire.transports.http import headers as http_headers
+from postil.wire.transports.http import sse
+from postil.wire.transports.http.headers import Headers, Mirrored, accepts
+from postil.wire.transports.http.sessions import HttpSession, Sessions
+from postil.wire.transports.http.sse import Reply
+
+Scope: TypeAlias = MutableMapping[str, Any]
+Receive: TypeAlias = Callable[[], Awaitable[MutableMapping[str, Any]]]
+Send: TypeAlias = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+RawHeaders: TypeAlias = Sequence[tuple[bytes, bytes]]
+Incoming: TypeAlias = jsonrpc.Incoming | list[jsonrpc.Incoming]
+
+JSON, EVENTS = b"application/json", b"text/event-stream"
+MOST_CALLS = 1024
+MOST_STREAMS = 4096
+STATELESS_STATUS = {-32700: 400, -32600: 400, -32602: 400, -32601: 404, -32020: 400, -32021: 400, -32022: 400}
+NEEDS_SESSION = frozenset({"resources/subscribe", "resources/unsubscribe", "logging/setLevel"})
+
+
+class Asked(Struct):
+    """One HTTP request that was let in: who asks, its headers, and the headers that its answer carries."""
+
+    headers: Headers
+    caller: Caller
+    receive: Receive
+    send: Send
+    key: str = ""
+    """The idempotency key of its header."""
+    carried: RawHeaders = ()
+
+
+class Endpoint:
+    """Where MCP is spoken: `/mcp`."""
+
+    def __init__(self, server: Server, *, ping_every: float = sse.PING_EVERY, **bounds: Any) -> None:
+        self.server = server
+        self.watches = Watches(server)
+        self.sessions = Sessions(server, self.watches, **bounds)
+        self.calls = 0
+        self.streams = 0
+        self._ping_every = ping_every
+        self._closing = False
+        self._live: set[Session] = set()
+        self._mirrored: dict[str, tuple[Mirrored, ...]] = {}
+        server.registry.on_list_changed(lambda _: self._mirrored.clear())
+
+    # -- POST -----------------------------------------------------------------------------------------------------
+
+    async def post(self, asked: Asked, incoming: Incoming) -> None:
+        """Answer what was posted."""
+        headers = asked.headers
+        if self._closing or self.calls >= MOST_CALLS:
+            await self._refuse(asked, 503, -32000, "The server is busy: try again in a second")
+            return
+        try:
+            if isinstance(incoming, jsonrpc.Request):
+                if http_headers.is_stateless(headers, incoming):
+                    await self._post_stateless(asked, incoming)
+                    return
+                http_headers.check_version(headers)
+                if direct_methods.is_direct(incoming.method):
+                    await self._serve(asked, self._alone(asked, direct=True), incoming, Reply(streams=False))
+                elif incoming.method == "initialize":
+                    await self._initialize(asked, incoming)
+                else:
+                    await self._post_handshake(asked, incoming)
+                return
+            http_headers.check_version(headers)
+            await self._post_other(asked, incoming)
+        except ProtocolFailure as failure:
+            await self._refuse(asked, 400, failure.code, failure.message, failure.details(), _id_of(incoming))
+
+    async def _post_stateless(self, asked: Asked, request: jsonrpc.Request) -> None:
+        http_headers.check_stateless(asked.headers, request, self._mirrored_by)
+        streams = accepts(asked.headers, EVENTS)
+        if request.method == "subscriptions/listen":
+            if not streams:
+                await self._refuse(asked, 406, -32600, "A subscription is answered by text/event-stream")
+                return
+            if self.streams >= MOST_STREAMS:
+                await self._refuse(asked, 503, -32000, "Too many streams are open: try again later")
+                return
+        session = Session(self.server, self.watches, caller=asked.caller)
+        await self._serve(asked, session, request, Reply(streams=streams), STATELESS_STATUS)
+
+    async def _post_handshake(self, asked: Asked, request: jsonrpc.Request) -> None:
+        session_id = http_headers.text(asked.headers, http_headers.SESSION)
+        if session_id is None:
+            if request.method in NEEDS_SESSION:
+                raise ProtocolFailure(
+                    jsonrpc.INVALID_REQUEST, "Invalid Request: this needs a session: initialize first"
+                )
+            await self._serve(asked, self._alone(asked), request, Reply(streams=False))
+            return
+        await self._post_in_session(asked, session_id, request)
+
+    async def _post_in_session(self, asked: Asked, session_id: str, incoming: Incoming) -> None:
+        session = await self.sessions.find(session_id, asked.caller)
+        if session is None:
+            not_found = "Session not found: initialize again"
+            await self._refuse(asked, 404, -32001, not_found, request_id=_id_of(incoming))
+            return
+        if isinstance(incoming, jsonrpc.Request | list) and not (
+            accepts(asked.headers, JSON) and accepts(asked.headers, EVENTS)
+        ):
+            both = "Accept must hold application/json and text/event-stream"
+            await self._refuse(asked, 406, -32600, both, request_id=_id_of(incoming))
+            return
+        session.requests += 1
+        try:
+            await self._serve(asked, session.engine, incoming, Reply(streams=True), outlives=True)
+        finally:
+            session.requests -= 1
+        if session.engine.ended:
+            await self.sessions.end_everywhere(session)
+        else:
+            await self.sessions.share(session)
+
+    async def _initialize(self, asked: Asked, request: jsonrpc.Request) -> None:
+        session_id = http_headers.text(asked.headers, http_headers.SESSION)
+        if session_id is not None:
+            await self._post_in_session(asked, session_id, request)
+            return
+        session = self.sessions.open(asked.caller)
+        if session is None:
+            await self._refuse(asked, 503, -32000, "Too many sessions are open: try again later")
+            return
+        reply = Reply(streams=False)
+        session.engine.take(request, reply.out, caller=asked.caller)
+        assert reply.answer is not None  # the engine answers a handshake at once
+        carried = list(asked.carried)
+        if not reply.code:
+            await self.sessions.keep(session)
+            carried.append((http_headers.SESSION, session.id.encode("ascii")))
+        await respond(asked.send, 200, reply.answer, carried)
+
+    async def _post_other(self, asked: Asked, incoming: Incoming) -> None:
+        """Batches, notifications, answers to our questions, and what could not be read."""
+        session_id = http_headers.text(asked.headers, http_headers.SESSION)
+        if isinstance(incoming, jsonrpc.Invalid):
+            is_mcp = session_id is not None or _speaks_mcp(asked.headers)
+            frame = jsonrpc.refusal(incoming.id, incoming.code, incoming.message, incoming.data)
+            await respond(asked.send, 400 if is_mcp else 200, frame, asked.carried)
+            return
+        is_stateless = http_headers.text(asked.headers, http_headers.VERSION) == stateless.STATELESS.version
+        if isinstance(incoming, list):
+            methods = [item.method for item in incoming if isinstance(item, jsonrpc.Request | jsonrpc.Notification)]
+            if is_stateless or not all(map(direct_methods.is_direct, methods)):
+                if session_id is not None and not is_stateless:
+                    await self._post_in_session(asked, session_id, incoming)
+                else:
+                    await self._serve(asked, self._alone(asked), incoming, Reply(streams=False), STATELESS_STATUS)
+                return
+            await self._serve(asked, self._alone(asked, direct=True), incoming, Reply(streams=False))
+            return
+        if session_id is not None and not is_stateless:
+            await self._post_in_session(asked, session_id, incoming)
+        elif isinstance(incoming, jsonrpc.Response):
+            raise ProtocolFailure(jsonrpc.INVALID_REQUEST, "Invalid Request: an answer needs a session")
+        else:  # without a session there is nothing that a notification could change
+            await respond(asked.send, 202, b"", asked.carried)
+
+    # -- GET and DELETE ---------------------------------------------------------------------------------------------
+
+    async def get(self, asked: Asked) -> None:
+        """Open the stream of a session for messages that belong to no request."""
+        session = await self._session_of(asked)
+        if session is None:
+            return
+        if not accepts(asked.headers, EVENTS):
+            await self._refuse(asked, 406, -32600, "Accept must hold text/event-stream")
+        elif session.stream is not None:
+            await self._refuse(asked, 409, -32600, "This session has a stream already")
+        elif self.streams >= MOST_STREAMS or self._closing:
+            await self._refuse(asked, 503, -32000, "Too many streams are open: try again later")
+        else:
+            reply = session.listen()
+            self.sessions.follow(session)
+            self.streams += 1
+            try:
+                await self._stream(asked, reply, at_once=True)
+            finally:
+                self.streams -= 1
+                session.stream = None
+
+    async def delete(self, asked: Asked) -> None:
+        """End a session."""
+        session = await self._session_of(asked)
+        if session is not None:
+            await self.sessions.end_everywhere(session)
+            await respond(asked.send, 204, b"", asked.carried)
+
+    async def _session_of(self, asked: Asked) -> HttpSession | None:
+        session_id = http_headers.text(asked.headers, http_headers.SESSION)
+        version = http_headers.text(asked.headers, http_headers.VERSION)
+        if session_id is None or version == stateless.STATELESS.version:
+            refused = "Only POST is answered here without a session"
+            await self._refuse(asked, 405, -32600, refused, extra=[(b"allow", b"POST")])
+            return None
+        try:
+            http_headers.check_version(asked.headers)
+        except ProtocolFailure as failure:
+            await self._refuse(asked, 400, failure.code, failure.message, failure.details())
+            return None
+        session = await self.sessions.find(session_id, asked.caller)
+        if session is None:
+            await self._refuse(asked, 404, -32001, "Session not found: initialize again")
+        return session
+
+    # -- answering --------------------------------------------------------------------------------------------------
+
+    def _alone(self, asked: Asked, *, direct: bool = False) -> Session:
+        """A session of one request: the engine's state ends with the answer."""
+        session = Session(self.server, self.watches, caller=asked.caller, direct=direct)
+        version = http_headers.text(asked.headers, http_headers.VERSION)
+        if version is not None:
+            session.era = handshake.HANDSHAKE.get(version, handshake.FIRST)
+        return session
+
+    async def _serve(
+        self,
+        asked: Asked,
+        session: Session,
+        incoming: Incoming,
+        reply: Reply,
+        statuses: dict[int, int] | None = None,
+        *,
+        outlives: bool = False,
+    ) -> None:
+        """Hand a message to the engine, send what comes back. `outlives`: the call goes on when its client leaves."""
+        if not session.take(incoming, reply.out, caller=asked.caller, key=asked.key, told=reply.told):
+            await respond(asked.send, 202, b"", asked.carried)
+            return
+        if reply.answer is None:
+            await asyncio.sleep(0)  # a call that never waits is over after one turn of the loop
+        if reply.answer is None or reply.messages:
+            await self._follow(asked, session, incoming, reply, statuses or {}, outlives)
+        else:
+            await _answer(asked, reply, statuses)
+        if session.unsettled and not outlives:
+            await session.settle(reached=not reply.gone)
+        elif session.unsettled and self.sessions.are_shared:
+            # The client's next request may be another replica's: it would never confirm this one.
+            await session.settle(reached=not reply.gone, only=_ids_of(incoming))
+
+    async def _follow(
+        self,
+        asked: Asked,
+        session: Session,
+        incoming: Incoming,
+        reply: Reply,
+        statuses: dict[int, int],
+        outlives: bool,
+    ) -> None:
+        """Wait for a call that takes its time; upgrade to a stream as soon as there is something to say before it."""
+        listens = isinstance(incoming, jsonrpc.Request) and incoming.method == "subscriptions/listen"
+        self.calls += not listens
+        self.streams += listens
+        if not outlives:
+            self._live.add(session)
+        ids = _ids_of(incoming)
+        given_up = 0
+
+        def ended(task: asyncio.Task[None]) -> None:
+            nonlocal given_up
+            given_up += task.cancelled()
+            if given_up == len(ids):  # of a batch, all: otherwise an answer is still to come
+                reply.end()
+
+        for request_id in ids:
+            running = session.in_flight.get(request_id)
+            if running is not None:
+                running.task.add_done_callback(ended)
+        try:
+            await self._stream(asked, reply, statuses=statuses)
+        finally:
+            self.calls -= not listens
+            self.streams -= listens
+            if not outlives:
+                self._live.discard(session)
+                for request_id in ids:
+                    session.cancel(request_id)
+
+    async def _stream(
+        self,
+        asked: Asked,
+        reply: Reply,
+        *,
+        at_once: bool = False,
+        statuses: dict[int, int] | None = None,
+    ) -> None:
+        """Send what the reply gets until its answer, its end, or its client leaves."""
+        loop = asyncio.get_running_loop()
+        send, started, quiet = asked.send, False, False
+
+        def sign_of_life() -> None:
+            nonlocal quiet, timer
+            quiet = reply.streams
+            timer = loop.call_later(self._ping_every, sign_of_life)
+            reply.wake()
+
+        timer = loop.call_later(self._ping_every, sign_of_life)
+        watcher = loop.create_task(_watch(asked.receive, reply))
+        try:
+            while not reply.gone:
+                if not started and (at_once or reply.messages or quiet):
+                    started = True
+                    headers = [*sse.HEADERS, *asked.carried]
+                    await send({"type": "http.response.start", "status": 200, "headers": headers})
+                    await send({"type": "http.response.body", "body": b"", "more_body": True})
+                if reply.messages or (quiet and started):
+                    quiet, events = False, reply.take() or sse.PING
+                    await send({"type": "http.response.body", "body": events, "more_body": True})
+                elif reply.answer is not None or reply.over:
+                    break
+                else:
+                    await reply.happening()
+            if reply.gone:
+                return
+            if started:
+                last = sse.event(reply.answer) if reply.answer is not None else b""
+                await send({"type": "http.response.body", "body": last, "more_body": False})
+            elif reply.answer is not None:
+                await _answer(asked, reply, statuses)
+            else:  # given up by the client itself: there is nothing to say
+                await respond(send, 202, b"", asked.carried)
+        finally:
+            timer.cancel()
+            watcher.cancel()
+
+    async def _refuse(
+        self,
+        asked: Asked,
+        status: int,
+        code: int,
+        message: str,
+        data: object = None,
+        request_id: jsonrpc.Id | None = None,
+        extra: RawHeaders = (),
+    ) -> None:
+        carried = [*asked.carried, *extra]
+        if status == 503:
+            carried.append((b"retry-after", b"1"))
+            data = {"status": 503}
+        await respond(asked.send, status, jsonrpc.refusal(request_id, code, message, data), carried)
+
+    def _mirrored_by(self, tool: str) -> tuple[Mirrored, ...]:
+        found = self._mirrored.get(tool)
+        if found is None:
+            entry = self.server.registry.operations.get(tool)
+            found = http_headers.mirrored(entry.input_schema) if entry is not None else ()
+            if entry is not None:
+                self._mirrored[tool] = found
+        return found
+
+    # -- the end ------------------------------------------------------------------------------------------------------
+
+    async def close(self, patience: float) -> None:
+        """End: streams get their result, calls in flight `patience` seconds."""
+        self._closing = True
+        alone = [session.close(patience=patience) for session in self._live]
+        await asyncio.gather(self.sessions.close(patience), *alone)
+        self.watches.close()
+
+
+def _ids_of(incoming: Incoming) -> list[jsonrpc.Id]:
+    items = incoming if isinstance(incoming, list) else [incoming]
+    return [item.id for item in items if isinstance(item, jsonrpc.Request)]
+
+
+def _id_of(incoming: Incoming) -> jsonrpc.Id | None:
+    """The id that a refusal echoes, so that the client's call fails instead of waiting."""
+    return incoming.id if isinstance(incoming, jsonrpc.Request | jsonrpc.Invalid) else None
+
+
+async def _answer(asked: Asked, reply: Reply, statuses: dict[int, int] | None) -> None:
+    """Send the answer with its status, and with what the call said beside it."""
+    assert reply.answer is not None
+    status = statuses.get(reply.code, 200) if statuses and reply.code else 200
+    carried, told = asked.carried, reply.told
+    if told:
+        stated = told.pop(STATUS, "")
+        if stated and not reply.answer.startswith(b"["):  # in a batch each item's error says its own
+            status = int(stated)
+        said = [(name.lower().encode("ascii"), value.encode("ascii", "replace")) for name, value in told.items()]
+        carried = [*carried, *said]
+    await respond(asked.send, status, reply.answer, carried)
+
+
+def _speaks_mcp(headers: Headers) -> bool:
+    return http_headers.VERSION in headers or EVENTS in headers.get(b"accept", b"")
+
+
+async def _watch(receive: Receive, reply: Reply) -> None:
+    """Notice when the client leaves."""
+    while (await receive())["type"] != "http.disconnect":
+        pass
+    reply.leave()
+
+
+async def respond(send: Send, status: int, body: bytes, headers: RawHeaders = ()) -> None:
+    """Send a whole answer."""
+    if body:
+        sent = [(b"content-type", JSON), (b"content-length", b"%d" % len(body)), *headers]
+    else:
+        sent = [(b"content-length", b"0"), *headers] if status != 204 else [*headers]
+    await send({"type": "http.response.start", "status": status, "headers": sent})
+    await send({"type": "http.response.body", "body": body, "more_body": False})

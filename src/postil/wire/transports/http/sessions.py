@@ -1,0 +1,255 @@
+"""The sessions of the handshake eras over HTTP: bound to the caller that opened them, bounded, ended when idle.
+
+An id is no credential: whoever uses one must be the principal it was given to.
+
+Where replicas share moments, what a session agreed on is written there under a hash of its id: another replica goes on
+with it, a session ended on one is ended on all within a second, and a stream hears of what was subscribed to elsewhere.
+Requests in flight stay where they are, so a cancellation that reaches another replica changes nothing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from collections.abc import Sequence
+
+import msgspec
+from msgspec import Struct
+
+from postil.core.call import Caller
+from postil.core.ports import Moments
+from postil.wire.protocol.session import Session, Spoken
+from postil.wire.runtime.watches import Watches
+from postil.wire.server import Server
+from postil.wire.transports.http.sse import Reply
+
+MOST_SESSIONS = 10_000
+IDLE = 30 * 60.0
+SWEEP_EVERY = 30.0
+LOOK_EVERY = 0.5
+"""Seconds between looks at what became of a session on other replicas."""
+LARGEST_SHARED = 256 * 1024
+LONGEST_ID = 128
+MOST_PUSHED = 256
+"""Messages kept for a client that has no stream open."""
+
+
+class HttpSession:
+    """One client's session: the engine's, and its one stream for messages that belong to no request."""
+
+    def __init__(self, server: Server, watches: Watches, caller: Caller, now: float, session_id: str = "") -> None:
+        self.id = session_id or secrets.token_urlsafe(24)  # 192 bits
+        self.shared: Spoken | None = None
+        """What other replicas were told of it, or told."""
+        self.shared_at = now
+        self.looked_at = now
+        self.principal = caller.principal
+        self.last_used = now
+        self.requests = 0
+        """Requests being answered just now."""
+        self.stream: Reply | None = None
+        self._missed: list[bytes] = []
+        self.engine = Session(server, watches, caller=caller, push=self._push)
+
+    def _push(self, frame: bytes, is_answer: bool, code: int) -> None:
+        if self.stream is not None:
+            self.stream.out(frame, False, 0)
+        elif frame not in self._missed:
+            del self._missed[: -MOST_PUSHED + 1]
+            self._missed.append(frame)
+
+    def listen(self) -> Reply:
+        """Open the stream; it begins with what was missed."""
+        self.stream = Reply(streams=True)
+        for frame in self._missed:
+            self.stream.out(frame, False, 0)
+        self._missed.clear()
+        return self.stream
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether nothing of it is open just now."""
+        return self.stream is None and not self.requests and not self.engine.in_flight
+
+
+class Sessions:
+    """The living sessions of one server."""
+
+    def __init__(self, server: Server, watches: Watches, *, most: int = MOST_SESSIONS, idle: float = IDLE) -> None:
+        self._server, self._watches = server, watches
+        self._most, self._idle = most, idle
+        self._by_id: dict[str, HttpSession] = {}
+        self._sweep: asyncio.TimerHandle | None = None
+        self._following: asyncio.Task[None] | None = None
+        self._ending: set[asyncio.Task[None]] = set()
+
+    def __len__(self) -> int:
+        return len(self._by_id)
+
+    def open(self, caller: Caller, session_id: str = "") -> HttpSession | None:
+        """A new session that nobody can find until it is kept; None when there are too many that are in use."""
+        if len(self._by_id) >= self._most and not self._end_longest_idle():
+            return None
+        return HttpSession(self._server, self._watches, caller, self._now(), session_id)
+
+    @property
+    def are_shared(self) -> bool:
+        """Whether other replicas may go on with them."""
+        return self._server.moments is not None
+
+    async def keep(self, session: HttpSession) -> None:
+        """From now on the session can be found by its id."""
+        self._add(session)
+        await self.share(session)
+
+    def _add(self, session: HttpSession) -> None:
+        self._by_id[session.id] = session
+        if self._sweep is None:
+            self._sweep = asyncio.get_running_loop().call_later(min(self._idle, SWEEP_EVERY), self._end_idle)
+
+    async def find(self, session_id: str, caller: Caller) -> HttpSession | None:
+        """The session, if it lives, here or on another replica, and is this caller's."""
+        session = self._by_id.get(session_id)
+        if self._server.moments is not None:
+            if session is None:
+                session = await self._adopted(self._server.moments, session_id, caller)
+            elif session.principal == caller.principal and self._now() - session.looked_at > LOOK_EVERY:
+                await self._look(self._server.moments, [session])
+                session = self._by_id.get(session_id)
+        if session is None or session.principal != caller.principal:
+            return None
+        # Most recently used last: the first ones are those to end when there are too many.
+        del self._by_id[session_id]
+        self._by_id[session_id] = session
+        session.last_used = self._now()
+        return session
+
+    def end(self, session: HttpSession, patience: float = 0.0) -> None:
+        """Forget a session: its id is unknown from now on, what it does is given up."""
+        if self._by_id.pop(session.id, None) is not None:
+            task = asyncio.get_running_loop().create_task(_close(session, patience))
+            self._ending.add(task)
+            task.add_done_callback(self._ending.discard)
+
+    async def end_everywhere(self, session: HttpSession) -> None:
+        """The client ended it: no replica knows it any more."""
+        if self._server.moments is not None:
+            await self._server.moments.forget(_name(session.id))
+        self.end(session)
+
+    # -- shared by replicas -----------------------------------------------------------------------------------------
+
+    async def share(self, session: HttpSession) -> None:
+        """Tell the other replicas what was agreed, when it is news or nearly forgotten."""
+        moments = self._server.moments
+        if moments is None or session.id not in self._by_id:
+            return
+        spoken = session.engine.spoken()
+        if spoken == session.shared and self._now() - session.shared_at < self._idle / 4:
+            return
+        record = msgspec.json.encode(_Record(session.principal, spoken))
+        if len(record) <= LARGEST_SHARED and await moments.keep({_name(session.id): record}, self._idle + LOOK_EVERY):
+            session.shared, session.shared_at = spoken, self._now()
+
+    async def _adopted(self, moments: Moments, session_id: str, caller: Caller) -> HttpSession | None:
+        found = await moments.recall(_name(session_id)) if len(session_id) <= LONGEST_ID else None
+        record = _read(found[0]) if found else None
+        if record is None or record.principal != caller.principal:
+            return None
+        if session_id not in self._by_id:  # another request of the same session may have been first
+            session = self.open(caller, session_id)
+            if session is None:
+                return None
+            session.shared = record.spoken
+            self._add(session)
+            await session.engine.resume(record.spoken)
+        return self._by_id.get(session_id)
+
+    async def _look(self, moments: Moments, sessions: Sequence[HttpSession]) -> None:
+        """See what became of these sessions elsewhere. Where nobody can tell, they go on as they are."""
+        for session in sessions:
+            session.looked_at = self._now()
+        found = await moments.recall(*(_name(session.id) for session in sessions))
+        for session, value in zip(sessions, found or (), strict=False):
+            record = _read(value)
+            if record is None and session.shared is not None:
+                self.end(session)
+            elif record is not None and record.spoken != session.shared:
+                session.shared = record.spoken
+                await session.engine.resume(record.spoken)
+
+    def follow(self, session: HttpSession) -> None:
+        """A stream was opened: it must hear of what is asked for on other replicas."""
+        if self.are_shared and self._following is None:
+            self._following = asyncio.get_running_loop().create_task(self._follow())
+
+    async def _follow(self) -> None:
+        try:
+            while streaming := [session for session in self._by_id.values() if session.stream is not None]:
+                if self._server.moments is not None:
+                    await self._look(self._server.moments, streaming)
+                    for session in streaming:
+                        await self.share(session)  # an open stream keeps it from being forgotten
+                await asyncio.sleep(LOOK_EVERY)
+        finally:
+            self._following = None
+
+    # -- the end ----------------------------------------------------------------------------------------------------
+
+    async def close(self, patience: float) -> None:
+        """End all of them here; other replicas may go on with them."""
+        if self._following is not None:
+            self._following.cancel()
+        if self._sweep is not None:
+            self._sweep.cancel()
+        for session in list(self._by_id.values()):
+            self.end(session, patience)
+        if self._ending:
+            await asyncio.wait(list(self._ending))
+
+    def _end_longest_idle(self) -> bool:
+        for session in self._by_id.values():
+            if session.is_idle:
+                self.end(session)
+                return True
+        return False
+
+    def _end_idle(self) -> None:
+        self._sweep = None
+        before = self._now() - self._idle
+        for session in list(self._by_id.values()):
+            if session.is_idle and session.last_used < before:
+                self.end(session)
+        if self._by_id:
+            self._sweep = asyncio.get_running_loop().call_later(min(self._idle, SWEEP_EVERY), self._end_idle)
+
+    @staticmethod
+    def _now() -> float:
+        return asyncio.get_running_loop().time()
+
+
+class _Record(Struct, frozen=True, array_like=True):
+    """A session as replicas share it."""
+
+    principal: str
+    spoken: Spoken
+
+
+def _name(session_id: str) -> str:
+    import hashlib  # only where sessions are shared
+
+    return "session:" + hashlib.sha256(session_id.encode("utf-8", "surrogateescape")).hexdigest()[:40]
+
+
+def _read(value: bytes | None) -> _Record | None:
+    try:
+        return msgspec.json.decode(value, type=_Record) if value is not None else None
+    except msgspec.DecodeError:  # another version's
+        return None
+
+
+async def _close(session: HttpSession, patience: float) -> None:
+    await session.engine.close(patience=patience)
+    await session.engine.settle(reached=True)
+    if session.stream is not None:
+        session.stream.end()
