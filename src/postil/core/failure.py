@@ -1,26 +1,28 @@
 """What can go wrong on purpose: a failure knows its JSON-RPC code, its exit status and what to do next.
 
 Failure
-├── InvalidArguments   -32602  exit 2   the caller's arguments, with the path of the fault
-├── UnknownOperation   -32601  exit 2   no such operation here
-├── NotAllowed         -32000  exit 3   the caller may not do this
-├── NotFound           -32602  exit 5   the thing named does not exist
-├── Conflict           -32000  exit 6   someone else was first
-├── Unreachable        -32603  exit 4   a host or a program could not be reached
-├── StorageFailed      -32603  exit 7   the disk or the database refused
-├── Cancelled          -32800  exit 130 the caller gave up
-└── InternalError      -32603  exit 1   a bug: logged in full, answered in general words
+├── InvalidArguments   INVALID_PARAMS    exit 2   the caller's arguments, with the path of the fault
+├── UnknownOperation   METHOD_NOT_FOUND  exit 2   no such operation here
+├── NotAllowed         SERVER_ERROR      exit 3   the caller may not do this
+├── NotFound           INVALID_PARAMS    exit 5   the thing named does not exist
+├── Conflict           SERVER_ERROR      exit 6   someone else was first
+├── Unreachable        INTERNAL_ERROR    exit 4   a host or a program could not be reached
+├── StorageFailed      INTERNAL_ERROR    exit 7   the disk or the database refused
+├── Cancelled          REQUEST_CANCELLED exit 130 the caller gave up
+└── InternalError      INTERNAL_ERROR    exit 1   a bug: logged in full, answered in general words
 
 A part subclasses one of these for its own codes. Anything else that is raised is a bug, and surfaces treat it as one.
 """
 
 from __future__ import annotations
 
+from postil.core import codes
+
 
 class Failure(Exception):
     """An expected failure: a sentence for people, a code for programs, and advice."""
 
-    code: int = -32603
+    code: int = codes.INTERNAL_ERROR
     exit_status: int = 1
     wants: str = ""
     """What only the person can give, and not through the client: a surface that has a page for it says where."""
@@ -59,35 +61,35 @@ class Failure(Exception):
 class InvalidArguments(Failure):
     """The caller's arguments do not fit; `path` says where."""
 
-    code = -32602
+    code = codes.INVALID_PARAMS
     exit_status = 2
 
 
 class UnknownOperation(Failure):
     """No operation of that name is offered here."""
 
-    code = -32601
+    code = codes.METHOD_NOT_FOUND
     exit_status = 2
 
 
 class NotAllowed(Failure):
     """The caller may not do this."""
 
-    code = -32000
+    code = codes.SERVER_ERROR
     exit_status = 3
 
 
 class NotFound(Failure):
     """The thing named does not exist."""
 
-    code = -32602
+    code = codes.INVALID_PARAMS
     exit_status = 5
 
 
 class Conflict(Failure):
     """Someone else was first, or the same key was used for something else."""
 
-    code = -32000
+    code = codes.SERVER_ERROR
     exit_status = 6
 
 
@@ -106,7 +108,7 @@ class StorageFailed(Failure):
 class Cancelled(Failure):
     """The caller gave up before the work was done."""
 
-    code = -32800
+    code = codes.REQUEST_CANCELLED
     exit_status = 130
 
 

@@ -12,10 +12,7 @@ from typing import Any, TypeAlias, cast
 import msgspec
 from msgspec import UNSET, Struct
 
-PARSE_ERROR = -32700
-INVALID_REQUEST = -32600
-METHOD_NOT_FOUND = -32601
-INVALID_PARAMS = -32602
+from postil.core import codes
 
 LARGEST_FRAME = 4 * 1024 * 1024
 DEEPEST = 64
@@ -79,34 +76,38 @@ def parse(frame: bytes) -> Incoming | list[Incoming]:
     if len(frame) > LARGEST_FRAME:
         return too_large(frame)
     if _deeper_than(frame, DEEPEST):
-        return Invalid(readable_id(frame), INVALID_REQUEST, f"Invalid Request: nested deeper than {DEEPEST} levels")
+        return Invalid(
+            readable_id(frame), codes.INVALID_REQUEST, f"Invalid Request: nested deeper than {DEEPEST} levels"
+        )
     try:
         text = frame.decode("utf-8")
         if text.lstrip()[:1] == "[":
             return _batch(text)
         return _message(_decode_object(text))
     except UnicodeDecodeError:
-        return Invalid(readable_id(frame), PARSE_ERROR, "Parse error: not valid UTF-8")
+        return Invalid(readable_id(frame), codes.PARSE_ERROR, "Parse error: not valid UTF-8")
     except msgspec.ValidationError as fault:
         if "Expected `object`" in str(fault):
-            return Invalid(None, INVALID_REQUEST, "Invalid Request: a frame is one JSON object")
-        return Invalid(readable_id(frame), PARSE_ERROR, f"Parse error: {fault}")
+            return Invalid(None, codes.INVALID_REQUEST, "Invalid Request: a frame is one JSON object")
+        return Invalid(readable_id(frame), codes.PARSE_ERROR, f"Parse error: {fault}")
     except (msgspec.DecodeError, RecursionError) as fault:
-        return Invalid(readable_id(frame), PARSE_ERROR, f"Parse error: {fault}")
+        return Invalid(readable_id(frame), codes.PARSE_ERROR, f"Parse error: {fault}")
 
 
 def too_large(head: bytes) -> Invalid:
     """The refusal of a frame over the limit, of which only the beginning was kept."""
     megabytes = LARGEST_FRAME // (1024 * 1024)
-    return Invalid(readable_id(head[:4096]), INVALID_REQUEST, f"Invalid Request: a frame has at most {megabytes} MiB")
+    return Invalid(
+        readable_id(head[:4096]), codes.INVALID_REQUEST, f"Invalid Request: a frame has at most {megabytes} MiB"
+    )
 
 
 def _batch(text: str) -> Incoming | list[Incoming]:
     items = _decode_batch(text)
     if not items:
-        return Invalid(None, INVALID_REQUEST, "Invalid Request: an empty batch")
+        return Invalid(None, codes.INVALID_REQUEST, "Invalid Request: an empty batch")
     if len(items) > LARGEST_BATCH:
-        return Invalid(None, INVALID_REQUEST, f"Invalid Request: a batch has at most {LARGEST_BATCH} items")
+        return Invalid(None, codes.INVALID_REQUEST, f"Invalid Request: a batch has at most {LARGEST_BATCH} items")
     return [_item(item) for item in items]
 
 
@@ -114,35 +115,35 @@ def _item(item: object) -> Incoming:
     try:
         return _message(msgspec.convert(item, _Envelope))
     except msgspec.ValidationError:
-        return Invalid(None, INVALID_REQUEST, "Invalid Request: an item of a batch is one JSON object")
+        return Invalid(None, codes.INVALID_REQUEST, "Invalid Request: an item of a batch is one JSON object")
 
 
 def _message(envelope: _Envelope) -> Incoming:
     frame_id = envelope.id
     known = frame_id if is_id(frame_id) else None
     if envelope.jsonrpc != "2.0":
-        return Invalid(known, INVALID_REQUEST, 'Invalid Request: "jsonrpc" must be "2.0"')
+        return Invalid(known, codes.INVALID_REQUEST, 'Invalid Request: "jsonrpc" must be "2.0"')
     if envelope.method is UNSET:
         return _response(envelope, known)
     if not isinstance(envelope.method, str):
-        return Invalid(known, INVALID_REQUEST, 'Invalid Request: "method" must be a string')
+        return Invalid(known, codes.INVALID_REQUEST, 'Invalid Request: "method" must be a string')
     given: object = envelope.params
     params: dict[str, Any] = {}
     if isinstance(given, dict):
         params = cast("dict[str, Any]", given)
     elif given is not UNSET and given is not None:
-        return Invalid(known, INVALID_REQUEST, 'Invalid Request: "params" must be an object')
+        return Invalid(known, codes.INVALID_REQUEST, 'Invalid Request: "params" must be an object')
     if frame_id is UNSET:
         return Notification(envelope.method, params)
     if known is None:
-        return Invalid(None, INVALID_REQUEST, f'Invalid Request: "id" must be a string of at most {LONGEST_ID} bytes '
-                       "or a 64-bit integer")  # fmt: skip
+        said = f'Invalid Request: "id" must be a string of at most {LONGEST_ID} bytes or a 64-bit integer'
+        return Invalid(None, codes.INVALID_REQUEST, said)
     return Request(known, envelope.method, params)
 
 
 def _response(envelope: _Envelope, known: Id | None) -> Incoming:
     if known is None or (envelope.result is UNSET) == (envelope.error is UNSET):
-        return Invalid(known, INVALID_REQUEST, 'Invalid Request: neither a "method" nor an answer')
+        return Invalid(known, codes.INVALID_REQUEST, 'Invalid Request: neither a "method" nor an answer')
     return Response(known, envelope.result, envelope.error)
 
 

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias, TypeVar, cast
 import msgspec
 from msgspec import Raw
 
-from postil.core import invoke
+from postil.core import codes, invoke
 from postil.core.call import LEVELS
 from postil.core.failure import Failure, InvalidArguments
 from postil.core.operation import Operation, is_async
@@ -110,7 +110,7 @@ def call_tool(exchange: Exchange) -> Coroutine[Any, Any, dict[str, Any]]:
     name = exchange.params.get("name")
     arguments = exchange.params.get("arguments")
     if not isinstance(name, str):
-        raise ProtocolFailure(-32602, 'Invalid params: "name" must be a string')
+        raise ProtocolFailure(codes.INVALID_PARAMS, 'Invalid params: "name" must be a string')
     entry = exchange.server.registry.operations.get(name)
     if entry is None or not entry.tool:
         raise ProtocolFailure(exchange.era.unknown_tool, f"Unknown tool: {name[:100]}")

@@ -14,6 +14,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from postil.core import codes
 from postil.wire.protocol.eras.stateless import ProtocolFailure
 
 LIFETIME = 3600.0
@@ -53,7 +54,7 @@ def unseal(text: object, bound_to: str, secret: bytes) -> dict[str, Any]:
         if state.binding != bound_to or state.expires < time.time():
             raise ValueError
     except (ValueError, msgspec.DecodeError):
-        raise ProtocolFailure(-32602, "Invalid or expired requestState") from None
+        raise ProtocolFailure(codes.INVALID_PARAMS, "Invalid or expired requestState") from None
     return state.answers
 
 

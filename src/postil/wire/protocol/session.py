@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, cast
 
 from msgspec import Struct
 
-from postil.core import call
+from postil.core import call, codes
 from postil.core.announcer import Announcement
 from postil.core.call import LEVELS, Caller, Level, Question
 from postil.core.failure import Failure, InternalError
@@ -144,7 +144,7 @@ class Session:
         )
         if not allowed or any(request.method == "initialize" for request in requests):
             refused = "Invalid Request: this protocol version has no batches"
-            out(jsonrpc.refusal(None, jsonrpc.INVALID_REQUEST, refused), True, jsonrpc.INVALID_REQUEST)
+            out(jsonrpc.refusal(None, codes.INVALID_REQUEST, refused), True, codes.INVALID_REQUEST)
             return True
         wanted = sum(not isinstance(item, jsonrpc.Notification | jsonrpc.Response) for item in items)
         answers: dict[int, bytes] = {}
@@ -181,9 +181,9 @@ class Session:
         request = exchange.request
         try:
             if request.id in self.in_flight:
-                raise ProtocolFailure(jsonrpc.INVALID_REQUEST, "Invalid Request: this id is still in use")
+                raise ProtocolFailure(codes.INVALID_REQUEST, "Invalid Request: this id is still in use")
             if self.full:
-                raise ProtocolFailure(-32000, f"Too many calls in flight: at most {IN_FLIGHT}")
+                raise ProtocolFailure(codes.SERVER_ERROR, f"Too many calls in flight: at most {IN_FLIGHT}")
             answer = self._handler(exchange)(exchange)
         except Failure as failure:
             exchange.fail(failure)
@@ -212,7 +212,7 @@ class Session:
             table = self.methods
         handler = table.get(method)
         if handler is None or not self._face_has(method):
-            raise ProtocolFailure(jsonrpc.METHOD_NOT_FOUND, "Method not found")
+            raise ProtocolFailure(codes.METHOD_NOT_FOUND, "Method not found")
         return handler
 
     def _face_has(self, method: str) -> bool:

@@ -3,7 +3,7 @@
 | client | hears |
 |---|---|
 | stateless, can open addresses | `input_required` with the address; it comes back when the person agreed |
-| 2025-11-25, can open addresses | the error -32042 with the address |
+| 2025-11-25, can open addresses | the error URL_ELICITATION_REQUIRED with the address |
 | any other | the failure, with the address in its advice |
 """
 
@@ -12,13 +12,13 @@ from __future__ import annotations
 import secrets
 from typing import Any, cast
 
+from postil.core import codes
 from postil.core.call import Question
 from postil.core.failure import Failure
 from postil.wire.protocol.eras import handshake, stateless
 from postil.wire.protocol.eras.stateless import ProtocolFailure
 from postil.wire.protocol.request import Exchange, InputRequired
 
-URL_NEEDED = -32042
 MESSAGE = "Connect your GitLab account to go on"
 
 
@@ -29,7 +29,7 @@ def at_a_page(exchange: Exchange, failure: Failure, url: str) -> Exception:
         return InputRequired({key: Question("elicitation/create", {"mode": "url", "message": MESSAGE, "url": url})})
     if exchange.era is handshake.NEWEST and _opens(exchange.session.client_capabilities):
         asked = {"mode": "url", "elicitationId": secrets.token_urlsafe(12), "url": url, "message": MESSAGE}
-        return ProtocolFailure(URL_NEEDED, MESSAGE, elicitations=[asked])
+        return ProtocolFailure(codes.URL_ELICITATION_REQUIRED, MESSAGE, elicitations=[asked])
     failure.advice = f"{MESSAGE}: open {url} in a browser, then call again."
     return failure
 

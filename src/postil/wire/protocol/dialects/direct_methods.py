@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Coroutine
 from typing import Any
 
+from postil.core import codes
 from postil.wire.protocol import methods, shapes
 from postil.wire.protocol.eras.stateless import ProtocolFailure
 from postil.wire.protocol.request import Exchange
@@ -26,7 +27,7 @@ def call(exchange: Exchange) -> Coroutine[Any, Any, object]:
     name = exchange.request.method
     entry = exchange.server.registry.operations.get(name)
     if entry is None or not (entry.tool or entry.direct):  # a command of the shell alone is for who sits at it
-        raise ProtocolFailure(-32601, "Method not found")
+        raise ProtocolFailure(codes.METHOD_NOT_FOUND, "Method not found")
     return _call(exchange, name)
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from msgspec import Struct
 
+from postil.core import codes
+
 
 class Era(Struct, frozen=True):
     """What a protocol revision has. One table instead of comparisons of dates all over the code."""
@@ -16,11 +18,11 @@ class Era(Struct, frozen=True):
     """Structured content, output schemas, titles, resource links; failures of tools are results a model reads."""
     stateless: bool = False
     """No handshake: every request says its version, results say their type."""
-    unknown_tool: int = -32602
-    unknown_resource: int = -32002
+    unknown_tool: int = codes.INVALID_PARAMS
+    unknown_resource: int = codes.RESOURCE_NOT_FOUND
 
 
-FIRST = Era("2024-11-05", unknown_tool=-32601)
+FIRST = Era("2024-11-05", unknown_tool=codes.METHOD_NOT_FOUND)
 HANDSHAKE: dict[str, Era] = {
     era.version: era
     for era in (

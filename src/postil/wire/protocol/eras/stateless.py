@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, cast
 
+from postil.core import codes
 from postil.core.call import LEVELS
 from postil.core.failure import Failure
 from postil.wire.protocol.eras.handshake import Era
 
-STATELESS = Era("2026-07-28", annotations=True, structured=True, stateless=True, unknown_resource=-32602)
+STATELESS = Era("2026-07-28", annotations=True, structured=True, stateless=True, unknown_resource=codes.INVALID_PARAMS)
 
 PREFIX = "io.modelcontextprotocol/"
 VERSION = PREFIX + "protocolVersion"
@@ -44,23 +45,28 @@ def check_meta(meta: Mapping[str, Any]) -> None:
     """Refuse a request whose `_meta` lacks what the era demands, or names a version that is not served."""
     version = meta.get(VERSION)
     if not isinstance(version, str):
-        raise ProtocolFailure(-32602, f"Invalid params: _meta needs {VERSION}")
+        raise ProtocolFailure(codes.INVALID_PARAMS, f"Invalid params: _meta needs {VERSION}")
     if version != STATELESS.version:
         raise ProtocolFailure(
-            -32022, "Unsupported protocol version", supported=[STATELESS.version], requested=version[:64]
+            codes.UNSUPPORTED_VERSION,
+            "Unsupported protocol version",
+            supported=[STATELESS.version],
+            requested=version[:64],
         )
     if not isinstance(meta.get(CAPABILITIES), dict):
-        raise ProtocolFailure(-32602, f"Invalid params: _meta needs {CAPABILITIES}")
+        raise ProtocolFailure(codes.INVALID_PARAMS, f"Invalid params: _meta needs {CAPABILITIES}")
     level = meta.get(LOG_LEVEL)
     if level is not None and level not in LEVELS:
-        raise ProtocolFailure(-32602, f"Invalid params: {LOG_LEVEL} must be one of {', '.join(LEVELS)}")
+        raise ProtocolFailure(codes.INVALID_PARAMS, f"Invalid params: {LOG_LEVEL} must be one of {', '.join(LEVELS)}")
 
 
 def check_capability(method: str, meta: Mapping[str, Any]) -> None:
     """Refuse to ask a client what it did not say it can answer."""
     needed = NEEDED.get(method, "")
     if needed and needed not in cast("dict[str, Any]", meta.get(CAPABILITIES) or {}):
-        raise ProtocolFailure(-32021, f"The client lacks the capability {needed!r}", requiredCapabilities={needed: {}})
+        raise ProtocolFailure(
+            codes.MISSING_CAPABILITY, f"The client lacks the capability {needed!r}", requiredCapabilities={needed: {}}
+        )
 
 
 def complete(result: dict[str, Any], method: str, server_info: Mapping[str, Any]) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 
 from msgspec import Struct
 
+from postil.core import codes
 from postil.core.call import Caller
 from postil.wire.protocol import jsonrpc
 from postil.wire.protocol.dialects import direct_methods
@@ -36,7 +37,15 @@ Incoming: TypeAlias = jsonrpc.Incoming | list[jsonrpc.Incoming]
 JSON, EVENTS = b"application/json", b"text/event-stream"
 MOST_CALLS = 1024
 MOST_STREAMS = 4096
-STATELESS_STATUS = {-32700: 400, -32600: 400, -32602: 400, -32601: 404, -32020: 400, -32021: 400, -32022: 400}
+STATELESS_STATUS = {
+    codes.PARSE_ERROR: 400,
+    codes.INVALID_REQUEST: 400,
+    codes.INVALID_PARAMS: 400,
+    codes.METHOD_NOT_FOUND: 404,
+    codes.HEADER_MISMATCH: 400,
+    codes.MISSING_CAPABILITY: 400,
+    codes.UNSUPPORTED_VERSION: 400,
+}
 NEEDS_SESSION = frozenset({"resources/subscribe", "resources/unsubscribe", "logging/setLevel"})
 
 
@@ -73,7 +82,7 @@ class Endpoint:
         """Answer what was posted."""
         headers = asked.headers
         if self._closing or self.calls >= MOST_CALLS:
-            await self._refuse(asked, 503, -32000, "The server is busy: try again in a second")
+            await self._refuse(asked, 503, codes.SERVER_ERROR, "The server is busy: try again in a second")
             return
         try:
             if isinstance(incoming, jsonrpc.Request):
@@ -98,10 +107,10 @@ class Endpoint:
         streams = accepts(asked.headers, EVENTS)
         if request.method == "subscriptions/listen":
             if not streams:
-                await self._refuse(asked, 406, -32600, "A subscription is answered by text/event-stream")
+                await self._refuse(asked, 406, codes.INVALID_REQUEST, "A subscription is answered by text/event-stream")
                 return
             if self.streams >= MOST_STREAMS:
-                await self._refuse(asked, 503, -32000, "Too many streams are open: try again later")
+                await self._refuse(asked, 503, codes.SERVER_ERROR, "Too many streams are open: try again later")
                 return
         session = Session(self.server, self.watches, caller=asked.caller)
         await self._serve(asked, session, request, Reply(streams=streams), STATELESS_STATUS)
@@ -110,9 +119,7 @@ class Endpoint:
         session_id = http_headers.text(asked.headers, http_headers.SESSION)
         if session_id is None:
             if request.method in NEEDS_SESSION:
-                raise ProtocolFailure(
-                    jsonrpc.INVALID_REQUEST, "Invalid Request: this needs a session: initialize first"
-                )
+                raise ProtocolFailure(codes.INVALID_REQUEST, "Invalid Request: this needs a session: initialize first")
             await self._serve(asked, self._alone(asked), request, Reply(streams=False))
             return
         await self._post_in_session(asked, session_id, request)
@@ -121,13 +128,13 @@ class Endpoint:
         session = await self.sessions.find(session_id, asked.caller)
         if session is None:
             not_found = "Session not found: initialize again"
-            await self._refuse(asked, 404, -32001, not_found, request_id=_id_of(incoming))
+            await self._refuse(asked, 404, codes.SESSION_NOT_FOUND, not_found, request_id=_id_of(incoming))
             return
         if isinstance(incoming, jsonrpc.Request | list) and not (
             accepts(asked.headers, JSON) and accepts(asked.headers, EVENTS)
         ):
             both = "Accept must hold application/json and text/event-stream"
-            await self._refuse(asked, 406, -32600, both, request_id=_id_of(incoming))
+            await self._refuse(asked, 406, codes.INVALID_REQUEST, both, request_id=_id_of(incoming))
             return
         session.requests += 1
         try:
@@ -146,7 +153,7 @@ class Endpoint:
             return
         session = self.sessions.open(asked.caller)
         if session is None:
-            await self._refuse(asked, 503, -32000, "Too many sessions are open: try again later")
+            await self._refuse(asked, 503, codes.SERVER_ERROR, "Too many sessions are open: try again later")
             return
         reply = Reply(streams=False)
         session.engine.take(request, reply.out, caller=asked.caller)
@@ -179,7 +186,7 @@ class Endpoint:
         if session_id is not None and not is_stateless:
             await self._post_in_session(asked, session_id, incoming)
         elif isinstance(incoming, jsonrpc.Response):
-            raise ProtocolFailure(jsonrpc.INVALID_REQUEST, "Invalid Request: an answer needs a session")
+            raise ProtocolFailure(codes.INVALID_REQUEST, "Invalid Request: an answer needs a session")
         else:  # without a session there is nothing that a notification could change
             await respond(asked.send, 202, b"", asked.carried)
 
@@ -191,11 +198,11 @@ class Endpoint:
         if session is None:
             return
         if not accepts(asked.headers, EVENTS):
-            await self._refuse(asked, 406, -32600, "Accept must hold text/event-stream")
+            await self._refuse(asked, 406, codes.INVALID_REQUEST, "Accept must hold text/event-stream")
         elif session.stream is not None:
-            await self._refuse(asked, 409, -32600, "This session has a stream already")
+            await self._refuse(asked, 409, codes.INVALID_REQUEST, "This session has a stream already")
         elif self.streams >= MOST_STREAMS or self._closing:
-            await self._refuse(asked, 503, -32000, "Too many streams are open: try again later")
+            await self._refuse(asked, 503, codes.SERVER_ERROR, "Too many streams are open: try again later")
         else:
             reply = session.listen()
             self.sessions.follow(session)
@@ -218,7 +225,7 @@ class Endpoint:
         version = http_headers.text(asked.headers, http_headers.VERSION)
         if session_id is None or version == stateless.STATELESS.version:
             refused = "Only POST is answered here without a session"
-            await self._refuse(asked, 405, -32600, refused, extra=[(b"allow", b"POST")])
+            await self._refuse(asked, 405, codes.INVALID_REQUEST, refused, extra=[(b"allow", b"POST")])
             return None
         try:
             http_headers.check_version(asked.headers)
@@ -227,7 +234,7 @@ class Endpoint:
             return None
         session = await self.sessions.find(session_id, asked.caller)
         if session is None:
-            await self._refuse(asked, 404, -32001, "Session not found: initialize again")
+            await self._refuse(asked, 404, codes.SESSION_NOT_FOUND, "Session not found: initialize again")
         return session
 
     # -- answering --------------------------------------------------------------------------------------------------

@@ -13,6 +13,7 @@ from typing import Any, TypeAlias, cast
 import msgspec
 from msgspec import Raw, Struct
 
+from postil.core import codes
 from postil.wire.protocol import jsonrpc
 from postil.wire.protocol.eras import handshake, stateless
 from postil.wire.protocol.eras.stateless import ProtocolFailure
@@ -24,7 +25,6 @@ VERSION = b"mcp-protocol-version"
 METHOD = b"mcp-method"
 NAME = b"mcp-name"
 SESSION = b"mcp-session-id"
-HEADER_MISMATCH = -32020
 MOST_HEADERS = 128
 
 KNOWN_VERSIONS = frozenset({*handshake.HANDSHAKE, handshake.CONTRACT_003, stateless.STATELESS.version})
@@ -123,7 +123,7 @@ def check_version(headers: Headers) -> None:
     version = text(headers, VERSION)
     if version is not None and version not in KNOWN_VERSIONS:
         raise ProtocolFailure(
-            jsonrpc.INVALID_REQUEST,
+            codes.INVALID_REQUEST,
             "Invalid Request: unsupported MCP-Protocol-Version",
             supported=sorted(KNOWN_VERSIONS),
             requested=version[:64],
@@ -136,7 +136,7 @@ def check_stateless(
     """Refuse a request of the stateless era whose headers are missing or say something else than its body."""
     meta = request.params.get("_meta")
     if not isinstance(meta, dict) or stateless.VERSION not in meta:
-        raise ProtocolFailure(jsonrpc.INVALID_PARAMS, f"Invalid params: _meta needs {stateless.VERSION}")
+        raise ProtocolFailure(codes.INVALID_PARAMS, f"Invalid params: _meta needs {stateless.VERSION}")
     if text(headers, VERSION) != cast("dict[str, Any]", meta)[stateless.VERSION]:
         raise _mismatch("MCP-Protocol-Version", f"_meta[{stateless.VERSION!r}]")
     if text(headers, METHOD) != request.method:
@@ -153,7 +153,7 @@ def check_stateless(
 
 
 def _mismatch(header: str, of_the_body: str) -> ProtocolFailure:
-    return ProtocolFailure(HEADER_MISMATCH, f"Header mismatch: {header} must repeat {of_the_body}", header=header)
+    return ProtocolFailure(codes.HEADER_MISMATCH, f"Header mismatch: {header} must repeat {of_the_body}", header=header)
 
 
 class Mirrored(Struct, frozen=True):
