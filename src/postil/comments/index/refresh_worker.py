@@ -27,6 +27,7 @@ from postil.comments.storage.file_versions import OldTexts
 from postil.comments.storage.store import Store
 from postil.core.failure import Failure
 from postil.workspace.paths import RelativePath
+from postil.workspace.worker_process import start_worker
 
 if TYPE_CHECKING:
     from subprocess import Popen
@@ -67,11 +68,11 @@ def read_many(reading: Reading, paths: Sequence[str], known: Mapping[str, str]) 
         yield from read_files(reading, paths, known)
         return
     ground = reading.ground
+    cache_home = os.path.abspath(ground.cache_home) if ground.cache_home else ""  # a worker has another cwd
     left = dict.fromkeys(paths)
     shares = [list(paths[number::workers]) for number in range(workers)]
     jobs = [
-        Job(ground.root, ground.cache_home, share, {path: known[path] for path in share if path in known})
-        for share in shares
+        Job(ground.root, cache_home, share, {path: known[path] for path in share if path in known}) for share in shares
     ]
     for read in _asked(jobs):
         left.pop(read.path, None)
@@ -114,8 +115,7 @@ def old_texts(reading: Reading, sidecars: Sequence[tuple[Sidecar, Now]]) -> dict
 
 
 def _asked(jobs: Sequence[Job]) -> Iterator[Read]:
-    import subprocess  # these only where many files changed
-    import threading
+    import threading  # these only where many files changed
     from queue import Empty, Queue
 
     heard: Queue[Read | None] = Queue(MOST_HEARD)  # a worker waits for whoever keeps what it read
@@ -135,8 +135,7 @@ def _asked(jobs: Sequence[Job]) -> Iterator[Read]:
     try:
         for job in jobs:
             with suppress(OSError):
-                command = [sys.executable, "-m", "postil.comments.index.refresh_worker"]
-                workers.append(subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE))
+                workers.append(start_worker("postil.comments.index.refresh_worker"))
                 listening.append(threading.Thread(target=ask, args=(workers[-1], job), daemon=True))
                 listening[-1].start()
         left = len(workers)
