@@ -1,0 +1,336 @@
+"""The house: how the tree is built, as docs/architecture.md says it. Run it with `-s` to see the numbers.
+
+Every rule has a list of exceptions, each with its reason; a new one needs a reason too.
+"""
+
+import ast
+import re
+from collections import Counter, defaultdict
+from pathlib import Path
+
+import pytest
+
+from postil.app import read_catalogue
+from tests.tree import (
+    PACKAGE,
+    ROOT,
+    Module,
+    bases_of,
+    circle,
+    classes,
+    longest_chain,
+    may_have_several_bases,
+    members,
+    modules,
+)
+
+ROOMS = sorted({module.room for module in modules().values() if "/" in module.where})
+
+# ----- classes ------------------------------------------------------------------------------------------------------
+
+SEVERAL_BASES = {
+    "comments/operations/contract.py:Comments",
+    "gitlab/part.py:GitLab",
+    "tracker/part.py:Tracker",
+}
+MOST_MEMBERS = 25
+MANY_MEMBERS = {
+    "anchor/evidence.py:Evidence": (31, "one measure a method: the learnt trees ask for them by name"),
+    "comments/operations/contract.py:Comments": (73, "not rebuilt yet"),
+    "comments/sidecar/document.py:Sidecar": (32, "one noun: a comment file and every edit of it"),
+    "gitlab/part.py:GitLab": (42, "not rebuilt yet"),
+    "inbox/service.py:Inbox": (33, "not rebuilt yet"),
+    "inbox/store.py:Shelf": (38, "not rebuilt yet"),
+    "tracker/index/index.py:Index": (35, "not rebuilt yet"),
+    "tracker/operations/assistant.py:AssistantTools": (27, "not rebuilt yet"),
+    "tracker/operations/resources.py:Resources": (32, "not rebuilt yet"),
+    "tracker/part.py:Tracker": (85, "not rebuilt yet"),
+    "tracker/shell/conflicts.py:DebugCommands": (31, "not rebuilt yet"),
+    "tracker/shell/issue.py:IssueCommands": (38, "not rebuilt yet"),
+    "tracker/shell/mile.py:MileCommands": (33, "not rebuilt yet"),
+    "tracker/shell/sync.py:SyncCommands": (26, "not rebuilt yet"),
+    "wire/protocol/session.py:Session": (32, "not rebuilt yet"),
+}
+
+
+def test_only_structs_exceptions_and_protocols_have_several_bases() -> None:
+    several = {
+        found.label for found in classes() if len(bases_of(found.node)) > 1 and not may_have_several_bases(found)
+    }
+    assert several - SEVERAL_BASES == set()
+
+
+def test_a_class_has_at_most_25_members() -> None:
+    many = {found.label: len(members(found)) for found in classes() if len(members(found)) > MOST_MEMBERS}
+    assert {label: count for label, count in many.items() if count > MANY_MEMBERS.get(label, (0, ""))[0]} == {}
+
+
+# ----- folders and names --------------------------------------------------------------------------------------------
+
+
+def test_a_folder_has_at_most_16_modules() -> None:
+    held = Counter(module.path.parent for module in modules().values() if module.path.name != "__init__.py")
+    assert {str(folder.relative_to(ROOT)): count for folder, count in held.items() if count > 16} == {}
+
+
+MOST_IMPORTS_DEEP = 7
+DEEPER = {"anchor": 9, "comments": 12, "gitlab": 8, "tracker": 11, "wire": 8}
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_a_chain_of_imports_inside_a_part_has_at_most_7_modules(room: str) -> None:
+    package = f"postil.{room}"
+    assert circle(package) == ()
+    below = [name for name, module in modules().items() if module.room == room and module.path.name != "__init__.py"]
+    longest = max((longest_chain(name, package) for name in below), key=len, default=())
+    print(f"{room}: {len(longest)}: {' > '.join(name.removeprefix(package + '.') for name in longest)}")
+    assert len(longest) <= DEEPER.get(room, MOST_IMPORTS_DEEP), longest
+
+
+# What these modules were named before, or what their classes and functions were: a reader could not guess the meaning.
+GONE_MODULES = """
+desk ground words placer places settling elsewhere oldtexts additions adding past exchange threads upkeep corpus
+growing arrivals reading histories spool checkup typing_in pictures threeway moments lean patience turns
+page_asking faces
+"""
+GONE_CLASSES = """
+Desk Ground Words Placer Places Settling Elsewhere Leaving Saying Past Exchange Threads Upkeep Corpus Growing Nursery
+Arrivals Histories Spool Pen Checkup Pictures Moments Lean Patience Turns Faces
+"""
+GONE_FUNCTIONS = {"found", "placed", "settle", "told", "desk", "ground"}
+GONE_PRESENT: set[str] = {
+    "anchor/other_files.py:Elsewhere",
+    "anchor/search.py:_settle",
+    "comments/anchoring/locate.py:_placed",
+    "comments/anchoring/read.py:placed",
+    "comments/anchoring/update_markers.py:settle",
+    "comments/context.py:Desk",
+    "comments/operations/add.py:Saying",
+    "comments/operations/by_id.py:Threads",
+    "comments/operations/history.py:Past",
+    "comments/operations/history.py:_told",
+    "comments/operations/maintenance.py:Upkeep",
+    "comments/operations/transfer.py:Exchange",
+    "comments/search/search.py:found",
+    "comments/search/text_file.py:Corpus",
+    "comments/sidecar/document.py:_settle",
+    "comments/sidecar/document.py:found",
+    "comments/source_tree.py:Ground",
+    "comments/storage/group_commit.py:Leaving",
+    "core/call.py:settle",
+    "core/ports.py:Moments",
+    "gitlab/instance/pages.py:told",
+    "inbox/hooks.py:_told",
+    "inbox/store.py:_found",
+    "storage/ephemeral.py:MemoryMoments",
+    "storage/redis_ephemeral.py:RedisMoments",
+    "tracker/imports/model.py:Past",
+    "tracker/index/bulk_fold.py:Growing",
+    "tracker/index/bulk_fold.py:Nursery",
+    "tracker/index/disk_group.py:Spool",
+    "tracker/index/index.py:_found",
+    "tracker/issues.py:Desk",
+    "tracker/shell/transfer.py:ExchangeCommands",
+    "tracker/state/fold.py:_settle",
+    "tracker/store.py:Pen",
+    "wire/protocol/request.py:Exchange",
+    "wire/protocol/request.py:settle",
+    "wire/protocol/session.py:settle",
+    "wire/runtime/write_order.py:Turns",
+    "wire/transports/timeouts.py:Patience",
+}
+
+
+def definitions(module: Module) -> list[str]:
+    kinds = (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    return [node.name for node in ast.walk(module.tree) if isinstance(node, kinds)]
+
+
+def camel_words(name: str) -> set[str]:
+    return set(re.findall(r"[A-Z][a-z]*", name))
+
+
+def test_names_that_went_do_not_come_back() -> None:
+    back: set[str] = set()
+    gone_modules, gone_classes = set(GONE_MODULES.split()), set(GONE_CLASSES.split())
+    for module in modules().values():
+        if module.path.stem in gone_modules or (module.room == "surfaces" and module.path.stem == "handshake"):
+            back.add(module.where)
+        for name in definitions(module):
+            plain = name.strip("_")
+            if plain in GONE_FUNCTIONS or (plain[:1].isupper() and camel_words(plain) & gone_classes):
+                back.add(f"{module.where}:{name}")
+    assert back - GONE_PRESENT == set()
+
+
+# A name that stands in several folders means the same in each of them; this is what it means.
+RECURRING = {
+    "anchoring": "how what is kept stays tied to code",
+    "answers": "the structs that operations return",
+    "app": "what is composed: the whole server, or its HTTP side",
+    "arguments": "annotated types of operations' arguments",
+    "cache": "kept answers that can be had again",
+    "contract": "the operations that an old contract fixes to the letter",
+    "dialects": "other spellings of a format that are read and answered",
+    "events": "what happened, in the order in which it happened",
+    "failures": "what can go wrong",
+    "files": "which files there are of this kind, and how they are read",
+    "format": "how it is written: bytes ↔ structs",
+    "gateway": "who may call over HTTP",
+    "git": "running git, and what is asked of it",
+    "git_bug": "what git-bug writes: its queries, its refs",
+    "history": "what was before",
+    "hooks": "programs that assistants run at certain moments",
+    "http": "HTTP: the transport and the surface on it",
+    "index": "a database that can be built anew from what it indexes",
+    "issues": "issues",
+    "model": "frozen structs",
+    "operations": "the operations",
+    "pages": "lists that are read in pieces",
+    "part": "the part's context: what its groups are made of",
+    "relocate": "where code, or a comment, is now",
+    "repository": "a git repository",
+    "resources": "MCP resources",
+    "prompts": "MCP prompts",
+    "search": "finding",
+    "serve": "`postil serve`",
+    "server": "what answers requests",
+    "service": "the class with the operations of a small part",
+    "shell": "what is typed in a terminal",
+    "storage": "how it is kept durably",
+    "store": "how it is kept durably",
+    "tables": "rows and columns",
+    "transfer": "export and import",
+    "validation": "arguments checked beyond their types",
+    "webhooks": "GitLab's deliveries",
+}
+
+
+def test_a_module_name_has_one_meaning() -> None:
+    places: defaultdict[str, list[str]] = defaultdict(list)
+    for module in modules().values():
+        stem = module.path.parent.name if module.path.name == "__init__.py" else module.path.stem
+        places[stem].append(module.where)
+    assert {stem: where for stem, where in places.items() if len(where) > 1 and stem not in RECURRING} == {}
+
+
+# ----- who knows whom -----------------------------------------------------------------------------------------------
+
+NAMES_A_PART = {
+    "wire/protocol/url_elicitation.py",
+    "wire/protocol/eras/handshake.py",
+    "surfaces/http/app.py",
+    "surfaces/http/serve.py",
+}
+
+
+def test_the_wire_and_the_http_surface_name_no_part() -> None:
+    part = re.compile("gitlab|tracker|comments|inbox", re.IGNORECASE)
+    below = [module for module in modules().values() if module.where.startswith(("wire/", "surfaces/http/"))]
+    naming = {module.where for module in below if part.search(module.text)}
+    assert naming - NAMES_A_PART == set()
+
+
+ASKS_WHO_CALLS = {
+    "comments/context.py",
+    "comments/failures.py",
+    "comments/operations/validation.py",
+    "comments/source_tree.py",
+    "gitlab/events.py",
+    "gitlab/operations/presentation.py",
+    "inbox/service.py",
+}
+
+
+def test_only_core_and_surfaces_ask_on_which_surface_a_call_came() -> None:
+    asks = re.compile(r"\bcaller\.surface\b|\)\.surface\b")
+    outside = [module for module in modules().values() if module.room not in ("core", "surfaces")]
+    assert {module.where for module in outside if asks.search(module.text)} - ASKS_WHO_CALLS == set()
+
+
+CODES = "core/codes.py"
+HAS_CODES: set[str] = {
+    "comments/failures.py",
+    "core/failure.py",
+    "core/registry.py",
+    "gitlab/failures.py",
+    "settings/model.py",
+    "surfaces/gateway/addresses.py",
+    "surfaces/gateway/compose.py",
+    "surfaces/gateway/gitlab_link.py",
+    "surfaces/gateway/limits.py",
+    "surfaces/gateway/refused.py",
+    "surfaces/gateway/webhooks.py",
+    "surfaces/http/app.py",
+    "tracker/failures.py",
+    "wire/protocol/dialects/direct_methods.py",
+    "wire/protocol/eras/handshake.py",
+    "wire/protocol/eras/stateless.py",
+    "wire/protocol/jsonrpc.py",
+    "wire/protocol/methods.py",
+    "wire/protocol/request_state.py",
+    "wire/protocol/session.py",
+    "wire/protocol/url_elicitation.py",
+    "wire/transports/http/endpoint.py",
+    "wire/transports/http/headers.py",
+}
+
+
+def bare_codes(module: Module) -> list[int]:
+    """JSON-RPC error codes written as numbers, with their lines."""
+    return [
+        node.lineno
+        for node in ast.walk(module.tree)
+        if isinstance(node, ast.UnaryOp)
+        and isinstance(node.op, ast.USub)
+        and isinstance(node.operand, ast.Constant)
+        and isinstance(node.operand.value, int)
+        and 32000 <= node.operand.value <= 32999
+    ]
+
+
+def test_error_codes_have_names() -> None:
+    bare = {module.where for module in modules().values() if module.where != CODES and bare_codes(module)}
+    assert bare - HAS_CODES == set()
+
+
+# ----- tests, operations, size --------------------------------------------------------------------------------------
+
+MIRRORED = 0.1
+
+
+def test_from_a_module_one_finds_its_test_by_name() -> None:
+    own = [module for module in modules().values() if module.path.name != "__init__.py"]
+    missing = [module.where for module in own if not mirror(module).exists()]
+    share = 1 - len(missing) / len(own)
+    print(f"{share:.1%} of {len(own)} modules have a test of their name; without:", *missing, sep="\n  ")
+    assert share >= MIRRORED
+
+
+def mirror(module: Module) -> Path:
+    """Where the test of a module stands."""
+    inside = module.path.relative_to(PACKAGE)
+    return ROOT / "tests" / inside.parent / f"test_{inside.name}"
+
+
+MOST_OPERATIONS = 123
+ON_EVERY_SURFACE = 0.38
+
+
+def test_one_operation_is_one_capability_on_every_surface() -> None:
+    operations = [entry for entry in read_catalogue().operations if not getattr(entry, "same_as", "")]
+    everywhere = [entry for entry in operations if entry.tool and entry.shell]
+    share = len(everywhere) / len(operations)
+    print(f"{len(operations)} operations, {share:.1%} of them tool, method and command")
+    print("tool only:", *(entry.name for entry in operations if not entry.shell))
+    print("command only:", *(entry.name for entry in operations if not entry.tool))
+    assert len(operations) <= MOST_OPERATIONS
+    assert share >= ON_EVERY_SURFACE
+
+
+def test_the_source_is_counted() -> None:
+    counted = Counter[str]()
+    for module in modules().values():
+        counted[module.room] += module.text.count("\n")
+    print(f"{counted.total()} lines:", *(f"{room} {lines}" for room, lines in counted.most_common()))
+    assert counted.total() > 0
