@@ -1,5 +1,6 @@
 """A person in real lazygit presses a key and types a remark; the assistant receives it with its line and its hunk."""
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -29,9 +30,11 @@ def reviewer(tmp_path: Path) -> Person:
 
 
 def opened(reviewer: Person, needs: Callable[[str], str], extra_config: str = "") -> Lazygit:
-    if not extra_config:
+    program = needs("lazygit")
+    reviewer.environment["PATH"] = f"{Path(program).parent}{os.pathsep}{reviewer.environment['PATH']}"
+    if not extra_config:  # the version on PATH decides what is written
         assert reviewer.run("postil", "setup", "lazygit").returncode == 0
-    return Lazygit(reviewer, needs("lazygit"), needs("tmux"), extra_config)
+    return Lazygit(reviewer, program, needs("tmux"), extra_config)
 
 
 @pytest.mark.slow

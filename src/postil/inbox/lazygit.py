@@ -2,7 +2,7 @@
 
 A person's YAML is not edited. The binding goes to the repository's `.git/lazygit.yml`, or, for all repositories, to a
 file that lazygit merges by `LG_CONFIG_FILE`. Every template is quoted: a remark or a file name must not reach a shell
-as code.
+as code. What lazygit understands depends on its version, so the installed one is asked for it.
 """
 
 from __future__ import annotations
@@ -19,6 +19,9 @@ from postil.workspace.repository import Repository
 
 MARK = "# Written by `postil setup lazygit`; `postil setup lazygit --remove` takes it away again."
 FILE = RelativePath("lazygit.yml")
+Version = tuple[int, int]
+OUTPUT_POPUP_SINCE: Version = (0, 51)
+"""From here on lazygit has `output: popup`. It migrates `showOutput: true` into it, so a file must not hold both."""
 
 
 class Binding(Struct, frozen=True):
@@ -58,14 +61,27 @@ class BadKey(InvalidArguments):
         super().__init__(f"{key[:40]!r} is not a key of lazygit", advice="Use one such as <c-y> or Y")
 
 
-def binding(key: str = "<c-y>") -> str:
-    """The whole file."""
+def find_version() -> Version | None:
+    """Return the version of the lazygit on PATH, or None if there is none or it does not say."""
+    import subprocess  # set-up only
+
+    try:
+        done = subprocess.run(["lazygit", "--version"], capture_output=True, timeout=5, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    said = re.search(rb"(?<!git )version='?v?(\d+)\.(\d+)", done.stdout)
+    return (int(said[1]), int(said[2])) if said else None
+
+
+def binding(key: str = "<c-y>", version: Version | None = None) -> str:
+    """Return the whole file for this version of lazygit; None stands for the newest."""
     if not re.fullmatch(r"<[\w-]{1,20}>|[\w!-/:-@\[-`{-~]", key) or key in ('"', "\\"):
         raise BadKey(key)
-    return "\n".join([MARK, "customCommands:", *(_entry(one, key) for one in BINDINGS)]) + "\n"
+    output = "output: popup" if version is None or version >= OUTPUT_POPUP_SINCE else "showOutput: true"
+    return "\n".join([MARK, "customCommands:", *(_entry(one, key, output) for one in BINDINGS)]) + "\n"
 
 
-def _entry(one: Binding, key: str) -> str:
+def _entry(one: Binding, key: str, output: str) -> str:
     quoted = "{{%s | quote}}"
     place = f" --commit {quoted % one.commit}" if one.commit else ""
     file = f" --file {quoted % one.path}" if one.path else ""
@@ -95,8 +111,7 @@ def _entry(one: Binding, key: str) -> str:
         f"        title: 'Comment on {about}'",
         '        key: "Comment"',
         f"    command: '{send}'",
-        "    output: popup",
-        "    showOutput: true",
+        f"    {output}",
     ]
     return "\n".join(rows)
 
@@ -105,7 +120,7 @@ def install(repository: Repository | None, config: str, key: str) -> str:
     """Write the binding and say what to do; a file of somebody else is refused."""
     folder = _folder(repository, config)
     path = os.path.join(folder, FILE)
-    text = binding(key)
+    text = binding(key, find_version())
     if _is_foreign(path):
         raise NotOurs(path, os.path.join(_folder(None, config), FILE))
     os.makedirs(os.path.dirname(folder), exist_ok=True)

@@ -279,10 +279,10 @@ class Inbox:
         key: Annotated[str, Meta(description="the key to press")] = "<c-y>",
     ) -> Hooked:
         """Install the key with which lazygit sends a remark to the assistant."""
-        from postil.inbox.lazygit import binding, install, uninstall  # set-up only
+        from postil.inbox.lazygit import binding, find_version, install, uninstall  # set-up only
 
         if print:
-            return Hooked(binding(key))
+            return Hooked(binding(key, find_version()))
         repository = None if user else self._find()
         if remove:
             return Hooked(uninstall(repository, self._config))

@@ -1,0 +1,76 @@
+"""The binding that `postil setup lazygit` writes: what each version of lazygit can read."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from postil.inbox.lazygit import BINDINGS, binding, find_version
+from tests.inbox.people import Person
+
+OUTPUT_KEYS = ("output:", "showOutput:")
+
+
+def rows_about_output(text: str) -> list[str]:
+    return [row.strip() for row in text.splitlines() if row.strip().startswith(OUTPUT_KEYS)]
+
+
+@pytest.mark.parametrize("version", [None, (0, 44), (0, 50), (0, 51), (0, 66), (1, 0)])
+def test_a_binding_never_holds_both_keys_for_its_output(version: tuple[int, int] | None) -> None:
+    # from 0.51 on lazygit turns the old key into the new one, and refuses a file that then has it twice
+    assert len(rows_about_output(binding(version=version))) == len(BINDINGS)
+
+
+@pytest.mark.parametrize("version", [(0, 44), (0, 50)])
+def test_an_old_lazygit_gets_the_key_it_knows(version: tuple[int, int]) -> None:
+    assert set(rows_about_output(binding(version=version))) == {"showOutput: true"}
+
+
+@pytest.mark.parametrize("version", [None, (0, 51), (0, 66), (1, 0)])
+def test_a_new_or_unknown_lazygit_gets_the_new_key(version: tuple[int, int] | None) -> None:
+    assert set(rows_about_output(binding(version=version))) == {"output: popup"}
+
+
+def install_fake_lazygit(folder: Path, prints: str, status: int = 0) -> None:
+    folder.mkdir(exist_ok=True)
+    program = folder / "lazygit"
+    program.write_text(f'#!/bin/sh\necho "{prints}"\nexit {status}\n')
+    program.chmod(0o755)
+
+
+@pytest.mark.parametrize(
+    ("prints", "version"),
+    [
+        (
+            "commit=, build date=, build source='debian', version='0.50.0+ds1-1+b2', os=linux, git version=2.39.5",
+            (0, 50),
+        ),
+        (
+            "commit=pypi, build date=2026-08-06, build source=pypi, version=0.64.0, os=linux, git version=2.39.5",
+            (0, 64),
+        ),
+        ("commit=, build source=unknown, version=unversioned, os=linux, git version=2.39.5", None),
+        ("", None),
+    ],
+)
+def test_the_version_is_what_the_installed_lazygit_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, prints: str, version: tuple[int, int] | None
+) -> None:
+    install_fake_lazygit(tmp_path, prints)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    assert find_version() == version
+
+
+def test_without_lazygit_the_version_is_unknown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert find_version() is None
+
+
+def test_setup_writes_what_the_installed_lazygit_can_read(person: Person, tmp_path: Path) -> None:
+    programs = tmp_path / "programs"
+    person.environment["PATH"] = f"{programs}{os.pathsep}{person.environment['PATH']}"
+    for version, row in (("0.50.0", "showOutput: true"), ("0.51.1", "output: popup")):
+        install_fake_lazygit(programs, f"build source=pypi, version={version}, os=linux")
+        assert person.run("postil", "setup", "lazygit").returncode == 0
+        written = (person.root / ".git" / "lazygit.yml").read_text()
+        assert set(rows_about_output(written)) == {row}
