@@ -27,7 +27,7 @@ BODY = msgspec.json.encode({
 def serve(kind: str) -> None:
     """The echo part behind as much of the gateway as is measured."""
     from postil.core.registry import Registry
-    from postil.storage.ephemeral import MemoryMoments
+    from postil.storage.ephemeral import MemoryEphemeralStore
     from postil.surfaces.gateway.addresses import read_lists
     from postil.surfaces.gateway.auth import Bearers, LocalToken
     from postil.surfaces.gateway.gateway import Gateway
@@ -38,7 +38,7 @@ def serve(kind: str) -> None:
     from postil.wire.server import UNITED, Face, Server
     from tests.core.echo import Echo
 
-    moments = MemoryMoments()
+    moments = MemoryEphemeralStore()
     chain = kind == "chain"
     bearers = Bearers([LocalToken("token")], hint="")
     # As many as the window can hold: the benchmark must not be refused, and a full window is the costly case.

@@ -118,12 +118,12 @@ class App:
     @cached_property
     def _moments(self) -> Moments:
         if self.is_shared:
-            from postil.storage.redis_ephemeral import RedisMoments
+            from postil.storage.redis_ephemeral import RedisEphemeralStore
 
-            return RedisMoments(self.settings.state_address)
-        from postil.storage.ephemeral import MemoryMoments
+            return RedisEphemeralStore(self.settings.state_address)
+        from postil.storage.ephemeral import MemoryEphemeralStore
 
-        return MemoryMoments()
+        return MemoryEphemeralStore()
 
     def counts(self) -> dict[str, float]:
         """What the living parts and the shared moments count, for the metrics."""

@@ -12,8 +12,8 @@ from postil.core.ports import Moments
 from postil.gitlab.failures import GitLabFailure
 from postil.gitlab.instance.cache import Question, ResponseCache, asked
 from postil.gitlab.instance.client import Reply
-from postil.storage.ephemeral import MemoryMoments
-from postil.storage.redis_ephemeral import RedisMoments
+from postil.storage.ephemeral import MemoryEphemeralStore
+from postil.storage.redis_ephemeral import RedisEphemeralStore
 from tests.storage.redis_server import RedisServer, redis_server
 
 Run = Callable[[Callable[["Replica", "Replica", "Upstream"], Awaitable[None]]], None]
@@ -78,12 +78,12 @@ def replicas(request: pytest.FixtureRequest) -> Run:
         async def main() -> None:
             upstream = Upstream()
             if request.param == "memory":
-                one = Replica(MemoryMoments(), upstream, shared=False)
+                one = Replica(MemoryEphemeralStore(), upstream, shared=False)
                 await test(one, one, upstream)
                 return
             server: RedisServer = request.getfixturevalue("server")
             server.clear()
-            moments = [RedisMoments(server.address) for _ in range(2)]
+            moments = [RedisEphemeralStore(server.address) for _ in range(2)]
             await test(*(Replica(each, upstream, shared=True) for each in moments), upstream)  # type: ignore[call-arg]
             for each in moments:
                 await each.close()
@@ -212,7 +212,7 @@ def test_what_may_no_longer_be_seen_is_forgotten(replicas: Run, status: int) -> 
 def test_redis_holds_nothing_that_can_be_read(server: RedisServer) -> None:
     async def main() -> None:
         server.clear()
-        moments = RedisMoments(server.address)
+        moments = RedisEphemeralStore(server.address)
         replica = Replica(moments, Upstream(), shared=True)
         await replica.get(token="glpat-canary")
         await replica.cache.purge("1")
@@ -232,7 +232,7 @@ def test_what_changed_while_redis_was_away_is_said_when_it_is_back(server: Redis
     async def main() -> None:
         server.clear()
         upstream = Upstream()
-        moments = [RedisMoments(server.address) for _ in range(2)]
+        moments = [RedisEphemeralStore(server.address) for _ in range(2)]
         one, two = (Replica(each, upstream, shared=True) for each in moments)
         await one.get()
         server.kill()

@@ -20,7 +20,7 @@ from postil.gitlab.instance import retries
 from postil.gitlab.instance.client import Instance
 from postil.gitlab.instance.redaction import redacted
 from postil.gitlab.part import GitLab
-from postil.storage.ephemeral import MemoryMoments
+from postil.storage.ephemeral import MemoryEphemeralStore
 from tests.emulator.app import Emulator
 from tests.emulator.server import running
 from tests.emulator.world import DEVELOPER, FILES_ONLY, READER, REVOKED, STRANGER
@@ -396,7 +396,7 @@ async def test_garbage_tokens_leave_nothing_behind(connect: Connect, emulator: E
         assert len(getattr(part.gitlab, name)) == 0
     cache = vars(part.gitlab.cache)
     moments = cache["_moments"]
-    assert isinstance(moments, MemoryMoments)
+    assert isinstance(moments, MemoryEphemeralStore)
     kept: dict[str, object] = vars(moments)["_kept"]
     assert not [name for name in kept if name.startswith("gitlab:")]
     assert not cache["_asking"]

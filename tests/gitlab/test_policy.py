@@ -11,7 +11,7 @@ from postil.core.call import Call, Caller
 from postil.gitlab.failures import NotOffered
 from postil.gitlab.part import GitLab
 from postil.gitlab.policy.guard import WITHHELD, Guard, Policy
-from postil.storage.ephemeral import MemoryMoments
+from postil.storage.ephemeral import MemoryEphemeralStore
 from tests.emulator.app import Emulator
 from tests.emulator.routing import GUEST
 from tests.emulator.world import DEVELOPER
@@ -41,7 +41,7 @@ def a_trap_in_a_public_project(emulator: Emulator) -> Iterator[None]:
 @pytest.fixture
 def ruled(connect: Connect) -> Locked:
     def make(**rules: bool) -> GitLab:
-        return connect(guard=Guard(Policy(**rules), MemoryMoments()))
+        return connect(guard=Guard(Policy(**rules), MemoryEphemeralStore()))
 
     return make
 

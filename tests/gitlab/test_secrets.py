@@ -17,7 +17,7 @@ from redis import Redis
 from postil.core.failure import Failure
 from postil.core.operation import Operation
 from postil.gitlab.part import GitLab
-from postil.storage.ephemeral import MemoryMoments
+from postil.storage.ephemeral import MemoryEphemeralStore
 from tests.emulator.app import Emulator
 from tests.emulator.faults import KINDS
 from tests.emulator.world import DEVELOPER
@@ -86,7 +86,7 @@ async def test_no_answer_error_log_or_key_of_the_cache_holds_a_secret(
     assert len(emulator.seen) >= 20, "the calls went out"
     assert "httpcore2" in caplog.text or "httpx2" in caplog.text, "the client's own log is searched too"
     moments = vars(part.gitlab.cache)["_moments"]
-    assert isinstance(moments, MemoryMoments)
+    assert isinstance(moments, MemoryEphemeralStore)
     keys: list[Any] = [*vars(moments)["_kept"], *vars(part.gitlab)["_issues"], *vars(part.gitlab)["_projects"]]
     assert keys or fault != "none"
     for words in (*said, caplog.text, repr(keys), repr(part), repr(part.gitlab.instance)):

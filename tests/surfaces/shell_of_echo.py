@@ -8,7 +8,7 @@ from postil.core.delivery import Deliveries
 from postil.core.ports import Keys, Moments, State
 from postil.core.registry import Registry
 from postil.settings.model import Settings
-from postil.storage.ephemeral import MemoryMoments
+from postil.storage.ephemeral import MemoryEphemeralStore
 from postil.storage.idempotency import IdempotencyKeys
 from postil.storage.memory import MemoryState
 from postil.surfaces.shell.run import run
@@ -48,7 +48,7 @@ class EchoApp:
         raise NotImplementedError
 
     def moments(self) -> Moments:
-        return MemoryMoments()
+        return MemoryEphemeralStore()
 
     def keys(self) -> Keys:
         return IdempotencyKeys(self.state)

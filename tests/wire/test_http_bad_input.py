@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from postil.storage.ephemeral import MemoryMoments
+from postil.storage.ephemeral import MemoryEphemeralStore
 from postil.surfaces.gateway.auth import Bearers, LocalToken
 from postil.surfaces.gateway.gateway import Gateway
 from postil.surfaces.gateway.limits import Limits
@@ -133,7 +133,7 @@ def test_a_header_that_decides_may_not_come_twice(server: Running, twice: str) -
 
 def token_door(token: str) -> Gateway:
     return Gateway(
-        Bearers([LocalToken(token)], hint="a token"), limits=Limits(MemoryMoments(), per_minute=600, in_flight=9)
+        Bearers([LocalToken(token)], hint="a token"), limits=Limits(MemoryEphemeralStore(), per_minute=600, in_flight=9)
     )
 
 

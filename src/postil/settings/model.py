@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from msgspec import Struct
 
+from postil.core.codes import INVALID_PARAMS
 from postil.core.failure import Failure
 from postil.core.registry import Offer
 
@@ -21,7 +22,7 @@ Auth: TypeAlias = Literal["", "local", "pat", "key", "oauth"]
 class BadSettings(Failure):
     """A setting that cannot be used; says where it stands."""
 
-    code = -32602
+    code = INVALID_PARAMS
     exit_status = 2
 
 

@@ -15,7 +15,7 @@ OVERHEAD = 256
 """Bytes that a kept value costs beside itself."""
 
 
-class MemoryMoments:
+class MemoryEphemeralStore:
     """Windows, calls in flight, names seen once and kept answers, bounded; the least recently used go first."""
 
     def __init__(self, clock: Callable[[], float] = time.time, most_bytes: int = MOST_BYTES) -> None:

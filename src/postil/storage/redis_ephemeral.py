@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, cast
 
 from postil.core.ports import Entered, Entry, Taken
-from postil.storage.ephemeral import MemoryMoments
+from postil.storage.ephemeral import MemoryEphemeralStore
 from postil.storage.redis_connection import PREFIX, connect_async, outage_of
 from postil.storage.redis_scripts import ENTER, KEEP, LEAVE, RENEW, TAKE
 
@@ -22,14 +22,14 @@ MOST_BYTES = 256 * 1024 * 1024
 _ALONE = "alone:"
 
 
-class RedisMoments:
+class RedisEphemeralStore:
     """Windows, calls in flight, names seen once and kept answers, shared by replicas."""
 
     def __init__(self, address: str, lease: float = LEASE, most_bytes: int = MOST_BYTES) -> None:
         self._address, self._lease, self._most_bytes = address, lease, most_bytes
         self._redis: Any = None
         self._scripts: dict[str, Any] = {}
-        self._alone = MemoryMoments()
+        self._alone = MemoryEphemeralStore()
         self._outage = outage_of(address)
         self._aloft: dict[str, tuple[str, list[str]]] = {}
         self._landed: dict[str, list[str]] = {}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from postil.storage.ephemeral import MemoryMoments
+from postil.storage.ephemeral import MemoryEphemeralStore
 from postil.surfaces.gateway.addresses import Addresses
 from postil.surfaces.gateway.auth import Bearers, LocalToken, Way
 from postil.surfaces.gateway.gateway import Gateway
@@ -20,11 +20,11 @@ def door(
     ways: Sequence[Way] = (),
     per_minute: int = 600,
     in_flight: int = 100,
-    moments: MemoryMoments | None = None,
+    moments: MemoryEphemeralStore | None = None,
     addresses: Addresses | None = None,
     secrets: Sequence[bytes] = (),
 ) -> Gateway:
-    moments = moments or MemoryMoments()
+    moments = moments or MemoryEphemeralStore()
     return Gateway(
         Bearers(ways or [LocalToken(TOKEN)], hint="a token"),
         limits=Limits(moments, per_minute=per_minute, in_flight=in_flight),

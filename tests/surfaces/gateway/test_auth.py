@@ -15,7 +15,7 @@ from jwt.algorithms import ECAlgorithm
 from postil.core.call import current
 from postil.core.operation import reads, writes
 from postil.settings.model import OAuthSettings
-from postil.storage.ephemeral import MemoryMoments
+from postil.storage.ephemeral import MemoryEphemeralStore
 from postil.storage.memory import MemoryState
 from postil.storage.redis_connection import StateAway
 from postil.surfaces.gateway import access_keys, gitlab_tokens, oauth
@@ -227,7 +227,7 @@ def test_a_key_may_demand_signatures_where_the_server_does_not(policy: Policy) -
     state = MemoryState()
     strict, other = made(state, "strict", must_sign=True), made(state, "other")
     guard = door(ways=[AccessKeys(state, lambda: SECRET)])
-    guard.signatures = Signatures(policy, [SIGNING], MemoryMoments().first)
+    guard.signatures = Signatures(policy, [SIGNING], MemoryEphemeralStore().first)
     body = msgspec.json.encode(request("who"))
     plain = {"X_MCP_Signature": signature(SIGNING, body).decode()}
     with running(guard, gitlab=GitLabPart()) as server:
@@ -250,7 +250,7 @@ def test_where_signing_is_demanded_streams_ends_and_metrics_are_signed_too() -> 
     state = MemoryState()
     key = made(state, must_sign=True)
     guard = door(ways=[AccessKeys(state, lambda: SECRET)])
-    guard.signatures = Signatures("optional", [SIGNING], MemoryMoments().first)
+    guard.signatures = Signatures("optional", [SIGNING], MemoryEphemeralStore().first)
     bearer = {"Authorization": f"Bearer {key}"}
     with running(guard, gitlab=GitLabPart()) as server:
         params = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}

@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from postil.storage.ephemeral import MemoryMoments
+from postil.storage.ephemeral import MemoryEphemeralStore
 from postil.surfaces.gateway.refused import Refused
 from postil.surfaces.gateway.signatures import Policy, Signatures, key_id, signature
 from tests.needs import needs
@@ -30,7 +30,7 @@ process.stdout.write(`sha256=${signRequest(process.argv[1], process.argv[2])}`);
 
 def check(headers: dict[bytes, bytes], policy: Policy = "optional", signatures: Signatures | None = None) -> int:
     """200 when let in, else the status of the refusal."""
-    asked = signatures or Signatures(policy, [SECRET, OLDER], MemoryMoments().first)
+    asked = signatures or Signatures(policy, [SECRET, OLDER], MemoryEphemeralStore().first)
     try:
         asyncio.run(asked.check(headers, BODY))
     except Refused as refused:
@@ -93,7 +93,7 @@ def test_a_signature_of_another_time_is_refused(age: float) -> None:
 
 
 def test_a_replayed_request_is_refused() -> None:
-    signatures = Signatures("required", [SECRET], MemoryMoments().first)
+    signatures = Signatures("required", [SECRET], MemoryEphemeralStore().first)
     assert [check(stamped(), signatures=signatures) for _ in range(2)] == [200, 401]
     assert check(stamped(nonce=b"n-2"), signatures=signatures) == 200
     bare = stamped(nonce=b"")
@@ -102,7 +102,7 @@ def test_a_replayed_request_is_refused() -> None:
 
 
 def test_an_empty_nonce_is_none_so_two_requests_do_not_share_it() -> None:
-    signatures = Signatures("required", [SECRET], MemoryMoments().first)
+    signatures = Signatures("required", [SECRET], MemoryEphemeralStore().first)
     assert [check(stamped(age, b""), signatures=signatures) for age in (0, 5, 0)] == [200, 200, 401]
 
 

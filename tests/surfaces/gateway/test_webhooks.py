@@ -19,7 +19,7 @@ from postil.gitlab.events import EventLog, EventOperations, WebhookEvents
 from postil.gitlab.instance.client import Instance
 from postil.gitlab.instance.connection import Connection
 from postil.gitlab.part import GitLab
-from postil.storage.ephemeral import MemoryMoments
+from postil.storage.ephemeral import MemoryEphemeralStore
 from postil.storage.failures import StateFull
 from postil.storage.memory import MemoryState
 from postil.surfaces.gateway.webhooks import PATH, BadWebhookKey, Verifier, WebhookReceiver
@@ -56,7 +56,7 @@ class Server:
 def serving(keys: list[bytes], deliveries: Deliveries | None = None) -> Any:
     state = MemoryState()
     kept = deliveries or EventLog(state)
-    route = WebhookReceiver(Verifier(keys), lambda: kept, MemoryMoments())
+    route = WebhookReceiver(Verifier(keys), lambda: kept, MemoryEphemeralStore())
     return running(routes={PATH: route}), state
 
 

@@ -23,7 +23,7 @@ from msgspec import Struct
 from postil.core.ports import Moments
 from postil.gitlab.failures import GitLabFailure
 from postil.gitlab.instance.client import Query, Reply
-from postil.storage.ephemeral import MemoryMoments
+from postil.storage.ephemeral import MemoryEphemeralStore
 
 State: TypeAlias = Literal["HIT", "MISS", "REVALIDATED"]
 Ask: TypeAlias = Callable[[str], Awaitable[Reply]]
@@ -57,7 +57,7 @@ class ResponseCache:
     def __init__(
         self, moments: Moments | None = None, *, shared: bool = False, clock: Callable[[], float] = time.time
     ) -> None:
-        self._moments = moments or MemoryMoments(clock)
+        self._moments = moments or MemoryEphemeralStore(clock)
         self._shared, self._clock = shared, clock
         self._asking: dict[str, asyncio.Task[tuple[Reply, State]]] = {}
         self._projects: dict[str, str] = {}

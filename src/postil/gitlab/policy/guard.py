@@ -21,7 +21,7 @@ from postil.core import call
 from postil.core.ports import Moments
 from postil.gitlab.failures import GitLabFailure, NotOffered
 from postil.gitlab.instance.records import Record
-from postil.storage.ephemeral import MemoryMoments
+from postil.storage.ephemeral import MemoryEphemeralStore
 
 V = TypeVar("V")
 Ask: TypeAlias = Callable[[str], Awaitable[Record]]
@@ -54,7 +54,7 @@ class Guard:
 
     def __init__(self, policy: Policy, moments: Moments | None = None) -> None:
         self.policy = policy
-        self._moments = moments or MemoryMoments()
+        self._moments = moments or MemoryEphemeralStore()
         self._ranks: dict[str, tuple[float, int]] = {}
         self._levels: dict[str, tuple[float, int]] = {}
         self._room = asyncio.Semaphore(AT_ONCE)

@@ -10,8 +10,8 @@ import pytest
 import redis as redis_client
 
 from postil.core.ports import Entered, Entry, Moments
-from postil.storage.ephemeral import MemoryMoments
-from postil.storage.redis_ephemeral import RedisMoments
+from postil.storage.ephemeral import MemoryEphemeralStore
+from postil.storage.redis_ephemeral import RedisEphemeralStore
 from tests.storage.redis_server import RedisServer, redis_server
 
 Run = Callable[[Callable[[Moments, Moments], Awaitable[None]]], None]
@@ -37,11 +37,11 @@ def replicas(request: pytest.FixtureRequest) -> Run:
     def run(test: Callable[[Moments, Moments], Awaitable[None]]) -> None:
         async def main() -> None:
             if request.param == "memory":
-                alone = MemoryMoments()
+                alone = MemoryEphemeralStore()
                 await test(alone, alone)
                 return
             address: str = request.getfixturevalue("address")
-            one, two = RedisMoments(address), RedisMoments(address)
+            one, two = RedisEphemeralStore(address), RedisEphemeralStore(address)
             try:
                 await test(one, two)
             finally:
@@ -149,9 +149,9 @@ def test_what_is_kept_is_bounded_in_bytes(kind: str, request: pytest.FixtureRequ
         bound = 100_000
         moments: Moments
         if kind == "memory":
-            moments = MemoryMoments(most_bytes=bound)
+            moments = MemoryEphemeralStore(most_bytes=bound)
         else:
-            moments = RedisMoments(request.getfixturevalue("address"), most_bytes=bound)
+            moments = RedisEphemeralStore(request.getfixturevalue("address"), most_bytes=bound)
         for n in range(100):
             await moments.keep({f"n{n}": b"v" * 5000}, 60)
         found = await moments.recall(*(f"n{n}" for n in range(100)))
@@ -159,7 +159,7 @@ def test_what_is_kept_is_bounded_in_bytes(kind: str, request: pytest.FixtureRequ
         kept = [value for value in found if value is not None]
         assert 15 <= len(kept) <= 20
         assert found[-1] is not None, "the newest is there"
-        if isinstance(moments, RedisMoments):
+        if isinstance(moments, RedisEphemeralStore):
             await moments.close()
 
     asyncio.run(test())
@@ -167,7 +167,7 @@ def test_what_is_kept_is_bounded_in_bytes(kind: str, request: pytest.FixtureRequ
 
 def test_the_calls_of_a_killed_replica_stop_counting_when_their_lease_ends(address: str) -> None:
     async def test() -> None:
-        dead, alive = RedisMoments(address, lease=1.0), RedisMoments(address)
+        dead, alive = RedisEphemeralStore(address, lease=1.0), RedisEphemeralStore(address)
         await dead.enter(entry(3, at_once=3))
         await dead.close()  # as a kill: nobody says that they ended
         assert (await alive.enter(entry(1, at_once=3))).busy
@@ -179,7 +179,7 @@ def test_the_calls_of_a_killed_replica_stop_counting_when_their_lease_ends(addre
 
 def test_a_call_that_lasts_longer_than_its_lease_still_counts(address: str) -> None:
     async def test() -> None:
-        one, two = RedisMoments(address, lease=1.5), RedisMoments(address)
+        one, two = RedisEphemeralStore(address, lease=1.5), RedisEphemeralStore(address)
         lasting = await one.enter(entry(3, at_once=3))
         end = time.monotonic() + 3.0
         while time.monotonic() < end:
@@ -195,7 +195,7 @@ def test_a_call_that_lasts_longer_than_its_lease_still_counts(address: str) -> N
 
 def test_the_whole_check_is_one_round_trip(address: str) -> None:
     async def test() -> None:
-        moments = RedisMoments(address)
+        moments = RedisEphemeralStore(address)
         await moments.enter(entry())  # connects, and teaches Redis the script
         with redis_client.Redis.from_url(address) as client:  # pyright: ignore[reportUnknownMemberType]
 
@@ -214,7 +214,7 @@ def test_the_whole_check_is_one_round_trip(address: str) -> None:
 
 def test_while_redis_is_away_limits_go_on_alone_and_nonces_are_refused() -> None:
     async def test() -> None:
-        moments = RedisMoments(NOWHERE)
+        moments = RedisEphemeralStore(NOWHERE)
         entered = [await moments.enter(entry(limit=2, at_once=5)) for _ in range(3)]
         assert [each.granted for each in entered] == [1, 1, 0]
         moments.leave("w", entered[0].ticket)
