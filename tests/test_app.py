@@ -1,13 +1,12 @@
 """The composition root, and that what is generated from the operations is true."""
 
 import re
-from importlib import import_module
 from pathlib import Path
 
 import msgspec
 import pytest
 
-from postil.app import PARTS, App, Part, describe_part, read_catalogue
+from postil.app import PARTS, App, describe_part, read_catalogue
 from postil.contracts import CONTRACTS, united
 from postil.core.failure import StorageFailed
 from postil.core.registry import Offer, Registry
@@ -36,15 +35,9 @@ def test_no_two_operations_share_a_name_or_a_command() -> None:
     assert len(set(commands)) == len(commands)
 
 
-@pytest.mark.parametrize("name", PARTS)
-def test_the_table_says_which_parts_have_a_glance(name: str) -> None:
-    owner = getattr(import_module(PARTS[name].module), PARTS[name].owner)
-    assert hasattr(owner, "glance") is PARTS[name].glances
-
-
-def test_a_part_is_made_once(tmp_path: Path) -> None:
+def test_a_context_is_made_once(tmp_path: Path) -> None:
     app = App(load({"HOME": str(tmp_path)}, str(tmp_path)))
-    assert app.registry().part("workspace") is app.registry().part("workspace")
+    assert app.context("workspace") is app.context("workspace")
 
 
 def test_the_instructions_are_short_whatever_is_on() -> None:
@@ -52,12 +45,12 @@ def test_the_instructions_are_short_whatever_is_on() -> None:
 
 
 def test_the_tools_of_all_parts_fit_into_forty_kilobytes() -> None:
-    listed = [tool(entry, NEWEST) for entry in Registry(read_catalogue(), {}).tools]
+    listed = [tool(entry, NEWEST) for entry in Registry(read_catalogue()).tools]
     assert len(msgspec.json.encode({"tools": listed})) <= 40_000
 
 
 def test_read_only_leaves_nothing_that_changes() -> None:
-    offered = Registry(read_catalogue(), {}, Offer(read_only=True)).operations.values()
+    offered = Registry(read_catalogue(), None, Offer(read_only=True)).operations.values()
     assert offered
     assert {entry.effect for entry in offered} == {"reads"}
 
@@ -77,14 +70,10 @@ def test_a_contract_face_offers_exactly_what_its_document_names(part: str) -> No
 
 
 def test_one_part_that_fails_hides_no_other_from_the_status(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    class Broken:
-        def glance(self) -> str:
-            raise StorageFailed("the disk is gone")
+    def broken(app: App) -> object:
+        raise StorageFailed("the disk is gone")
 
-    def make(app: App) -> object:
-        return Broken()
-
-    monkeypatch.setitem(PARTS, "inbox", Part("", "", make, glances=True))
+    monkeypatch.setitem(PARTS, "inbox", PARTS["inbox"]._replace(make=broken))
     app = App(load({"HOME": str(tmp_path)}, str(tmp_path)))
     assert ("inbox", "the disk is gone") in app.glances()
 

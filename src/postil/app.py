@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
@@ -32,13 +32,11 @@ REDIS = ("redis://", "rediss://", "unix://")
 
 
 class Part(NamedTuple):
-    """One part: the module and class that hold its operations, and how it is made."""
+    """One part: how its context is made, and the groups of operations that work with it."""
 
-    module: str
-    owner: str
     make: Callable[[App], object]
-    glances: bool = False
-    """Whether it has a line for `postil status` (`glance() -> str`): those that have none stay unloaded."""
+    groups: Mapping[str, str]
+    """Where each group's class is, as `module:Class`. A group is made from the context when it is first used."""
 
 
 class App:
@@ -46,7 +44,7 @@ class App:
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
-        self._made: dict[str, object] = {}
+        self._contexts: dict[str, object] = {}
         self._lock = threading.RLock()
 
     @cached_property
@@ -91,7 +89,7 @@ class App:
         from postil.gitlab.events import EventLog
         from postil.gitlab.part import GitLab
 
-        gitlab = self.part("gitlab")
+        gitlab = self.context("gitlab")
         assert isinstance(gitlab, GitLab)
         kinds = self.settings.webhooks.inbox
         if not kinds or self.settings.read_only or "inbox" not in self.parts_offered():
@@ -99,7 +97,7 @@ class App:
         from postil.flows.reports import Reports
         from postil.inbox.service import Inbox
 
-        inbox = self.part("inbox")
+        inbox = self.context("inbox")
         assert isinstance(inbox, Inbox)
         reports = Reports(EventLog(self.state), inbox, self.state, kinds, locked=self.settings.gitlab.lockdown)
 
@@ -128,7 +126,7 @@ class App:
     def counts(self) -> dict[str, float]:
         """What the living parts and the shared moments count, for the metrics."""
         counted: dict[str, float] = {}
-        for living in (*self._made.values(), self._moments):
+        for living in (*self._contexts.values(), self._moments):
             counts: Callable[[], dict[str, float]] | None = getattr(living, "counts", None)
             counted |= counts() if counts is not None else {}
         return counted
@@ -160,17 +158,22 @@ class App:
         damage = self.state.damage() if os.path.exists(address) else []
         return f"{address}, SQLite {sqlite3.sqlite_version}", damage
 
-    def part(self, name: str) -> object:
-        """The living part, made once for all registries of this App."""
+    def context(self, part: str) -> object:
+        """Returns the part's context, made once for all registries of this App."""
         with self._lock:
-            if name not in self._made:
-                self._made[name] = PARTS[name].make(self)
-            return self._made[name]
+            if part not in self._contexts:
+                self._contexts[part] = PARTS[part].make(self)
+            return self._contexts[part]
+
+    def group(self, part: str, name: str) -> object:
+        """Returns a new group of operations over the part's context."""
+        made, owner = self.context(part), group_class(part, name)
+        return made if isinstance(made, owner) else owner(made)
 
     def registry(self, offer: Offer | None = None, catalogue: Catalogue | None = None) -> Registry:
-        """What is offered under these settings, parts made on first use."""
-        factories = {name: (lambda name=name: self.part(name)) for name in PARTS}
-        return Registry(catalogue or read_catalogue(), factories, offer or self._offer())
+        """Returns what is offered under these settings; groups are made on first use."""
+        whole = read_catalogue() if catalogue is None else catalogue
+        return Registry(whole, self.group, offer or msgspec.structs.replace(self._offer(), hidden=frozenset()))
 
     def _offer(self, *, brought: bool = False) -> Offer:
         """The settings' offer; of GitLab only what is connected, or what callers who bring their own token may use."""
@@ -178,7 +181,9 @@ class App:
 
         gitlab, offer = self.settings.gitlab, self.settings.offer()
         connected = brought or bool(gitlab.token or gitlab.token_file)
-        return msgspec.structs.replace(offer, deny=(*offer.deny, *denied(gitlab.toolsets, connected)))
+        deny = (*offer.deny, *denied(gitlab.toolsets, connected))
+        hidden = frozenset({"extra"}).difference(self.settings.toolsets)
+        return msgspec.structs.replace(offer, deny=deny, hidden=hidden)
 
     def server(self, contract: str = "", *, over_http: bool = False) -> Server:
         """The united server, or the face of one old contract. Over HTTP callers bring a GitLab token of their own."""
@@ -187,7 +192,7 @@ class App:
 
         if contract:
             whole = read_catalogue([contract])
-            registry = self.registry(catalogue=CONTRACTS[contract].only(contract, whole))
+            registry = self.registry(self._offer(), CONTRACTS[contract].only(contract, whole))
             face = CONTRACTS[contract].face
         else:
             registry, face = self.registry(self._offer(brought=over_http)), united(self.parts_offered())
@@ -204,16 +209,14 @@ class App:
         return tuple(name for name in PARTS if offer.includes_part(name))
 
     def glances(self) -> list[tuple[str, str]]:
-        """One line from every part that has something to say at a glance (`glance() -> str`)."""
+        """Returns one line from every part that marks a method with `@glance`."""
+        registry = self.registry()
         lines: list[tuple[str, str]] = []
-        for name in self.parts_offered():
-            if not PARTS[name].glances:
-                continue
+        for entry in registry.glances:
             try:
-                glance: Callable[[], str] = getattr(self.part(name), "glance")  # noqa: B009 # a convention, not a type
-                lines.append((name, glance()))
+                lines.append((entry.part, registry.method(entry)()))
             except Failure as failure:  # one part that cannot work here must not hide the others
-                lines.append((name, failure.message))
+                lines.append((entry.part, failure.message))
         return lines
 
 
@@ -269,21 +272,29 @@ def _flows(app: App) -> object:
     return Flows(app.registry().operation)
 
 
-# A part adds its line here: where its class is, and how it is made from the App.
+# A part adds its lines here: how its context is made from the App, and where its groups of operations are.
 PARTS: dict[str, Part] = {
-    "workspace": Part("postil.workspace.service", "Overview", _workspace),
-    "inbox": Part("postil.inbox.service", "Inbox", _inbox, glances=True),
-    "comments": Part("postil.comments.operations.contract", "Comments", _comments, glances=True),
-    "tracker": Part("postil.tracker.part", "Tracker", _tracker, glances=True),
-    "gitlab": Part("postil.gitlab.part", "GitLab", _gitlab),
-    "flows": Part("postil.flows.promotion", "Flows", _flows),
+    "workspace": Part(_workspace, {"all": "postil.workspace.service:Overview"}),
+    "inbox": Part(_inbox, {"all": "postil.inbox.service:Inbox"}),
+    "comments": Part(_comments, {"all": "postil.comments.operations.contract:Comments"}),
+    "tracker": Part(_tracker, {"all": "postil.tracker.part:Tracker"}),
+    "gitlab": Part(_gitlab, {"all": "postil.gitlab.part:GitLab"}),
+    "flows": Part(_flows, {"all": "postil.flows.promotion:Flows"}),
 }
+
+
+def group_class(part: str, name: str) -> type[Any]:
+    """Returns the class of a group. Imports its module."""
+    from importlib import import_module
+
+    module, _, owner = PARTS[part].groups[name].partition(":")
+    return getattr(import_module(module), owner)
 
 
 def read_catalogue(parts: Iterable[str] = ()) -> Catalogue:
     """The generated catalogue of these parts (all by default), in the order of PARTS. Imports no part."""
     decoder = msgspec.json.Decoder(Catalogue)
-    whole = Catalogue([], [], [], [], [])
+    whole = Catalogue([], [], [], [], [], [])
     for name in parts or PARTS:
         with open(os.path.join(CATALOGUE, f"{name}.json"), "rb") as file:
             one = decoder.decode(file.read())
@@ -292,11 +303,10 @@ def read_catalogue(parts: Iterable[str] = ()) -> Catalogue:
         whole.prompts.extend(one.prompts)
         whole.checks.extend(one.checks)
         whole.announcers.extend(one.announcers)
+        whole.glances.extend(one.glances)
     return whole
 
 
 def describe_part(name: str) -> Catalogue:
-    """The catalogue of one part from its class: what the generated file has to equal."""
-    from importlib import import_module
-
-    return describe([(name, getattr(import_module(PARTS[name].module), PARTS[name].owner))])
+    """Returns the catalogue of one part from its classes: what the generated file has to equal."""
+    return describe([(name, group, group_class(name, group)) for group in PARTS[name].groups])

@@ -25,11 +25,15 @@ class Contract(Struct, frozen=True):
     def only(self, part: str, whole: Catalogue) -> Catalogue:
         """The catalogue of this part, cut down to the contract."""
         return Catalogue(
-            [entry for entry in whole.operations if entry.part == part and entry.name in self.tools],
+            [
+                entry.as_contract(name)
+                for entry in whole.operations
+                for name in (entry.name, *entry.aliases)
+                if entry.part == part and name in self.tools
+            ],
             [entry for entry in whole.resources if entry.part == part and entry.uri in self.resources],
             [entry for entry in whole.prompts if entry.part == part and entry.name in self.prompts],
-            [],
-            [entry for entry in whole.announcers if entry.part == part],
+            announcers=[entry for entry in whole.announcers if entry.part == part],
         )
 
 

@@ -27,7 +27,7 @@ def comments(tmp_path: Path) -> Comments:
 def read(comments: Comments, uri: str) -> Any:
     registry = Registry.of([("comments", comments)])
     entry, variables = registry.resource(uri)
-    return msgspec.json.decode(msgspec.json.encode(registry.reader(entry)(**variables)))
+    return msgspec.json.decode(msgspec.json.encode(registry.method(entry)(**variables)))
 
 
 def test_all_comments_stand_at_one_address_by_file(comments: Comments) -> None:

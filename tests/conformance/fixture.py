@@ -381,8 +381,8 @@ def fixture() -> Registry:
         "documents": Documents(),
         "changes": changes,
     }
-    catalogue = describe((name, type(part)) for name, part in parts.items())
-    registry = Registry(with_schema(catalogue), {name: (lambda part=part: part) for name, part in parts.items()})
+    catalogue = describe((name, "all", type(part)) for name, part in parts.items())
+    registry = Registry(with_schema(catalogue), lambda part, group: parts[part])
     changes.registry = registry
     return registry
 

@@ -6,11 +6,12 @@ import asyncio
 import os
 import subprocess
 from collections.abc import Callable
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Struct
 
 from postil.core import call
+from postil.core.answer import Answer
 from postil.core.content import Message, said
 from postil.core.failure import Failure, NotFound
 from postil.core.operation import destroys, reads, writes
@@ -25,15 +26,15 @@ class Echoed(Struct, frozen=True):
     times: int
 
 
-class Counted(Struct, frozen=True):
+class Counted(Answer, frozen=True):
     """How often it was counted."""
 
     count: int
 
-    def direct(self) -> object:
+    def plain(self) -> object:
         return {"counted": self.count}
 
-    def metadata(self) -> object:
+    def metadata(self) -> dict[str, Any]:
         return {"count": self.count}
 
 

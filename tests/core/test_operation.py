@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from postil.core.failure import InvalidArguments, UnknownOperation
-from postil.core.operation import writes
+from postil.core.operation import Spelling, writes
 from postil.core.registry import Offer, Registry
 from postil.core.resource import match
 from tests.core.echo import Echo
@@ -87,8 +87,7 @@ class Doors:
         tool=False,
         shell="door move",
         positional=("way", "id"),
-        spellings={"shut": {"way": "shut"}, "door push": {}},
-        says={"shut": "Shut a door"},
+        spellings=(Spelling("shut", {"way": "shut"}, "Shut a door"), Spelling("door push")),
     )
     def move(self, way: Literal["open", "shut"], id: int) -> str:
         """Move a door"""

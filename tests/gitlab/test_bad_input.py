@@ -233,10 +233,10 @@ def test_no_tool_takes_a_local_path_or_fetches_an_address_of_the_callers() -> No
 
 def test_without_a_token_one_tool_says_how_to_connect() -> None:
     catalogue = read_catalogue(["gitlab"])
-    unconnected = Registry(catalogue, {}, Offer(deny=denied((), connected=False)))
+    unconnected = Registry(catalogue, None, Offer(deny=denied((), connected=False)))
     assert [entry.name for entry in unconnected.tools] == [CONNECT]
-    connected = Registry(catalogue, {}, Offer(deny=denied((), connected=True)))
+    connected = Registry(catalogue, None, Offer(deny=denied((), connected=True)))
     assert CONNECT not in connected.operations
     assert {"list_issues", "configure_webhook"} <= set(connected.operations)
-    some = Registry(catalogue, {}, Offer(deny=denied(("issues",), connected=True)))
+    some = Registry(catalogue, None, Offer(deny=denied(("issues",), connected=True)))
     assert {entry.name for entry in some.tools} == set(TOOLSETS["issues"])

@@ -23,7 +23,7 @@ RECORDED = os.environ.get("RECORDED_TYPES", "")
 
 def listed(connected: bool) -> list[dict[str, Any]]:
     offer = Offer(deny=denied((), connected))
-    return [tool(entry, NEWEST) for entry in Registry(read_catalogue(["gitlab"]), {}, offer).tools]
+    return [tool(entry, NEWEST) for entry in Registry(read_catalogue(["gitlab"]), None, offer).tools]
 
 
 def test_the_tools_fit_into_twelve_kilobytes_and_with_output_schemas_into_twenty() -> None:

@@ -44,7 +44,7 @@ def test_for_all_repositories_it_has_a_file_of_its_own(person: Person) -> None:
 def findings(person: Person) -> list[dict[str, str]]:
     code = (
         "import json; from postil.app import App; from postil.settings.load import load; import msgspec\n"
-        "print(msgspec.json.encode(App(load()).part('inbox').check_lazygit()).decode())\n"
+        "print(msgspec.json.encode(App(load()).context('inbox').check_lazygit()).decode())\n"
     )
     import subprocess
     import sys

@@ -50,6 +50,14 @@ class Call:
         """What is to be said of where the answer came from: `private`."""
         self.interactive = False
         """Whether a person sits at a terminal and may be asked or shown an editor."""
+        self.person = False
+        """Whether a person typed this call at this machine; otherwise an assistant or a program calls."""
+        self.reveals_paths = self.caller.surface != "http"
+        """Whether the caller may be told absolute paths of this machine."""
+
+    def resolve(self, path: str, root: str) -> str:
+        """Returns a path that the caller gave, relative to `root`. Only people count from the folder they stand in."""
+        return path
 
     def progress(self, done: float, total: float | None = None, message: str = "") -> None:
         """Say how far the work is; `done` only grows."""

@@ -14,6 +14,7 @@ from msgspec import Raw, Struct, field
 
 from postil.core.announcer import AnnouncerMark
 from postil.core.check import CheckMark
+from postil.core.glance import GlanceMark
 from postil.core.operation import Effect, Mark, description_of, is_async, marks_of, signature_types
 from postil.core.prompt import PromptArgument, PromptMark, listed_arguments
 from postil.core.resource import ResourceMark
@@ -27,11 +28,15 @@ class OperationEntry(Struct, frozen=True, omit_defaults=True):
 
     name: str
     part: str
+    group: str
     attribute: str
     effect: Effect
     description: str
     input_schema: Raw
+    """What clients are told. The shell may have more: `command_schema`."""
     output: Raw = field(default=_NONE, name="output_schema")
+    shell_schema: Raw = _NONE
+    contract_schema: Raw = _NONE
     title: str = ""
     shell: str = ""
     positional: tuple[str, ...] = ()
@@ -40,6 +45,10 @@ class OperationEntry(Struct, frozen=True, omit_defaults=True):
     """The operation that this one says in other words."""
     settled: dict[str, Any] = {}
     """Arguments that the words of the command settle."""
+    aliases: tuple[str, ...] = ()
+    toolset: str = ""
+    by_contract: bool = False
+    """Whether the old contract's arguments are taken, and no others."""
     tool: bool = True
     direct: bool = False
     open_world: bool = False
@@ -50,6 +59,16 @@ class OperationEntry(Struct, frozen=True, omit_defaults=True):
         """The schema of the result, where one is published. (msgspec cannot decode `Raw | None`.)"""
         return self.output or None
 
+    @property
+    def command_schema(self) -> Raw:
+        """The schema of the command's arguments, with those that only the shell has."""
+        return self.shell_schema or self.input_schema
+
+    def as_contract(self, name: str) -> OperationEntry:
+        """Returns the entry as an old contract publishes it, under the contract's name for it."""
+        schema = self.contract_schema or self.input_schema
+        return msgspec.structs.replace(self, name=name, input_schema=schema, aliases=(), by_contract=True)
+
 
 class ResourceEntry(Struct, frozen=True, omit_defaults=True):
     """One resource or template."""
@@ -57,6 +76,7 @@ class ResourceEntry(Struct, frozen=True, omit_defaults=True):
     uri: str
     name: str
     part: str
+    group: str
     attribute: str
     description: str = ""
     mime_type: str = "text/plain"
@@ -69,6 +89,7 @@ class PromptEntry(Struct, frozen=True, omit_defaults=True):
 
     name: str
     part: str
+    group: str
     attribute: str
     description: str = ""
     arguments: list[PromptArgument] = []
@@ -76,10 +97,11 @@ class PromptEntry(Struct, frozen=True, omit_defaults=True):
 
 
 class HookEntry(Struct, frozen=True):
-    """A method of a part that is found by its mark: a check of the doctor, or an announcer."""
+    """A method that is found by its mark: a check of the doctor, an announcer, or a part's line of the status."""
 
     name: str
     part: str
+    group: str
     attribute: str
 
 
@@ -91,62 +113,83 @@ class Catalogue(Struct, frozen=True):
     prompts: list[PromptEntry] = []
     checks: list[HookEntry] = []
     announcers: list[HookEntry] = []
+    glances: list[HookEntry] = []
 
 
-def describe(parts: Iterable[tuple[str, type]]) -> Catalogue:
-    """The catalogue of these parts, from their classes."""
-    catalogue = Catalogue([], [], [], [], [])
-    for part, owner in parts:
+def describe(groups: Iterable[tuple[str, str, type]]) -> Catalogue:
+    """Returns the catalogue of these groups, each given as its part, its name and its class."""
+    catalogue = Catalogue([], [], [], [], [], [])
+    for part, group, owner in groups:
         for attribute, mark in marks_of(owner, Mark):
-            catalogue.operations.extend(_operations(part, attribute, owner, mark))
+            catalogue.operations.extend(_operations(part, group, attribute, owner, mark))
         for attribute, mark in marks_of(owner, ResourceMark):
             about = description_of(getattr(owner, attribute))
             catalogue.resources.append(
-                ResourceEntry(mark.uri, mark.name, part, attribute, about, mark.mime_type, mark.title, mark.watch)
+                ResourceEntry(
+                    mark.uri, mark.name, part, group, attribute, about, mark.mime_type, mark.title, mark.watch
+                )
             )
         for attribute, mark in marks_of(owner, PromptMark):
             method = getattr(owner, attribute)
             catalogue.prompts.append(
-                PromptEntry(mark.name, part, attribute, description_of(method), listed_arguments(method), mark.title)
+                PromptEntry(
+                    mark.name, part, group, attribute, description_of(method), listed_arguments(method), mark.title
+                )
             )
         for attribute, mark in marks_of(owner, CheckMark):
-            catalogue.checks.append(HookEntry(mark.name, part, attribute))
+            catalogue.checks.append(HookEntry(mark.name, part, group, attribute))
         for attribute, mark in marks_of(owner, AnnouncerMark):
-            catalogue.announcers.append(HookEntry(mark.name, part, attribute))
+            catalogue.announcers.append(HookEntry(mark.name, part, group, attribute))
+        for attribute, _ in marks_of(owner, GlanceMark):
+            catalogue.glances.append(HookEntry(part, part, group, attribute))
     return catalogue
 
 
-def _operations(part: str, attribute: str, owner: type, mark: Mark) -> Iterator[OperationEntry]:
-    """The operation itself, and once more for every other way to say it in the shell."""
-    entry = _operation(part, attribute, owner, mark)
+def _operations(part: str, group: str, attribute: str, owner: type, mark: Mark) -> Iterator[OperationEntry]:
+    """Yields the operation itself, and once more for every other command of it."""
+    entry = _operation(part, group, attribute, owner, mark)
     yield entry
-    for words, settled in mark.spellings.items():
+    whole = msgspec.json.decode(entry.command_schema)
+    for spelling in mark.spellings:
+        positional = entry.positional if spelling.positional is None else spelling.positional
         yield msgspec.structs.replace(
             entry,
-            name=words.replace(" ", "."),
+            name=spelling.words.replace(" ", "."),
             same_as=entry.name,
-            description=mark.says.get(words, entry.description),
-            shell=words,
-            input_schema=Raw(msgspec.json.encode(without(msgspec.json.decode(entry.input_schema), settled))),
-            positional=tuple(name for name in entry.positional if name not in settled),
-            settled=dict(settled),
+            description=spelling.says or entry.description,
+            shell=spelling.words,
+            input_schema=Raw(msgspec.json.encode(without(whole, spelling.settles))),
+            shell_schema=_NONE,
+            contract_schema=_NONE,
+            positional=tuple(name for name in positional if name not in spelling.settles),
+            flags=dict(mark.flags if spelling.flags is None else spelling.flags),
+            settled=dict(spelling.settles),
+            aliases=(),
             tool=False,
             direct=False,
         )
 
 
-def _operation(part: str, attribute: str, owner: type, mark: Mark) -> OperationEntry:
+def _operation(part: str, group: str, attribute: str, owner: type, mark: Mark) -> OperationEntry:
     method = getattr(owner, attribute)
     arguments, result = signature_types(method)
     output = result_schema(result, depth=mark.output_depth) if mark.output_depth else None
+    whole = arguments_schema(arguments, closed=mark.closed)
+    published = without(whole, mark.shell_only) if mark.shell_only else whole
+    contract = arguments_schema(mark.contract, closed=mark.closed) if mark.contract else None
     return OperationEntry(
         name=mark.name,
         part=part,
+        group=group,
         attribute=attribute,
         effect=mark.effect,
         description=description_of(method),
-        input_schema=Raw(msgspec.json.encode(arguments_schema(arguments, closed=mark.closed))),
+        input_schema=Raw(msgspec.json.encode(published)),
         output=Raw(msgspec.json.encode(output)) if output else _NONE,
+        shell_schema=Raw(msgspec.json.encode(whole)) if mark.shell_only else _NONE,
+        contract_schema=Raw(msgspec.json.encode(contract)) if contract else _NONE,
+        aliases=mark.aliases,
+        toolset=mark.toolset,
         title=mark.title,
         shell=mark.shell,
         positional=mark.positional,

@@ -17,6 +17,20 @@ Effect: TypeAlias = Literal["reads", "writes", "destroys"]
 F = TypeVar("F", bound=Callable[..., object])
 
 
+class Spelling(Struct, frozen=True):
+    """Another command for an operation."""
+
+    words: str
+    settles: Mapping[str, object] = {}
+    """Arguments that the words settle: the command does not ask for them."""
+    says: str = ""
+    """What help says of these words, where the operation's description does not fit."""
+    positional: tuple[str, ...] | None = None
+    """Arguments without a flag, where they are others than the operation's own."""
+    flags: Mapping[str, str] | None = None
+    """Short flags, where they are others than the operation's own."""
+
+
 class Mark(Struct, frozen=True):
     """What is declared on an operation."""
 
@@ -29,10 +43,17 @@ class Mark(Struct, frozen=True):
     """Arguments the shell takes without a flag, in order."""
     flags: Mapping[str, str] = {}
     """Short flags of the shell: argument name to letter."""
-    spellings: Mapping[str, Mapping[str, object]] = {}
-    """Other words for it in the shell, each with the arguments that these words settle and that are then not asked."""
+    spellings: tuple[Spelling, ...] = ()
+    """Other commands for it."""
+    aliases: tuple[str, ...] = ()
+    """Older names under which it is still answered; they are not listed."""
+    shell_only: tuple[str, ...] = ()
+    """Arguments that only the shell has: not published to clients, and refused from them."""
+    contract: type[Struct] | None = None
+    """The arguments that an old contract publishes: on that contract's face these, and no others, are taken."""
     says: Mapping[str, str] = {}
-    """What help says of those other words, where the description does not fit them."""
+    toolset: str = ""
+    """The set of tools it belongs to. `extra` is offered to assistants only where the settings say so."""
     tool: bool = True
     """Whether assistants see it; a command of the shell alone says False."""
     direct: bool = False
@@ -67,6 +88,11 @@ def destroys(name: str, **declared: Any) -> Callable[[F], F]:
 
 
 def _marked(mark: Mark) -> Callable[[F], F]:
+    if isinstance(mark.spellings, Mapping):  # the older form, until every part has the new one
+        given = cast("Mapping[str, Mapping[str, object]]", mark.spellings)
+        spellings = tuple(Spelling(words, settles, mark.says.get(words, "")) for words, settles in given.items())
+        mark = msgspec.structs.replace(mark, spellings=spellings, says={})
+
     def apply(function: F) -> F:
         function.__postil__ = mark  # type: ignore[attr-defined]
         return function
@@ -74,10 +100,10 @@ def _marked(mark: Mark) -> Callable[[F], F]:
     return apply
 
 
-def marks_of(part: type, kind: type[M]) -> Iterator[tuple[str, M]]:
-    """The marked methods of a part, in the order they are written."""
+def marks_of(group: type, kind: type[M]) -> Iterator[tuple[str, M]]:
+    """Yields the marked methods of a group, in the order they are written."""
     seen: set[str] = set()
-    for owner in part.__mro__:
+    for owner in group.__mro__:
         for attribute, member in vars(owner).items():
             mark = getattr(member, "__postil__", None)
             if attribute not in seen and isinstance(mark, kind):
@@ -89,21 +115,31 @@ M = TypeVar("M")
 
 
 class Operation:
-    """A marked method bound to its part, ready to be called with decoded JSON."""
+    """A marked method bound to its group, ready to be called with decoded JSON."""
 
     __slots__ = ("arguments", "is_async", "mark", "result", "run")
 
-    def __init__(self, run: Callable[..., Any]) -> None:
+    def __init__(self, run: Callable[..., Any], *, by_contract: bool = False) -> None:
         self.mark: Mark = run.__postil__  # type: ignore[attr-defined]
         self.run = run
         self.is_async = is_async(run)
         self.arguments, self.result = signature_types(run)
+        if by_contract and self.mark.contract is not None:
+            self.arguments = self.mark.contract
 
-    def decode(self, arguments: object) -> Mapping[str, Any]:
-        """Check arguments against the signature; a fault names its path."""
-        if self.mark.ignores and isinstance(arguments, Mapping):
+    def decode(self, arguments: object, *, from_shell: bool = False) -> Mapping[str, Any]:
+        """Returns the arguments, checked against the signature. Raises the mark's `fault`, which names the path.
+
+        Only the shell may give arguments that the mark names as `shell_only`.
+        """
+        mark = self.mark
+        if mark.ignores and isinstance(arguments, Mapping):
             given = cast(Mapping[str, object], arguments)
-            arguments = {name: value for name, value in given.items() if name not in self.mark.ignores}
+            arguments = {name: value for name, value in given.items() if name not in mark.ignores}
+        if mark.shell_only and not from_shell and isinstance(arguments, Mapping):
+            for name in mark.shell_only:
+                if name in arguments:
+                    raise self.fault(f"Object contains unknown field `{name}`")
         try:
             decoded = msgspec.convert(arguments, self.arguments)
         except msgspec.ValidationError as fault:
@@ -126,7 +162,7 @@ class Operation:
         """Which argument was probably meant."""
         from difflib import get_close_matches  # only a mistake pays for it
 
-        known = list(self.arguments.__struct_fields__)
+        known = [name for name in self.arguments.__struct_fields__ if name not in self.mark.shell_only]
         meant = get_close_matches(name, known, 1, 0.6)
         return f"Did you mean `{meant[0]}`?" if meant else f"Arguments are {', '.join(known) or 'none'}"
 

@@ -124,11 +124,11 @@ class Entered(Struct, frozen=True):
     """To be given to `leave` when they have ended; empty where nobody counts."""
 
 
-class Moments(Protocol):
+class EphemeralStore(Protocol):
     """What is true for a moment only, and shared by replicas: rolling windows, calls in flight, names seen once,
     answers kept a while.
 
-    Lost when it is lost: nothing here was promised to anybody. Used on the event loop.
+    Best effort: contents may vanish at any time; callers must not rely on them. Used on the event loop.
     """
 
     async def enter(self, entry: Entry) -> Entered:
@@ -161,3 +161,6 @@ class Moments(Protocol):
     async def forget(self, name: str) -> None:
         """Drop what is kept under this name."""
         ...
+
+
+Moments = EphemeralStore  # its older name, until every room has the new one

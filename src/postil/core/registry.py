@@ -1,4 +1,4 @@
-"""The registry: the catalogue as one server offers it, and the living parts behind it, made on first use.
+"""The registry: the catalogue as one server offers it, and the groups of operations behind it, made on first use.
 
 What is hidden here (another part, a write in read-only mode, a denied tool) exists on no surface.
 """
@@ -6,8 +6,8 @@ What is hidden here (another part, a write in read-only mode, a denied tool) exi
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Mapping
-from typing import Literal, TypeAlias
+from collections.abc import Callable, Iterable
+from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct
 
@@ -28,6 +28,8 @@ class Offer(Struct, frozen=True):
     read_only: bool = False
     allow: tuple[str, ...] = ()
     deny: tuple[str, ...] = ()
+    hidden: frozenset[str] = frozenset({"extra"})
+    """Toolsets that are not offered: `extra` of any part, or one of a part's own as `part/toolset`."""
 
     def includes_part(self, part: str) -> bool:
         """Whether anything of this part is offered."""
@@ -37,57 +39,67 @@ class Offer(Struct, frozen=True):
         """Whether this operation is offered."""
         if not self.includes_part(entry.part) or (self.read_only and entry.effect != "reads"):
             return False
+        if entry.toolset and (entry.toolset in self.hidden or f"{entry.part}/{entry.toolset}" in self.hidden):
+            return False
         if not entry.tool or (not self.allow and not self.deny):
             return True  # the lists speak of tools; a command of the shell alone is none
-        return not _named(entry.name, self.deny) and (not self.allow or _named(entry.name, self.allow))
+        names = (entry.name, *entry.aliases)
+        return not _is_named(names, self.deny) and (not self.allow or _is_named(names, self.allow))
 
 
-def _named(name: str, patterns: tuple[str, ...]) -> bool:
-    if name in patterns:
+def _is_named(names: tuple[str, ...], patterns: tuple[str, ...]) -> bool:
+    if any(name in patterns for name in names):
         return True
     wild = [pattern for pattern in patterns if "*" in pattern or "?" in pattern or "[" in pattern]
     if not wild:
         return False
     from fnmatch import fnmatchcase  # only where patterns are set
 
-    return any(fnmatchcase(name, pattern) for pattern in wild)
+    return any(fnmatchcase(name, pattern) for pattern in wild for name in names)
 
 
 class Registry:
     """What one server offers, and how to reach it."""
 
     def __init__(
-        self, catalogue: Catalogue, parts: Mapping[str, Callable[[], object]], offer: Offer | None = None
+        self,
+        catalogue: Catalogue,
+        make: Callable[[str, str], object] | None = None,
+        offer: Offer | None = None,
     ) -> None:
+        """`make` returns the living group of a part and a name; without it nothing can be called."""
         offer = offer or Offer()
         self.operations: dict[str, OperationEntry] = {e.name: e for e in catalogue.operations if offer.includes(e)}
         self.withheld: list[OperationEntry] = [e for e in catalogue.operations if e.name not in self.operations]
         self.tools: list[OperationEntry] = [e for e in self.operations.values() if e.tool]
+        self._names = {alias: e.name for e in self.operations.values() for alias in e.aliases}
         offered = [e for e in catalogue.resources if offer.includes_part(e.part)]
         self.resources: list[ResourceEntry] = [e for e in offered if not is_template(e.uri)]
         self.templates: list[ResourceEntry] = [e for e in offered if is_template(e.uri)]
         self.prompts: dict[str, PromptEntry] = {e.name: e for e in catalogue.prompts if offer.includes_part(e.part)}
         self.checks: list[HookEntry] = [e for e in catalogue.checks if offer.includes_part(e.part)]
+        self.glances: list[HookEntry] = [e for e in catalogue.glances if offer.includes_part(e.part)]
         self._announcers = [e for e in catalogue.announcers if offer.includes_part(e.part)]
-        self._factories = parts
-        self._parts: dict[str, object] = {}
+        self._make = make
+        self._groups: dict[tuple[str, str], object] = {}
         self._bound: dict[str, Operation] = {}
         self._lock = threading.RLock()
         self._listeners: list[Callable[[Listed], None]] = []
 
     @classmethod
-    def of(cls, parts: Iterable[tuple[str, object]], offer: Offer | None = None) -> Registry:
-        """A registry of living objects, described on the spot: for tests and small servers."""
-        living = list(parts)
-        catalogue = describe((name, type(part)) for name, part in living)
-        return cls(catalogue, {name: (lambda part=part: part) for name, part in living}, offer)
+    def of(cls, groups: Iterable[tuple[str, object]], offer: Offer | None = None) -> Registry:
+        """Returns a registry of living groups, described on the spot: for tests and small servers."""
+        living = {(part, type(group).__name__): group for part, group in groups}
+        catalogue = describe((part, name, type(group)) for (part, name), group in living.items())
+        return cls(catalogue, lambda part, name: living[part, name], offer)
 
     def narrowed(self, keeps: Callable[[OperationEntry | ResourceEntry | PromptEntry], bool]) -> Registry:
-        """The same living parts, of which only what is kept can be seen or called. List changes reach both."""
+        """Returns the same living groups, of which only what is kept can be seen or called. List changes reach both."""
         import copy
 
         narrow = copy.copy(self)
         narrow.operations = {name: entry for name, entry in self.operations.items() if keeps(entry)}
+        narrow._names = {alias: name for alias, name in self._names.items() if name in narrow.operations}
         narrow.tools = [entry for entry in self.tools if keeps(entry)]
         narrow.resources = [entry for entry in self.resources if keeps(entry)]
         narrow.templates = [entry for entry in self.templates if keeps(entry)]
@@ -97,29 +109,40 @@ class Registry:
         narrow._bound = {}
         return narrow
 
-    def part(self, name: str) -> object:
-        """The living part, made once."""
-        with self._lock:
-            if name not in self._parts:
-                self._parts[name] = self._factories[name]()
-            return self._parts[name]
+    def find(self, name: str) -> OperationEntry | None:
+        """Returns the operation of this name, or of this older name."""
+        return self.operations.get(name) or self.operations.get(self._names.get(name, ""))
 
     def operation(self, name: str) -> Operation:
-        """The operation of that name, or UnknownOperation."""
+        """Returns the operation of this name, ready to run. Raises UnknownOperation."""
         bound = self._bound.get(name)
         if bound is None:
-            entry = self.operations.get(name)
+            entry = self.find(name)
             if entry is None:
                 raise UnknownOperation(f"Unknown operation: {name[:100]}", name=name[:100])
-            bound = self._bound[name] = Operation(getattr(self.part(entry.part), entry.attribute))
+            bound = self._bound[name] = Operation(self.method(entry), by_contract=entry.by_contract)
         return bound
+
+    def method(self, entry: OperationEntry | ResourceEntry | PromptEntry | HookEntry) -> Callable[..., Any]:
+        """Returns the living method behind an entry; its group is made on first use."""
+        return getattr(self._group(entry.part, entry.group), entry.attribute)
+
+    def _group(self, part: str, name: str) -> object:
+        made = self._groups.get((part, name))
+        if made is None:
+            with self._lock:
+                made = self._groups.get((part, name))
+                if made is None:
+                    assert self._make is not None, "this registry only lists"
+                    made = self._groups[part, name] = self._make(part, name)
+        return made
 
     def prompt(self, name: str) -> Prompt:
         """The prompt of that name, or NotFound."""
         entry = self.prompts.get(name)
         if entry is None:
             raise NotFound(f"Unknown prompt: {name[:100]}", name=name[:100])
-        return Prompt(getattr(self.part(entry.part), entry.attribute))
+        return Prompt(self.method(entry))
 
     def resource(self, uri: str) -> tuple[ResourceEntry, dict[str, str]]:
         """The entry that answers this address, and the variables found in it, or ResourceNotFound."""
@@ -132,25 +155,21 @@ class Registry:
                 return entry, found
         raise ResourceNotFound("Resource not found", uri=uri[:1000])
 
-    def reader(self, entry: ResourceEntry) -> Callable[..., object]:
-        """The method that reads this resource."""
-        return getattr(self.part(entry.part), entry.attribute)
-
     def watch(self, uri: str, changed: Callable[[], None]) -> Callable[[], None]:
-        """Call `changed` whenever the resource may have changed, until the answer is called. Blocks: use a thread."""
+        """Call `changed` whenever the resource may have changed. Returns a function that stops the watch.
+
+        Blocks: use a thread.
+        """
         entry, _ = self.resource(uri)
         if not entry.watch:
             return _nothing
         start: Callable[[str, Callable[[], None]], Callable[[], None]]
-        start = getattr(self.part(entry.part), entry.watch)
+        start = getattr(self._group(entry.part, entry.group), entry.watch)
         return start(uri, changed)
 
     def announce(self, tell: Tell) -> Callable[[], None]:
-        """Call `tell` with whatever the parts announce, until the answer is called. Blocks: use a thread."""
-        stops: list[Callable[[], None]] = []
-        for entry in self._announcers:
-            start: Callable[[Tell], Callable[[], None]] = getattr(self.part(entry.part), entry.attribute)
-            stops.append(start(tell))
+        """Call `tell` with every announcement. Returns a function that stops that. Blocks: use a thread."""
+        stops: list[Callable[[], None]] = [self.method(entry)(tell) for entry in self._announcers]
 
         def stop() -> None:
             for each in stops:
@@ -159,7 +178,7 @@ class Registry:
         return stop
 
     def on_list_changed(self, listener: Callable[[Listed], None]) -> Callable[[], None]:
-        """Hear when a list changes, until the answer is called."""
+        """Call `listener` when a list changes. Returns a function that stops that."""
         self._listeners.append(listener)
         return lambda: self._listeners.remove(listener)
 

@@ -17,6 +17,7 @@ from postil.core import call
 from postil.core.announcer import Announcement, Tell, announcer
 from postil.core.check import Finding, check
 from postil.core.failure import Failure
+from postil.core.glance import glance
 from postil.core.operation import destroys, reads, writes
 from postil.core.resource import resource
 from postil.inbox import contract
@@ -312,6 +313,7 @@ class Inbox:
             return Finding("error", f"these messages are damaged: {numbers}", "Send them again; the others are whole")
         return Finding("ok", f"{counts.waiting} messages waiting")
 
+    @glance
     def glance(self) -> str:
         """One line for `postil status`."""
         waiting = self._shelf().counts().waiting

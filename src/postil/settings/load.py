@@ -18,6 +18,7 @@ _ENVIRONMENT = {
     "POSTIL_READ_ONLY": "read_only",
     "POSTIL_ALLOW_TOOLS": "allow_tools",
     "POSTIL_DENY_TOOLS": "deny_tools",
+    "POSTIL_TOOLSETS": "toolsets",
     "POSTIL_STATE": "state",
     "POSTIL_HTTP": "http.address",
     "POSTIL_AUTH": "http.auth",
@@ -28,7 +29,7 @@ _ENVIRONMENT = {
     "GITLAB_CA_FILE": "gitlab.ca_file",
     "GITLAB_TOKEN": "gitlab.token",
 }
-_LISTS = {"parts", "allow_tools", "deny_tools", "webhooks.inbox"}
+_LISTS = {"parts", "allow_tools", "deny_tools", "toolsets", "webhooks.inbox"}
 
 
 def load(

@@ -162,6 +162,8 @@ class Settings(Struct, frozen=True, omit_defaults=True):
     read_only: bool = False
     allow_tools: tuple[str, ...] = ()
     deny_tools: tuple[str, ...] = ()
+    toolsets: tuple[str, ...] = ()
+    """Sets of tools that assistants get beyond the usual ones: `extra`."""
     state: str = ""
     """Where shared state lives: a file, or `redis://…`; empty means `state.db` in the state folder."""
     gitlab: GitLabSettings = GitLabSettings()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from postil.core.glance import glance
 from postil.tracker.operations.contract import ContractTools
 from postil.tracker.operations.resources import Resources
 from postil.tracker.shell.columns import many
@@ -25,6 +26,7 @@ class Tracker(
 ):
     """Issues and milestones kept inside git."""
 
+    @glance
     def glance(self) -> str:
         """What `postil status` says of the tracker."""
         with self.fresh().index.lock:

@@ -161,7 +161,7 @@ def test_a_signing_secret_must_be_base64() -> None:
 
 
 def test_a_model_gets_events_as_a_tool_between_marks_and_without_what_cannot_be_seen(server: Server) -> None:
-    assert "list_webhook_events" in {entry.name for entry in Registry(read_catalogue(["gitlab"]), {}).tools}
+    assert "list_webhook_events" in {entry.name for entry in Registry(read_catalogue(["gitlab"]), None).tools}
     hidden = {**PUSH, "commits": [{"title": "a\u200bb\u2028c"}]}
     server.deliver(hidden, X_Gitlab_Token=TOKEN.decode())
     shown = server.events(payload=True)

@@ -36,6 +36,7 @@ from postil.comments.operations.validation import check_tag
 from postil.comments.search.search import Wanted, found
 from postil.comments.transfer.export import OF_THE_CONTRACT, exported
 from postil.core.failure import InvalidArguments
+from postil.core.glance import glance
 from postil.core.operation import destroys, reads, writes
 from postil.workspace.paths import RelativePath
 
@@ -153,6 +154,7 @@ class Comments(Threads, Relocating, Reviewing, Past, Exchange, Upkeep, Resources
                 raise
         return change(RelativePath(held[0].filePath))
 
+    @glance
     def glance(self) -> str:
         """The comments in one line, for `postil status`."""
         files = sum(1 for _ in self.store.paths())

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import cast
 
 import msgspec
@@ -76,14 +76,14 @@ def checked(composed: Composition, *, fix: bool) -> Iterator[Checked]:
 
 def _part_check(composed: Composition, registry: Registry, check: HookEntry, fix: bool) -> Iterator[Checked]:
     try:
-        owner = registry.part(check.part)
-        findings = _findings(owner, check.attribute)
+        look = registry.method(check)
+        findings = _findings(look)
         fixed = ""
         for finding in findings:
             if fix and finding.status != "ok":
                 fixed = _repaired(composed, registry, finding.fix) or fixed
         if fixed:
-            findings = _findings(owner, check.attribute)
+            findings = _findings(look)
     except Failure as failure:
         yield Checked(check.part, check.name, "error", failure.message, failure.advice)
         return
@@ -113,8 +113,8 @@ def _repaired(composed: Composition, registry: Registry, advice: str) -> str:
     return " ".join(said.split()) if isinstance(said, str) else "done"
 
 
-def _findings(owner: object, attribute: str) -> list[Finding]:
-    found: object = getattr(owner, attribute)()
+def _findings(look: Callable[[], object]) -> list[Finding]:
+    found = look()
     return cast("list[Finding]", found) if isinstance(found, list) else [cast(Finding, found)]
 
 

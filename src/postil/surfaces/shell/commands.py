@@ -58,7 +58,7 @@ class Usage(InvalidArguments):
 def parser_of(entry: OperationEntry, program: str) -> Parser:
     """The parser of one operation's command."""
     parser = Parser(program, entry.description, argument_default=argparse.SUPPRESS)
-    schema: Schema = msgspec.json.decode(entry.input_schema)
+    schema: Schema = msgspec.json.decode(entry.command_schema)
     required = set(schema.get("required", ()))
     fields: Schema = schema.get("properties", {})
     for name in entry.positional:
@@ -123,7 +123,7 @@ def spelled(entry: OperationEntry, words: list[str]) -> list[str]:
     So `--filePath` (as in the tool's schema) works beside `--file-path`, and a value may begin with a hyphen: a remark
     such as "-1 is wrong here" is not a flag.
     """
-    fields: Schema = msgspec.json.decode(entry.input_schema).get("properties", {})
+    fields: Schema = msgspec.json.decode(entry.command_schema).get("properties", {})
     flags: dict[str, str] = {}
     valued = {"--idempotency-key"}
     for name, field in fields.items():

@@ -34,10 +34,10 @@ def perform(
     doing = ShellCall(interactive=not no_input and sys.stdin.isatty() and sys.stderr.isatty())
     call.enter(doing)
     operation = registry.operation(name)
-    settled = registry.operations[name].settled
-    if settled and isinstance(arguments, dict):
-        arguments = cast("dict[str, Any]", arguments) | settled
-    decoded = operation.decode(arguments)
+    entry = registry.find(name)
+    if entry is not None and entry.settled and isinstance(arguments, dict):
+        arguments = cast("dict[str, Any]", arguments) | entry.settled
+    decoded = operation.decode(arguments, from_shell=True)
     try:
         if key and operation.mark.effect != "reads":
             return once(operation, arguments, key, composed.keys(), lambda: run_here(operation, decoded))

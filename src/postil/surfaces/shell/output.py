@@ -9,6 +9,7 @@ from typing import Any, TextIO, cast
 
 import msgspec
 
+from postil.core.answer import Answer
 from postil.core.call import Call, Caller, Level, Question
 from postil.core.failure import Failure
 from postil.core.visible import harmless
@@ -21,6 +22,7 @@ class ShellCall(Call):
     def __init__(self, *, interactive: bool) -> None:
         super().__init__(Caller(client=f"shell:{os.getpid()}", surface="shell"))
         self.interactive = interactive
+        self.person = True
         self._drawn = False
         self._last = ""
 
@@ -34,6 +36,17 @@ class ShellCall(Call):
             self._drawn = True
             sys.stderr.write(f"\r\x1b[K{drawn}")
             sys.stderr.flush()
+
+    def resolve(self, path: str, root: str) -> str:
+        """Returns what a person means by a path, which counts from where they stand, as a path from the root."""
+        if not path:
+            return path
+        whole = os.path.realpath(path) if os.path.isabs(path) else os.path.join(os.getcwd(), path)
+        inside = os.path.relpath(whole, root)
+        outside = inside == ".." or inside.startswith("../")
+        if outside or not os.path.lexists(os.path.join(root, inside)):
+            return path  # as it is: a glob, a path from the root, or one to refuse
+        return "" if inside == "." else inside
 
     def log(self, level: Level, data: object, logger: str = "") -> None:
         """Tell what is worth knowing; the rest is for connected clients."""
@@ -79,11 +92,15 @@ def show(result: object, settings: Settings, *, as_json: bool) -> int:
         _write(_json(result))
     else:
         _paged(readable(result), settings.terminal)
+    if isinstance(result, Answer):
+        return result.exit_status
     status: object = getattr(result, "exit_status", 0)
     return status if isinstance(status, int) else 0
 
 
 def _json(result: object) -> str:
+    if isinstance(result, Answer):
+        return msgspec.json.encode(result.plain()).decode("utf-8")
     direct = getattr(result, "direct", None)
     return msgspec.json.encode(direct() if callable(direct) else result).decode("utf-8")
 
@@ -102,6 +119,14 @@ def readable(result: object) -> str | bytes:
         return ""
     if isinstance(result, (str, bytes)):
         return result
+    if isinstance(result, Answer):
+        said = result.for_person()
+        if said is None and result.says_itself():
+            read = result.for_model()
+            said = read if isinstance(read, str) else None
+        if said is not None:
+            return said
+        return "\n".join(_lines(msgspec.to_builtins(result), ""))
     for saying in ("shell", "text"):
         method = getattr(result, saying, None)
         if callable(method):  # a field may be called `text` as well

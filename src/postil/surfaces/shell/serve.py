@@ -56,7 +56,9 @@ def _patience(given: dict[str, Any]) -> Patience | None:
 
 def _layer(given: dict[str, Any]) -> dict[str, Any]:
     """The flags as settings. `--http` alone leaves the address to the settings."""
-    layer = {name: given[name] for name in ("parts", "read_only", "allow_tools", "deny_tools") if name in given}
+    layer = {
+        name: given[name] for name in ("parts", "read_only", "allow_tools", "deny_tools", "toolsets") if name in given
+    }
     http = {name: given[name] for name in ("address", "auth", "tls_cert", "tls_key", "behind_proxy") if given.get(name)}
     return {**layer, "http": http} if http else layer
 
@@ -76,6 +78,7 @@ def _given(words: list[str], program: str) -> dict[str, Any]:
     parser.add_argument("--read-only", action="store_true", dest="read_only", help="hide everything that changes")
     parser.add_argument("--allow-tool", action="append", dest="allow_tools", metavar="NAME", help="only these; * fits")
     parser.add_argument("--deny-tool", action="append", dest="deny_tools", metavar="NAME", help="never these; * fits")
+    parser.add_argument("--toolset", action="append", dest="toolsets", choices=("extra",), help="offer these tools too")
     parser.add_argument(
         "--http", nargs="?", const="", dest="address", metavar="HOST:PORT", help="default 127.0.0.1:3000; endpoint /mcp"
     )

@@ -18,7 +18,7 @@ def run_tools(composed: Composition, words: list[str], program: str, options: Gl
     parser = Parser(prog=f"{program} tools", description="List what assistants see")
     add_common(parser, writes=False)
     common = arguments_of(parser.parse_args(words[1:]))[1]
-    tools = composed.registry().tools
+    tools = composed.server().registry.tools
     if common.get("--json"):
         listed = [
             {

@@ -111,7 +111,7 @@ def call_tool(exchange: Exchange) -> Coroutine[Any, Any, dict[str, Any]]:
     arguments = exchange.params.get("arguments")
     if not isinstance(name, str):
         raise ProtocolFailure(codes.INVALID_PARAMS, 'Invalid params: "name" must be a string')
-    entry = exchange.server.registry.operations.get(name)
+    entry = exchange.server.registry.find(name)
     if entry is None or not entry.tool:
         raise ProtocolFailure(exchange.era.unknown_tool, f"Unknown tool: {name[:100]}")
     return _call_tool(exchange, name, {} if arguments is None else arguments)
@@ -220,7 +220,7 @@ async def _read(exchange: Exchange, uri: str) -> dict[str, Any]:
     registry = exchange.server.registry
     try:
         entry, variables = registry.resource(uri)
-        reader = registry.reader(entry)
+        reader = registry.method(entry)
         if is_async(reader):
             read = await cast("Coroutine[Any, Any, object]", reader(**variables))
         else:

@@ -8,6 +8,7 @@ from typing import Any, cast
 
 from msgspec import Struct
 
+from postil.core.answer import Answer
 from postil.core.catalogue import OperationEntry, PromptEntry, ResourceEntry
 from postil.core.content import Block, Document, Link, Message, Text
 from postil.core.failure import Failure
@@ -74,8 +75,11 @@ def contents(uri: str, mime_type: str, read: object) -> Document:
 def result(value: object, era: Era, *, says_success: bool) -> dict[str, Any]:
     """What an operation answered, as the result of `tools/call`."""
     shown: dict[str, Any] = {"content": blocks(value, era)}
-    metadata = _offered(value, "metadata")
-    meta = dict(cast("dict[str, Any]", _offered(value, "meta") or {}))
+    if isinstance(value, Answer):
+        metadata, meta = value.metadata() or None, dict(value.meta())
+    else:
+        metadata = _offered(value, "metadata")
+        meta = dict(cast("dict[str, Any]", _offered(value, "meta") or {}))
     if metadata is not None:
         shown["metadata"] = metadata
         meta["postil/metadata"] = metadata
@@ -90,6 +94,9 @@ def result(value: object, era: Era, *, says_success: bool) -> dict[str, Any]:
 
 def blocks(value: object, era: Era) -> Sequence[Block]:
     """The content of a result: its own blocks, its text, or its JSON."""
+    if isinstance(value, Answer):
+        read = value.for_model()
+        return [Text(read)] if isinstance(read, str) else [_in_era(block, era) for block in read]
     own = cast("Sequence[Block] | None", _offered(value, "content"))
     if own is not None:
         return [_in_era(block, era) for block in own]
@@ -100,12 +107,17 @@ def text_of(value: object) -> str:
     """What people and models read of a result."""
     if isinstance(value, str):
         return value
+    if isinstance(value, Answer):
+        read = value.for_model()
+        return read if isinstance(read, str) else "\n\n".join(block.text for block in read if isinstance(block, Text))
     text = _offered(value, "text")
     return text if isinstance(text, str) else encode(value).decode("utf-8")
 
 
 def direct(value: object) -> object:
     """What a direct JSON-RPC call answers: the result's own plain form, or the struct itself."""
+    if isinstance(value, Answer):
+        return value.plain()
     own = _offered(value, "direct")
     return value if own is None else own
 

@@ -25,7 +25,7 @@ def is_direct(method: str) -> bool:
 def call(exchange: Exchange) -> Coroutine[Any, Any, object]:
     """Run the operation that the method names."""
     name = exchange.request.method
-    entry = exchange.server.registry.operations.get(name)
+    entry = exchange.server.registry.find(name)
     if entry is None or not (entry.tool or entry.direct):  # a command of the shell alone is for who sits at it
         raise ProtocolFailure(codes.METHOD_NOT_FOUND, "Method not found")
     return _call(exchange, name)

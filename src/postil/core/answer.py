@@ -1,0 +1,49 @@
+"""What an operation answers: a struct for programs, which says by itself what a model and a person read of it.
+
+The surface chooses: tools send `for_model()`, the shell prints `for_person()`, programs get `plain()`.
+An operation may also answer plain text, or a generator of pieces that the shell prints as they come.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+import msgspec
+from msgspec import Struct
+
+from postil.core.content import Block
+
+_NOTHING: Mapping[str, Any] = {}
+
+
+class Answer(Struct, frozen=True):
+    """A typed answer. Each method has a default, so that an answer overrides only what it says differently."""
+
+    exit_status: ClassVar[int] = 0
+    """The shell's exit status; an answer that found faults overrides it, as a constant or a property."""
+
+    def for_model(self) -> str | Sequence[Block]:
+        """Returns what a model reads: text, or blocks of content. By default the struct as JSON."""
+        return msgspec.json.encode(self).decode("utf-8")
+
+    def for_person(self) -> str | bytes | None:
+        """Returns what the shell prints. None, the default, means the model's text, or else the fields line by line."""
+        return None
+
+    def plain(self) -> object:
+        """Returns what programs get from a direct call and from `--json`. By default the struct itself."""
+        return self
+
+    def metadata(self) -> Mapping[str, Any]:
+        """Returns facts that stand beside the content of a tool's result, as one contract publishes them."""
+        return _NOTHING
+
+    def meta(self) -> Mapping[str, Any]:
+        """Returns entries for the result's `_meta`."""
+        return _NOTHING
+
+    @classmethod
+    def says_itself(cls) -> bool:
+        """Returns whether the answer has a text of its own for models."""
+        return cls.for_model is not Answer.for_model

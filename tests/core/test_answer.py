@@ -1,0 +1,66 @@
+"""One answer, three readers: what it does not say by itself has a plain default."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from postil.core.answer import Answer
+from postil.core.content import Block, Link, Text
+from postil.surfaces.shell.output import readable
+from postil.wire.protocol.eras.handshake import FIRST, NEWEST
+from postil.wire.protocol.shapes import direct, result, text_of
+
+
+class Silent(Answer, frozen=True):
+    count: int
+
+
+class Speaking(Answer, frozen=True):
+    count: int
+
+    def for_model(self) -> str:
+        return f"{self.count} of them"
+
+
+class Polite(Answer, frozen=True):
+    count: int
+    exit_status = 3
+
+    def for_model(self) -> Sequence[Block]:
+        return [Text("for the model"), Link("a://b", "B")]
+
+    def for_person(self) -> str:
+        return "for you"
+
+    def plain(self) -> object:
+        return {"n": self.count}
+
+    def metadata(self) -> dict[str, object]:
+        return {"seen": True}
+
+
+def test_an_answer_that_says_nothing_is_json_for_models_and_fields_for_people() -> None:
+    assert text_of(Silent(2)) == '{"count":2}'
+    assert readable(Silent(2)) == "count: 2"
+    assert direct(Silent(2)) == Silent(2)
+
+
+def test_people_read_what_models_read_unless_the_answer_says_otherwise() -> None:
+    assert (text_of(Speaking(2)), readable(Speaking(2))) == ("2 of them", "2 of them")
+    assert readable(Polite(2)) == "for you"
+
+
+def test_each_surface_gets_its_own_form() -> None:
+    assert direct(Polite(2)) == {"n": 2}
+    shown = result(Polite(2), NEWEST, says_success=True)
+    assert shown["content"] == [Text("for the model"), Link("a://b", "B")]
+    assert shown["metadata"] == {"seen": True}
+    assert shown["structuredContent"] == Polite(2)
+    assert result(Polite(2), FIRST, says_success=True)["content"] == [Text("for the model"), Text("B: a://b")]
+
+
+def test_the_forms_are_no_fields() -> None:
+    assert msgspec.to_builtins(Polite(2)) == {"count": 2}
+    assert (Silent(1).exit_status, Polite(1).exit_status) == (0, 3)
