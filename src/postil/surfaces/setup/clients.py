@@ -200,25 +200,3 @@ def http_snippets(url: str, token: str) -> list[tuple[str, str]]:
 
 def _on_one_line(entry: object) -> str:
     return msgspec.json.encode(entry).decode("utf-8")
-
-
-SAFE_FLAGS = ("--parts", "--read-only", "--allow-tool", "--deny-tool")
-
-
-def may_be_run(client: Client, found: dict[str, Any]) -> bool:
-    """Whether it is safe to start what this entry starts.
-
-    A file in a repository is somebody else's text: from there we start nothing but ourselves, as a server.
-    """
-    if client.place != "repository":
-        return True
-    try:
-        program, *args = command_of(client, found)
-    except (KeyError, IndexError, TypeError, ValueError):
-        return False
-    if os.path.realpath(program) != os.path.realpath(executable()):
-        return False
-    if client.shape == "hooks":
-        return True  # only its version is asked
-    flags = [word.partition("=")[0] for word in args[1:] if word.startswith("-")]
-    return args[:1] == ["serve"] and all(flag in SAFE_FLAGS for flag in flags)

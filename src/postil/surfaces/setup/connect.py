@@ -128,7 +128,7 @@ def _check(client: Client, file: ClientFile, root: str) -> dict[str, Any]:
     found = file.entry()
     if found is None:
         raise NotFound(f"There is no entry of ours in {file.path}", advice=f"Run `postil setup {client.name} --write`")
-    answered = try_entry(client, found, root or ".")
+    answered = try_entry(client, found, root)
     return {
         "client": client.name,
         "file": file.path,

@@ -130,7 +130,7 @@ def _assistants(settings: Settings) -> Iterator[Checked]:
             if found is None:
                 continue
             none = False
-            answered = try_entry(client, found, root or ".")
+            answered = try_entry(client, found, root)
         except Failure as failure:
             none = False
             yield Checked("assistants", client.name, "error", failure.message, failure.advice)

@@ -1,4 +1,8 @@
-"""Trying a client's own entry: start the server exactly as the client would, say hello, time the answer."""
+"""Trying a client's own entry: start the server as the client would, say hello, time the answer.
+
+An entry is text that somebody else may have written: a repository's file, or what another program left at home. So only
+this Postil is ever started, by the path where we found it ourselves; whatever else an entry names is reported, not run.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +14,7 @@ import msgspec
 from msgspec import Struct
 
 from postil.core.failure import Conflict, Unreachable
-from postil.surfaces.setup.clients import Client, command_of, may_be_run
+from postil.surfaces.setup.clients import Client, command_of, executable
 
 PATIENCE = 15.0
 HELLO = {
@@ -36,22 +40,68 @@ class Answered(Struct, frozen=True):
 
 
 class NotOurs(Conflict):
-    """An entry in a repository's file that would start another program."""
+    """An entry that would start another program than this Postil."""
 
 
-def try_entry(client: Client, found: dict[str, Any], folder: str) -> Answered:
-    """Start what this entry of the client starts; raises Unreachable when it does not answer."""
-    if not may_be_run(client, found):
+SAFE_FLAGS = ("--parts", "--read-only", "--allow-tool", "--deny-tool")
+
+
+def try_entry(client: Client, found: dict[str, Any], root: str) -> Answered:
+    """Start the Postil that this entry names, at the repository's root (or here, where there is none).
+
+    Raises NotOurs when the entry names another program, and Unreachable when Postil does not answer.
+    """
+    try:
+        named, *args = command_of(client, found)
+    except (KeyError, IndexError, TypeError, ValueError):
+        named, args = "", []
+    if os.path.isabs(named) and not os.path.lexists(named):
+        raise Unreachable(f"{named} does not exist", advice=f"Run `postil setup {client.name} --write` again")
+    program = find_own(named, root)
+    if not program or not _are_safe(client, args):
         raise NotOurs(
-            f"{client.file} starts something else than this Postil; it was not run, since a repository's file may be "
+            f"{client.file} starts something else than this Postil; it was not run, since the file may be "
             "somebody else's",
             advice=f"Look at it, then run `postil setup {client.name} --write`",
         )
-    command = command_of(client, found)
     if client.shape == "hooks":
         # Not the hook itself: it would take the messages that wait for the assistant.
-        return _try_version([command[0], "--version"], folder)
-    return _try_server(command, folder)
+        return _try_version([program, "--version"], root or ".")
+    return _try_server([program, *args], root or ".")
+
+
+def find_own(named: str, root: str) -> str:
+    """Returns the path of our own program if `named` is that very file, else an empty text.
+
+    Ours are the program that is running and the `postil` that PATH finds outside of the repository. A relative path is
+    never ours: it may be one file for us and another one for whoever starts it.
+    """
+    if not os.path.isabs(named):
+        return ""
+    for own in (executable(), _installed(root)):
+        try:
+            if own and os.path.samefile(own, named):
+                return own
+        except OSError:
+            continue
+    return ""
+
+
+def _installed(root: str) -> str:
+    from shutil import which
+
+    folders = [folder for folder in os.environ.get("PATH", "").split(os.pathsep) if os.path.isabs(folder)]
+    found = which("postil", path=os.pathsep.join(folders)) or ""
+    inside = os.path.join(os.path.realpath(root), "") if root else ""
+    return "" if inside and any(path.startswith(inside) for path in (found, os.path.realpath(found))) else found
+
+
+def _are_safe(client: Client, args: list[str]) -> bool:
+    """Whether these arguments only start a server. What the user's own files say is the user's business."""
+    if client.place != "repository" or client.shape == "hooks":  # of hooks, only the version is asked
+        return True
+    flags = [word.partition("=")[0] for word in args[1:] if word.startswith("-")]
+    return args[:1] == ["serve"] and all(flag in SAFE_FLAGS for flag in flags)
 
 
 def _try_server(command: list[str], folder: str) -> Answered:

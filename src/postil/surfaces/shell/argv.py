@@ -53,9 +53,11 @@ def split_globals(words: list[str]) -> tuple[Globals, list[str]]:
             break
     if folder:
         import os
+        import sys
 
         if not os.path.isdir(folder):
             raise InvalidArguments(f"{folder} is not a folder", advice="Give -C an existing folder")
+        sys.argv[0] = os.path.abspath(sys.argv[0])  # our own name counts from where we were started
         os.chdir(folder)  # relative paths in the other words count from there, as with git -C
     return Globals("", config, no_input, flags), rest
 

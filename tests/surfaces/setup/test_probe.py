@@ -1,0 +1,114 @@
+"""Trying a client's entry: our own program is run, and never another, whatever a file says."""
+
+import json
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from postil.surfaces.setup.clients import CLIENTS
+from postil.surfaces.setup.probe import NotOurs, try_entry
+from tests.surfaces.programs import BIN, run
+
+POSTIL = str(BIN / "postil")
+
+
+def home(tmp_path: Path) -> dict[str, str]:
+    """A home of one's own, without any client's file."""
+    folder = str(tmp_path / "home")
+    return {"HOME": folder, "XDG_CONFIG_HOME": f"{folder}/.config", "XDG_STATE_HOME": f"{folder}/state"}
+
+
+def put_evil(path: Path, marker: Path) -> None:
+    """A program that shows that it was run."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f"#!/bin/sh\ntouch {marker}\n")
+    path.chmod(0o755)
+
+
+def connect(repository: Path, command: str, *args: str) -> None:
+    entry = {"command": command, "args": list(args)}
+    (repository / ".mcp.json").write_text(json.dumps({"mcpServers": {"postil": entry}}))
+
+
+@pytest.mark.parametrize("words", [["doctor"], ["setup", "claude", "--check"]])
+def test_a_relative_command_is_not_run_from_a_subfolder(words: list[str], repository: Path, tmp_path: Path) -> None:
+    """Seen from the subfolder it is ours; started at the root it would be the repository's own."""
+    marker = tmp_path / "marker"
+    put_evil(repository / "bin" / "postil", marker)
+    (repository / "sub" / "bin").mkdir(parents=True)
+    (repository / "sub" / "bin" / "postil").symlink_to(POSTIL)
+    connect(repository, "bin/postil", "serve")
+    done = run("postil", *words, cwd=repository / "sub", **home(tmp_path))
+    assert done.returncode != 0
+    assert not marker.exists()
+
+
+def test_a_program_of_the_repository_is_not_run_although_path_finds_it(repository: Path, tmp_path: Path) -> None:
+    marker = tmp_path / "marker"
+    put_evil(repository / "bin" / "postil", marker)
+    connect(repository, str(repository / "bin" / "postil"), "serve")
+    path = f"{repository / 'bin'}:{os.environ['PATH']}"
+    done = run("postil", "setup", "claude", "--check", cwd=repository, PATH=path, **home(tmp_path))
+    assert done.returncode == 6, done.stderr
+    assert not marker.exists()
+
+
+def test_an_entry_at_home_starts_no_other_program_either(repository: Path, tmp_path: Path) -> None:
+    marker = tmp_path / "marker"
+    put_evil(tmp_path / "other" / "postil", marker)
+    file = tmp_path / "home" / ".codex" / "config.toml"
+    file.parent.mkdir(parents=True)
+    file.write_text(f'[mcp_servers.postil]\ncommand = "{tmp_path}/other/postil"\nargs = ["serve"]\n')
+    done = run("postil", "setup", "codex", "--check", cwd=repository, **home(tmp_path))
+    assert done.returncode == 6, done.stderr
+    assert not marker.exists()
+
+
+def test_the_postil_that_path_finds_outside_of_the_repository_is_ours(
+    repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    installed = tmp_path / "installed" / "postil"
+    installed.parent.mkdir()
+    installed.write_text(f'#!/bin/sh\nexec {POSTIL} "$@"\n')  # another file than the one of this interpreter
+    installed.chmod(0o755)
+    entry = {"command": str(installed), "args": ["serve"]}
+    monkeypatch.setenv("PATH", f"/usr/bin:/bin:{installed.parent}")
+    assert try_entry(CLIENTS["claude"], entry, str(repository)).name == "postil"
+    monkeypatch.setenv("PATH", "/usr/bin:/bin")
+    with pytest.raises(NotOurs):
+        try_entry(CLIENTS["claude"], entry, str(repository))
+
+
+def test_a_relative_folder_of_path_makes_nothing_ours(
+    repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put_evil(tmp_path / "here" / "postil", tmp_path / "marker")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PATH", "here:/usr/bin:/bin")
+    with pytest.raises(NotOurs):
+        try_entry(CLIENTS["claude"], {"command": str(tmp_path / "here/postil"), "args": ["serve"]}, str(repository))
+    assert not (tmp_path / "marker").exists()
+
+
+def test_our_own_name_counts_from_where_we_were_started(repository: Path, tmp_path: Path) -> None:
+    """`-C` changes the folder, and must not make another program ours that has the same name there."""
+    (tmp_path / "tools").mkdir()
+    (tmp_path / "tools" / "postil").symlink_to(POSTIL)
+    put_evil(repository / "tools" / "postil", tmp_path / "marker")
+    connect(repository, str(repository / "tools" / "postil"), "serve")
+    environ = {**os.environ, **home(tmp_path)}
+    for words in (["setup", "claude", "--check"], ["doctor"]):
+        command = ["tools/postil", "-C", str(repository), *words]
+        subprocess.run(command, cwd=tmp_path, env=environ, check=False, capture_output=True, timeout=60)
+    assert not (tmp_path / "marker").exists()
+    shown = subprocess.run(
+        ["tools/postil", "-C", str(repository), "setup", "claude", "--print"],
+        cwd=tmp_path,
+        env=environ,
+        check=True,
+        capture_output=True,
+        timeout=60,
+    )
+    assert json.loads(shown.stdout)["mcpServers"]["postil"]["command"] == str(tmp_path / "tools" / "postil")
