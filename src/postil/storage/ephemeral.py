@@ -1,4 +1,4 @@
-"""The Moments port in this process's memory: bounded, gone with the process. For one server; replicas use Redis."""
+"""The EphemeralStore port in this process's memory: bounded, and gone with the process. Replicas share one in Redis."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ OVERHEAD = 256
 
 
 class MemoryEphemeralStore:
-    """Windows, calls in flight, names seen once and kept answers, bounded; the least recently used go first."""
+    """Windows, running calls, names seen once and kept answers, bounded; the least recently used go first."""
 
     def __init__(self, clock: Callable[[], float] = time.time, most_bytes: int = MOST_BYTES) -> None:
         self._clock, self._most_bytes = clock, most_bytes
         self._windows: OrderedDict[str, deque[float]] = OrderedDict()
-        self._aloft: dict[str, int] = {}
+        self._running: dict[str, int] = {}
         self._names: OrderedDict[str, float] = OrderedDict()
         self._kept: OrderedDict[str, tuple[float, bytes]] = OrderedDict()
         self._size = 0
 
     async def enter(self, entry: Entry) -> Entered:
-        """Take places in a rolling window and among the calls in flight, in one step."""
-        aloft = self._aloft.get(entry.who, 0)
+        """Take places in a rolling window and among the running calls, in one step."""
+        running = self._running.get(entry.who, 0)
         # Alone, a batch that is larger than the bound may begin: otherwise it never could.
-        busy = bool(entry.at_once and aloft and aloft + entry.cost > entry.at_once)
+        busy = bool(entry.at_once and running and running + entry.cost > entry.at_once)
         granted, remaining, reset = entry.cost, 0, 0.0
         if entry.limit:
             taken = self._take(entry.who, 0 if busy else entry.cost, entry.limit, entry.seconds)
@@ -39,16 +39,16 @@ class MemoryEphemeralStore:
             return Entered(0, remaining, reset, busy=True)
         if not entry.at_once or not granted:
             return Entered(granted, remaining, reset)
-        self._aloft[entry.who] = aloft + granted
+        self._running[entry.who] = running + granted
         return Entered(granted, remaining, reset, ticket=str(granted))
 
     def leave(self, who: str, ticket: str) -> None:
-        """Calls that began have ended."""
-        left = self._aloft.get(who, 0) - int(ticket)
+        """Count the calls of this ticket as ended."""
+        left = self._running.get(who, 0) - int(ticket)
         if left > 0:
-            self._aloft[who] = left
+            self._running[who] = left
         else:
-            self._aloft.pop(who, None)
+            self._running.pop(who, None)
 
     async def take(self, window: str, cost: int, limit: int, seconds: float) -> Taken:
         """Take up to `cost` places in a rolling window that has `limit` of them."""
@@ -66,12 +66,11 @@ class MemoryEphemeralStore:
         while taken and taken[0] <= now - seconds:
             taken.popleft()
         granted = max(0, min(cost, limit - len(taken)))
-        for _ in range(granted):
-            taken.append(now)
+        taken.extend([now] * granted)
         return Taken(granted, max(0, limit - len(taken)), (taken[0] if taken else now) + seconds)
 
     async def first(self, name: str, seconds: float) -> bool:
-        """Whether this name is new."""
+        """Return whether this name is new."""
         now = self._clock()
         while self._names and next(iter(self._names.values())) <= now:
             self._names.popitem(last=False)
@@ -83,7 +82,7 @@ class MemoryEphemeralStore:
         return True
 
     async def recall(self, *names: str) -> Sequence[bytes | None]:
-        """What is kept under each of these names."""
+        """Return what is kept under each of these names."""
         return [self._recall(name) for name in names]
 
     def _recall(self, name: str) -> bytes | None:

@@ -1,4 +1,4 @@
-"""Who holds something: a process, recognised again even when its number has been given to another one.
+"""Names of processes that hold something. A process is told from a later one that was given its number.
 
 Used for claims and leases that must end when their holder dies, without waiting for a clock.
 """
@@ -10,12 +10,12 @@ import time
 
 
 def this_process() -> str:
-    """A name for this process that no other process, on any host and after any restart, has."""
+    """Return a name that no other process has, on any host and after any restart."""
     return f"{_host()} {os.getpid()} {_started(os.getpid())}"
 
 
 def is_alive(holder: str, since: float, patience: float) -> bool:
-    """Whether the holder still runs; where that cannot be seen (another host), whether its patience is not yet over."""
+    """Return whether the holder still runs. For one of another host: whether `patience` seconds are not over yet."""
     host, _, process = holder.rpartition(" ")[0].rpartition(" ")
     started = holder.rpartition(" ")[2]
     if host != _host() or not process.isdigit() or not started.isdigit() or started == "0":
@@ -33,7 +33,7 @@ def _host() -> str:
 
 
 def _started(process: int) -> int:
-    """When the process began, in ticks since boot; 0 when it is not to be seen."""
+    """Return when the process began, in ticks since boot; 0 if that cannot be read."""
     try:
         with open(f"/proc/{process}/stat", "rb") as file:
             return int(file.read().rpartition(b")")[2].split()[19])

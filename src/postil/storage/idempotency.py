@@ -37,7 +37,7 @@ class IdempotencyKeys:
         self._wait_seconds = wait_seconds
 
     def begin(self, scope: str, key: str, fingerprint: str) -> bytes | None:
-        """The stored outcome, or None when the effect is the caller's to make now."""
+        """Return the stored outcome, or None when the caller has to make the effect now."""
         name = _name(scope, key)
         deadline = time.monotonic() + self._wait_seconds
         while True:
@@ -57,7 +57,7 @@ class IdempotencyKeys:
                 raise KeyInFlight(self._wait_seconds)
 
     def _claim(self, name: str, fingerprint: str) -> _Held | None:
-        """The record that is there already, or None after claiming the key."""
+        """Return the record that is there already, or None after claiming the key."""
         with self._state.reading() as records:  # the common repeat needs no write
             stored = records.get(_SPACE, name)
         if stored is None:
@@ -70,7 +70,7 @@ class IdempotencyKeys:
         return msgspec.json.decode(stored, type=_Held)
 
     def finish(self, scope: str, key: str, outcome: bytes) -> None:
-        """Keep the outcome for a day: from now on `begin` answers it."""
+        """Keep the outcome for a day: from now on `begin` returns it."""
         name = _name(scope, key)
         with self._state.writing() as changes:
             stored = changes.get(_SPACE, name)
@@ -81,7 +81,7 @@ class IdempotencyKeys:
             changes.put(_SPACE, name, msgspec.json.encode(done), time.time() + KEPT_SECONDS)
 
     def abandon(self, scope: str, key: str) -> None:
-        """The effect did not happen: the key is free again."""
+        """Free the key: the effect did not happen."""
         with self._state.writing() as changes:
             changes.delete(_SPACE, _name(scope, key))
 

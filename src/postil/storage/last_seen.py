@@ -1,7 +1,7 @@
-"""What this process last read of a state that is away: shown, and said to be old, rather than nothing at all.
+"""What this process last read of a state that cannot be reached now: shown, with its age, instead of a failure.
 
-Only whole answers to the same questions; never longer than some minutes; none of a space that this process has written
-to since, for then it would be known to be wrong.
+Only whole answers to the same questions, and only for some minutes. Answers about a space are forgotten when this
+process writes to it, because they would be wrong.
 """
 
 from __future__ import annotations
@@ -49,14 +49,14 @@ class LastSeen:
                 self._drop(next(iter(self._answers)))
 
     def forget(self, spaces: Iterable[str]) -> None:
-        """These spaces were written to: what was read of them is not what they hold."""
+        """Forget the answers about these spaces, because they were written to."""
         written = set(spaces)
         with self._lock:
             for question in [question for question in self._answers if question[1] in written]:
                 self._drop(question)
 
     def find(self, question: Question) -> tuple[float, Answer] | None:
-        """The answer and its age, if it is remembered and not too old."""
+        """Return the age of the answer and the answer, or None if it is unknown or too old."""
         with self._lock:
             noted, _, answer = self._answers.get(question, (-LONGEST, 0, None))
         age = time.monotonic() - noted
@@ -67,7 +67,7 @@ class LastSeen:
         self._size -= size
 
 
-class OldLook:
+class StaleRecords:
     """The Records port over what was last seen."""
 
     def __init__(self, seen: LastSeen, away: Failure) -> None:
@@ -94,8 +94,8 @@ class OldLook:
         self._age = max(self._age, found[0])
         return found[1]
 
-    def tell(self) -> None:
-        """Say how old it is, to whoever asked."""
+    def report_age(self) -> None:
+        """Tell the caller how old the oldest answer was."""
         if self._age >= 0:
             call.current().tell("X-Postil-Stale", f"{self._age:.0f}")
             call.current().log("warning", f"The shared state is away: this was read {self._age:.0f} seconds ago")

@@ -5,9 +5,10 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Generator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 
 from postil.core.ports import Changes, Records
+from postil.storage.listeners import ChangeListeners
 
 _Value = tuple[bytes, float | None]
 
@@ -20,14 +21,13 @@ class MemoryState:
         self._counters: dict[str, int] = {}
         self._version = 0
         self._lock = threading.Lock()
-        self._changed = threading.Condition()
-        self._listeners: list[Callable[[], None]] = []
+        self._listeners = ChangeListeners()
 
     @contextmanager
     def reading(self) -> Generator[Records]:
-        """A consistent look at the records."""
+        """Give a consistent view of the records."""
         with self._lock:
-            yield _Look(self._spaces, self._counters)
+            yield _Records(self._spaces, self._counters)
 
     @contextmanager
     def writing(self) -> Generator[Changes]:
@@ -35,40 +35,28 @@ class MemoryState:
         with self._lock:
             spaces = {name: dict(records) for name, records in self._spaces.items()}
             counters = dict(self._counters)
-            yield _Look(spaces, counters)
+            yield _Records(spaces, counters)
             self._spaces, self._counters = spaces, counters
-            with self._changed:
-                self._version += 1
-                self._changed.notify_all()
-                listeners = list(self._listeners)
-        for changed in listeners:
-            changed()
+            self._version += 1
+        self._listeners.notify()
 
     def version(self) -> int:
-        """A number that grows with every write."""
+        """Return a number that grows with every write."""
         return self._version
 
     def wait(self, beyond: int, timeout: float) -> bool:
-        """Wait until the version is greater than `beyond`."""
-        with self._changed:
-            return self._changed.wait_for(lambda: self._version > beyond, timeout)
+        """Wait until the version is greater than `beyond`. Returns False when the time is over first."""
+        return self._listeners.wait_until(lambda: self._version > beyond, timeout)
 
     def on_change(self, changed: Callable[[], None]) -> Callable[[], None]:
-        """Call `changed` after writes."""
-        with self._changed:
-            self._listeners.append(changed)
-
-        def stop() -> None:
-            with self._changed, suppress(ValueError):
-                self._listeners.remove(changed)
-
-        return stop
+        """Call `changed` after every write. Returns a function that stops this."""
+        return self._listeners.add(changed)
 
     def close(self) -> None:
-        """Nothing to let go of."""
+        """Do nothing: no file and no thread is held."""
 
 
-class _Look:
+class _Records:
     def __init__(self, spaces: dict[str, dict[str, _Value]], counters: dict[str, int]) -> None:
         self._spaces = spaces
         self._counters = counters
@@ -79,8 +67,7 @@ class _Look:
         return None if expires is not None and expires <= self._now else value
 
     def range(self, space: str, after: str = "", limit: int | None = None) -> list[tuple[str, bytes]]:
-        records = self._spaces.get(space, {})
-        keys = sorted(key for key in records if key > after)
+        keys = sorted(key for key in self._spaces.get(space, {}) if key > after)
         found = [(key, value) for key in keys if (value := self.get(space, key)) is not None]
         return found if limit is None else found[:limit]
 

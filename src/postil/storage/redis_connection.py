@@ -1,11 +1,11 @@
-"""A pool of connections to Redis or Valkey, and its failures in our words."""
+"""Pools of connections to Redis or Valkey, and what can go wrong with them as our own failures."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Generator
 from contextlib import contextmanager
-from typing import Any, cast
+from typing import Any
 
 from postil.core.failure import StorageFailed
 
@@ -27,77 +27,74 @@ class StateAway(StorageFailed):
 
 
 class Outage:
-    """A Redis that hangs: once it did not answer in time, nobody of this process waits for it again for a while.
+    """Remembers that Redis did not answer in time, so that nobody in this process waits for it again for a while.
 
-    A while grows each time it hangs again, and is a moment once it has answered.
+    The while doubles each time it does not answer, up to LONGEST_OUTAGE, and starts small again after an answer.
     """
 
     def __init__(self) -> None:
         self._until = 0.0
-        self._while = PATIENCE
+        self._seconds = PATIENCE
 
     @property
     def lasts(self) -> bool:
-        """Whether to do without it for now."""
+        """Whether to do without Redis for now."""
         return time.monotonic() < self._until
 
     def note(self, error: BaseException | None) -> None:
-        """It failed so. One that refuses connections does so at once, and may be back at once."""
+        """Note a failure. Only a timeout begins an outage: a refused connection fails at once and may be back soon."""
         import redis
 
         if isinstance(error, redis.TimeoutError | TimeoutError):
-            self._until = time.monotonic() + self._while
-            self._while = min(self._while * 2, LONGEST_OUTAGE)
+            self._until = time.monotonic() + self._seconds
+            self._seconds = min(self._seconds * 2, LONGEST_OUTAGE)
 
     def end(self) -> None:
-        """It answered."""
-        self._while = PATIENCE
+        """Note an answer."""
+        self._seconds = PATIENCE
 
 
 _outages: dict[str, Outage] = {}
 
 
-def outage_of(address: str) -> Outage:
-    """The same for all who use this Redis: what one has waited for in vain, the others need not."""
+def find_outage(address: str) -> Outage:
+    """Return the outage of this address, one for all its users: when one waited in vain, the others need not."""
     return _outages.setdefault(address, Outage())
 
 
 def connect(address: str) -> Any:
-    """A pool for threads."""
+    """Return a pool for threads."""
     import redis  # only where POSTIL_STATE names one
-    from redis.backoff import NoBackoff
     from redis.retry import Retry
 
-    client = cast("Any", redis.Redis)
+    return _open_pool(redis.Redis, Retry, address)
+
+
+def connect_async(address: str) -> Any:
+    """Return a pool for the event loop."""
+    import redis.asyncio  # only where POSTIL_STATE names one
+    from redis.asyncio.retry import Retry
+
+    return _open_pool(redis.asyncio.Redis, Retry, address)
+
+
+def _open_pool(client: Any, retry: Any, address: str) -> Any:
+    import redis
+    from redis.backoff import NoBackoff
+
     return client.from_url(
         address,
         socket_timeout=PATIENCE,
         socket_connect_timeout=PATIENCE,
         health_check_interval=30,
         # Once more on a connection that was closed meanwhile; scripts carry what makes a repeat harmless.
-        retry=Retry(NoBackoff(), 1, (redis.ConnectionError,)),
-    )
-
-
-def connect_async(address: str) -> Any:
-    """A pool for the event loop."""
-    import redis.asyncio  # only where POSTIL_STATE names one
-    from redis.asyncio.retry import Retry
-    from redis.backoff import NoBackoff
-
-    client = cast("Any", redis.asyncio.Redis)
-    return client.from_url(
-        address,
-        socket_timeout=PATIENCE,
-        socket_connect_timeout=PATIENCE,
-        health_check_interval=30,
-        retry=Retry(NoBackoff(), 1, (redis.ConnectionError,)),
+        retry=retry(NoBackoff(), 1, (redis.ConnectionError,)),
     )
 
 
 @contextmanager
-def translated() -> Generator[None]:
-    """Failures of Redis as ours."""
+def translate_errors() -> Generator[None]:
+    """Raise Redis's errors as StateAway."""
     import redis
 
     try:
@@ -107,5 +104,5 @@ def translated() -> Generator[None]:
 
 
 def text(value: Any) -> str:
-    """What Redis answered, as text."""
+    """Return what Redis answered as text."""
     return value.decode("utf-8") if isinstance(value, bytes) else str(value)

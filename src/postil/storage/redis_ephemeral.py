@@ -1,7 +1,7 @@
-"""The Moments port over Redis: one script a question, with Redis's own clock, so that replicas cannot disagree.
+"""The EphemeralStore port over Redis: one script a question, with Redis's own clock, so that replicas cannot disagree.
 
 When Redis is away, limits go on in this process alone and nonces are refused: a replay must not pass. What was kept
-is then unknown, so whoever asks for it asks its source.
+is then unknown, so callers have to ask its source.
 """
 
 from __future__ import annotations
@@ -13,26 +13,26 @@ from typing import Any, cast
 
 from postil.core.ports import Entered, Entry, Taken
 from postil.storage.ephemeral import MemoryEphemeralStore
-from postil.storage.redis_connection import PREFIX, connect_async, outage_of
-from postil.storage.redis_scripts import ENTER, KEEP, LEAVE, RENEW, TAKE
+from postil.storage.redis_connection import PREFIX, connect_async, find_outage
+from postil.storage.redis_scripts import ENTER, KEEP, LEAVE, RENEW
 
 LEASE = 30.0
-"""Seconds that a call counts as in flight without a sign of life: as long as a killed replica's calls are counted."""
+"""Seconds that a call counts as running without a sign of life: as long as a killed replica's calls are counted."""
 MOST_BYTES = 256 * 1024 * 1024
 _ALONE = "alone:"
 
 
 class RedisEphemeralStore:
-    """Windows, calls in flight, names seen once and kept answers, shared by replicas."""
+    """Windows, running calls, names seen once and kept answers, shared by replicas."""
 
     def __init__(self, address: str, lease: float = LEASE, most_bytes: int = MOST_BYTES) -> None:
         self._address, self._lease, self._most_bytes = address, lease, most_bytes
         self._redis: Any = None
         self._scripts: dict[str, Any] = {}
         self._alone = MemoryEphemeralStore()
-        self._outage = outage_of(address)
-        self._aloft: dict[str, tuple[str, list[str]]] = {}
-        self._landed: dict[str, list[str]] = {}
+        self._outage = find_outage(address)
+        self._running: dict[str, tuple[str, list[str]]] = {}
+        self._ended: dict[str, list[str]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._telling: asyncio.Task[None] | None = None
         self._renewing: asyncio.Task[None] | None = None
@@ -42,15 +42,15 @@ class RedisEphemeralStore:
     def _client(self) -> Any:
         if self._redis is None:  # made on the loop that uses it
             self._redis = connect_async(self._address)
-            self._scripts = {text: self._redis.register_script(text) for text in (ENTER, LEAVE, RENEW, TAKE, KEEP)}
+            self._scripts = {text: self._redis.register_script(text) for text in (ENTER, LEAVE, RENEW, KEEP)}
         return self._redis
 
     async def _run(self, script: str, keys: Sequence[str], arguments: Sequence[Any]) -> Any:
-        """What a script answers; None when Redis does not."""
-        return await self._asked(lambda client: self._scripts[script](keys=keys, args=arguments))
+        """Return what a script answers, or None when Redis is away."""
+        return await self._ask(lambda client: self._scripts[script](keys=keys, args=arguments))
 
-    async def _asked(self, ask: Callable[[Any], Awaitable[Any]]) -> Any:
-        """What Redis answers; None when it does not."""
+    async def _ask(self, ask: Callable[[Any], Awaitable[Any]]) -> Any:
+        """Return what Redis answers, or None when it is away."""
         import redis
 
         if not self._outage.lasts:
@@ -66,12 +66,12 @@ class RedisEphemeralStore:
     # -- limits -----------------------------------------------------------------------------------------------------
 
     async def enter(self, entry: Entry) -> Entered:
-        """Take places in a rolling window and among the calls in flight, in one round trip."""
+        """Take places in a rolling window and among the running calls, in one round trip."""
         name = secrets.token_hex(8)
         lease = int(self._lease * 1000)
-        landed = self._landed.pop(entry.who, [])  # those that ended here count no more, told yet or not
-        arguments = [entry.cost, entry.limit, entry.seconds, name, entry.at_once, lease, *landed]
-        answer = await self._run(ENTER, [_window(entry.who), _flight(entry.who)], arguments)
+        ended = self._ended.pop(entry.who, [])  # those that ended here count no more, told yet or not
+        arguments = [entry.cost, entry.limit, entry.seconds, name, entry.at_once, lease, *ended]
+        answer = await self._run(ENTER, [_window_key(entry.who), _running_key(entry.who)], arguments)
         if answer is None:
             alone = await self._alone.enter(entry)
             ticket = _ALONE + alone.ticket if alone.ticket else ""
@@ -80,43 +80,43 @@ class RedisEphemeralStore:
         remaining, reset = max(0, entry.limit - taken), oldest / 1000 + entry.seconds
         if not entry.at_once or not granted:
             return Entered(granted, remaining, reset, bool(busy))
-        self._aloft[name] = (entry.who, [f"{name}{place}" for place in range(1, granted + 1)])
+        self._running[name] = (entry.who, [f"{name}{place}" for place in range(1, granted + 1)])
         if self._renewing is None:
             self._renewing = self._start(self._renew())
         return Entered(granted, remaining, reset, ticket=name)
 
     def leave(self, who: str, ticket: str) -> None:
-        """Calls that began have ended: told with the next question of theirs, or at the next turn of the loop."""
+        """Count the calls of this ticket as ended: Redis is told with their next question, or at the loop's next turn."""
         if ticket.startswith(_ALONE):
             self._alone.leave(who, ticket.removeprefix(_ALONE))
             return
-        _, members = self._aloft.pop(ticket, ("", []))
-        self._landed.setdefault(who, []).extend(members)
+        _, members = self._running.pop(ticket, ("", []))
+        self._ended.setdefault(who, []).extend(members)
         if self._telling is None:
-            self._telling = self._start(self._tell_landed())
+            self._telling = self._start(self._report_ended())
 
-    async def _tell_landed(self) -> None:
+    async def _report_ended(self) -> None:
         try:
-            while self._landed:
-                landed, self._landed = self._landed, {}
-                for who, members in landed.items():
+            while self._ended:
+                ended, self._ended = self._ended, {}
+                for who, members in ended.items():
                     if members:
-                        await self._run(LEAVE, [_flight(who)], members)  # or they count until their lease ends
+                        await self._run(LEAVE, [_running_key(who)], members)  # or they count until their lease ends
         finally:
             self._telling = None
 
     async def _renew(self) -> None:
-        """Say of the calls that last that they still run, until there are none."""
+        """Renew the leases of calls that last, until none runs."""
         try:
-            while self._aloft:
-                before = set(self._aloft)
+            while self._running:
+                before = set(self._running)
                 await asyncio.sleep(self._lease / 3)
                 lasting: dict[str, list[str]] = {}
-                for ticket in before & set(self._aloft):
-                    who, members = self._aloft[ticket]
+                for ticket in before & set(self._running):
+                    who, members = self._running[ticket]
                     lasting.setdefault(who, []).extend(members)
                 for who, members in lasting.items():
-                    await self._run(RENEW, [_flight(who)], [int(self._lease * 1000), *members])
+                    await self._run(RENEW, [_running_key(who)], [int(self._lease * 1000), *members])
         finally:
             self._renewing = None
 
@@ -128,53 +128,50 @@ class RedisEphemeralStore:
 
     async def take(self, window: str, cost: int, limit: int, seconds: float) -> Taken:
         """Take up to `cost` places in a rolling window that has `limit` of them."""
-        answer = await self._run(TAKE, [_window(window)], [cost, limit, seconds, secrets.token_hex(8)])
-        if answer is None:
-            return await self._alone.take(window, cost, limit, seconds)
-        granted, taken, oldest = cast("tuple[int, int, int]", answer)
-        return Taken(granted, max(0, limit - taken), oldest / 1000 + seconds)
+        entered = await self.enter(Entry(window, cost, limit, seconds, at_once=0))
+        return Taken(entered.granted, entered.remaining, entered.reset)
 
     async def first(self, name: str, seconds: float) -> bool:
-        """Whether this name is new to every replica; False when nobody can tell."""
+        """Return whether this name is new to every replica; False while Redis is away."""
         key, ends = f"{PREFIX}name:{name}", max(1, int(seconds))
-        return bool(await self._asked(lambda client: client.set(key, 1, nx=True, ex=ends)))
+        return bool(await self._ask(lambda client: client.set(key, 1, nx=True, ex=ends)))
 
     # -- what is kept -----------------------------------------------------------------------------------------------
 
     async def recall(self, *names: str) -> Sequence[bytes | None] | None:
-        """What is kept under each of these names, of one moment; None when nobody can tell."""
-        keys = [_kept(name) for name in names]
-        return cast("list[bytes | None] | None", await self._asked(lambda client: client.mget(keys)))
+        """Return what is kept under each of these names at one time, or None while Redis is away."""
+        keys = [_kept_key(name) for name in names]
+        return cast("list[bytes | None] | None", await self._ask(lambda client: client.mget(keys)))
 
     async def keep(self, values: Mapping[str, bytes], seconds: float) -> bool:
-        """Keep values for at most that long; the oldest make room. False when nobody can."""
-        keys = [f"{PREFIX}keeping", f"{PREFIX}keeping:sizes", f"{PREFIX}keeping:size", *map(_kept, values)]
+        """Keep values for at most that long; the oldest make room. Returns False while Redis is away."""
+        keys = [f"{PREFIX}keeping", f"{PREFIX}keeping:sizes", f"{PREFIX}keeping:size", *map(_kept_key, values)]
         arguments = [max(1, int(seconds * 1000)), self._most_bytes, *values.values()]
         return await self._run(KEEP, keys, arguments) is not None
 
     async def forget(self, name: str) -> None:
         """Drop what is kept under this name."""
-        await self._asked(lambda client: client.delete(_kept(name)))
+        await self._ask(lambda client: client.delete(_kept_key(name)))
 
     def counts(self) -> dict[str, float]:
-        """For the metrics."""
+        """Return counters for the metrics."""
         return {"postil_redis_unanswered_total": self.away}
 
     async def close(self) -> None:
-        """Let go of the connections."""
+        """Close the connections."""
         for task in self._tasks:
             task.cancel()
         if self._redis is not None:
             await self._redis.aclose()
 
 
-def _window(name: str) -> str:
+def _window_key(name: str) -> str:
     return f"{PREFIX}window:{name}"
 
 
-def _flight(who: str) -> str:
+def _running_key(who: str) -> str:
     return f"{PREFIX}flight:{who}"
 
 
-def _kept(name: str) -> str:
+def _kept_key(name: str) -> str:
     return f"{PREFIX}kept:{name}"

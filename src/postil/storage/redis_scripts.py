@@ -1,9 +1,13 @@
-"""The scripts of moments shared over Redis: each one question, decided by Redis itself in one step, with its clock."""
+"""The scripts that run in Redis: each answers one question in one step, with Redis's own clock. No Python here."""
 
 from __future__ import annotations
 
-# Neither logged nor replicated: what this writes is true for seconds only, and a log that is synced after every write
-# would make each call wait for the disk. Where Redis restarts, it is forgotten, and whoever relied on it notices.
+from postil.storage.redis_connection import PREFIX
+
+CHANNEL = PREFIX + "changed"
+_WANTED_MS = 250
+# Neither logged nor replicated: what such a script writes is true for seconds only, and a log that is synced after every write
+# would make each call wait for the disk. Redis forgets it when it restarts.
 PASSING = "redis.set_repl(redis.REPL_NONE)\n"
 
 _NOW = """
@@ -11,7 +15,7 @@ local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 """
 
-# KEYS: the window, the calls in flight. ARGV: cost, limit, seconds, a name for these places, how many at once, lease in
+# KEYS: the window, the calls running. ARGV: cost, limit, seconds, a name for these places, how many at once, lease in
 # ms, and those that have ended. granted, taken, oldest in ms, busy.
 ENTER = (
     PASSING
@@ -23,8 +27,8 @@ for n = 7, #ARGV do redis.call('ZREM', KEYS[2], ARGV[n]) end
 local busy, granted, taken, oldest = 0, cost, 0, now
 if most > 0 and cost > 0 then
   redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', now)
-  local aloft = redis.call('ZCARD', KEYS[2])
-  if aloft > 0 and aloft + cost > most then busy = 1 end
+  local running = redis.call('ZCARD', KEYS[2])
+  if running > 0 and running + cost > most then busy = 1 end
 end
 if busy == 1 then granted = 0 end
 if limit > 0 then
@@ -46,7 +50,7 @@ return {granted, taken + granted, oldest, busy}
 # KEYS: the members of whom to take out. ARGV: these members.
 LEAVE = PASSING + "return redis.call('ZREM', KEYS[1], unpack(ARGV))"
 
-# KEYS: the calls in flight. ARGV: lease in ms, the calls that still run.
+# KEYS: the calls running. ARGV: lease in ms, the calls that still run.
 RENEW = (
     PASSING
     + _NOW
@@ -54,22 +58,6 @@ RENEW = (
 for n = 2, #ARGV do redis.call('ZADD', KEYS[1], 'XX', now + ARGV[1], ARGV[n]) end
 redis.call('PEXPIRE', KEYS[1], ARGV[1])
 return 1
-"""
-)
-
-# KEYS: the window. ARGV: cost, limit, seconds, a name for these places. granted, taken, oldest in ms.
-TAKE = (
-    PASSING
-    + _NOW
-    + """
-local window = ARGV[3] * 1000
-redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now - window)
-local taken = redis.call('ZCARD', KEYS[1])
-local granted = math.max(0, math.min(tonumber(ARGV[1]), tonumber(ARGV[2]) - taken))
-for place = 1, granted do redis.call('ZADD', KEYS[1], now, ARGV[4] .. place) end
-if granted > 0 then redis.call('PEXPIRE', KEYS[1], window) end
-local oldest = redis.call('ZRANGE', KEYS[1], 0, 0, 'WITHSCORES')
-return {granted, taken + granted, tonumber(oldest[2] or now)}
 """
 )
 
@@ -103,3 +91,75 @@ redis.call('SET', KEYS[3], size)
 return size
 """
 )
+
+# -- the state: locks and commits --
+
+# KEYS: lock, readers, wanted. ARGV: token, lease in ms. 1 when the lock is ours. A writer that finds readers asks new
+# ones to hold back for a moment, or an unbroken row of them would keep it out; not longer, for a reader may begin
+# another look inside its own.
+ENTER_WRITE = (
+    PASSING
+    + _NOW
+    + """
+redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', now)
+local holder = redis.call('GET', KEYS[1])
+if holder == ARGV[1] then return 1 end
+if holder then return 0 end
+if redis.call('ZCARD', KEYS[2]) > 0 then
+  redis.call('SET', KEYS[3], ARGV[1], 'NX', 'PX', '%w')
+  return 0
+end
+redis.call('DEL', KEYS[3])
+redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
+return 1
+""".replace("%w", str(_WANTED_MS))
+)
+# KEYS: lock, readers, wanted. ARGV: token, lease in ms. 1 when we may read.
+ENTER_READ = (
+    PASSING
+    + _NOW
+    + """
+if redis.call('EXISTS', KEYS[1], KEYS[3]) > 0 then return 0 end
+redis.call('ZADD', KEYS[2], now + ARGV[2], ARGV[1])
+return 1
+"""
+)
+# KEYS: lock, version, counters, committed, expiring. ARGV: token, changes as JSON, values…
+# The new version; -1 when the lock was lost. Expired records are cleared away a few at a time.
+COMMIT = """
+local known = redis.call('GET', KEYS[4])
+if known then return tonumber(known) end
+if redis.call('GET', KEYS[1]) ~= ARGV[1] then return -1 end
+local changes = cjson.decode(ARGV[2])
+for _, change in ipairs(changes) do
+  local names, values = change[2], change[3]
+  if change[1] == 'put' then
+    redis.call('ZADD', names, 0, change[4])
+    redis.call('HSET', values, change[4], ARGV[change[5]])
+    if change[6] > 0 then
+      redis.call('ZADD', KEYS[5], change[6], change[7])
+    else
+      redis.call('ZREM', KEYS[5], change[7])
+    end
+  elseif change[1] == 'delete' then
+    redis.call('ZREM', names, change[4])
+    redis.call('HDEL', values, change[4])
+    redis.call('ZREM', KEYS[5], change[5])
+  else
+    redis.call('HSET', KEYS[3], names, values)
+  end
+end
+for _, member in ipairs(redis.call('ZRANGEBYSCORE', KEYS[5], '-inf', redis.call('TIME')[1], 'LIMIT', 0, 100)) do
+  local cut = string.find(member, string.char(10), 1, true)
+  local space, key = string.sub(member, 1, cut - 1), string.sub(member, cut + 1)
+  redis.call('ZREM', '%pnames:' .. space, key)
+  redis.call('HDEL', '%pvalues:' .. space, key)
+  redis.call('ZREM', KEYS[5], member)
+end
+local version = redis.call('INCR', KEYS[2])
+redis.call('SET', KEYS[4], version, 'EX', 60)
+redis.call('DEL', KEYS[1])
+redis.call('PUBLISH', '%s', version)
+return version
+""".replace("%s", CHANNEL).replace("%p", PREFIX)
+UNLOCK = PASSING + "if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end return 0"
