@@ -1,7 +1,7 @@
 """The secret of this installation, made on first need, and the keys derived from it for each purpose (HKDF, RFC 5869).
 
-What is sealed with them (request state, sessions, stored credentials) is opened only by who shares the secret: all
-replicas of a server are given the same `POSTIL_SECRET`.
+Only servers that share the secret can open what is sealed with these keys (request state, sessions, stored
+credentials), so all replicas of a server are given the same `POSTIL_SECRET`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ SHORTEST = 16
 
 
 def load(settings: Settings) -> bytes:
-    """The secret: `POSTIL_SECRET`, else the file `secret` in the state folder, which is made if need be."""
+    """Returns `POSTIL_SECRET`, or the content of the file `secret` in the state folder, which is made on first need."""
     if settings.secret:
         if len(settings.secret) < SHORTEST:
             raise BadSettings(
@@ -26,7 +26,7 @@ def load(settings: Settings) -> bytes:
         return settings.secret.encode("utf-8", "surrogateescape")
     path = os.path.join(settings.folders.state, "secret")
     try:
-        return _read(path) or _made(path)
+        return _read(path) or _make(path)
     except OSError as error:
         raise StorageFailed(
             f"The secret {path} cannot be read or made: {error.strerror}",
@@ -35,7 +35,7 @@ def load(settings: Settings) -> bytes:
 
 
 def subkey(secret: bytes, purpose: str, length: int = 32) -> bytes:
-    """The key for one purpose. Knowing it tells nothing about the secret or the other keys."""
+    """Returns the key for one purpose. It tells nothing about the secret or the other keys."""
     import hashlib
     import hmac
 
@@ -55,10 +55,10 @@ def _read(path: str) -> bytes:
         return b""
 
 
-def _made(path: str) -> bytes:
-    """Make the file whole or not at all: whoever is first wins, and everybody reads the winner's."""
+def _make(path: str) -> bytes:
+    """Make the file whole or not at all. Of several processes the first wins, and all of them read its secret."""
     os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-    draft = f"{path}.{os.getpid()}.{os.urandom(4).hex()}"
+    draft = os.path.join(os.path.dirname(path), f".postil-{os.getpid():x}-{os.urandom(6).hex()}.tmp")
     file = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     try:
         os.write(file, os.urandom(32))

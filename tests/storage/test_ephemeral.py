@@ -1,33 +1,20 @@
-"""What is shared for a moment: one contract over memory and over a real Redis with two replicas."""
+"""The contract of an ephemeral store, over memory and over a real Redis with two replicas; and the bounds of memory."""
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable
 
 import pytest
-import redis as redis_client
 
-from postil.core.ports import Entered, Entry, Moments
-from postil.storage.ephemeral import MemoryEphemeralStore
+from postil.core.ports import Moments
+from postil.storage import ephemeral
+from postil.storage.ephemeral import OVERHEAD, MemoryEphemeralStore
 from postil.storage.redis_ephemeral import RedisEphemeralStore
-from tests.storage.redis_server import RedisServer, redis_server
+from tests.storage.entries import entry, until_admitted
 
 Run = Callable[[Callable[[Moments, Moments], Awaitable[None]]], None]
-NOWHERE = "unix:///nonexistent/redis.sock"
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[RedisServer]:
-    with redis_server() as server:
-        yield server
-
-
-@pytest.fixture
-def address(server: RedisServer) -> str:
-    server.clear()
-    return server.address
 
 
 @pytest.fixture(params=["memory", "redis"])
@@ -51,21 +38,6 @@ def replicas(request: pytest.FixtureRequest) -> Run:
         asyncio.run(main())
 
     return run
-
-
-def entry(cost: int = 1, *, limit: int = 600, at_once: int = 100, who: str = "w") -> Entry:
-    return Entry(who, cost, limit, 60.0, at_once)
-
-
-async def until_admitted(moments: Moments, wanted: Entry) -> Entered:
-    """Landing is told at the next turn: wait for it, bounded."""
-    end = time.monotonic() + 5
-    while True:
-        entered = await moments.enter(wanted)
-        if not entered.busy:
-            return entered
-        assert time.monotonic() < end
-        await asyncio.sleep(0.01)
 
 
 def test_a_window_is_one_for_all_and_the_601st_is_refused(replicas: Run) -> None:
@@ -165,64 +137,82 @@ def test_what_is_kept_is_bounded_in_bytes(kind: str, request: pytest.FixtureRequ
     asyncio.run(test())
 
 
-def test_the_calls_of_a_killed_replica_stop_counting_when_their_lease_ends(address: str) -> None:
+class Clock:
+    """A clock that the test moves."""
+
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def test_a_place_is_free_again_exactly_when_its_window_ends() -> None:
     async def test() -> None:
-        dead, alive = RedisEphemeralStore(address, lease=1.0), RedisEphemeralStore(address)
-        await dead.enter(entry(3, at_once=3))
-        await dead.close()  # as a kill: nobody says that they ended
-        assert (await alive.enter(entry(1, at_once=3))).busy
-        assert (await until_admitted(alive, entry(1, at_once=3))).granted == 1
-        await alive.close()
+        clock = Clock()
+        store = MemoryEphemeralStore(clock)
+        assert (await store.take("w", 1, 1, 60)).reset == 1060
+        clock.now = 1059.9
+        assert (await store.take("w", 1, 1, 60)).granted == 0
+        clock.now = 1060
+        assert (await store.take("w", 1, 1, 60)).granted == 1
 
     asyncio.run(test())
 
 
-def test_a_call_that_lasts_longer_than_its_lease_still_counts(address: str) -> None:
+def test_a_name_and_a_kept_value_end_exactly_when_their_time_is_over() -> None:
     async def test() -> None:
-        one, two = RedisEphemeralStore(address, lease=1.5), RedisEphemeralStore(address)
-        lasting = await one.enter(entry(3, at_once=3))
-        end = time.monotonic() + 3.0
-        while time.monotonic() < end:
-            assert (await two.enter(entry(1, at_once=3))).busy
-            await asyncio.sleep(0.05)
-        one.leave("w", lasting.ticket)
-        await until_admitted(two, entry(1, at_once=3))
-        await one.close()
-        await two.close()
+        clock = Clock()
+        store = MemoryEphemeralStore(clock)
+        assert await store.first("nonce", 10)
+        await store.keep({"a": b"x"}, 10)
+        clock.now = 1009.9
+        assert not await store.first("nonce", 10)
+        assert await store.recall("a") == [b"x"]
+        clock.now = 1010
+        assert await store.first("nonce", 10)
+        assert await store.recall("a") == [None]
 
     asyncio.run(test())
 
 
-def test_the_whole_check_is_one_round_trip(address: str) -> None:
+def test_of_kept_values_the_longest_unused_makes_room() -> None:
     async def test() -> None:
-        moments = RedisEphemeralStore(address)
-        await moments.enter(entry())  # connects, and teaches Redis the script
-        with redis_client.Redis.from_url(address) as client:  # pyright: ignore[reportUnknownMemberType]
-
-            def commands() -> int:
-                stats = client.info("commandstats")  # pyright: ignore[reportUnknownMemberType]
-                return sum(one["calls"] for name, one in stats.items() if name.startswith("cmdstat_eval"))  # type: ignore[union-attr]
-
-            before = commands()
-            entered = await moments.enter(entry())
-            assert commands() - before == 1
-            assert entered.ticket
-        await moments.close()
+        store = MemoryEphemeralStore(most_bytes=3 * (OVERHEAD + 10))
+        for name in "abc":
+            await store.keep({name: b"v" * 10}, 60)
+        await store.recall("a")
+        await store.keep({"d": b"v" * 10}, 60)
+        assert await store.recall("a", "b", "c", "d") == [b"v" * 10, None, b"v" * 10, b"v" * 10]
+        await store.keep({"d": b""}, 60)  # what is replaced is not counted twice
+        await store.keep({"e": b"v" * 10}, 60)
+        assert (await store.recall("e")) == [b"v" * 10]
 
     asyncio.run(test())
 
 
-def test_while_redis_is_away_limits_go_on_alone_and_nonces_are_refused() -> None:
+def test_windows_and_names_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     async def test() -> None:
-        moments = RedisEphemeralStore(NOWHERE)
-        entered = [await moments.enter(entry(limit=2, at_once=5)) for _ in range(3)]
-        assert [each.granted for each in entered] == [1, 1, 0]
-        moments.leave("w", entered[0].ticket)
-        assert [(await moments.take("t", 1, 2, 60)).granted for _ in range(3)] == [1, 1, 0]
-        assert await moments.first("nonce", 60) is False
-        assert await moments.recall("a") is None
-        assert await moments.keep({"a": b"x"}, 60) is False
-        assert moments.away == 9
-        await moments.close()
+        monkeypatch.setattr(ephemeral, "MOST_WINDOWS", 2)
+        monkeypatch.setattr(ephemeral, "MOST_NAMES", 2)
+        store = MemoryEphemeralStore()
+        for window in ("a", "b", "a", "c"):
+            await store.take(window, 1, 5, 60)
+        # b was longest unused, so it began anew
+        assert [(await store.take(window, 0, 5, 60)).remaining for window in ("a", "c", "b")] == [3, 4, 5]
+        assert [await store.first(name, 60) for name in ("x", "y", "z", "x")] == [True, True, True, True]
+        assert not await store.first("z", 60)
+
+    asyncio.run(test())
+
+
+def test_calls_that_ended_count_no_more_and_never_below_none() -> None:
+    async def test() -> None:
+        store = MemoryEphemeralStore()
+        first = await store.enter(entry(2, at_once=2))
+        store.leave("w", first.ticket)
+        store.leave("w", first.ticket)
+        assert (await store.enter(entry(2, at_once=2))).granted == 2
+        assert (await store.enter(entry(1, at_once=2))).busy
 
     asyncio.run(test())

@@ -6,7 +6,6 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
 
 import pytest
 
@@ -15,7 +14,7 @@ from postil.storage.failures import StateBusy
 from postil.storage.idempotency import IdempotencyKeys
 from postil.storage.redis import RedisState
 from postil.storage.redis_connection import StateAway
-from tests.storage.redis_server import RedisServer, redis_server
+from tests.storage.redis_server import RedisServer
 
 WRITER = """
 import sys
@@ -27,18 +26,6 @@ for n in range(int(sys.argv[2])):
         changes.put("numbers", f"{number:06d}", b"x")
     print(number, flush=True)
 """
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[RedisServer]:
-    with redis_server() as server:
-        yield server
-
-
-@pytest.fixture
-def address(server: RedisServer) -> str:
-    server.clear()
-    return server.address
 
 
 def test_writers_in_many_processes_never_take_the_same_number(address: str) -> None:

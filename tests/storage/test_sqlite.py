@@ -283,3 +283,25 @@ def test_the_doctor_asks_and_a_whole_database_answers(state: SqliteState) -> Non
     put(state)
     assert state.damage() == []
     assert issubclass(StateDamaged, StorageFailed)
+
+
+def test_whoever_waits_first_removes_what_killed_processes_left(state: SqliteState, path: Path) -> None:
+    put(state)
+    orphan, young, other = (path.parent / name for name in (".postil-1-a.tmp", ".postil-2-b.tmp", "state.db.backup"))
+    for file in (orphan, young, other):
+        file.write_bytes(b"")
+    os.utime(orphan, (1, 1))
+    os.utime(other, (1, 1))
+    assert not state.wait(state.version(), 0)
+    assert [file.exists() for file in (orphan, young, other)] == [False, True, True]
+
+
+def test_what_expired_is_deleted_when_something_that_expires_is_put(state: SqliteState, path: Path) -> None:
+    with state.writing() as changes:
+        changes.put("s", "old", b"", time.time() - 1)
+        changes.put("s", "young", b"", time.time() + 100)
+    with state.writing() as changes:
+        changes.put("s", "new", b"", time.time() + 100)
+    with sqlite3.connect(path) as raw:
+        assert raw.execute("SELECT key FROM records ORDER BY key").fetchall() == [("new",), ("young",)]
+    raw.close()

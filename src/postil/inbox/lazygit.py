@@ -62,7 +62,7 @@ class BadKey(InvalidArguments):
 
 
 def find_version() -> Version | None:
-    """Return the version of the lazygit on PATH, or None if there is none or it does not say."""
+    """Returns the version of the lazygit on PATH, or None if there is none or it does not say."""
     import subprocess  # set-up only
 
     try:
@@ -74,7 +74,7 @@ def find_version() -> Version | None:
 
 
 def binding(key: str = "<c-y>", version: Version | None = None) -> str:
-    """Return the whole file for this version of lazygit; None stands for the newest."""
+    """Returns the whole file for this version of lazygit; None stands for the newest."""
     if not re.fullmatch(r"<[\w-]{1,20}>|[\w!-/:-@\[-`{-~]", key) or key in ('"', "\\"):
         raise BadKey(key)
     output = "output: popup" if version is None or version >= OUTPUT_POPUP_SINCE else "showOutput: true"

@@ -70,7 +70,7 @@ class MemoryEphemeralStore:
         return Taken(granted, max(0, limit - len(taken)), (taken[0] if taken else now) + seconds)
 
     async def first(self, name: str, seconds: float) -> bool:
-        """Return whether this name is new."""
+        """Returns whether this name is new."""
         now = self._clock()
         while self._names and next(iter(self._names.values())) <= now:
             self._names.popitem(last=False)
@@ -82,7 +82,7 @@ class MemoryEphemeralStore:
         return True
 
     async def recall(self, *names: str) -> Sequence[bytes | None]:
-        """Return what is kept under each of these names."""
+        """Returns what is kept under each of these names."""
         return [self._recall(name) for name in names]
 
     def _recall(self, name: str) -> bytes | None:

@@ -10,12 +10,12 @@ import time
 
 
 def this_process() -> str:
-    """Return a name that no other process has, on any host and after any restart."""
+    """Returns a name that no other process has, on any host and after any restart."""
     return f"{_host()} {os.getpid()} {_started(os.getpid())}"
 
 
 def is_alive(holder: str, since: float, patience: float) -> bool:
-    """Return whether the holder still runs. For one of another host: whether `patience` seconds are not over yet."""
+    """Returns whether the holder still runs. For one of another host: whether `patience` seconds are not over yet."""
     host, _, process = holder.rpartition(" ")[0].rpartition(" ")
     started = holder.rpartition(" ")[2]
     if host != _host() or not process.isdigit() or not started.isdigit() or started == "0":
@@ -33,7 +33,7 @@ def _host() -> str:
 
 
 def _started(process: int) -> int:
-    """Return when the process began, in ticks since boot; 0 if that cannot be read."""
+    """Returns when the process began, in ticks since boot; 0 if that cannot be read."""
     try:
         with open(f"/proc/{process}/stat", "rb") as file:
             return int(file.read().rpartition(b")")[2].split()[19])

@@ -37,7 +37,7 @@ class IdempotencyKeys:
         self._wait_seconds = wait_seconds
 
     def begin(self, scope: str, key: str, fingerprint: str) -> bytes | None:
-        """Return the stored outcome, or None when the caller has to make the effect now."""
+        """Returns the stored outcome, or None when the caller has to make the effect now."""
         name = _name(scope, key)
         deadline = time.monotonic() + self._wait_seconds
         while True:
@@ -57,7 +57,7 @@ class IdempotencyKeys:
                 raise KeyInFlight(self._wait_seconds)
 
     def _claim(self, name: str, fingerprint: str) -> _Held | None:
-        """Return the record that is there already, or None after claiming the key."""
+        """Returns the record that is there already, or None after claiming the key."""
         with self._state.reading() as records:  # the common repeat needs no write
             stored = records.get(_SPACE, name)
         if stored is None:

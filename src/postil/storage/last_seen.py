@@ -56,7 +56,7 @@ class LastSeen:
                 self._drop(question)
 
     def find(self, question: Question) -> tuple[float, Answer] | None:
-        """Return the age of the answer and the answer, or None if it is unknown or too old."""
+        """Returns the age of the answer and the answer, or None if it is unknown or too old."""
         with self._lock:
             noted, _, answer = self._answers.get(question, (-LONGEST, 0, None))
         age = time.monotonic() - noted

@@ -41,7 +41,7 @@ class MemoryState:
         self._listeners.notify()
 
     def version(self) -> int:
-        """Return a number that grows with every write."""
+        """Returns a number that grows with every write."""
         return self._version
 
     def wait(self, beyond: int, timeout: float) -> bool:

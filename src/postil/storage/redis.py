@@ -95,7 +95,7 @@ class RedisState:
             raise StateBusy("in Redis", self._busy_seconds)
 
     def version(self) -> int:
-        """Return a number that grows with every write."""
+        """Returns a number that grows with every write."""
         with self._reach():
             return int(cast("bytes | None", self._redis.get(VERSION)) or 0)
 
@@ -120,7 +120,7 @@ class RedisState:
         self._redis.close()
 
     def promise(self) -> tuple[str, list[str]]:
-        """Return what this Redis was told to promise, in words; and what must be changed, if anything."""
+        """Returns what this Redis was told to promise, in words; and what must be changed, if anything."""
         with translate_errors():
             said: dict[str, str] = {}
             for name in ("appendonly", "appendfsync", "maxmemory-policy"):

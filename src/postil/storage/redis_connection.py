@@ -58,12 +58,12 @@ _outages: dict[str, Outage] = {}
 
 
 def find_outage(address: str) -> Outage:
-    """Return the outage of this address, one for all its users: when one waited in vain, the others need not."""
+    """Returns the outage of this address, one for all its users: when one waited in vain, the others need not."""
     return _outages.setdefault(address, Outage())
 
 
 def connect(address: str) -> Any:
-    """Return a pool for threads."""
+    """Returns a pool for threads."""
     import redis  # only where POSTIL_STATE names one
     from redis.retry import Retry
 
@@ -71,7 +71,7 @@ def connect(address: str) -> Any:
 
 
 def connect_async(address: str) -> Any:
-    """Return a pool for the event loop."""
+    """Returns a pool for the event loop."""
     import redis.asyncio  # only where POSTIL_STATE names one
     from redis.asyncio.retry import Retry
 
@@ -104,5 +104,5 @@ def translate_errors() -> Generator[None]:
 
 
 def text(value: Any) -> str:
-    """Return what Redis answered as text."""
+    """Returns what Redis answered as text."""
     return value.decode("utf-8") if isinstance(value, bytes) else str(value)

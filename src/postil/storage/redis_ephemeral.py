@@ -46,11 +46,11 @@ class RedisEphemeralStore:
         return self._redis
 
     async def _run(self, script: str, keys: Sequence[str], arguments: Sequence[Any]) -> Any:
-        """Return what a script answers, or None when Redis is away."""
+        """Returns what a script answers, or None when Redis is away."""
         return await self._ask(lambda client: self._scripts[script](keys=keys, args=arguments))
 
     async def _ask(self, ask: Callable[[Any], Awaitable[Any]]) -> Any:
-        """Return what Redis answers, or None when it is away."""
+        """Returns what Redis answers, or None when it is away."""
         import redis
 
         if not self._outage.lasts:
@@ -86,7 +86,7 @@ class RedisEphemeralStore:
         return Entered(granted, remaining, reset, ticket=name)
 
     def leave(self, who: str, ticket: str) -> None:
-        """Count the calls of this ticket as ended: Redis is told with their next question, or at the loop's next turn."""
+        """Count the calls of this ticket as ended. Redis is told with the next question, or at the loop's next turn."""
         if ticket.startswith(_ALONE):
             self._alone.leave(who, ticket.removeprefix(_ALONE))
             return
@@ -132,14 +132,14 @@ class RedisEphemeralStore:
         return Taken(entered.granted, entered.remaining, entered.reset)
 
     async def first(self, name: str, seconds: float) -> bool:
-        """Return whether this name is new to every replica; False while Redis is away."""
+        """Returns whether this name is new to every replica; False while Redis is away."""
         key, ends = f"{PREFIX}name:{name}", max(1, int(seconds))
         return bool(await self._ask(lambda client: client.set(key, 1, nx=True, ex=ends)))
 
     # -- what is kept -----------------------------------------------------------------------------------------------
 
     async def recall(self, *names: str) -> Sequence[bytes | None] | None:
-        """Return what is kept under each of these names at one time, or None while Redis is away."""
+        """Returns what is kept under each of these names at one time, or None while Redis is away."""
         keys = [_kept_key(name) for name in names]
         return cast("list[bytes | None] | None", await self._ask(lambda client: client.mget(keys)))
 
@@ -154,7 +154,7 @@ class RedisEphemeralStore:
         await self._ask(lambda client: client.delete(_kept_key(name)))
 
     def counts(self) -> dict[str, float]:
-        """Return counters for the metrics."""
+        """Returns counters for the metrics."""
         return {"postil_redis_unanswered_total": self.away}
 
     async def close(self) -> None:

@@ -76,11 +76,11 @@ class RedisRecords:
         return self._counters[counter]
 
     def changed_spaces(self) -> set[str]:
-        """Return the spaces that the block changed, or would have."""
+        """Returns the spaces that the block changed, or would have."""
         return {space for space, _ in self._puts}
 
     def changes(self) -> tuple[list[list[object]], list[bytes]]:
-        """Return what the commit has to do: commands, and the values they point to."""
+        """Returns what the commit has to do: commands, and the values they point to."""
         commands: list[list[object]] = []
         values: list[bytes] = []
         for (space, key), value in self._puts.items():

@@ -6,8 +6,8 @@ from postil.storage.redis_connection import PREFIX
 
 CHANNEL = PREFIX + "changed"
 _WANTED_MS = 250
-# Neither logged nor replicated: what such a script writes is true for seconds only, and a log that is synced after every write
-# would make each call wait for the disk. Redis forgets it when it restarts.
+# Neither logged nor replicated: what such a script writes is true for seconds only, and a log that is synced after
+# every write would make each call wait for the disk. Redis forgets it when it restarts.
 PASSING = "redis.set_repl(redis.REPL_NONE)\n"
 
 _NOW = """

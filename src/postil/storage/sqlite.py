@@ -19,6 +19,7 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from postil.storage.failures import StateBusy, StateDamaged, StateFull, StateNewer, StateUnwritable
+from postil.storage.listeners import ChangeListeners
 
 if TYPE_CHECKING:
     from postil.core.ports import Changes, Records
@@ -37,7 +38,7 @@ CREATE INDEX expiring ON records (expires) WHERE expires IS NOT NULL;
 CREATE TABLE counters (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
 """
 _VERSION = "version"
-LOOK = ("BEGIN", "SELECT 1 FROM sqlite_schema LIMIT 1")  # the look begins when the lock is taken, not later
+READ = ("BEGIN", "SELECT 1 FROM sqlite_schema LIMIT 1")  # takes the lock at once, not with the first question
 WRITE = ("BEGIN IMMEDIATE",)
 PAUSE = 0.002
 
@@ -51,15 +52,14 @@ class SqliteState:
         self._lock = threading.Lock()
         self._connection: sqlite3.Connection | None = None
         self._inode: tuple[int, int] | None = None
-        self._listeners: list[Callable[[], None]] = []
+        self._listeners = ChangeListeners()
+        self._starting = threading.Lock()
         self._stop_watch: Callable[[], None] | None = None
-        self._watching = threading.Condition()
-        self._noticed = 0
 
     @contextmanager
     def reading(self) -> Generator[Records]:
-        """A consistent look at the records."""
-        with self._transaction(LOOK) as connection:
+        """Give a consistent view of the records."""
+        with self._transaction(READ) as connection:
             yield _Records(connection)
 
     @contextmanager
@@ -71,41 +71,25 @@ class SqliteState:
             changes.next(_VERSION)
 
     def version(self) -> int:
-        """A number that grows with every write."""
-        with self._transaction(LOOK) as connection:
+        """Returns a number that grows with every write."""
+        with self._transaction(READ) as connection:
             row = connection.execute("SELECT value FROM counters WHERE name = ?", (_VERSION,)).fetchone()
         return 0 if row is None else row[0]
 
     def wait(self, beyond: int, timeout: float) -> bool:
-        """Wait until the version is greater than `beyond`."""
+        """Wait until the version is greater than `beyond`. Returns False when the time is over first."""
         self._watch()
-        deadline = time.monotonic() + timeout
-        while True:
-            with self._watching:
-                noticed = self._noticed
-            if self.version() > beyond:
-                return True
-            with self._watching:
-                left = deadline - time.monotonic()
-                if left <= 0:
-                    return False
-                self._watching.wait_for(lambda seen=noticed: self._noticed != seen, left)
+        return self._listeners.wait_until(lambda: self.version() > beyond, timeout)
 
     def on_change(self, changed: Callable[[], None]) -> Callable[[], None]:
-        """Call `changed` after writes, by whichever process."""
-        with self._watching:
-            self._listeners.append(changed)
+        """Call `changed` after every write of any process. Returns a function that stops this."""
+        stop = self._listeners.add(changed)
         self._watch()
-
-        def stop() -> None:
-            with self._watching, suppress(ValueError):
-                self._listeners.remove(changed)
-
         return stop
 
     def close(self) -> None:
-        """Let go of the file and the watching thread."""
-        with self._watching:
+        """Close the file and end the watching thread."""
+        with self._starting:
             stop, self._stop_watch = self._stop_watch, None
         if stop is not None:
             stop()
@@ -115,8 +99,8 @@ class SqliteState:
                 self._connection = None
 
     def damage(self) -> list[str]:
-        """What SQLite's own check finds wrong; empty when nothing is."""
-        with self._transaction(LOOK) as connection:
+        """Returns what SQLite's own check finds wrong."""
+        with self._transaction(READ) as connection:
             found = [str(row[0]) for row in connection.execute("PRAGMA integrity_check(20)")]
         return [] if found == ["ok"] else found
 
@@ -124,25 +108,25 @@ class SqliteState:
     def _transaction(self, begin: tuple[str, ...]) -> Generator[sqlite3.Connection]:
         with self._lock:
             try:
-                connection = self._opened()
-                self._patiently(connection, *begin)
+                connection = self._open()
+                self._execute_waiting(connection, *begin)
                 try:
                     yield connection
-                    self._patiently(connection, "COMMIT")
+                    self._execute_waiting(connection, "COMMIT")
                 except BaseException:
                     if connection.in_transaction:
                         connection.execute("ROLLBACK")
                     raise
             except sqlite3.Error as error:
-                raise self._translated(error) from error
+                raise self._translate(error) from error
             except UnicodeDecodeError as error:  # from a name in the schema, a key, or SQLite's own complaint
                 raise StateDamaged(self.path, "a text in it cannot be read") from error
 
-    def _patiently(self, connection: sqlite3.Connection, *statements: str) -> None:
+    def _execute_waiting(self, connection: sqlite3.Connection, *statements: str) -> None:
         """Run statements that may have to wait for other processes.
 
-        SQLite's own waiting backs off to 100 ms at a time, so that under load whoever came first may come last; short
-        even pauses give everyone the same chance.
+        SQLite's own waiting backs off to 100 ms at a time, so that under load the first to come may be the last to get
+        in; short even pauses give everyone the same chance.
         """
         deadline = time.monotonic() + self.busy_seconds
         connection.execute("PRAGMA busy_timeout = 0")
@@ -160,7 +144,7 @@ class SqliteState:
         finally:
             connection.execute(f"PRAGMA busy_timeout = {int(self.busy_seconds * 1000)}")
 
-    def _opened(self) -> sqlite3.Connection:
+    def _open(self) -> sqlite3.Connection:
         there = _inode(self.path)
         if self._connection is not None and there != self._inode:
             # Somebody moved the file away: writing on would go to a file that nobody finds again.
@@ -179,7 +163,7 @@ class SqliteState:
         )
         try:
             # Truncating commits as durably as deleting, without two changes of the folder each time.
-            self._patiently(connection, "PRAGMA synchronous = FULL", "PRAGMA journal_mode = TRUNCATE", *LOOK)
+            self._execute_waiting(connection, "PRAGMA synchronous = FULL", "PRAGMA journal_mode = TRUNCATE", *READ)
             (application,) = connection.execute("PRAGMA application_id").fetchone()
             (found,) = connection.execute("PRAGMA user_version").fetchone()
             connection.execute("COMMIT")
@@ -196,7 +180,7 @@ class SqliteState:
 
     def _create(self) -> None:
         folder = os.path.dirname(self.path)
-        unfinished = f"{self.path}.{os.getpid():x}-{os.urandom(4).hex()}.new"
+        unfinished = os.path.join(folder, f".postil-{os.getpid():x}-{os.urandom(6).hex()}.tmp")  # see remove_leftovers
         try:
             _make_private(folder)
             os.close(os.open(unfinished, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600))
@@ -216,7 +200,7 @@ class SqliteState:
                 raise StateFull(self.path) from error
             raise StateUnwritable(self.path, error.strerror or str(error)) from error
 
-    def _translated(self, error: sqlite3.Error) -> Exception:
+    def _translate(self, error: sqlite3.Error) -> Exception:
         kind = getattr(error, "sqlite_errorcode", 0) & 0xFF
         if kind in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
             return StateDamaged(self.path, str(error))
@@ -237,23 +221,20 @@ class SqliteState:
         return StateDamaged(self.path, str(error))  # a table or a text that was fine when it was written
 
     def _watch(self) -> None:
-        with self._watching:
+        with self._starting:
             if self._stop_watch is not None:
                 return
+            from postil.workspace.files import remove_leftovers
             from postil.workspace.watch import call_on_change  # ctypes: only those who wait pay for it
 
-            _make_private(os.path.dirname(self.path))
-            self._stop_watch = call_on_change([os.path.dirname(self.path)], self._notice)
+            folder = os.path.dirname(self.path)
+            _make_private(folder)
+            remove_leftovers(folder)  # of processes that were killed; a server looks once, when it starts
+            self._stop_watch = call_on_change([folder], self._notice)
 
     def _notice(self, names: frozenset[str]) -> None:
-        if not any(name.startswith((self.path, "*")) for name in names):
-            return
-        with self._watching:
-            self._noticed += 1
-            self._watching.notify_all()
-            listeners = list(self._listeners)
-        for changed in listeners:
-            changed()
+        if any(name.startswith((self.path, "*")) for name in names):
+            self._listeners.notify()
 
 
 class _Records:
@@ -338,7 +319,7 @@ def _inode(path: str) -> tuple[int, int] | None:
 
 
 def _make_private(folder: str) -> None:
-    """The folder, open to nobody else; made durably with those above it."""
+    """Make the folder and those above it durably, and close it to other users."""
     if os.path.isdir(folder):
         if os.stat(folder).st_mode & 0o077:
             os.chmod(folder, 0o700)

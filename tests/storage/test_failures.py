@@ -1,0 +1,34 @@
+"""Each failure of the state says what is wrong and what to do next, with the exit status of its kind."""
+
+import pytest
+
+from postil.core.failure import Failure
+from postil.storage.failures import (
+    KeyInFlight,
+    KeyInterrupted,
+    KeyReused,
+    StateBusy,
+    StateDamaged,
+    StateFull,
+    StateNewer,
+    StateUnwritable,
+)
+
+
+@pytest.mark.parametrize(
+    ("failure", "status", "says", "advises"),
+    [
+        (StateDamaged("/s.db", "torn"), 7, "/s.db is damaged: torn", "mv /s.db /s.db.damaged"),
+        (StateNewer("/s.db", 9, 1), 7, "has format 9; this version of Postil knows up to 1", "Update Postil"),
+        (StateUnwritable("/s.db", "read-only"), 7, "cannot be written: read-only", "XDG_STATE_HOME"),
+        (StateFull("/s.db"), 7, "nothing was added", "Free some space"),
+        (StateBusy("/s.db", 1.5), 6, "busy for 1.5 seconds", "again in a moment"),
+        (KeyReused(), 6, "with other arguments", "new key"),
+        (KeyInterrupted(), 6, "not known", "Look whether the effect is there"),
+        (KeyInFlight(60), 6, "still running after 60 seconds", "the same key"),
+    ],
+)
+def test_it_says_what_is_wrong_and_what_to_do(failure: Failure, status: int, says: str, advises: str) -> None:
+    assert says in failure.message
+    assert advises in failure.advice
+    assert failure.exit_status == status

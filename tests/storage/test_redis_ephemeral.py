@@ -1,0 +1,76 @@
+"""The ephemeral store over Redis: replicas that die, calls that last, and a Redis that is away."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+
+import redis as redis_client
+
+from postil.storage.redis_ephemeral import RedisEphemeralStore
+from tests.storage.entries import entry, until_admitted
+
+NOWHERE = "unix:///nonexistent/redis.sock"
+
+
+def test_the_calls_of_a_killed_replica_stop_counting_when_their_lease_ends(address: str) -> None:
+    async def test() -> None:
+        dead, alive = RedisEphemeralStore(address, lease=1.0), RedisEphemeralStore(address)
+        await dead.enter(entry(3, at_once=3))
+        await dead.close()  # as a kill: nobody says that they ended
+        assert (await alive.enter(entry(1, at_once=3))).busy
+        assert (await until_admitted(alive, entry(1, at_once=3))).granted == 1
+        await alive.close()
+
+    asyncio.run(test())
+
+
+def test_a_call_that_lasts_longer_than_its_lease_still_counts(address: str) -> None:
+    async def test() -> None:
+        one, two = RedisEphemeralStore(address, lease=1.5), RedisEphemeralStore(address)
+        lasting = await one.enter(entry(3, at_once=3))
+        end = time.monotonic() + 3.0
+        while time.monotonic() < end:
+            assert (await two.enter(entry(1, at_once=3))).busy
+            await asyncio.sleep(0.05)
+        one.leave("w", lasting.ticket)
+        await until_admitted(two, entry(1, at_once=3))
+        await one.close()
+        await two.close()
+
+    asyncio.run(test())
+
+
+def test_the_whole_check_is_one_round_trip(address: str) -> None:
+    async def test() -> None:
+        moments = RedisEphemeralStore(address)
+        await moments.enter(entry())  # connects, and teaches Redis the script
+        with redis_client.Redis.from_url(address) as client:  # pyright: ignore[reportUnknownMemberType]
+
+            def commands() -> int:
+                stats = client.info("commandstats")  # pyright: ignore[reportUnknownMemberType]
+                return sum(one["calls"] for name, one in stats.items() if name.startswith("cmdstat_eval"))  # type: ignore[union-attr]
+
+            before = commands()
+            entered = await moments.enter(entry())
+            assert commands() - before == 1
+            assert entered.ticket
+        await moments.close()
+
+    asyncio.run(test())
+
+
+def test_while_redis_is_away_limits_go_on_alone_and_nonces_are_refused() -> None:
+    async def test() -> None:
+        moments = RedisEphemeralStore(NOWHERE)
+        entered = [await moments.enter(entry(limit=2, at_once=5)) for _ in range(3)]
+        assert [each.granted for each in entered] == [1, 1, 0]
+        moments.leave("w", entered[0].ticket)
+        assert [(await moments.take("t", 1, 2, 60)).granted for _ in range(3)] == [1, 1, 0]
+        assert await moments.first("nonce", 60) is False
+        assert await moments.recall("a") is None
+        assert await moments.keep({"a": b"x"}, 60) is False
+        assert moments.away == 9
+        await moments.close()
+
+    asyncio.run(test())
