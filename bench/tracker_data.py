@@ -11,7 +11,7 @@ from pathlib import Path
 from msgspec import structs
 
 from postil.tracker import events as ev
-from postil.tracker.log.append import segment_path
+from postil.tracker.log.append import name_segment
 from postil.tracker.log.format import SEAL
 from postil.tracker.log.ref_names import LOG
 
@@ -83,7 +83,7 @@ def write_log(where: Path, ref: str, log: list[tuple[int, bytes]]) -> None:
         )
         if (at + 1) % SEAL == 0:
             blob = b"".join(sealed + b"\n" for _, sealed in log[at + 1 - SEAL : at + 1])
-            path = segment_path(at + 1 - SEAL, SEAL).encode()
+            path = name_segment(at + 1 - SEAL, SEAL).encode()
             feed.stdin.write(b"M 100644 inline %s\ndata %d\n%s\n" % (path, len(blob), blob))
     feed.stdin.close()
     assert feed.wait() == 0

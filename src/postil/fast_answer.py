@@ -16,9 +16,9 @@ def quick_answer(program: str, words: Sequence[str]) -> str | None:
         return None
     if _is_configured():
         return None
-    from postil.tracker.shell.fast_list import quick_list
+    from postil.tracker.shell.fast_list import fast_list
 
-    return quick_list(kind, rest, os.getcwd())
+    return fast_list(kind, rest, os.getcwd())
 
 
 def _is_configured() -> bool:

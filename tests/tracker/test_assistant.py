@@ -13,7 +13,7 @@ import pytest
 from postil.tracker.failures import AmbiguousId, ClaimLost, DependencyCycle, InvalidParams, NoSuchEntity
 from postil.tracker.operations.answers import MilestoneCounts
 from postil.tracker.part import Tracker
-from postil.tracker.state.graph import cut, path
+from postil.tracker.state.graph import cut_cycles, find_path
 from postil.workspace.repository import find_repository
 
 CATALOGUE = Path(__file__).resolve().parents[2] / "src/postil/catalogue/tracker.json"
@@ -100,7 +100,7 @@ def test_what_is_not_valid_is_refused_and_writes_nothing(
     before = tracker.store.index.clock()
     with pytest.raises(InvalidParams, match=words):
         attempt(tracker, made.id)
-    tracker.fresh()
+    tracker.refresh()
     assert tracker.store.index.clock() == before
 
 
@@ -185,8 +185,8 @@ def test_cutting_leaves_no_circle_and_drops_no_edge_without_need():
     for _ in range(300):
         nodes = "abcdef"
         edges = list(dict.fromkeys((dice.choice(nodes), dice.choice(nodes)) for _ in range(dice.randrange(12))))
-        kept, circles = cut(edges)
+        kept, circles = cut_cycles(edges)
         assert all(node not in reachable(kept, node) for node in nodes)
         assert len(kept) + len(circles) == len(edges)
         for edge in set(edges) - set(kept):
-            assert edge[0] == edge[1] or path(kept, edge[1], edge[0]) is not None
+            assert edge[0] == edge[1] or find_path(kept, edge[1], edge[0]) is not None

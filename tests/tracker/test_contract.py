@@ -30,9 +30,9 @@ MOMENT = datetime.datetime(2024, 10, 25, 9, 17, tzinfo=datetime.UTC)
 @pytest.fixture
 def milestones(repository: Path) -> Path:
     store = Store(find_repository(str(repository)), now=lambda: MOMENT)
-    with store.writing() as pen:
-        pen.write(ev.Created, BETA, kind="milestone", title="Milestone Beta", labels=("beta",))
-        pen.write(
+    with store.transaction() as tx:
+        tx.write(ev.Created, BETA, kind="milestone", title="Milestone Beta", labels=("beta",))
+        tx.write(
             ev.Created,
             ALPHA,
             kind="milestone",
@@ -41,7 +41,7 @@ def milestones(repository: Path) -> Path:
             labels=("alpha",),
         )
         for i in range(3):
-            pen.write(
+            tx.write(
                 ev.Created,
                 FIRST[:-1] + str(i),
                 kind="issue",
@@ -49,7 +49,7 @@ def milestones(repository: Path) -> Path:
                 milestone=ALPHA,
                 status="closed" if i == 2 else "open",
             )
-        pen.write(ev.Commented, ALPHA, c="kickoff-comment-0001", body="kickoff")
+        tx.write(ev.Commented, ALPHA, c="kickoff-comment-0001", body="kickoff")
     return repository
 
 

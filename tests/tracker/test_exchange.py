@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from msgspec import UNSET
 
 from postil.tracker.failures import InvalidParams
-from postil.tracker.imports.files import from_markdown, to_markdown
-from postil.tracker.imports.model import Foreign, ForeignComment
-from postil.tracker.log.verify import state_hash
+from postil.tracker.imports.files import read_markdown, write_markdown
+from postil.tracker.imports.model import ForeignComment, ForeignIssue
+from postil.tracker.log.verify import hash_state
 from postil.tracker.operations.answers import Shown
 from postil.tracker.part import Tracker
 from postil.workspace.repository import find_repository
@@ -84,10 +84,10 @@ def test_what_was_exported_can_be_imported_elsewhere_and_twice(
     assert answered(other, "import", str(dump))["created"] == 4
     assert everything(other) == everything(filled)
     assert answered(other, "list", "identity") == answered(filled, "list", "identity")
-    clock = tracker(other).fresh().index.clock()
+    clock = tracker(other).refresh().index.clock()
     again = answered(other, "import", str(dump))
     assert (again["created"], again["updated"]) == (0, 0)
-    assert tracker(other).fresh().index.clock() == clock
+    assert tracker(other).refresh().index.clock() == clock
     # And back where it came from: nothing new either.
     assert answered(filled, "import", str(dump))["created"] == 0
     assert everything(other) == everything(filled)
@@ -98,7 +98,7 @@ def test_events_carry_the_state_to_the_last_bit(filled: Path, make_repository: C
     dump.write_text(said(filled, "export", "--format", "events"))
     other = make_repository("other")
     said(other, "import", str(dump))
-    assert state_hash(tracker(other).fresh().index) == state_hash(tracker(filled).fresh().index)
+    assert hash_state(tracker(other).refresh().index) == hash_state(tracker(filled).refresh().index)
 
 
 def test_markdown_goes_into_one_file_an_entity(filled: Path, tmp_path: Path):
@@ -464,7 +464,7 @@ comments = st.builds(
     ForeignComment, key=st.from_regex(r"[a-z2-7]{4}", fullmatch=True), author=line, ts=st.just("t"), body=text
 )
 foreigners = st.builds(
-    Foreign,
+    ForeignIssue,
     origin=st.just("x:1"),
     title=line,
     description=text,
@@ -478,5 +478,5 @@ foreigners = st.builds(
 
 
 @given(st.lists(foreigners, min_size=1, max_size=3))
-def test_markdown_written_and_read_again_is_the_same(several: list[Foreign]):
-    assert from_markdown("".join(to_markdown(one) for one in several)) == several
+def test_markdown_written_and_read_again_is_the_same(several: list[ForeignIssue]):
+    assert read_markdown("".join(write_markdown(one) for one in several)) == several

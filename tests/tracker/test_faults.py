@@ -51,11 +51,11 @@ def test_create_syncs_every_object_and_the_ref_before_it_answers(
 ):
     mine = tracker(repository)
     for _ in range(2):  # up to the brink: the next event seals a segment, and so writes a blob and trees
-        with mine.store.writing() as pen:
-            mine.create(pen, "issue", "One")
-            id_ = pen.events[0].ent
+        with mine.store.transaction() as tx:
+            mine.create(tx, "issue", "One")
+            id_ = tx.events[0].ent
             for i in range(126):
-                mine.comment(pen, id_, f"comment {i}")
+                mine.comment(tx, id_, f"comment {i}")
     log = tmp_path / "trace"
     for title in ("two hundred and fifty-fifth", "sealed"):
         calls = "trace=write,fsync,fdatasync,link,linkat,rename,renameat,renameat2"

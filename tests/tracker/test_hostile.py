@@ -13,7 +13,7 @@ import pytest
 
 from postil.tracker import events as ev
 from postil.tracker.failures import InvalidParams
-from postil.tracker.index.db_files import current
+from postil.tracker.index.db_files import find_current
 from postil.tracker.part import Tracker
 from postil.tracker.store import Store
 from postil.workspace.repository import find_repository
@@ -86,10 +86,10 @@ def forged(repository: Path, kind: str = "issue", id_: str = "") -> str:
     """An issue as a hostile writer's log could hold it: no check of ours ever saw it."""
     store = Store(find_repository(str(repository)))
     id_ = id_ or ev.new_entity_id()
-    with store.writing() as pen:
-        pen.write(ev.Created, id_, kind=kind, title=ESCAPES, labels=(ESCAPES,), a=f"{ESCAPES} <a@b>")
-        pen.write(ev.Claimed, id_, who=ESCAPES, until="9999-01-01T00:00:00.000Z")
-        pen.write(ev.Commented, id_, c="c", body=ESCAPES)
+    with store.transaction() as tx:
+        tx.write(ev.Created, id_, kind=kind, title=ESCAPES, labels=(ESCAPES,), a=f"{ESCAPES} <a@b>")
+        tx.write(ev.Claimed, id_, who=ESCAPES, until="9999-01-01T00:00:00.000Z")
+        tx.write(ev.Commented, id_, c="c", body=ESCAPES)
     return id_
 
 
@@ -113,10 +113,10 @@ def test_what_others_wrote_stays_in_its_line_and_commands_no_terminal(repository
 def test_nonsense_for_days_makes_no_picture_fail_or_grow(repository: Path):
     store = Store(find_repository(str(repository)))
     mile = ev.new_entity_id()
-    with store.writing() as pen:
-        pen.write(ev.Created, mile, kind="milestone", title="M", due="never")
+    with store.transaction() as tx:
+        tx.write(ev.Created, mile, kind="milestone", title="M", due="never")
         for ts in ("", "9999999-99", "2026-13-45T00", "0001-01-01T00:00:00.000Z", "2026-01-01T00:00:00.000Z"):
-            pen.write(ev.Created, ev.new_entity_id(), kind="issue", title="x", milestone=mile, ts=ts)
+            tx.write(ev.Created, ev.new_entity_id(), kind="issue", title="x", milestone=mile, ts=ts)
     mine = tracker(repository)
     for words in ((), ("--svg",), ("--bar",), ("--svg", "--bar")):
         assert len(said(repository, "milestone", "chart", mile, *words)) < 400_000
@@ -156,7 +156,7 @@ def test_damage_that_only_a_question_finds_rebuilds_the_cache(repository: Path):
     mine = tracker(repository)
     mine.create_entity("Kept")
     mine.store.index.close()
-    path = current(str(repository / ".git/postil"))
+    path = find_current(str(repository / ".git/postil"))
     assert path is not None
     with sqlite3.connect(path) as db:
         db.execute("DROP TABLE ent")

@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 
 from postil.tracker import events as ev
-from postil.tracker.index.db_files import current
+from postil.tracker.index.db_files import find_current
 from postil.tracker.log.format import SEAL
-from postil.tracker.log.verify import state_hash, verify
+from postil.tracker.log.verify import hash_state, verify
 from postil.tracker.store import Store
 from postil.workspace.repository import find_repository
 from tests.tracker.conftest import git
@@ -34,7 +34,7 @@ def titles(store: Store) -> list[str]:
 
 
 def cache_of(repository: Path) -> str:
-    path = current(str(repository / ".git/postil"))
+    path = find_current(str(repository / ".git/postil"))
     assert path is not None
     return path
 
@@ -72,26 +72,26 @@ def fetch(into: Path, out_of: Path, name: str) -> None:
 def make_many(where: Path, count: int, dice: random.Random, ids: list[str]) -> None:
     """Events about old and new issues, as one command."""
     store = fresh(where)
-    with store.writing() as pen:
+    with store.transaction() as tx:
         for _ in range(count):
             if not ids or dice.random() < 0.2:
                 ids.append(ev.new_entity_id())
-                pen.write(ev.Created, ids[-1], kind="issue", title=f"T{len(ids)}", labels=("a", "b"))
+                tx.write(ev.Created, ids[-1], kind="issue", title=f"T{len(ids)}", labels=("a", "b"))
                 continue
             id_ = dice.choice(ids)
             match dice.randrange(6):
                 case 0:
-                    pen.write(ev.Set, id_, f="status", value=dice.choice(("open", "closed")))
+                    tx.write(ev.Set, id_, f="status", value=dice.choice(("open", "closed")))
                 case 1:
-                    pen.write(ev.Labelled, id_, add=(dice.choice("cd"),), rm=(dice.choice("abc"),))
+                    tx.write(ev.Labelled, id_, add=(dice.choice("cd"),), rm=(dice.choice("abc"),))
                 case 2:
-                    pen.write(ev.Set, id_, f="title", value=f"T{dice.randrange(99)}")
+                    tx.write(ev.Set, id_, f="title", value=f"T{dice.randrange(99)}")
                 case 3:
-                    pen.write(ev.Linked, id_, add=(("related", dice.choice(ids)),))
+                    tx.write(ev.Linked, id_, add=(("related", dice.choice(ids)),))
                 case 4:
-                    pen.write(ev.Claimed, id_, who=dice.choice(("ann", "bob")), until="2027-01-01T00:00:00.000Z")
+                    tx.write(ev.Claimed, id_, who=dice.choice(("ann", "bob")), until="2027-01-01T00:00:00.000Z")
                 case _:
-                    pen.write(ev.Commented, id_, c=ev.new_event_id(), body="hello")
+                    tx.write(ev.Commented, id_, c=ev.new_event_id(), body="hello")
     store.index.close()
 
 
@@ -119,9 +119,9 @@ def test_an_index_built_from_sealed_logs_of_two_writers_says_what_the_merge_says
         if number != 5:
             fetch(one, two, "two")
     fetch(one, two, "two")
-    grown = fresh(one)
-    grown.refresh()
-    grown.index.forget()
+    builder = fresh(one)
+    builder.refresh()
+    builder.index.forget()
     built = fresh(one)
     built.refresh()
     told = verify(built, fix=False)
@@ -144,10 +144,10 @@ def test_an_index_built_from_sealed_logs_of_two_writers_says_what_the_merge_says
 
 def test_what_git_holds_is_not_copied_until_it_changes(store: Store):
     id_ = ev.new_entity_id()
-    with store.writing() as pen:
-        pen.write(ev.Created, id_, kind="issue", title="Sealed")
+    with store.transaction() as tx:
+        tx.write(ev.Created, id_, kind="issue", title="Sealed")
         for i in range(2 * SEAL):
-            pen.write(ev.Commented, id_, c=f"c{i}", body=f"comment {i}")
+            tx.write(ev.Commented, id_, c=f"c{i}", body=f"comment {i}")
     store.index.forget()
     store.refresh()
     held = "SELECT lines FROM log WHERE id = ?"
@@ -155,8 +155,8 @@ def test_what_git_holds_is_not_copied_until_it_changes(store: Store):
     entity = store.entity(id_)
     assert entity is not None
     assert len(entity.comments) == 2 * SEAL
-    with store.writing() as pen:
-        pen.write(ev.Set, id_, f="title", value="Changed")
+    with store.transaction() as tx:
+        tx.write(ev.Set, id_, f="title", value="Changed")
     assert store.index.db.execute(held, (id_,)).fetchone()[0].count(b"\n") == 2 * SEAL + 1
     changed = store.entity(id_)
     assert changed is not None
@@ -168,8 +168,8 @@ def test_a_reader_answers_at_once_and_truly_while_another_process_changes_the_in
     make_many(one, 20, random.Random(1), [])
     reader = fresh(one)
     before = titles(reader)
-    with fresh(two).writing() as pen:
-        pen.write(ev.Created, ev.new_entity_id(), kind="issue", title="From the other")
+    with fresh(two).transaction() as tx:
+        tx.write(ev.Created, ev.new_entity_id(), kind="issue", title="From the other")
     with changing_the_index(one):
         began = time.monotonic()
         assert titles(reader) == before
@@ -186,24 +186,24 @@ def test_a_writer_reads_its_own_issue_though_the_index_is_taken(store: Store, re
     store.refresh()
     with changing_the_index(repository):
         for title in ("Mine", "Mine too"):
-            with store.writing() as pen:
-                pen.write(ev.Created, ev.new_entity_id(), kind="issue", title=title)
+            with store.transaction() as tx:
+                tx.write(ev.Created, ev.new_entity_id(), kind="issue", title=title)
             assert title in titles(store)
         assert "Mine too" in titles(fresh(repository))
-    with fresh(repository).writing() as pen:
-        pen.write(ev.Created, ev.new_entity_id(), kind="issue", title="Mine again")
+    with fresh(repository).transaction() as tx:
+        tx.write(ev.Created, ev.new_entity_id(), kind="issue", title="Mine again")
     assert {"Mine", "Mine too", "Mine again"} <= {*titles(fresh(repository))}
     assert verify(store, fix=False).problems == []
 
 
 def test_what_was_missed_while_the_index_was_taken_is_not_skipped_by_the_next_write(repository: Path):
     make_many(repository, 5, random.Random(1), [])
-    with changing_the_index(repository), fresh(repository).writing() as pen:
-        pen.write(ev.Created, ev.new_entity_id(), kind="issue", title="Missed")
+    with changing_the_index(repository), fresh(repository).transaction() as tx:
+        tx.write(ev.Created, ev.new_entity_id(), kind="issue", title="Missed")
     taken = ExitStack()
     taken.enter_context(changing_the_index(repository))
-    with fresh(repository).writing() as pen:  # its look at the logs comes from a copy
-        pen.write(ev.Created, ev.new_entity_id(), kind="issue", title="Next")
+    with fresh(repository).transaction() as tx:  # its look at the logs comes from a copy
+        tx.write(ev.Created, ev.new_entity_id(), kind="issue", title="Next")
         taken.close()  # and the index is free again when its events are to be put there
     assert {"Missed", "Next"} <= {*titles(fresh(repository))}
 
@@ -229,8 +229,8 @@ def test_a_new_build_does_not_disturb_those_who_read_the_old_one(store: Store, r
     assert cache_of(repository) != old
     assert [row[0] for row in reading.execute("SELECT title FROM ent ORDER BY title")] == before
     reading.close()
-    with again.writing() as pen:
-        pen.write(ev.Created, ev.new_entity_id(), kind="issue", title="Later")
+    with again.transaction() as tx:
+        tx.write(ev.Created, ev.new_entity_id(), kind="issue", title="Later")
     assert titles(store) == sorted([*before, "Later"])
 
 
@@ -245,12 +245,12 @@ def test_a_file_that_names_no_index_leads_to_a_new_one(store: Store, repository:
 
 def test_a_segment_lost_after_the_index_was_built_is_read_from_the_commits_and_named(store: Store, repository: Path):
     lost = ev.new_entity_id()
-    with store.writing() as pen:
-        pen.write(ev.Created, lost, kind="issue", title="Lost")
+    with store.transaction() as tx:
+        tx.write(ev.Created, lost, kind="issue", title="Lost")
     for start in (0, SEAL):
-        with store.writing() as pen:
+        with store.transaction() as tx:
             for i in range(SEAL):
-                pen.write(ev.Commented, lost, c=f"c{start + i}", body="x")
+                tx.write(ev.Commented, lost, c=f"c{start + i}", body="x")
     store.index.forget()
     store.refresh()
     for (oid,) in store.index.db.execute("SELECT oid FROM segment ORDER BY mark DESC LIMIT 1").fetchall():
@@ -275,5 +275,5 @@ def test_clones_that_have_the_same_logs_have_one_state_hash(pair: tuple[Path, Pa
     for where in pair:
         store = fresh(where)
         store.refresh()
-        hashes.add(state_hash(store.index))
+        hashes.add(hash_state(store.index))
     assert len(hashes) == 1

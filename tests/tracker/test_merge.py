@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from postil.tracker import events as ev
 from postil.tracker.events import decode, decode_lines, encode, encode_lines, entity_of
-from postil.tracker.index.bulk_fold import Nursery
-from postil.tracker.index.tables import row_of
+from postil.tracker.index.bulk_fold import BulkFold
+from postil.tracker.index.tables import make_row
 from postil.tracker.state.fold import fold
 from postil.tracker.state.text_merge import merge_texts
 from tests.tracker.worlds import ENTITY, Replica
@@ -271,25 +271,25 @@ def test_any_schedule_ends_in_one_state(schedule: list[tuple[int, int, int, rand
 
 def grown_row(events: list[ev.Event]) -> tuple[object, ...] | None:
     """What a build of the index makes of an entity, or None where it leaves it to the fold."""
-    nursery = Nursery()
-    nursery.take((event, "a") for event in events)
-    (grown,) = nursery.entities.values()
-    if grown.broken:
+    bulk = BulkFold()
+    bulk.take((event, "a") for event in events)
+    (builder,) = bulk.entities.values()
+    if builder.broken:
         return None
-    labels = "\n".join(sorted(set(grown.labels)))
-    links = [(edge, key) for edge, key in sorted((grown.links or {}).items())]
-    return grown.row(7, ENTITY, labels), sorted(grown.assignees), links, grown.deleted
+    labels = "\n".join(sorted(set(builder.labels)))
+    links = [(edge, key) for edge, key in sorted((builder.links or {}).items())]
+    return builder.row(7, ENTITY, labels), sorted(builder.assignees), links, builder.deleted
 
 
 def folded_row(events: list[ev.Event]) -> tuple[object, ...]:
     entity = fold(events)
     assert entity is not None
     links = [((link.type, link.target), link.key) for link in entity.links]
-    return row_of(7, entity), list(entity.assignees), links, entity.deleted
+    return make_row(7, entity), list(entity.assignees), links, entity.deleted
 
 
 def test_a_row_grown_event_by_event_is_the_row_of_the_merge():
-    grown = several = 0
+    builder = several = 0
     for seed in range(3000):
         dice = random.Random(seed)
         replicas = [Replica("aaa"), Replica("bbb")]
@@ -305,10 +305,10 @@ def test_a_row_grown_event_by_event_is_the_row_of_the_merge():
         events = sorted(replicas[0].known(), key=lambda event: (event.l, event.r))
         found = grown_row(events)
         if found is not None:
-            grown += 1
+            builder += 1
             several += len({event.r for event in events}) > 1
             assert found == folded_row(events), f"seed {seed}"
-    assert grown > 1000
+    assert builder > 1000
     assert several > 300
 
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from postil.tracker import events as ev
-from postil.tracker.index.pages import page
+from postil.tracker.index.pages import read_page
 from postil.tracker.model import Entity
 from postil.tracker.query.order import parse_order
 from postil.tracker.query.parse import parse
@@ -144,11 +144,11 @@ LABELS, PEOPLE, STATUSES = ["a", "b", "c"], ["Ann <ann@x>", "Bob <bob@y>"], ["op
 def fill(store: Store, count: int, dice: random.Random) -> list[Entity]:
     ids = [ev.new_entity_id() for _ in range(count)]
     miles = [ev.new_entity_id() for _ in range(2)]
-    with store.writing() as pen:
+    with store.transaction() as tx:
         for i, mile in enumerate(miles):
-            pen.write(ev.Created, mile, kind="milestone", title=f"Mile {i}")
+            tx.write(ev.Created, mile, kind="milestone", title=f"Mile {i}")
         for id_ in ids:
-            pen.write(
+            tx.write(
                 ev.Created,
                 id_,
                 kind="issue",
@@ -163,7 +163,7 @@ def fill(store: Store, count: int, dice: random.Random) -> list[Entity]:
                 assignees=tuple(dice.sample(["ann", "bob"], dice.randrange(2))),
             )
         for id_ in dice.sample(ids, count // 2):
-            pen.write(ev.Commented, id_, c=ev.new_event_id(), body=dice.choice(["words here", "else"]))
+            tx.write(ev.Commented, id_, c=ev.new_event_id(), body=dice.choice(["words here", "else"]))
     entities = [store.entity(id_) for id_ in [*miles, *ids]]
     return [entity for entity in entities if entity is not None]
 
@@ -255,7 +255,7 @@ def test_a_thousand_random_questions_get_the_naive_answer(store: Store):
         text = random_filter(dice)
         tree = parse(text).tree
         expected = {e.id for e in world if naive(tree, e, world)}
-        found = page(store.index, None, text, (), 1000, None, True, NOW)
+        found = read_page(store.index, None, text, (), 1000, None, True, NOW)
         assert {row.id for row in found.rows} == expected, text
 
 
@@ -271,12 +271,12 @@ SORTS: list[list[str]] = [
 @pytest.mark.parametrize("sort", SORTS)
 def test_pages_put_together_are_the_whole_list_in_order(store: Store, sort: list[str]):
     fill(store, 57, random.Random(3))
-    whole = [row.id for row in page(store.index, "issue", None, sort, 1000, None, True, NOW).rows]
+    whole = [row.id for row in read_page(store.index, "issue", None, sort, 1000, None, True, NOW).rows]
     assert len(whole) == 57
     seen: list[str] = []
     cursor = None
     while True:
-        part = page(store.index, "issue", None, sort, 10, cursor, True, NOW)
+        part = read_page(store.index, "issue", None, sort, 10, cursor, True, NOW)
         seen += [row.id for row in part.rows]
         cursor = part.next_cursor
         if cursor is None:
@@ -288,49 +288,49 @@ def test_pages_put_together_are_the_whole_list_in_order(store: Store, sort: list
 def test_a_listing_neither_repeats_nor_skips_while_others_write(store: Store, sort: list[str]):
     dice = random.Random(11)
     fill(store, 60, dice)
-    whole = [row.id for row in page(store.index, "issue", None, sort, 1000, None, False, NOW).rows]
+    whole = [row.id for row in read_page(store.index, "issue", None, sort, 1000, None, False, NOW).rows]
     seen: list[str] = []
     cursor = None
     while True:
-        part = page(store.index, "issue", None, sort, 7, cursor, False, NOW)
+        part = read_page(store.index, "issue", None, sort, 7, cursor, False, NOW)
         seen += [row.id for row in part.rows]
         cursor = part.next_cursor
         if cursor is None:
             break
-        with store.writing() as pen:
+        with store.transaction() as tx:
             for id_ in dice.sample(whole, 5):
-                pen.write(ev.Set, id_, f="title", value=dice.choice("AZmq"))
-            pen.write(ev.Set, dice.choice(whole), f="status", value="closed")
-            pen.write(ev.Created, ev.new_entity_id(), kind="issue", title="New")
+                tx.write(ev.Set, id_, f="title", value=dice.choice("AZmq"))
+            tx.write(ev.Set, dice.choice(whole), f="status", value="closed")
+            tx.write(ev.Created, ev.new_entity_id(), kind="issue", title="New")
     assert seen == whole
 
 
 def test_a_cursor_of_another_question_is_refused(store: Store):
     fill(store, 20, random.Random(1))
-    first = page(store.index, "issue", None, (), 5, None, True, NOW)
+    first = read_page(store.index, "issue", None, (), 5, None, True, NOW)
     with pytest.raises(QueryFault, match="another filter"):
-        page(store.index, "issue", "status == open", (), 5, first.next_cursor, True, NOW)
+        read_page(store.index, "issue", "status == open", (), 5, first.next_cursor, True, NOW)
 
 
 @pytest.mark.parametrize("cursor", ["abc", "AAAA", "[]", "🦄", "W10", "-1"])
 def test_a_cursor_that_was_never_given_is_refused(store: Store, cursor: str):
     fill(store, 3, random.Random(1))
     with pytest.raises(QueryFault, match="invalid cursor"):
-        page(store.index, "issue", None, (), 5, cursor, True, NOW)
+        read_page(store.index, "issue", None, (), 5, cursor, True, NOW)
 
 
 def test_the_old_offsets_are_still_understood(store: Store):
     fill(store, 20, random.Random(1))
-    whole = [row.id for row in page(store.index, "issue", None, (), 100, None, True, NOW).rows]
-    assert [r.id for r in page(store.index, "issue", None, (), 5, "5", True, NOW).rows] == whole[5:10]
-    assert [r.id for r in page(store.index, "issue", None, (), 5, "7:10", True, NOW).rows] == whole[10:15]
+    whole = [row.id for row in read_page(store.index, "issue", None, (), 100, None, True, NOW).rows]
+    assert [r.id for r in read_page(store.index, "issue", None, (), 5, "5", True, NOW).rows] == whole[5:10]
+    assert [r.id for r in read_page(store.index, "issue", None, (), 5, "7:10", True, NOW).rows] == whole[10:15]
 
 
 def test_a_cursor_outlives_the_cache(store: Store, repository: Path):
     fill(store, 20, random.Random(1))
-    whole = [row.id for row in page(store.index, "issue", None, (), 100, None, True, NOW).rows]
-    first = page(store.index, "issue", None, (), 5, None, True, NOW)
+    whole = [row.id for row in read_page(store.index, "issue", None, (), 100, None, True, NOW).rows]
+    first = read_page(store.index, "issue", None, (), 5, None, True, NOW)
     store.index.forget()
     store.refresh()
-    rest = page(store.index, "issue", None, (), 100, first.next_cursor, True, NOW)
+    rest = read_page(store.index, "issue", None, (), 100, first.next_cursor, True, NOW)
     assert [row.id for row in rest.rows] == whole[5:]

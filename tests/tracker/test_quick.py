@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from postil.tracker import events as ev
-from postil.tracker.index.pages import page
-from postil.tracker.shell.fast_list import quick_list
+from postil.tracker.index.pages import read_page
+from postil.tracker.shell.fast_list import fast_list
 from postil.tracker.store import Store
 from postil.workspace.repository import find_repository
 from tests.tracker.conftest import git
@@ -66,13 +66,13 @@ def full(store: Store, repository: Path) -> Path:
     ],
 )
 def test_the_shortcut_prints_what_the_ordinary_way_prints(full: Path, words: tuple[str, ...]):
-    assert quick_list(None, words[1:], str(full)) is not None
+    assert fast_list(None, words[1:], str(full)) is not None
     assert listed(full, *words, ordinary=False) == listed(full, *words, ordinary=True)
 
 
 def test_words_after_issue_list_are_a_filter_on_both_ways(full: Path):
     words = ("issue", "list", "label:a", "status:open")
-    assert quick_list("issue", words[2:], str(full)) is not None
+    assert fast_list("issue", words[2:], str(full)) is not None
     quick = listed(full, *words, ordinary=False, program="main")
     assert quick == listed(full, *words, ordinary=True, program="main")
 
@@ -83,10 +83,10 @@ def test_random_filters_are_answered_alike(full: Path, store: Store):
         text = random_filter(dice)
         if "text" in text:
             continue
-        found = quick_list(
+        found = fast_list(
             "issue", ["--filter", text, "--format", "raw", "--columns", "id", "--limit", "1000"], str(full)
         )
-        ordinary = page(store.index, "issue", text, (), 1000, None, False, store.now())
+        ordinary = read_page(store.index, "issue", text, (), 1000, None, False, store.now())
         assert found == "\n".join(row.id for row in ordinary.rows), text
 
 
@@ -104,22 +104,22 @@ def test_random_filters_are_answered_alike(full: Path, store: Store):
     ],
 )
 def test_what_is_not_simple_takes_the_ordinary_way(full: Path, words: list[str]):
-    assert quick_list(None, words, str(full)) is None
+    assert fast_list(None, words, str(full)) is None
 
 
 def test_a_stale_cache_or_an_odd_repository_takes_the_ordinary_way(full: Path, tmp_path: Path):
-    assert quick_list("issue", [], str(full)) is not None
+    assert fast_list("issue", [], str(full)) is not None
     git(full, "pack-refs", "--all")
-    assert quick_list("issue", [], str(full)) is not None
+    assert fast_list("issue", [], str(full)) is not None
     other = Store(find_repository(str(full)))
-    with other.writing() as pen:
-        pen.write(ev.Created, ev.new_entity_id(), kind="issue", title="Newest")
-    assert "Newest" in (quick_list("issue", [], str(full)) or "")
-    git(full, "update-ref", "refs/postil/remote/x/" + "a" * 13, "refs/postil/log/" + pen.replica)
-    assert quick_list("issue", [], str(full)) is None
-    assert quick_list("issue", [], str(tmp_path)) is None
+    with other.transaction() as tx:
+        tx.write(ev.Created, ev.new_entity_id(), kind="issue", title="Newest")
+    assert "Newest" in (fast_list("issue", [], str(full)) or "")
+    git(full, "update-ref", "refs/postil/remote/x/" + "a" * 13, "refs/postil/log/" + tx.replica)
+    assert fast_list("issue", [], str(full)) is None
+    assert fast_list("issue", [], str(tmp_path)) is None
     (full / "postil.toml").write_text("")
-    assert quick_list("issue", [], str(full)) is None
+    assert fast_list("issue", [], str(full)) is None
 
 
 def test_the_shortcut_imports_neither_msgspec_nor_the_application(full: Path):

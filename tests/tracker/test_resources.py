@@ -14,7 +14,7 @@ from postil.tracker import events as ev
 from postil.tracker.failures import InvalidParams
 from postil.tracker.part import Tracker
 from postil.tracker.state.burndown import Day
-from postil.tracker.state.charts import chart_svg, chart_text, progress_svg
+from postil.tracker.state.charts import draw_chart, draw_chart_svg, draw_progress_svg
 from postil.workspace.repository import find_repository
 from tests.tracker.conftest import git
 from tests.tracker.shell import said
@@ -139,7 +139,7 @@ def test_the_svg_is_well_formed_and_escapes_titles(story: tuple[Path, str]):
 
 
 def test_the_first_day_is_a_dot_and_a_long_title_leaves_room(repository: Path):
-    picture = chart_svg("word " * 40, "2026-02-01", [Day("2026-01-01", 3, 1)])
+    picture = draw_chart_svg("word " * 40, "2026-02-01", [Day("2026-01-01", 3, 1)])
     root = ET.fromstring(picture)
     (dot,) = root.iter("{http://www.w3.org/2000/svg}circle")
     assert dot.get("cx") == "40.0"
@@ -149,18 +149,18 @@ def test_the_first_day_is_a_dot_and_a_long_title_leaves_room(repository: Path):
 
 
 def test_pictures_of_nothing_and_of_very_much_are_still_pictures():
-    assert "no issues yet" in chart_text("Empty", None, [])
-    ET.fromstring(chart_svg("Empty", "2026-01-01", []))
-    ET.fromstring(progress_svg("Empty", 0, 0))
+    assert "no issues yet" in draw_chart("Empty", None, [])
+    ET.fromstring(draw_chart_svg("Empty", "2026-01-01", []))
+    ET.fromstring(draw_progress_svg("Empty", 0, 0))
     many = [Day((datetime.date(2020, 1, 1) + datetime.timedelta(days=i)).isoformat(), i, 1000 - i) for i in range(1000)]
-    assert max(len(line) for line in chart_text("Long", None, many).splitlines()) <= 70
+    assert max(len(line) for line in draw_chart("Long", None, many).splitlines()) <= 70
 
 
 def test_an_event_without_a_time_does_not_break_the_picture(repository: Path):
     mine = tracker(repository)
     mile = mine.create_entity("M", "milestone").id
-    with mine.store.writing() as pen:
-        pen.write(ev.Created, ev.new_entity_id(), kind="issue", title="x", milestone=mile, ts="")
+    with mine.store.transaction() as tx:
+        tx.write(ev.Created, ev.new_entity_id(), kind="issue", title="x", milestone=mile, ts="")
     chart = mine.chart(mile)
     assert not isinstance(chart, str)
     assert chart.days == []

@@ -7,8 +7,8 @@ import shutil
 from pathlib import Path
 
 from postil.tracker import events as ev
-from postil.tracker.log.format import SEAL, objects
-from postil.tracker.log.replica import Replica, keep_replica, known_replica
+from postil.tracker.log.format import SEAL, open_objects
+from postil.tracker.log.replica import Replica, read_replica, write_replica
 from postil.tracker.store import Store
 from postil.workspace.repository import find_repository
 from tests.tracker.conftest import git
@@ -16,8 +16,8 @@ from tests.tracker.conftest import git
 
 def create(store: Store, title: str = "First", **more: object) -> str:
     id_ = ev.new_entity_id()
-    with store.writing() as pen:
-        pen.write(ev.Created, id_, kind="issue", title=title, **more)
+    with store.transaction() as tx:
+        tx.write(ev.Created, id_, kind="issue", title=title, **more)
     return id_
 
 
@@ -80,11 +80,11 @@ def test_a_damaged_cache_is_rebuilt(store: Store, repository: Path):
 def test_logs_are_sealed_and_read_from_segments(store: Store, repository: Path):
     id_ = create(store)
     for chunk in range(6):
-        with store.writing() as pen:
+        with store.transaction() as tx:
             for i in range(50):
-                pen.write(ev.Commented, id_, c=f"c{chunk}-{i}", body="hi")
+                tx.write(ev.Commented, id_, c=f"c{chunk}-{i}", body="hi")
     tip = git(repository, "rev-parse", own_ref(repository)).strip()
-    with objects(str(repository)) as reader:
+    with open_objects(str(repository)) as reader:
         commit = reader.commit(tip)
         segments = reader.segments(commit.tree)
     assert commit.end == 301
@@ -99,9 +99,9 @@ def test_logs_are_sealed_and_read_from_segments(store: Store, repository: Path):
 
 def test_a_bulk_of_events_is_one_commit_and_can_be_followed_by_small_ones(store: Store, repository: Path):
     create(store, "before")
-    with store.writing() as pen:
+    with store.transaction() as tx:
         for i in range(3000):
-            pen.write(ev.Created, ev.new_entity_id(), kind="issue", title=f"bulk {i}")
+            tx.write(ev.Created, ev.new_entity_id(), kind="issue", title=f"bulk {i}")
     create(store, "after")
     assert git(repository, "rev-list", "--count", own_ref(repository)).strip() == "3"
     assert len(titles(store)) == 3002
@@ -117,8 +117,8 @@ def test_a_plain_fetch_is_already_the_merge(store: Store, repository: Path, tmp_
     git(other, "fetch", "--quiet", "origin", "+refs/postil/log/*:refs/postil/remote/origin/*")
     theirs = fresh(other)
     assert titles(theirs) == ["Mine"]
-    with theirs.writing() as pen:
-        pen.write(ev.Set, id_, f="title", value="Theirs")
+    with theirs.transaction() as tx:
+        tx.write(ev.Set, id_, f="title", value="Theirs")
     git(repository, "fetch", "--quiet", str(other), "+refs/postil/log/*:refs/postil/remote/other/*")
     assert titles(store) == ["Theirs"]
     entity = store.entity(id_)
@@ -132,7 +132,7 @@ def test_a_copied_clone_gets_an_identity_of_its_own(store: Store, repository: Pa
     shutil.copytree(repository, copy)
     theirs = fresh(copy)
     create(theirs, "From the copy")
-    one, two = known_replica(store.repository), known_replica(theirs.repository)
+    one, two = read_replica(store.repository), read_replica(theirs.repository)
     assert one is not None
     assert two is not None
     assert one.id != two.id
@@ -148,15 +148,15 @@ def test_two_histories_of_one_log_are_both_read_and_the_identity_changes(
     shutil.copytree(repository, copy)
     theirs = fresh(copy)
     # As after restoring a snapshot of the machine: the copy believes it is the original.
-    mine = known_replica(store.repository)
+    mine = read_replica(store.repository)
     assert mine is not None
-    keep_replica(theirs.repository, Replica(mine.id, copy.joinpath(".git").stat().st_ino))
+    write_replica(theirs.repository, Replica(mine.id, copy.joinpath(".git").stat().st_ino))
     create(theirs, "There")
     create(store, "Here")
     git(repository, "fetch", "--quiet", str(copy), "+refs/postil/log/*:refs/postil/remote/copy/*")
     assert titles(store) == ["Common", "Here", "There"]
     create(store, "After")
-    now = known_replica(store.repository)
+    now = read_replica(store.repository)
     assert now is not None
     assert now.id != mine.id
     assert titles(store) == ["After", "Common", "Here", "There"]

@@ -14,7 +14,7 @@ import pytest
 
 from postil.tracker.failures import InvalidParams
 from postil.tracker.log.remotes import RemoteRefused, fetch, push
-from postil.tracker.log.verify import absorb, drop_absorbed, state_hash, verify
+from postil.tracker.log.verify import absorb, drop_absorbed, hash_state, verify
 from postil.tracker.part import Tracker
 from postil.workspace.repository import find_repository
 from tests.tracker.conftest import git
@@ -315,11 +315,11 @@ def test_logs_of_writers_who_left_find_a_home_and_the_state_stays(tmp_path: Path
     git(tmp_path, "clone", "--quiet", str(remote), str(keeper))
     mine = tracker(keeper)
     fetch(mine.store, "origin")
-    before = state_hash(mine.store.index)
+    before = hash_state(mine.store.index)
     said(keeper, "gc", "--absorb-days", "0", "--remote", "origin")
     assert len(git(remote, "for-each-ref").splitlines()) == 1
-    mine.fresh()
-    assert state_hash(mine.store.index) == before
+    mine.refresh()
+    assert hash_state(mine.store.index) == before
     late = tmp_path / "late"
     git(tmp_path, "clone", "--quiet", str(remote), str(late))
     fetch(tracker(late).store, "origin")

@@ -25,13 +25,13 @@ from postil.tracker.events import (
     new_event_id,
 )
 from postil.tracker.failures import AmbiguousId, DependencyCycle, InvalidParams, NoSuchEntity
-from postil.tracker.index.pages import LARGEST_LIMIT, Page, candidates, milestone_counts, page
+from postil.tracker.index.pages import LARGEST_LIMIT, Page, count_issues, find_by_prefix, read_page
 from postil.tracker.model import Entity
-from postil.tracker.operations.answers import Item, Shown, ShownLink, item_of, shown_of
-from postil.tracker.query.sql import moment_text
-from postil.tracker.query.tree import QueryFault, is_day, nearest
-from postil.tracker.state.graph import Edge, path
-from postil.tracker.store import Pen, Store
+from postil.tracker.operations.answers import Item, Shown, ShownLink, make_item, show_entity
+from postil.tracker.query.sql import format_moment
+from postil.tracker.query.tree import QueryFault, is_day, suggest
+from postil.tracker.state.graph import Edge, find_path
+from postil.tracker.store import Store, Transaction
 from postil.tracker.vocabulary import ACYCLIC_LINKS, KINDS, LINK_TYPES, LONGEST_NAME, LONGEST_TITLE, STATUSES
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 LONGEST_TEXT = 1_000_000
 
 
-class Desk:
+class Issues:
     """One repository's tracker."""
 
     def __init__(
@@ -65,24 +65,24 @@ class Desk:
                 self._store = Store(self._repository(), self._cache_home or None, self._now)
             return self._store
 
-    def fresh(self) -> Store:
+    def refresh(self) -> Store:
         """The store, up to date with the refs."""
         store = self.store
         store.refresh()
         return store
 
-    def writing(self, author: str | None = None, email: str | None = None) -> AbstractContextManager[Pen]:
-        """A pen of whoever is named, else of the identity this clone has adopted, else of git's user."""
-        from postil.tracker.state.identities import adopted_here  # reading does not pay for it
+    def transaction(self, author: str | None = None, email: str | None = None) -> AbstractContextManager[Transaction]:
+        """A tx of whoever is named, else of the identity this clone has adopted, else of git's user."""
+        from postil.tracker.state.identities import read_adopted  # reading does not pay for it
 
-        adopted = adopted_here(self.store.repository)
+        adopted = read_adopted(self.store.repository)
         if adopted is not None:
             author, email = author or adopted.name, email or adopted.mail
-        return self.store.writing(author, email)
+        return self.store.transaction(author, email)
 
     def now_text(self) -> str:
         """The present moment as events write it."""
-        return moment_text(self.store.now())
+        return format_moment(self.store.now())
 
     # Reading
 
@@ -90,7 +90,7 @@ class Desk:
         """The full id of what was typed: an id, the beginning of one, or a milestone's title. Needs a fresh index."""
         text = given.strip().lower().removeprefix("#")
         is_id = re.fullmatch(r"[0-9a-f-]{1,36}", text) is not None
-        found = candidates(self.store.index, text, kind) if is_id else []
+        found = find_by_prefix(self.store.index, text, kind) if is_id else []
         if len(found) == 1 or (found and found[0].id == text):
             return found[0].id
         if found:
@@ -107,8 +107,8 @@ class Desk:
             raise InvalidParams(
                 f"`{given[:64]}` is not an id", advice="An id is a UUID or the beginning of one, as lists show it"
             )
-        other = candidates(self.store.index, text, None, 1)
-        advice = f"{other[0].id[:8]} is {_a(other[0].kind)}" if other else ""
+        other = find_by_prefix(self.store.index, text, None, 1)
+        advice = f"{other[0].id[:8]} is {_with_article(other[0].kind)}" if other else ""
         raise NoSuchEntity((kind or "entity").capitalize(), given, advice)
 
     def entity(self, given: str, kind: str | None = None) -> Entity:
@@ -119,7 +119,7 @@ class Desk:
             raise NoSuchEntity((kind or "entity").capitalize(), given)
         return entity
 
-    def page_of(
+    def list_page(
         self,
         kind: str | None,
         filter_: str | None,
@@ -131,30 +131,30 @@ class Desk:
         """A page of a list; what cannot be asked is InvalidParams with the place of the fault."""
         import sqlite3  # loaded by the index anyway
 
-        store, most = self.fresh(), min(limit, LARGEST_LIMIT)
+        store, most = self.refresh(), min(limit, LARGEST_LIMIT)
         try:
             try:
-                return page(store.index, kind, filter_, sort, most, cursor, include_closed, store.now())
+                return read_page(store.index, kind, filter_, sort, most, cursor, include_closed, store.now())
             except sqlite3.DatabaseError as fault:
                 if "locked" in str(fault) or "busy" in str(fault):
                     raise
                 store.index.forget()  # damage that only a question finds: the cache is built anew, the logs hold all
                 store.refresh()
-                return page(store.index, kind, filter_, sort, most, cursor, include_closed, store.now())
+                return read_page(store.index, kind, filter_, sort, most, cursor, include_closed, store.now())
         except QueryFault as fault:
-            raise invalid_query(fault) from None
+            raise translate_fault(fault) from None
 
     def items(self, found: Page) -> list[Item]:
         """A page's rows as the contract's items."""
-        counted = milestone_counts(self.store.index, [row.id for row in found.rows if row.kind == "milestone"])
-        return [item_of(row, counted.get(row.id)) for row in found.rows]
+        counted = count_issues(self.store.index, [row.id for row in found.rows if row.kind == "milestone"])
+        return [make_item(row, counted.get(row.id)) for row in found.rows]
 
     def shown(self, entity: Entity) -> Shown:
         """An entity in full."""
-        by_status = milestone_counts(self.store.index, [entity.id]) if entity.kind == "milestone" else {}
-        return shown_of(entity, by_status.get(entity.id), self.links_of(entity), self.now_text())
+        by_status = count_issues(self.store.index, [entity.id]) if entity.kind == "milestone" else {}
+        return show_entity(entity, by_status.get(entity.id), self.list_links(entity), self.now_text())
 
-    def links_of(self, entity: Entity) -> list[ShownLink]:
+    def list_links(self, entity: Entity) -> list[ShownLink]:
         """The links of an entity, from both ends."""
         with self.store.index.lock:
             db = self.store.index.db
@@ -175,7 +175,7 @@ class Desk:
                     shown.append(ShownLink(type_, id_, *found))
         return shown
 
-    def edges(self, type_: str, open_only: bool = False) -> list[Edge]:
+    def list_edges(self, type_: str, open_only: bool = False) -> list[Edge]:
         """All links of a type as (first, then), in the order they were made."""
         sql = (
             "SELECT one.id, link.target FROM link JOIN ent one ON one.n = link.n"
@@ -190,7 +190,7 @@ class Desk:
 
     def create(
         self,
-        pen: Pen,
+        tx: Transaction,
         kind: str,
         title: str,
         *,
@@ -202,26 +202,26 @@ class Desk:
         status: str = "open",
     ) -> str:
         """Write a new entity; its id."""
-        one_of("kind", kind, KINDS)
-        one_of("status", status, STATUSES)
+        check_one_of("kind", kind, KINDS)
+        check_one_of("status", status, STATUSES)
         id_ = new_entity_id()
-        pen.write(
+        tx.write(
             Created,
             id_,
             kind=kind,
-            title=checked_title(title),
+            title=check_title(title),
             status=status,
-            description=checked_text("description", description).rstrip(),
-            labels=checked_labels(labels),
+            description=check_text("description", description).rstrip(),
+            labels=check_labels(labels),
             milestone=self._milestone(milestone, kind),
-            due=checked_due(due),
-            assignees=checked_names("assignee", assignees),
+            due=check_due(due),
+            assignees=check_names("assignee", assignees),
         )
         return id_
 
     def update(
         self,
-        pen: Pen,
+        tx: Transaction,
         entity: Entity,
         *,
         title: str | None = None,
@@ -236,49 +236,51 @@ class Desk:
         changed: list[str] = []
         # A field with a lost concurrent value is written again even if its value stays: that settles the conflict.
         open_ = {conflict.field for conflict in entity.conflicts}
-        if title is not None and ((checked := checked_title(title)) != entity.title or "title" in open_):
-            pen.write(Set, entity.id, f="title", value=checked)
+        if title is not None and ((checked := check_title(title)) != entity.title or "title" in open_):
+            tx.write(Set, entity.id, f="title", value=checked)
             changed.append("title")
         if description is not None and (
-            (text := checked_text("description", description).rstrip()) != entity.description or "description" in open_
+            (text := check_text("description", description).rstrip()) != entity.description or "description" in open_
         ):
-            pen.write(Described, entity.id, text=text)
+            tx.write(Described, entity.id, text=text)
             changed.append("description")
-        if status is not None and (one_of("status", status, STATUSES) != entity.status or "status" in open_):
-            pen.write(Set, entity.id, f="status", value=status)
+        if status is not None and (check_one_of("status", status, STATUSES) != entity.status or "status" in open_):
+            tx.write(Set, entity.id, f="status", value=status)
             changed.append(f"status {status}")
         if milestone is not None and (
             (target := self._milestone(milestone, entity.kind)) != entity.milestone or "milestone" in open_
         ):
-            pen.write(Set, entity.id, f="milestone", value=target)
+            tx.write(Set, entity.id, f="milestone", value=target)
             changed.append("milestone")
-        if due is not None and ((day := checked_due(due)) != entity.due or "due" in open_):
-            pen.write(Set, entity.id, f="due", value=day)
+        if due is not None and ((day := check_due(due)) != entity.due or "due" in open_):
+            tx.write(Set, entity.id, f="due", value=day)
             changed.append("due")
-        add = tuple(name for name in checked_names("assignee", assign) if name not in entity.assignees)
-        rm = tuple(name for name in checked_names("assignee", unassign) if name in entity.assignees)
+        add = tuple(name for name in check_names("assignee", assign) if name not in entity.assignees)
+        rm = tuple(name for name in check_names("assignee", unassign) if name in entity.assignees)
         if add or rm:
-            pen.write(Assigned, entity.id, add=add, rm=rm)
+            tx.write(Assigned, entity.id, add=add, rm=rm)
             changed.append("assignees")
         return changed
 
-    def comment(self, pen: Pen, id_: str, body: str) -> str:
+    def comment(self, tx: Transaction, id_: str, body: str) -> str:
         """Write a comment; its id."""
         comment_id = new_event_id()
-        pen.write(Commented, id_, c=comment_id, body=checked_text("comment", body).rstrip())
+        tx.write(Commented, id_, c=comment_id, body=check_text("comment", body).rstrip())
         return comment_id
 
-    def label(self, pen: Pen, entity: Entity, add: Sequence[str], remove: Sequence[str]) -> tuple[list[str], list[str]]:
+    def label(
+        self, tx: Transaction, entity: Entity, add: Sequence[str], remove: Sequence[str]
+    ) -> tuple[list[str], list[str]]:
         """Attach and detach labels; what was really added and removed."""
-        adds = [label for label in checked_labels(add) if label not in entity.labels]
-        removes = [label for label in checked_labels(remove) if label in entity.labels and label not in adds]
+        adds = [label for label in check_labels(add) if label not in entity.labels]
+        removes = [label for label in check_labels(remove) if label in entity.labels and label not in adds]
         if adds or removes:
-            pen.write(Labelled, entity.id, add=tuple(adds), rm=tuple(removes))
+            tx.write(Labelled, entity.id, add=tuple(adds), rm=tuple(removes))
         return adds, removes
 
-    def link(self, pen: Pen, entity: Entity, type_: str, target: str, remove: bool) -> bool:
+    def link(self, tx: Transaction, entity: Entity, type_: str, target: str, remove: bool) -> bool:
         """Add or remove a link; whether anything changed. A circle is refused with its path."""
-        one_of("link type", type_, LINK_TYPES)
+        check_one_of("link type", type_, LINK_TYPES)
         other = self.find(target)
         if other == entity.id:
             raise InvalidParams("An entity cannot be linked to itself", advice="Give another target")
@@ -286,11 +288,11 @@ class Desk:
         if exists != remove:
             return False
         if not remove and type_ in ACYCLIC_LINKS:
-            back = path(self.edges(type_), other, entity.id)
+            back = find_path(self.list_edges(type_), other, entity.id)
             if back is not None:
                 raise DependencyCycle([id_[:8] for id_ in [entity.id, *back]])
         edge = ((type_, other),)
-        pen.write(Linked, entity.id, add=() if remove else edge, rm=edge if remove else ())
+        tx.write(Linked, entity.id, add=() if remove else edge, rm=edge if remove else ())
         return True
 
     def _milestone(self, given: str | None, kind: str) -> str | None:
@@ -317,23 +319,23 @@ _REVERSE = {
 }
 
 
-def invalid_query(fault: QueryFault) -> InvalidParams:
+def translate_fault(fault: QueryFault) -> InvalidParams:
     """A question that cannot be asked, as the contract's failure."""
     facts = {} if fault.position is None else {"position": fault.position}
     place = "" if fault.position is None else f" at position {fault.position}"
     return InvalidParams(fault.message + place, advice=fault.suggestion or "", **facts)
 
 
-def one_of(what: str, value: str, known: Sequence[str]) -> str:
+def check_one_of(what: str, value: str, known: Sequence[str]) -> str:
     """The value, if it is one of the known ones."""
     if value not in known:
-        raise InvalidParams(f"Unknown {what} `{value[:64]}`", advice=nearest(value.lower(), known))
+        raise InvalidParams(f"Unknown {what} `{value[:64]}`", advice=suggest(value.lower(), known))
     return value
 
 
-def checked_title(title: str) -> str:
+def check_title(title: str) -> str:
     """A title on one line."""
-    line = one_line("title", title)
+    line = check_line("title", title)
     if not line:
         raise InvalidParams("The title is empty", advice="Give a title of a few words")
     if len(line) > LONGEST_TITLE:
@@ -343,7 +345,7 @@ def checked_title(title: str) -> str:
     return line
 
 
-def one_line(what: str, text: str) -> str:
+def check_line(what: str, text: str) -> str:
     """The words of a text on one line; characters that command a terminal are refused."""
     line = " ".join(text.split())
     bad = next((character for character in line if unicodedata.category(character) in ("Cc", "Cs")), None)
@@ -352,14 +354,14 @@ def one_line(what: str, text: str) -> str:
     return line
 
 
-def checked_text(what: str, text: str) -> str:
+def check_text(what: str, text: str) -> str:
     """A text of bearable size that git and JSON can hold."""
     if len(text) > LONGEST_TEXT:
         raise InvalidParams(f"The {what} has {len(text)} characters; at most {LONGEST_TEXT}", advice="Shorten it")
     return text
 
 
-def checked_comment(body: str) -> str:
+def check_comment(body: str) -> str:
     """A comment that says something."""
     if not body.strip():
         raise InvalidParams(
@@ -368,16 +370,16 @@ def checked_comment(body: str) -> str:
     return body.rstrip()
 
 
-def checked_labels(labels: Sequence[str]) -> tuple[str, ...]:
+def check_labels(labels: Sequence[str]) -> tuple[str, ...]:
     """Labels trimmed, without empty ones and without the same one in another case."""
-    return checked_names("label", labels)
+    return check_names("label", labels)
 
 
-def checked_names(what: str, names: Sequence[str]) -> tuple[str, ...]:
+def check_names(what: str, names: Sequence[str]) -> tuple[str, ...]:
     """Names trimmed, each once."""
     kept: dict[str, str] = {}
     for name in names:
-        plain = one_line(what, name)
+        plain = check_line(what, name)
         if len(plain) > LONGEST_NAME:
             raise InvalidParams(
                 f"The {what} `{plain[:40]}…` is longer than {LONGEST_NAME} characters", advice="Shorten it"
@@ -387,7 +389,7 @@ def checked_names(what: str, names: Sequence[str]) -> tuple[str, ...]:
     return tuple(kept.values())
 
 
-def checked_due(due: str | None) -> str | None:
+def check_due(due: str | None) -> str | None:
     """A day, or none."""
     if due is None or due.lower() in ("", "none"):
         return None
@@ -396,5 +398,5 @@ def checked_due(due: str | None) -> str | None:
     raise InvalidParams(f"`{due[:64]}` is not a day", advice="Write it as 2026-11-15, or `none`")
 
 
-def _a(kind: str) -> str:
+def _with_article(kind: str) -> str:
     return f"an {kind}" if kind[0] in "aeiou" else f"a {kind}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from postil.core.glance import glance
 from postil.tracker.operations.contract import ContractTools
 from postil.tracker.operations.resources import Resources
-from postil.tracker.shell.columns import many
+from postil.tracker.shell.columns import format_count
 from postil.tracker.shell.conflicts import DebugCommands
 from postil.tracker.shell.identity import IdentityCommands
 from postil.tracker.shell.issue import IssueCommands
@@ -29,8 +29,8 @@ class Tracker(
     @glance
     def glance(self) -> str:
         """What `postil status` says of the tracker."""
-        with self.fresh().index.lock:
+        with self.refresh().index.lock:
             counted = dict(
                 self.store.index.db.execute("SELECT kind, count(*) FROM ent WHERE status <> 'closed' GROUP BY kind")
             )
-        return f"{many(counted.get('issue', 0), 'open issue')}, {many(counted.get('milestone', 0), 'open milestone')}"
+        return f"{format_count(counted.get('issue', 0), 'open issue')}, {format_count(counted.get('milestone', 0), 'open milestone')}"

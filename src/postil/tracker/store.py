@@ -11,12 +11,12 @@ import msgspec
 
 from postil.tracker.events import MAX_CLOCK, Envelope, Event, Known, decode_lines, encode, new_event_id
 from postil.tracker.index.index import Index
-from postil.tracker.log.append import Author, append, append_bulk, author_of
-from postil.tracker.log.format import LogCommit, is_ancestor, news, objects, runs
-from postil.tracker.log.refs import Tip, is_own, own_ref, tips
-from postil.tracker.log.replica import Replica, new_replica, this_replica, writing_lock
+from postil.tracker.log.append import Author, append, append_bulk, find_author
+from postil.tracker.log.format import LogCommit, find_unread, is_ancestor, open_objects, read_runs
+from postil.tracker.log.refs import Tip, is_own, list_logs, name_own_ref
+from postil.tracker.log.replica import Replica, ensure_replica, lock_writes, make_replica
 from postil.tracker.model import Entity
-from postil.tracker.query.sql import moment_text
+from postil.tracker.query.sql import format_moment
 from postil.tracker.state.fold import fold
 from postil.workspace.git import DURABLE, run_git, try_git
 from postil.workspace.repository import Repository
@@ -60,63 +60,65 @@ class Store:
 
     def entities(self, ids: Sequence[str]) -> Iterator[Entity]:
         """The states of many entities, one after the other; unknown ones are left out."""
-        for _, lines in self.index.histories(ids):
+        for _, lines in self.index.read_histories(ids):
             entity = fold(decode_lines(lines))
             if entity is not None:
                 yield entity
 
     @contextmanager
-    def writing(self, name: str | None = None, mail: str | None = None) -> Generator[Pen]:
-        """Hold the lock with the index up to date; what the pen writes becomes one commit when the block ends well."""
-        author = author_of(self.repository.root, name, mail)
-        with writing_lock(self.repository):
-            replica, ref, tip = self.own_log()
+    def transaction(self, name: str | None = None, mail: str | None = None) -> Generator[Transaction]:
+        """Hold the lock with the index up to date; what the tx writes becomes one commit when the block ends well."""
+        author = find_author(self.repository.root, name, mail)
+        with lock_writes(self.repository):
+            replica, ref, tip = self.find_own_log()
             self.refresh()
-            pen = Pen(self, replica.id, author)
-            yield pen
-            if pen.lines:
-                self._commit(pen, ref, tip)
+            tx = Transaction(self, replica.id, author)
+            yield tx
+            if tx.lines:
+                self._commit(tx, ref, tip)
 
-    def _commit(self, pen: Pen, ref: str, tip: str | None) -> None:
-        lines, clock = pen.lines, pen.clock
+    def _commit(self, tx: Transaction, ref: str, tip: str | None) -> None:
+        lines, clock = tx.lines, tx.clock
         if len(lines) > _BULK:
-            commit = append_bulk(self.repository, ref, tip, lines, clock, pen.author)
+            commit = append_bulk(self.repository, ref, tip, lines, clock, tx.author)
             self.refresh()
             return
         commit = append(
-            self.repository, ref, tip, b"".join(line + b"\n" for line in lines), len(lines), clock, pen.author
+            self.repository, ref, tip, b"".join(line + b"\n" for line in lines), len(lines), clock, tx.author
         )
-        self._applied(ref, pen.replica, commit)
+        self._applied(ref, tx.replica, commit)
 
     def _applied(self, ref: str, replica: str, commit: LogCommit) -> None:
-        self.index.applied(Tip(ref, commit.oid, replica), commit)
+        self.index.apply(Tip(ref, commit.oid, replica), commit)
 
-    def own_log(self) -> tuple[Replica, str, str | None]:
+    def find_own_log(self) -> tuple[Replica, str, str | None]:
         """This clone's identity, its ref and the ref's commit; all new if another clone writes under the old ones."""
-        replica = this_replica(self.repository)
-        found = tips(self.repository.root)
+        replica = ensure_replica(self.repository)
+        found = list_logs(self.repository.root)
         own = [tip for tip in found if is_own(tip, replica.id)]
-        ref = own_ref(replica.id, replica.branches)
+        ref = name_own_ref(replica.id, replica.branches)
         elsewhere = [tip for tip in found if tip.replica == replica.id and not is_own(tip, replica.id)]
         if elsewhere and self._is_shared(own, elsewhere):
-            return self._move_out(replica, own, elsewhere)
+            return self._take_new_identity(replica, own, elsewhere)
         at = {tip.ref: tip.oid for tip in own}
         return replica, ref, at.get(ref)
 
-    def _move_out(self, shared: Replica, own: list[Tip], elsewhere: list[Tip]) -> tuple[Replica, str, str | None]:
+    def _take_new_identity(
+        self, shared: Replica, own: list[Tip], elsewhere: list[Tip]
+    ) -> tuple[Replica, str, str | None]:
         """Take a new identity, and what was written here under the shared one and reached no remote along to it."""
         root = self.repository.root
-        replica = new_replica(self.repository, shared.branches)
-        ref = own_ref(replica.id, replica.branches)
+        replica = make_replica(self.repository, shared.branches)
+        ref = name_own_ref(replica.id, replica.branches)
         end: str | None = None
         for tip in own:
-            with objects(root) as git:
+            with open_objects(root) as git:
                 commit = git.commit(tip.oid)
                 base = try_git(root, "merge-base", tip.oid, elsewhere[0].oid).out.decode().strip()
-                new = news(root, git, commit, (base, git.commit(base).end) if base else None)
-            carried = b"".join(runs(root, new)) if new else b""
+                new = find_unread(root, git, commit, (base, git.commit(base).end) if base else None)
+            carried = b"".join(read_runs(root, new)) if new else b""
             if carried:
-                count, author = carried.count(b"\n"), author_of(root)
+                count, author = carried.count(b"\n"), find_author(root)
                 end = append(self.repository, ref, end, carried, count, commit.clock, author).oid
             run_git(root, "update-ref", "-d", "--end-of-options", tip.ref, tip.oid, mode=DURABLE)
         return replica, ref, end
@@ -130,7 +132,7 @@ class Store:
         )
 
 
-class Pen:
+class Transaction:
     """Writes events of one command: stamps them with writer, number, clock, time and what they know."""
 
     def __init__(self, store: Store, replica: str, author: Author) -> None:
@@ -142,7 +144,7 @@ class Pen:
         self.lines: list[bytes] = []
         self.clock = store.index.clock()
         self._number = store.index.last_number(replica)
-        self._ts = moment_text(store.now())
+        self._ts = format_moment(store.now())
 
     @property
     def ts(self) -> str:
@@ -175,7 +177,7 @@ class Pen:
         self.events.clear()
         self.lines.clear()
 
-    def made(self, id_: str) -> Entity:
+    def fold_created(self, id_: str) -> Entity:
         """What the events written so far make of a new entity."""
         entity = fold([event for event in self.events if event.ent == id_])
         assert entity is not None

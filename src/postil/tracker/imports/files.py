@@ -8,7 +8,7 @@ from typing import TypeVar
 import msgspec
 
 from postil.tracker.failures import InvalidParams
-from postil.tracker.imports.model import Foreign, ForeignComment
+from postil.tracker.imports.model import ForeignComment, ForeignIssue
 
 _Struct = TypeVar("_Struct", bound=msgspec.Struct)
 _BEADS_LINKS = {
@@ -54,29 +54,29 @@ class _Beads(msgspec.Struct, frozen=True):
     comments: tuple[_BeadsComment, ...] | None = ()
 
 
-def from_jsonl(text: str) -> list[Foreign]:
+def read_jsonl(text: str) -> list[ForeignIssue]:
     """Lines that `export` wrote."""
-    return [_decoded(line, number, Foreign) for number, line in _lines(text)]
+    return [_decode(line, number, ForeignIssue) for number, line in _number_lines(text)]
 
 
-def from_beads(text: str) -> list[Foreign]:
+def read_beads(text: str) -> list[ForeignIssue]:
     """Lines of beads' `issues.jsonl`."""
-    return [_from_bead(_decoded(line, number, _Beads)) for number, line in _lines(text)]
+    return [_convert_bead(_decode(line, number, _Beads)) for number, line in _number_lines(text)]
 
 
 def looks_like_beads(text: str) -> bool:
     """Whether the first line is one of beads'."""
-    first = next((line for _, line in _lines(text)), "")
+    first = next((line for _, line in _number_lines(text)), "")
     return '"issue_type"' in first or ('"origin"' not in first and '"id"' in first)
 
 
-def from_markdown(text: str) -> list[Foreign]:
+def read_markdown(text: str) -> list[ForeignIssue]:
     """Documents that `export --format markdown` wrote, one after another."""
     documents = re.split(r"^(?=---\norigin: )", text, flags=re.MULTILINE)
-    return [_from_document(document) for document in documents if document.strip()]
+    return [_read_document(document) for document in documents if document.strip()]
 
 
-def to_markdown(one: Foreign) -> str:
+def write_markdown(one: ForeignIssue) -> str:
     """One issue as a document: facts on top, the description, then the comments."""
     facts = [("origin", one.origin), ("kind", one.kind), ("title", one.title), ("status", one.status)]
     for several, single, names in (("labels", "label", one.labels), ("assignees", "assignee", one.assignees)):
@@ -87,13 +87,13 @@ def to_markdown(one: Foreign) -> str:
     facts += [("link", f"{type_} {target}") for type_, target in one.links]
     facts += [("field", f"{'_'.join(name.split())} {value}") for name, value in one.fields.items()]
     head = "\n".join(f"{key}: {' '.join(value.split())}" for key, value in facts if value)
-    body = f"---\n{head}\n---\n\n{_heading(one.title)}{_shielded(one.description)}\n"
+    body = f"---\n{head}\n---\n\n{_write_heading(one.title)}{_shield(one.description)}\n"
     for comment in one.comments:
-        body += f"\n<!-- comment {comment.key} {comment.ts or '-'} {comment.author} -->\n{_shielded(comment.body)}\n"
+        body += f"\n<!-- comment {comment.key} {comment.ts or '-'} {comment.author} -->\n{_shield(comment.body)}\n"
     return body
 
 
-def _from_document(document: str) -> Foreign:
+def _read_document(document: str) -> ForeignIssue:
     _, _, rest = document.partition("---\n")
     head, closing, body = rest.partition("\n---\n")
     facts: dict[str, list[str]] = {}
@@ -105,16 +105,16 @@ def _from_document(document: str) -> Foreign:
         raise InvalidParams(
             "This Markdown has no facts on top", advice="Import what `export --format markdown` wrote: origin, title, …"
         )
-    pieces = _COMMENT.split(body.lstrip("\n").removeprefix(_heading(fact["title"])))
+    pieces = _COMMENT.split(body.lstrip("\n").removeprefix(_write_heading(fact["title"])))
     comments = [
-        ForeignComment(key, author, "" if ts == "-" else ts, _bared(words))
+        ForeignComment(key, author, "" if ts == "-" else ts, _unshield(words))
         for key, ts, author, words in zip(pieces[1::4], pieces[2::4], pieces[3::4], pieces[4::4], strict=True)
     ]
-    return Foreign(
+    return ForeignIssue(
         origin=fact["origin"],
         kind=fact.get("kind", "issue"),
         title=fact["title"],
-        description=_bared(pieces[0]),
+        description=_unshield(pieces[0]),
         status=fact.get("status", "open"),
         labels=(*_split(fact.get("labels", "")), *facts.get("label", ())),
         assignees=(*_split(fact.get("assignees", "")), *facts.get("assignee", ())),
@@ -130,21 +130,21 @@ def _from_document(document: str) -> Foreign:
     )
 
 
-def _heading(title: str) -> str:
+def _write_heading(title: str) -> str:
     return f"# {' '.join(title.split())}\n\n"
 
 
-def _shielded(text: str) -> str:
+def _shield(text: str) -> str:
     """A text in which no line can be taken for a mark of ours: those that could get a backslash in front."""
     return re.sub(rf"^(?=\\*{_MARK})", r"\\", text, flags=re.MULTILINE)
 
 
-def _bared(text: str) -> str:
+def _unshield(text: str) -> str:
     """The text of a piece between marks, without the shield."""
     return re.sub(rf"^\\(?=\\*{_MARK})", "", text.strip("\n"), flags=re.MULTILINE)
 
 
-def _from_bead(bead: _Beads) -> Foreign:
+def _convert_bead(bead: _Beads) -> ForeignIssue:
     sections = [("Design", bead.design), ("Acceptance criteria", bead.acceptance_criteria), ("Notes", bead.notes)]
     description = "\n\n".join([bead.description, *(f"## {name}\n\n{text}" for name, text in sections if text)])
     labels = [*(bead.labels or ())]
@@ -157,7 +157,7 @@ def _from_bead(bead: _Beads) -> Foreign:
         (_BEADS_LINKS.get(dependency.type, "related"), f"beads:{dependency.depends_on_id}")
         for dependency in bead.dependencies or ()
     ]
-    return Foreign(
+    return ForeignIssue(
         origin=f"beads:{bead.id}",
         title=bead.title,
         description=description.strip(),
@@ -165,11 +165,11 @@ def _from_bead(bead: _Beads) -> Foreign:
         labels=tuple(labels),
         assignees=(bead.assignee,) if bead.assignee else (),
         author=bead.created_by or bead.assignee,
-        ts=_moment(bead.created_at),
-        updated_ts=_moment(bead.updated_at),
-        closed_ts=_moment(bead.closed_at),
+        ts=_read_moment(bead.created_at),
+        updated_ts=_read_moment(bead.updated_at),
+        closed_ts=_read_moment(bead.closed_at),
         comments=tuple(
-            ForeignComment(str(c.id or i), c.author, _moment(c.created_at), c.text)
+            ForeignComment(str(c.id or i), c.author, _read_moment(c.created_at), c.text)
             for i, c in enumerate(bead.comments or ())
         ),
         links=tuple(link for link in links if link[0] != "blocks"),
@@ -179,15 +179,15 @@ def _from_bead(bead: _Beads) -> Foreign:
 def blocking_beads(text: str) -> dict[str, list[str]]:
     """Blocker's origin → origins of those that wait for it."""
     waiting: dict[str, list[str]] = {}
-    for number, line in _lines(text):
-        bead = _decoded(line, number, _Beads)
+    for number, line in _number_lines(text):
+        bead = _decode(line, number, _Beads)
         for dependency in bead.dependencies or ():
             if dependency.type == "blocks":
                 waiting.setdefault(f"beads:{dependency.depends_on_id}", []).append(f"beads:{bead.id}")
     return waiting
 
 
-def with_blockers(beads: list[Foreign], waiting: dict[str, list[str]]) -> list[Foreign]:
+def with_blockers(beads: list[ForeignIssue], waiting: dict[str, list[str]]) -> list[ForeignIssue]:
     """The beads with their blocking links on the side that blocks."""
     return [
         msgspec.structs.replace(
@@ -197,29 +197,29 @@ def with_blockers(beads: list[Foreign], waiting: dict[str, list[str]]) -> list[F
     ]
 
 
-def _moment(text: str) -> str:
+def _read_moment(text: str) -> str:
     if not text:
         return ""
     import datetime
 
-    from postil.tracker.query.sql import moment_text
+    from postil.tracker.query.sql import format_moment
 
     try:
-        return moment_text(datetime.datetime.fromisoformat(text))
+        return format_moment(datetime.datetime.fromisoformat(text))
     except ValueError:
         # More than microseconds, as Go writes them.
-        return moment_text(datetime.datetime.fromisoformat(re.sub(r"(\.\d{6})\d+", r"\1", text)))
+        return format_moment(datetime.datetime.fromisoformat(re.sub(r"(\.\d{6})\d+", r"\1", text)))
 
 
 def _split(text: str) -> tuple[str, ...]:
     return tuple(part.strip() for part in text.split(",") if part.strip())
 
 
-def _lines(text: str) -> list[tuple[int, str]]:
+def _number_lines(text: str) -> list[tuple[int, str]]:
     return [(number, line) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
 
 
-def _decoded(line: str, number: int, kind: type[_Struct]) -> _Struct:
+def _decode(line: str, number: int, kind: type[_Struct]) -> _Struct:
     try:
         return msgspec.json.decode(line, type=kind)
     except (msgspec.DecodeError, RecursionError) as fault:

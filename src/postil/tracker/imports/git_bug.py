@@ -7,9 +7,9 @@ import hashlib
 import msgspec
 
 from postil.tracker.events import Commented, CommentEdited, Described, Labelled, Set
-from postil.tracker.imports.git_refs import Foreigner, Reader, moment, refs_below
-from postil.tracker.imports.model import Past, Story, comment_id, created
-from postil.tracker.log.format import objects
+from postil.tracker.imports.git_refs import ForeignObjects, Reader, format_seconds, list_refs
+from postil.tracker.imports.model import ForeignEvent, ForeignHistory, begin_history, derive_comment_id
+from postil.tracker.log.format import open_objects
 
 _CREATE, _TITLE, _COMMENT, _STATUS, _LABELS, _EDIT = range(1, 7)
 
@@ -42,32 +42,32 @@ class _Person(msgspec.Struct, frozen=True):
     email: str = ""
 
 
-def bug_reader(root: str) -> Reader:
+def make_reader(root: str) -> Reader:
     """A reader of bugs that knows this repository's people."""
-    people = _people(root)
+    people = _read_people(root)
 
-    def bug(git: Foreigner, oid: str, name: str) -> Story | None:
+    def bug(git: ForeignObjects, oid: str, name: str) -> ForeignHistory | None:
         origin = f"git-bug:{name}"
-        history: list[Past] = []
+        history: list[ForeignEvent] = []
         comments: set[str] = set()
         first = ""
-        for _, _, raw in sorted(_packs(git, oid)):
-            pack = git.decoded(raw, _Pack, name)
+        for _, _, raw in sorted(_read_packs(git, oid)):
+            pack = git.decode(raw, _Pack, name)
             for piece in pack.ops or ():
-                op = git.decoded(bytes(piece), _Op, name)
+                op = git.decode(bytes(piece), _Op, name)
                 who = op.author or pack.author
                 key = hashlib.sha256(bytes(piece)).hexdigest()  # by which git-bug names an operation
                 if op.type == _COMMENT:
                     comments.add(key)
                 first = first or (key if op.type == _CREATE else "")
-                past = Past(key, people.get(who.id, who.name or who.id[:7]), moment(op.timestamp))
-                history += _retold(origin, op, past, first, comments)
-        return Story(origin, tuple(history)) if first else None
+                past = ForeignEvent(key, people.get(who.id, who.name or who.id[:7]), format_seconds(op.timestamp))
+                history += _convert_operation(origin, op, past, first, comments)
+        return ForeignHistory(origin, tuple(history)) if first else None
 
     return bug
 
 
-def _packs(git: Foreigner, oid: str) -> list[tuple[int, str, bytes]]:
+def _read_packs(git: ForeignObjects, oid: str) -> list[tuple[int, str, bytes]]:
     """The packs as git-bug orders them: by the clock in the names of their files, then by commit."""
     packs: list[tuple[int, str, bytes]] = []
     for at, head, _ in git.ancestry(oid):
@@ -80,34 +80,34 @@ def _packs(git: Foreigner, oid: str) -> list[tuple[int, str, bytes]]:
     return packs
 
 
-def _retold(origin: str, op: _Op, past: Past, first: str, comments: set[str]) -> list[Past]:
+def _convert_operation(origin: str, op: _Op, past: ForeignEvent, first: str, comments: set[str]) -> list[ForeignEvent]:
     if op.type == _CREATE:
-        return [created(past, origin, title=op.title, description=op.message)] if past.key == first else []
+        return [begin_history(past, origin, title=op.title, description=op.message)] if past.key == first else []
     if op.type == _TITLE:
-        return [past.did(Set, f="title", value=op.title)]
+        return [past.with_change(Set, f="title", value=op.title)]
     if op.type == _STATUS:
-        return [past.did(Set, f="status", value="closed" if op.status == 2 else "open")]
+        return [past.with_change(Set, f="status", value="closed" if op.status == 2 else "open")]
     if op.type == _LABELS:
-        return [past.did(Labelled, add=tuple(op.added or ()), rm=tuple(op.removed or ()))]
+        return [past.with_change(Labelled, add=tuple(op.added or ()), rm=tuple(op.removed or ()))]
     if op.type == _EDIT and op.target == first:
-        return [past.did(Described, text=op.message)]
+        return [past.with_change(Described, text=op.message)]
     if op.type == _EDIT and op.target in comments:
-        return [past.did(CommentEdited, c=comment_id(origin, op.target), body=op.message)]
+        return [past.with_change(CommentEdited, c=derive_comment_id(origin, op.target), body=op.message)]
     if op.type in (_COMMENT, _EDIT):  # an edit of what is not here is kept as a comment of its own
-        return [past.did(Commented, c=comment_id(origin, past.key), body=op.message)]
+        return [past.with_change(Commented, c=derive_comment_id(origin, past.key), body=op.message)]
     return []
 
 
-def _people(root: str) -> dict[str, str]:
+def _read_people(root: str) -> dict[str, str]:
     people: dict[str, str] = {}
-    refs = refs_below(root, "refs/identities/")
+    refs = list_refs(root, "refs/identities/")
     if refs:
-        with objects(root) as objects_of:
-            git = Foreigner(objects_of)
+        with open_objects(root) as objects_of:
+            git = ForeignObjects(objects_of)
             for oid, name in refs:
                 files = git.tree_of(git.commit(oid)[0])
                 if "version" in files:
-                    person = git.decoded(git.blob(files, "version"), _Person, name)
+                    person = git.decode(git.blob(files, "version"), _Person, name)
                     shown = person.name or person.login
                     people[name] = f"{shown} <{person.email}>" if person.email else shown
     return people

@@ -8,9 +8,15 @@ import re
 import msgspec
 
 from postil.tracker.events import Assigned, Commented, CommentEdited, Described, Labelled, Linked, Set
-from postil.tracker.imports.git_refs import Foreigner, committed_at
-from postil.tracker.imports.model import Past, Story, comment_id, created, entity_id
-from postil.tracker.query.sql import moment_text
+from postil.tracker.imports.git_refs import ForeignObjects, read_commit_time
+from postil.tracker.imports.model import (
+    ForeignEvent,
+    ForeignHistory,
+    begin_history,
+    derive_comment_id,
+    derive_entity_id,
+)
+from postil.tracker.query.sql import format_moment
 from postil.tracker.vocabulary import IDENTITY
 
 _DONE = ("done", "closed", "completed", "cancelled", "canceled", "resolved")
@@ -56,33 +62,33 @@ class _Meta(msgspec.Struct, frozen=True):
     message: str | None = None
 
 
-def entity(git: Foreigner, oid: str, name: str) -> Story | None:
+def read_entity(git: ForeignObjects, oid: str, name: str) -> ForeignHistory | None:
     """The story of `refs/git-mile/entities/<name>`."""
-    since, top = _first_seen(git, oid)
+    since, top = _find_first_seen(git, oid)
     payloads = git.tree(top["blobs"]) if "blobs" in top else {}
     operations: list[tuple[int, str, str, _Meta, bytes]] = []
     for folder, tree in (git.tree(top["pack"]) if "pack" in top else {}).items():
         files = git.tree(tree)
         counter, _, replica = git.blob(files, "id").decode("utf-8", "replace").strip().partition("@")
-        meta = git.decoded(git.blob(files, "meta.json"), _Meta, name)
+        meta = git.decode(git.blob(files, "meta.json"), _Meta, name)
         digest = git.blob(files, "payload").decode("ascii", "replace").strip().removeprefix("sha256:")
         payload = git.blob(payloads, f"{digest}.blob")
         operations.append((int(counter) if counter.isdigit() else 0, replica, since[folder], meta, payload))
-    history: list[Past] = []
+    history: list[ForeignEvent] = []
     for counter, replica, ts, meta, payload in sorted(operations, key=lambda operation: operation[:2]):
-        event = git.decoded(payload, _Event, name)
+        event = git.decode(payload, _Event, name)
         try:
             data = msgspec.json.decode(event.data, type=_Data)
         except msgspec.ValidationError:
             continue  # an event of a later version
-        past = Past(f"{counter}@{replica}", meta.author, ts, note=meta.message or "")
-        history += _operation(name, event.type, data, past, bool(history))
-    return Story(name, tuple(history)) if history else None
+        past = ForeignEvent(f"{counter}@{replica}", meta.author, ts, note=meta.message or "")
+        history += _convert_operation(name, event.type, data, past, bool(history))
+    return ForeignHistory(name, tuple(history)) if history else None
 
 
-def _operation(origin: str, kind: str, data: _Data, past: Past, begun: bool) -> list[Past]:
+def _convert_operation(origin: str, kind: str, data: _Data, past: ForeignEvent, begun: bool) -> list[ForeignEvent]:
     if kind == "created" and not begun and data.title:
-        made = created(
+        made = begin_history(
             past,
             origin,
             title=data.title,
@@ -91,44 +97,44 @@ def _operation(origin: str, kind: str, data: _Data, past: Past, begun: bool) -> 
             labels=data.labels,
         )
         first = data.initial_comment
-        return [made, *([_said(origin, past, first.comment_id, first.body)] if first else [])]
+        return [made, *([_comment(origin, past, first.comment_id, first.body)] if first else [])]
     if kind == "created" and not begun and data.display_name:
-        person = created(past, origin, title=data.display_name, kind=IDENTITY)
-        return [person, *_fields(past, email=data.email, login=data.login)]
+        person = begin_history(past, origin, title=data.display_name, kind=IDENTITY)
+        return [person, *_set_fields(past, email=data.email, login=data.login)]
     if not begun:
         return []
     if kind == "adopted":
-        return _fields(past, adopted_by=data.replica_id, adoption_signature=data.signature)
+        return _set_fields(past, adopted_by=data.replica_id, adoption_signature=data.signature)
     if kind == "protection_added" and data.protection:
-        return _fields(past, **{f"pgp:{data.protection.fingerprint}": data.protection.armored_public_key or "-"})
+        return _set_fields(past, **{f"pgp:{data.protection.fingerprint}": data.protection.armored_public_key or "-"})
     if kind == "status_changed":
-        return [past.did(Set, f="status", value=data.status)]
+        return [past.with_change(Set, f="status", value=data.status)]
     if kind == "label_attached":
-        return [past.did(Labelled, add=(data.label,))]
+        return [past.with_change(Labelled, add=(data.label,))]
     if kind == "label_detached":
-        return [past.did(Labelled, rm=(data.label,))]
+        return [past.with_change(Labelled, rm=(data.label,))]
     if kind == "comment_appended":
-        return [_said(origin, past, data.comment_id, data.body)]
+        return [_comment(origin, past, data.comment_id, data.body)]
     return []
 
 
-def _fields(past: Past, **fields: str | None) -> list[Past]:
-    told = [(name, Past(f"{past.key} {name}", past.author, past.ts, note=past.note)) for name in fields]
-    return [one.did(Set, f=name, value=fields[name]) for name, one in told if fields[name]]
+def _set_fields(past: ForeignEvent, **fields: str | None) -> list[ForeignEvent]:
+    told = [(name, ForeignEvent(f"{past.key} {name}", past.author, past.ts, note=past.note)) for name in fields]
+    return [one.with_change(Set, f=name, value=fields[name]) for name, one in told if fields[name]]
 
 
-def _said(origin: str, past: Past, key: str, body: str) -> Past:
+def _comment(origin: str, past: ForeignEvent, key: str, body: str) -> ForeignEvent:
     # A comment goes by its own id, not by its operation's: the first one shares an operation with the creation.
-    said = Past(key, past.author, past.ts, note=past.note)
-    return said.did(Commented, c=comment_id(origin, key), body=body)
+    said = ForeignEvent(key, past.author, past.ts, note=past.note)
+    return said.with_change(Commented, c=derive_comment_id(origin, key), body=body)
 
 
-def _first_seen(git: Foreigner, oid: str) -> tuple[dict[str, str], dict[str, str]]:
+def _find_first_seen(git: ForeignObjects, oid: str) -> tuple[dict[str, str], dict[str, str]]:
     """Operation → when a commit held it first; and the tree of the last commit."""
     since: dict[str, str] = {}
     last: dict[str, str] = {}
     for at, head, _ in git.ancestry(oid):
-        top, ts = git.tree_of(head), committed_at(head)
+        top, ts = git.tree_of(head), read_commit_time(head)
         for folder in git.tree(top["pack"]) if "pack" in top else ():
             since[folder] = min(ts, since.get(folder, ts))
         if at == oid:
@@ -168,80 +174,80 @@ class _TaskEvent(msgspec.Struct, frozen=True):
     lamport: int = 0
 
 
-def task(git: Foreigner, oid: str, name: str) -> Story | None:
+def read_task(git: ForeignObjects, oid: str, name: str) -> ForeignHistory | None:
     """The story of `refs/git-mile/tasks/<name>`."""
     events: list[_TaskEvent] = []
     for at, _, message in git.ancestry(oid):
         title, _, body = message.partition(b"\n\n")
         if title.startswith(b"git-mile-event: "):
-            events.append(git.decoded(body, _TaskEvent, at))
+            events.append(git.decode(body, _TaskEvent, at))
     events.sort(key=lambda event: (event.lamport, event.ts, event.id))
-    history: list[Past] = []
+    history: list[ForeignEvent] = []
     for event in events:
-        past = Past(event.id, f"{event.actor.name} <{event.actor.email}>", _iso(event.ts))
-        history += _task_event(name, event.kind, past, bool(history))
-    return Story(name, tuple(history)) if history else None
+        past = ForeignEvent(event.id, f"{event.actor.name} <{event.actor.email}>", _read_moment(event.ts))
+        history += _convert_task_event(name, event.kind, past, bool(history))
+    return ForeignHistory(name, tuple(history)) if history else None
 
 
-def _task_event(name: str, kind: _TaskKind, past: Past, begun: bool) -> list[Past]:
+def _convert_task_event(name: str, kind: _TaskKind, past: ForeignEvent, begun: bool) -> list[ForeignEvent]:
     if kind.type == "taskCreated" and not begun:
-        made = created(
+        made = begin_history(
             past,
             name,
             title=kind.title,
             description=kind.description or "",
-            status=_status(kind),
+            status=_choose_status(kind),
             labels=kind.labels,
             assignees=kind.assignees,
         )
-        return [made, *_state(kind, past)]
+        return [made, *_set_state(kind, past)]
     if not begun:
         return []
     match kind.type:
         case "taskStateSet" | "taskStateCleared":
-            return [past.did(Set, f="status", value=_status(kind)), *_state(kind, past)]
+            return [past.with_change(Set, f="status", value=_choose_status(kind)), *_set_state(kind, past)]
         case "taskTitleSet":
-            return [past.did(Set, f="title", value=kind.title)]
+            return [past.with_change(Set, f="title", value=kind.title)]
         case "taskDescriptionSet":
-            return [past.did(Described, text=kind.description or "")]
+            return [past.with_change(Described, text=kind.description or "")]
         case "labelsAdded":
-            return [past.did(Labelled, add=kind.labels)]
+            return [past.with_change(Labelled, add=kind.labels)]
         case "labelsRemoved":
-            return [past.did(Labelled, rm=kind.labels)]
+            return [past.with_change(Labelled, rm=kind.labels)]
         case "assigneesAdded":
-            return [past.did(Assigned, add=kind.assignees)]
+            return [past.with_change(Assigned, add=kind.assignees)]
         case "assigneesRemoved":
-            return [past.did(Assigned, rm=kind.assignees)]
+            return [past.with_change(Assigned, rm=kind.assignees)]
         case "commentAdded":
-            return [_said(name, past, kind.comment_id, kind.body_md)]
+            return [_comment(name, past, kind.comment_id, kind.body_md)]
         case "commentUpdated":
-            return [past.did(CommentEdited, c=comment_id(name, kind.comment_id), body=kind.body_md)]
+            return [past.with_change(CommentEdited, c=derive_comment_id(name, kind.comment_id), body=kind.body_md)]
         case "childLinked" | "childUnlinked" if kind.child == name:
-            return [_linked(past, "parent", kind.parent, kind.type == "childUnlinked")]
+            return [_link(past, "parent", kind.parent, kind.type == "childUnlinked")]
         case "relationAdded" | "relationRemoved":
             type_ = "blocks" if kind.kind == "blocks" else "related"
-            return [_linked(past, type_, kind.target, kind.type == "relationRemoved")]
+            return [_link(past, type_, kind.target, kind.type == "relationRemoved")]
         case _:
             return []
 
 
-def _state(kind: _TaskKind, past: Past) -> list[Past]:
+def _set_state(kind: _TaskKind, past: ForeignEvent) -> list[ForeignEvent]:
     """A workflow's own word for the state, kept beside the status it amounts to."""
-    word = Past(f"{past.key} state", past.author, past.ts)
-    return [word.did(Set, f="state", value=kind.state)] if kind.state or kind.type == "taskStateCleared" else []
+    word = ForeignEvent(f"{past.key} state", past.author, past.ts)
+    return [word.with_change(Set, f="state", value=kind.state)] if kind.state or kind.type == "taskStateCleared" else []
 
 
-def _status(kind: _TaskKind) -> str:
+def _choose_status(kind: _TaskKind) -> str:
     return "closed" if kind.state_kind == "done" or (kind.state or "").lower().rpartition("/")[2] in _DONE else "open"
 
 
-def _linked(past: Past, type_: str, target: str, gone: bool) -> Past:
-    edge = ((type_, entity_id(target)),)
-    return past.did(Linked, rm=edge) if gone else past.did(Linked, add=edge)
+def _link(past: ForeignEvent, type_: str, target: str, gone: bool) -> ForeignEvent:
+    edge = ((type_, derive_entity_id(target)),)
+    return past.with_change(Linked, rm=edge) if gone else past.with_change(Linked, add=edge)
 
 
-def _iso(text: str) -> str:
+def _read_moment(text: str) -> str:
     try:
-        return moment_text(datetime.datetime.fromisoformat(re.sub(r"(\.\d{6})\d+", r"\1", text)))
+        return format_moment(datetime.datetime.fromisoformat(re.sub(r"(\.\d{6})\d+", r"\1", text)))
     except ValueError:
         return ""

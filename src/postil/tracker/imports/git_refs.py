@@ -12,41 +12,43 @@ from typing import TypeVar
 
 import msgspec
 
-from postil.tracker.imports.model import Story
-from postil.tracker.log.format import LogDamaged, Objects, objects, tree_entries
-from postil.tracker.query.sql import moment_text
+from postil.tracker.imports.model import ForeignHistory
+from postil.tracker.log.format import LogDamaged, Objects, open_objects, parse_tree
+from postil.tracker.query.sql import format_moment
 from postil.workspace.git import run_git
 
 T = TypeVar("T")
-Reader = Callable[["Foreigner", str, str], Story | None]
+Reader = Callable[["ForeignObjects", str, str], ForeignHistory | None]
 """From a ref's commit and the last part of its name to a story; None for what is no issue."""
 
 
-def read_refs(root: str, source: str) -> tuple[list[Story], list[str]]:
+def read_refs(root: str, source: str) -> tuple[list[ForeignHistory], list[str]]:
     """Everything that `git-mile` or `git-bug` keeps in this repository, and what could not be read, in words."""
     if source == "git-bug":
-        from postil.tracker.imports.git_bug import bug_reader
+        from postil.tracker.imports.git_bug import make_reader
 
-        return _read(root, {"refs/bugs/": bug_reader(root)})
-    from postil.tracker.imports.git_mile import entity, task
+        return _read_all(root, {"refs/bugs/": make_reader(root)})
+    from postil.tracker.imports.git_mile import read_entity, read_task
 
-    return _read(root, {"refs/git-mile/entities/": entity, "refs/git-mile/tasks/": task})
+    return _read_all(root, {"refs/git-mile/entities/": read_entity, "refs/git-mile/tasks/": read_task})
 
 
-def refs_below(root: str, prefix: str) -> list[tuple[str, str]]:
+def list_refs(root: str, prefix: str) -> list[tuple[str, str]]:
     """The refs below a prefix: (commit, last part of the name)."""
     listed = run_git(root, "for-each-ref", "--format=%(objectname) %(refname)", prefix).decode().splitlines()
     return [(line.partition(" ")[0], line.partition(" ")[2].rpartition("/")[2]) for line in listed]
 
 
-def _read(root: str, readers: dict[str, Reader]) -> tuple[list[Story], list[str]]:
-    stories: list[Story] = []
+def _read_all(root: str, readers: dict[str, Reader]) -> tuple[list[ForeignHistory], list[str]]:
+    stories: list[ForeignHistory] = []
     unread: list[str] = []
     for prefix, reader in readers.items():
-        for oid, name in refs_below(root, prefix):
-            with objects(root) as git:  # a conversation each: one that ends in the middle must not confuse the next
+        for oid, name in list_refs(root, prefix):
+            with open_objects(
+                root
+            ) as git:  # a conversation each: one that ends in the middle must not confuse the next
                 try:
-                    story = reader(Foreigner(git), oid, name)
+                    story = reader(ForeignObjects(git), oid, name)
                 except LogDamaged as fault:
                     unread.append(f"{prefix}{name}: {fault.message}")
                     continue
@@ -55,7 +57,7 @@ def _read(root: str, readers: dict[str, Reader]) -> tuple[list[Story], list[str]
     return stories, unread
 
 
-class Foreigner:
+class ForeignObjects:
     """Another program's objects: whatever is not as it should be is LogDamaged."""
 
     def __init__(self, git: Objects) -> None:
@@ -85,7 +87,7 @@ class Foreigner:
     def tree(self, oid: str) -> dict[str, str]:
         """The names and objects of a tree."""
         try:
-            return dict(tree_entries(self._content(oid, "tree"), len(oid) // 2))
+            return dict(parse_tree(self._content(oid, "tree"), len(oid) // 2))
         except ValueError:
             raise LogDamaged(oid, "a tree that cannot be read") from None
 
@@ -99,7 +101,7 @@ class Foreigner:
             raise LogDamaged(next(iter(files.values()), ""), f"the file {name} is missing")
         return self._content(files[name], "blob")
 
-    def decoded(self, raw: bytes, kind: type[T], where: str) -> T:
+    def decode(self, raw: bytes, kind: type[T], where: str) -> T:
         """JSON of another program."""
         try:
             return msgspec.json.decode(raw, type=kind)
@@ -113,14 +115,14 @@ class Foreigner:
         return content
 
 
-def committed_at(head: dict[bytes, list[bytes]]) -> str:
+def read_commit_time(head: dict[bytes, list[bytes]]) -> str:
     """When a commit was made."""
-    return moment(int(head[b"committer"][0].split()[-2]))
+    return format_seconds(int(head[b"committer"][0].split()[-2]))
 
 
-def moment(seconds: int) -> str:
+def format_seconds(seconds: int) -> str:
     """Seconds since 1970 as events write moments; nonsense is the beginning."""
     try:
-        return moment_text(datetime.datetime.fromtimestamp(seconds, datetime.UTC))
+        return format_moment(datetime.datetime.fromtimestamp(seconds, datetime.UTC))
     except (ValueError, OverflowError, OSError):
-        return moment_text(datetime.datetime.fromtimestamp(0, datetime.UTC))
+        return format_moment(datetime.datetime.fromtimestamp(0, datetime.UTC))

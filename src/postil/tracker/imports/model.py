@@ -1,6 +1,6 @@
 """Issues that come from elsewhere, and how they are written into the log so that importing twice adds nothing.
 
-A source that keeps only how things stand gives a `Foreign`; one that keeps what happened gives a `Story`, which is
+A source that keeps only how things stand gives a `ForeignIssue`; one that keeps what happened gives a `ForeignHistory`, which is
 told again event by event, with its people and its times. The ids of entities, events and comments are derived from
 the origin, so two clones that import the same source make the same things. What the sources look like is the
 importers' business (`import_files.py`, `import_refs.py`).
@@ -20,7 +20,7 @@ from msgspec import UNSET, UnsetType
 from postil.tracker.events import Assigned, Commented, Created, Described, Envelope, Labelled, Linked, Set
 from postil.tracker.model import Entity
 from postil.tracker.query.tree import is_day
-from postil.tracker.store import Pen
+from postil.tracker.store import Transaction
 from postil.tracker.vocabulary import IDENTITY, KINDS, LINK_TYPES, LONGEST_NAME, LONGEST_TITLE, STATUSES
 
 _UUID = re.compile(r"[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}\Z")
@@ -35,7 +35,7 @@ class ForeignComment(msgspec.Struct, frozen=True):
     body: str
 
 
-class Foreign(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class ForeignIssue(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """An issue or milestone of another tracker, as it stands there."""
 
     origin: str
@@ -57,7 +57,7 @@ class Foreign(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     fields: dict[str, str] = {}
 
 
-class Past(msgspec.Struct, frozen=True):
+class ForeignEvent(msgspec.Struct, frozen=True):
     """One thing that happened elsewhere: who, when, and the event it becomes here."""
 
     key: str
@@ -68,19 +68,19 @@ class Past(msgspec.Struct, frozen=True):
     data: Mapping[str, object] = {}
     note: str = ""
 
-    def did(self, what: type[Envelope], **data: object) -> Past:
+    def with_change(self, what: type[Envelope], **data: object) -> ForeignEvent:
         """The same happening, with what it changed."""
         return msgspec.structs.replace(self, what=what, data=data)
 
 
-class Story(msgspec.Struct, frozen=True):
+class ForeignHistory(msgspec.Struct, frozen=True):
     """What happened to an issue of another tracker, in order; the first is its creation."""
 
     origin: str
-    history: tuple[Past, ...]
+    history: tuple[ForeignEvent, ...]
 
 
-class Taken(msgspec.Struct, frozen=True, kw_only=True):
+class Imported(msgspec.Struct, frozen=True, kw_only=True):
     """What an import did."""
 
     created: int
@@ -100,33 +100,33 @@ class Taken(msgspec.Struct, frozen=True, kw_only=True):
         return "\n".join([counted, *(f"not read: {line}" for line in self.unread or ())])
 
 
-def take_in(pen: Pen, foreign: list[Foreign], known: dict[str, Entity]) -> Taken:
+def write_issues(tx: Transaction, foreign: list[ForeignIssue], known: dict[str, Entity]) -> Imported:
     """Write what is new; `known` holds the entities that are here already, by id."""
     created = updated = 0
     for one in foreign:
-        id_ = entity_id(one.origin)
+        id_ = derive_entity_id(one.origin)
         here = known.get(id_)
-        before = len(pen.lines)
+        before = len(tx.lines)
         if here is None:
-            _create(pen, id_, one)
+            _write_new(tx, id_, one)
             created += 1
         else:
-            _update(pen, here, one)
-            updated += len(pen.lines) > before
-    return Taken(created=created, updated=updated, unchanged=len(foreign) - created - updated)
+            _write_changes(tx, here, one)
+            updated += len(tx.lines) > before
+    return Imported(created=created, updated=updated, unchanged=len(foreign) - created - updated)
 
 
-def retell(pen: Pen, stories: Sequence[Story], present: Callable[[str], set[str]]) -> Taken:
+def write_histories(tx: Transaction, stories: Sequence[ForeignHistory], present: Callable[[str], set[str]]) -> Imported:
     """Write what is not here yet of what happened elsewhere; `present` tells the events an entity has.
 
     The events of all stories are written in the order of their times, so that the order of lists is that of the origin.
     """
     created = updated = 0
-    due: list[tuple[str, int, str, str, Past]] = []
+    due: list[tuple[str, int, str, str, ForeignEvent]] = []
     for story in stories:
-        id_ = entity_id(story.origin)
+        id_ = derive_entity_id(story.origin)
         known = present(id_)
-        new = [past for past in story.history if _event_id(story.origin, past.key) not in known]
+        new = [past for past in story.history if _derive_event_id(story.origin, past.key) not in known]
         created += bool(new) and not known
         updated += bool(new) and bool(known)
         latest = ""
@@ -134,13 +134,15 @@ def retell(pen: Pen, stories: Sequence[Story], present: Callable[[str], set[str]
             latest = max(latest, past.ts)  # within a story its own order counts, whatever its clocks said
             due.append((latest, len(due), id_, story.origin, past))
     for _, _, id_, origin, past in sorted(due, key=itemgetter(0, 1)):
-        who = past.author or str(pen.author)
-        pen.write(past.what, id_, **_fitting(past), id=_event_id(origin, past.key), ts=past.ts, a=who, m=past.note)
-    return Taken(created=created, updated=updated, unchanged=len(stories) - created - updated)
+        who = past.author or str(tx.author)
+        tx.write(
+            past.what, id_, **_fit_data(past), id=_derive_event_id(origin, past.key), ts=past.ts, a=who, m=past.note
+        )
+    return Imported(created=created, updated=updated, unchanged=len(stories) - created - updated)
 
 
-def created(
-    past: Past,
+def begin_history(
+    past: ForeignEvent,
     origin: str,
     *,
     title: str,
@@ -149,57 +151,57 @@ def created(
     status: str = "open",
     labels: Sequence[str] = (),
     assignees: Sequence[str] = (),
-) -> Past:
+) -> ForeignEvent:
     """The creation that a story begins with."""
-    return msgspec.structs.replace(past, key="created").did(
+    return msgspec.structs.replace(past, key="created").with_change(
         Created,
         kind=kind,
-        title=fitting_title(title),
-        description=whole_title(title, description),
-        status=_status(status),
-        labels=fitting_names(labels),
-        assignees=fitting_names(assignees),
+        title=fit_title(title),
+        description=fit_description(title, description),
+        status=_fit_status(status),
+        labels=fit_names(labels),
+        assignees=fit_names(assignees),
         origin=origin,
     )
 
 
-def comment_id(origin: str, key: str) -> str:
+def derive_comment_id(origin: str, key: str) -> str:
     """The id of a comment that goes by this key at its origin."""
-    return _event_id(origin, key)
+    return _derive_event_id(origin, key)
 
 
-def fitting_title(title: str) -> str:
+def fit_title(title: str) -> str:
     """A title from elsewhere on one line, without control characters, no longer than titles are here."""
-    line = _line(title) or "(no title)"
+    line = _flatten(title) or "(no title)"
     return line if len(line) <= LONGEST_TITLE else line[: LONGEST_TITLE - 1] + "…"
 
 
-def whole_title(title: str, description: str) -> str:
+def fit_description(title: str, description: str) -> str:
     """The description, with the title before it where that had to be shortened: nothing is lost."""
-    return (f"{title.strip()}\n\n{description}" if len(_line(title)) > LONGEST_TITLE else description).rstrip()
+    return (f"{title.strip()}\n\n{description}" if len(_flatten(title)) > LONGEST_TITLE else description).rstrip()
 
 
-def fitting_names(names: Sequence[str]) -> tuple[str, ...]:
+def fit_names(names: Sequence[str]) -> tuple[str, ...]:
     """Labels or people from elsewhere, each once and on one line."""
-    return tuple(dict.fromkeys(name for name in (_line(each)[:LONGEST_NAME] for each in names) if name))
+    return tuple(dict.fromkeys(name for name in (_flatten(each)[:LONGEST_NAME] for each in names) if name))
 
 
-def _fitting(past: Past) -> Mapping[str, object]:
+def _fit_data(past: ForeignEvent) -> Mapping[str, object]:
     data = past.data
     if past.what is Set and data["f"] == "title":
-        return {**data, "value": fitting_title(str(data["value"]))}
+        return {**data, "value": fit_title(str(data["value"]))}
     if past.what is Set and data["f"] == "status":
-        return {**data, "value": _status(str(data["value"]))}
+        return {**data, "value": _fit_status(str(data["value"]))}
     if past.what in (Labelled, Assigned):
-        return {side: fitting_names(cast("Sequence[str]", names)) for side, names in data.items()}
+        return {side: fit_names(cast("Sequence[str]", names)) for side, names in data.items()}
     return data
 
 
-def _line(text: str) -> str:
+def _flatten(text: str) -> str:
     return " ".join("".join(" " if unicodedata.category(c) in ("Cc", "Cs") else c for c in text).split())
 
 
-def entity_id(origin: str) -> str:
+def derive_entity_id(origin: str) -> str:
     """The id of what comes from an origin: a UUID stays, anything else is hashed into one."""
     if _UUID.match(origin):
         return origin
@@ -209,82 +211,89 @@ def entity_id(origin: str) -> str:
     return f"{hexes[:8]}-{hexes[8:12]}-8{hexes[13:16]}-a{hexes[17:20]}-{hexes[20:32]}"
 
 
-def _create(pen: Pen, id_: str, one: Foreign) -> None:
-    stamp = {"ts": one.ts, "a": one.author or str(pen.author)} if one.ts else {}
-    pen.write(
+def _write_new(tx: Transaction, id_: str, one: ForeignIssue) -> None:
+    stamp = {"ts": one.ts, "a": one.author or str(tx.author)} if one.ts else {}
+    tx.write(
         Created,
         id_,
-        id=_event_id(one.origin, "created"),
+        id=_derive_event_id(one.origin, "created"),
         kind=one.kind if one.kind in (*KINDS, IDENTITY) else "issue",
-        title=fitting_title(one.title),
-        description=whole_title(one.title, one.description),
-        status="open" if one.status == "closed" else _status(one.status),
-        labels=fitting_names(one.labels),
-        assignees=fitting_names(one.assignees),
-        milestone=entity_id(one.milestone) if one.milestone else None,
+        title=fit_title(one.title),
+        description=fit_description(one.title, one.description),
+        status="open" if one.status == "closed" else _fit_status(one.status),
+        labels=fit_names(one.labels),
+        assignees=fit_names(one.assignees),
+        milestone=derive_entity_id(one.milestone) if one.milestone else None,
         due=one.due if is_day(one.due or "") else None,
         origin=one.origin,
         **stamp,
     )
     for field, value in one.fields.items():
-        pen.write(Set, id_, id=_event_id(one.origin, f"field {field}"), f=field, value=value, **stamp)
+        tx.write(Set, id_, id=_derive_event_id(one.origin, f"field {field}"), f=field, value=value, **stamp)
     for comment in one.comments:
-        _comment(pen, id_, one.origin, comment)
-    _link(pen, id_, one, set())
+        _write_comment(tx, id_, one.origin, comment)
+    _write_links(tx, id_, one, set())
     if one.status == "closed":
-        pen.write(Set, id_, id=_event_id(one.origin, "closed"), f="status", value="closed", **_closing(one, stamp))
+        tx.write(
+            Set,
+            id_,
+            id=_derive_event_id(one.origin, "closed"),
+            f="status",
+            value="closed",
+            **_stamp_closing(one, stamp),
+        )
 
 
-def _closing(one: Foreign, stamp: dict[str, str]) -> dict[str, str]:
+def _stamp_closing(one: ForeignIssue, stamp: dict[str, str]) -> dict[str, str]:
     return {**stamp, "ts": one.closed_ts or one.updated_ts or one.ts} if stamp else {}
 
 
-def _update(pen: Pen, here: Entity, one: Foreign) -> None:
+def _write_changes(tx: Transaction, here: Entity, one: ForeignIssue) -> None:
     present = {comment.id for comment in here.comments}
     for comment in one.comments:
-        if comment.key not in present and _event_id(one.origin, comment.key) not in present:
-            _comment(pen, here.id, one.origin, comment)
-    _link(pen, here.id, one, {(link.type, link.target) for link in here.links})
+        if comment.key not in present and _derive_event_id(one.origin, comment.key) not in present:
+            _write_comment(tx, here.id, one.origin, comment)
+    _write_links(tx, here.id, one, {(link.type, link.target) for link in here.links})
     # What was changed here since is not undone by an older import.
     if one.updated_ts and one.updated_ts <= here.updated_ts:
         return
-    title, status = fitting_title(one.title), _status(one.status)
+    title, status = fit_title(one.title), _fit_status(one.status)
     for field, value, old in (("title", title, here.title), ("status", status, here.status)):
         if value != old:
-            pen.write(Set, here.id, f=field, value=value)
+            tx.write(Set, here.id, f=field, value=value)
     for field, value in one.fields.items():
         if here.fields.get(field) != value:
-            pen.write(Set, here.id, f=field, value=value)
-    description = whole_title(one.title, one.description)
+            tx.write(Set, here.id, f=field, value=value)
+    description = fit_description(one.title, one.description)
     if description != here.description:
-        pen.write(Described, here.id, text=description)
-    labels = fitting_names(one.labels)
+        tx.write(Described, here.id, text=description)
+    labels = fit_names(one.labels)
     add = tuple(label for label in labels if label not in here.labels)
     rm = tuple(label for label in here.labels if label not in labels)
     if add or rm:
-        pen.write(Labelled, here.id, add=add, rm=rm)
-    people = tuple(name for name in fitting_names(one.assignees) if name not in here.assignees)
+        tx.write(Labelled, here.id, add=add, rm=rm)
+    people = tuple(name for name in fit_names(one.assignees) if name not in here.assignees)
     if people:
-        pen.write(Assigned, here.id, add=people)
+        tx.write(Assigned, here.id, add=people)
 
 
-def _comment(pen: Pen, id_: str, origin: str, comment: ForeignComment) -> None:
-    key = _event_id(origin, comment.key)
-    stamp = {"ts": comment.ts, "a": comment.author or str(pen.author)} if comment.ts else {}
-    pen.write(Commented, id_, id=key, c=key, body=comment.body.rstrip(), **stamp)
+def _write_comment(tx: Transaction, id_: str, origin: str, comment: ForeignComment) -> None:
+    key = _derive_event_id(origin, comment.key)
+    stamp = {"ts": comment.ts, "a": comment.author or str(tx.author)} if comment.ts else {}
+    tx.write(Commented, id_, id=key, c=key, body=comment.body.rstrip(), **stamp)
 
 
-def _link(pen: Pen, id_: str, one: Foreign, present: set[tuple[str, str]]) -> None:
-    edges = {(type_, entity_id(target)) for type_, target in one.links if type_ in LINK_TYPES} - present
+def _write_links(tx: Transaction, id_: str, one: ForeignIssue, present: set[tuple[str, str]]) -> None:
+    edges = {(type_, derive_entity_id(target)) for type_, target in one.links if type_ in LINK_TYPES} - present
     if edges:
-        pen.write(Linked, id_, id=_event_id(one.origin, repr(sorted(edges))), add=tuple(sorted(edges)))
+        tx.write(Linked, id_, id=_derive_event_id(one.origin, repr(sorted(edges))), add=tuple(sorted(edges)))
 
 
-def _status(status: str) -> str:
+def _fit_status(status: str) -> str:
     return status if status in STATUSES else "open"
 
 
-def _event_id(origin: str, key: str) -> str:
+def _derive_event_id(origin: str, key: str) -> str:
     import hashlib
 
     alphabet = "abcdefghijklmnopqrstuvwxyz234567"

@@ -1,4 +1,4 @@
-"""The rows of entities, grown while their events pass by: how an index is built without holding the events.
+"""The rows of entities, builder while their events pass by: how an index is built without holding the events.
 
 A shortcut of `merge.fold` and `schema.row_of` for entities whose every event knew all that came before it: nearly
 all, when the events come in the order of their clocks. A test holds the two to the same answer. An entity whose
@@ -33,7 +33,7 @@ _MOST = 4096
 Names = tuple[str, ...]
 
 
-class Growing:
+class RowBuilder:
     """What one entity is after the events that came so far."""
 
     __slots__ = (
@@ -68,7 +68,7 @@ class Growing:
         """The last number of each writer, once there are several; the first is the creator."""
         self.broken = False
         if not isinstance(event, Created):
-            self.break_off()
+            self.give_up_on()
             return
         self.author, self.created_l, self.created_ts = event.a, event.l, event.ts
         self.kind, self.title, self.status = event.kind, event.title, event.status or "open"
@@ -95,7 +95,7 @@ class Growing:
         self.ids += ending
         return True
 
-    def break_off(self) -> None:
+    def give_up_on(self) -> None:
         """Leave it to the fold: no event follows any more."""
         self.broken = True
         self.l = MAX_CLOCK
@@ -126,11 +126,11 @@ class Growing:
         )
 
 
-class Nursery:
+class BulkFold:
     """All entities of a build."""
 
     def __init__(self) -> None:
-        self.entities: dict[str, Growing] = {}
+        self.entities: dict[str, RowBuilder] = {}
         self.aims: list[tuple[str, str]] = []
         """(milestone, entity) wherever an event named a milestone."""
         self._shared: dict[str, str] = {}
@@ -141,89 +141,89 @@ class Nursery:
         # Once an event, so the usual case is written out here: the same writer goes on, and mostly comments.
         known = self.entities.get
         for event, place in events:
-            grown = known(event.ent)
-            if grown is None:
+            builder = known(event.ent)
+            if builder is None:
                 self.entities[event.ent] = self._born(event, place)
                 continue
-            if place not in grown.places:
-                grown.places += place
-            ids, ending = grown.ids, event.id[_TELLING:]
+            if place not in builder.places:
+                builder.places += place
+            ids, ending = builder.ids, event.id[_TELLING:]
             if (
-                event.l > grown.l
-                and event.n > grown.n
-                and event.r == grown.r
-                and grown.seen is None
+                event.l > builder.l
+                and event.n > builder.n
+                and event.r == builder.r
+                and builder.seen is None
                 and ending not in ids
             ):
-                grown.n, grown.l, grown.ts = event.n, event.l, event.ts
-                grown.ids = ids + ending
-            elif not grown.follows(event):
-                grown.break_off()
+                builder.n, builder.l, builder.ts = event.n, event.l, event.ts
+                builder.ids = ids + ending
+            elif not builder.follows(event):
+                builder.give_up_on()
                 continue
             if type(event) is Commented:
                 own = event.c[_TELLING:]
-                grown.comments += 1
-                grown.ids += own
+                builder.comments += 1
+                builder.ids += own
                 if own in ids or len(ids) > _MOST:
-                    grown.break_off()
+                    builder.give_up_on()
             else:
-                self._changed(grown, event)
+                self._changed(builder, event)
 
-    def _born(self, event: Event, place: str) -> Growing:
-        grown = Growing(event, place)
+    def _born(self, event: Event, place: str) -> RowBuilder:
+        builder = RowBuilder(event, place)
         if isinstance(event, Created):
             # A few writers, authors and sets of labels are those of very many entities: held once.
             share = self._shared.setdefault
-            grown.r, grown.author, grown.kind = (
+            builder.r, builder.author, builder.kind = (
                 share(event.r, event.r),
                 share(event.a, event.a),
                 share(event.kind, event.kind),
             )
-            grown.status = share(grown.status, grown.status)
-            grown.labels = self._same.setdefault(event.labels, event.labels)
+            builder.status = share(builder.status, builder.status)
+            builder.labels = self._same.setdefault(event.labels, event.labels)
             if event.milestone:
                 self.aims.append((event.milestone, event.ent))
-        return grown
+        return builder
 
-    def _changed(self, grown: Growing, event: Event) -> None:
+    def _changed(self, builder: RowBuilder, event: Event) -> None:
         if isinstance(event, Set):
-            self._set(grown, event)
+            self._set(builder, event)
         elif isinstance(event, Labelled):
-            labels = _updated(grown.labels, event.add, event.rm)
-            grown.labels = self._same.setdefault(labels, labels)
+            labels = _update_names(builder.labels, event.add, event.rm)
+            builder.labels = self._same.setdefault(labels, labels)
         elif isinstance(event, Assigned):
-            grown.assignees = _updated(grown.assignees, event.add, event.rm)
+            builder.assignees = _update_names(builder.assignees, event.add, event.rm)
         elif isinstance(event, Linked):
-            links = {edge: key for edge, key in (grown.links or {}).items() if edge not in event.rm}
+            links = {edge: key for edge, key in (builder.links or {}).items() if edge not in event.rm}
             for edge in event.add:
                 links.setdefault(edge, (event.l, event.r, event.n))
-            grown.links = links
+            builder.links = links
         elif isinstance(event, Claimed):
-            held = grown.claim
+            held = builder.claim
             if held is None or held.who == event.who or held.until <= event.ts:
-                grown.claim = Claim(event.who, event.until, event.id)
+                builder.claim = Claim(event.who, event.until, event.id)
         elif isinstance(event, Released):
-            if grown.claim is not None and event.who in ("", grown.claim.who):
-                grown.claim = None
+            if builder.claim is not None and event.who in ("", builder.claim.who):
+                builder.claim = None
         elif isinstance(event, (Created, CommentDeleted)):
-            grown.break_off()  # rare: made twice, or a comment of which only the last letters are known
+            builder.give_up_on()  # rare: made twice, or a comment of which only the last letters are known
 
-    def _set(self, grown: Growing, event: Set) -> None:
+    def _set(self, builder: RowBuilder, event: Set) -> None:
         value = event.value
         if event.f == "status":
-            grown.status = self._shared.setdefault(value, value) if value else "open"
+            builder.status = self._shared.setdefault(value, value) if value else "open"
         elif event.f == "title":
-            grown.title = value or ""
+            builder.title = value or ""
         elif event.f == "milestone":
-            grown.milestone = value
+            builder.milestone = value
             if value:
                 self.aims.append((value, event.ent))
         elif event.f == "due":
-            grown.due = value
+            builder.due = value
         elif event.f == "deleted":
-            grown.deleted = value == "true"
+            builder.deleted = value == "true"
 
 
-def _updated(names: Names, add: Sequence[str], rm: Sequence[str]) -> Names:
+def _update_names(names: Names, add: Sequence[str], rm: Sequence[str]) -> Names:
     left = tuple(name for name in names if name not in rm) if rm else names
     return (*left, *(name for name in add if name not in left))

@@ -20,7 +20,7 @@ _WAIT = 5.0
 """How long a statement waits where SQLite itself must be alone for an instant, as when the last process leaves."""
 
 
-def current(folder: str) -> str | None:
+def find_current(folder: str) -> str | None:
     """The path of the database that was built last; None when there is none."""
     try:
         with open(os.path.join(folder, POINTER), encoding="ascii", errors="replace") as file:
@@ -30,10 +30,10 @@ def current(folder: str) -> str | None:
     return os.path.join(folder, name) if _NAME.fullmatch(name) else None
 
 
-def opened(path: str, read_only: bool = False) -> sqlite3.Connection | None:
+def open_database(path: str, read_only: bool = False) -> sqlite3.Connection | None:
     """The complete database of this version at a path, or None. Never makes one."""
     try:
-        db = connect(f"file:{_quoted(path)}?mode={'ro' if read_only else 'rw'}")
+        db = connect(f"file:{_quote(path)}?mode={'ro' if read_only else 'rw'}")
     except sqlite3.Error:
         return None
     try:
@@ -54,7 +54,7 @@ def connect(name: str) -> sqlite3.Connection:
     return sqlite3.connect(name, timeout=_WAIT, isolation_level=None, check_same_thread=False, uri=True)
 
 
-def copied(db: sqlite3.Connection) -> sqlite3.Connection:
+def copy_to_memory(db: sqlite3.Connection) -> sqlite3.Connection:
     """The last committed state, in memory: to be changed while another process has the file."""
     copy = connect(":memory:")
     db.backup(copy)
@@ -67,7 +67,7 @@ def unpublish(folder: str) -> None:
         os.unlink(os.path.join(folder, POINTER))
 
 
-def remove_all(folder: str, but: str | None = None) -> None:
+def remove_databases(folder: str, but: str | None = None) -> None:
     """Delete the databases of a folder, also those of earlier versions and unfinished ones."""
     with contextlib.suppress(OSError):
         for name in os.listdir(folder):
@@ -102,5 +102,5 @@ class Busy(Exception):
     """Another process is changing the database."""
 
 
-def _quoted(path: str) -> str:
+def _quote(path: str) -> str:
     return path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")

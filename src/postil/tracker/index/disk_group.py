@@ -13,7 +13,7 @@ _IN_MEMORY = 8 << 20
 Lines = dict[str, list[bytes]]
 
 
-class Spool:
+class DiskGroup:
     """Takes runs of lines in any order and gives back all lines of each entity together, some entities at a time."""
 
     def __init__(self, folder: str | None, wanted: set[str] | None = None) -> None:
@@ -28,7 +28,7 @@ class Spool:
         for line in lines.split(b"\n"):
             entity = entity_of(line) if line else None
             if entity and (wanted is None or entity in wanted):
-                held[_bucket(entity)].append(line)
+                held[_choose_bucket(entity)].append(line)
         self._size += len(lines)
         if self._size > _IN_MEMORY:
             self._spill()
@@ -43,7 +43,7 @@ class Spool:
                 with self._files[number] as file:
                     file.seek(0)
                     lines = file.read().split(b"\n")
-            yield from sorted(_by_entity(lines).items())
+            yield from sorted(_group_lines(lines).items())
             held.clear()
 
     def _spill(self) -> None:
@@ -58,11 +58,11 @@ class Spool:
         self._size = 0
 
 
-def _bucket(entity: str) -> int:
+def _choose_bucket(entity: str) -> int:
     return (ord(entity[0]) * 7 + ord(entity[1])) % _BUCKETS
 
 
-def _by_entity(lines: list[bytes]) -> Lines:
+def _group_lines(lines: list[bytes]) -> Lines:
     found: dict[str, dict[bytes, None]] = {}
     for line in lines:
         entity = entity_of(line) if line else None

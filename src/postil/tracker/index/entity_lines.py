@@ -10,8 +10,8 @@ import sqlite3
 from collections.abc import Iterator, Sequence
 
 from postil.tracker.events import entity_of
-from postil.tracker.index.disk_group import Spool
-from postil.tracker.log.format import Objects, objects
+from postil.tracker.index.disk_group import DiskGroup
+from postil.tracker.log.format import Objects, open_objects
 
 _KEPT = 64
 """Segments held while entities are read one after the other: neighbours mostly lie in the same ones."""
@@ -20,12 +20,12 @@ _ALL = 8
 _FEW = 256
 
 
-def mark_of(number: int) -> str:
+def make_mark(number: int) -> str:
     """One letter for the segment of this number, so that the segments of an entity are a short text."""
     return chr(number if number < 0xD800 else number + 0x800)  # between those are no letters
 
 
-def histories(db: sqlite3.Connection, root: str, ids: Sequence[str]) -> Iterator[tuple[str, bytes]]:
+def read_histories(db: sqlite3.Connection, root: str, ids: Sequence[str]) -> Iterator[tuple[str, bytes]]:
     """The lines of some entities, in the order asked for; unknown ones are left out."""
     reader = _Segments(db, root)
     try:
@@ -39,30 +39,30 @@ def histories(db: sqlite3.Connection, root: str, ids: Sequence[str]) -> Iterator
         reader.close()
 
 
-def all_histories(
+def read_all_histories(
     db: sqlite3.Connection, root: str, folder: str | None, wanted: set[str] | None = None
 ) -> Iterator[tuple[str, bytes]]:
     """The lines of every entity (or of those wanted), in an order that is the same wherever the same entities are."""
-    spool = Spool(folder, wanted)
+    group = DiskGroup(folder, wanted)
     for (lines,) in db.execute("SELECT lines FROM log WHERE lines IS NOT NULL"):
-        spool.add(lines)
+        group.add(lines)
     oids = [oid for (oid,) in db.execute("SELECT oid FROM segment ORDER BY mark")]
     if oids:
-        with objects(root) as git:
+        with open_objects(root) as git:
             for blob in git.blobs(oids):
-                spool.add(blob)
-    for id_, lines in spool.entities():
+                group.add(blob)
+    for id_, lines in group.entities():
         yield id_, b"\n".join(lines)
 
 
-def some_histories(
+def read_some_histories(
     db: sqlite3.Connection, root: str, folder: str | None, ids: Sequence[str]
 ) -> Iterator[tuple[str, bytes]]:
     """The lines of some entities in any order, found in the cheaper way."""
     (known,) = db.execute("SELECT count(*) FROM log").fetchone()
     if len(ids) > _FEW and len(ids) * _ALL > known:
-        return all_histories(db, root, folder, set(ids))
-    return histories(db, root, ids)
+        return read_all_histories(db, root, folder, set(ids))
+    return read_histories(db, root, ids)
 
 
 class _Segments:
@@ -70,7 +70,7 @@ class _Segments:
 
     def __init__(self, db: sqlite3.Connection, root: str) -> None:
         self._db, self._root = db, root
-        self._talk = objects(root)
+        self._talk = open_objects(root)
         self._git: Objects | None = None
         self._kept: dict[str, dict[str, list[bytes]]] = {}
 

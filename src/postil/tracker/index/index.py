@@ -16,25 +16,25 @@ import threading
 from collections.abc import Generator, Iterable, Sequence
 from functools import partial
 
-from postil.tracker.index.bulk_fold import Nursery
+from postil.tracker.index.bulk_fold import BulkFold
 from postil.tracker.index.db_files import (
     POINTER,
     Busy,
     connect,
-    copied,
-    current,
-    opened,
-    remove_all,
+    copy_to_memory,
+    find_current,
+    open_database,
+    remove_databases,
     transaction,
     unpublish,
 )
-from postil.tracker.index.entity_lines import all_histories, histories, mark_of
-from postil.tracker.index.rows import fill, merge_lines, write_words
-from postil.tracker.index.tables import TABLES, VERSION, create
-from postil.tracker.log.format import LogCommit, LogDamaged, commit_lines, runs
-from postil.tracker.log.merge_read import Source, in_order
-from postil.tracker.log.new_commits import NotCovered, arrivals, note_damage, remember
-from postil.tracker.log.refs import Tip, tips
+from postil.tracker.index.entity_lines import make_mark, read_all_histories, read_histories
+from postil.tracker.index.rows import merge_lines, write_build, write_words
+from postil.tracker.index.tables import TABLES, VERSION, create_tables
+from postil.tracker.log.format import LogCommit, LogDamaged, read_commit_lines, read_runs
+from postil.tracker.log.merge_read import LogSource, merge_in_order
+from postil.tracker.log.new_commits import LogVanished, find_new_commits, note_damage, remember
+from postil.tracker.log.refs import Tip, list_logs
 from postil.workspace.failures import LockBusy, WriteFailed
 from postil.workspace.files import FileLock, atomic_write
 from postil.workspace.paths import RelativePath
@@ -79,7 +79,7 @@ class Index:
 
     def refresh(self) -> bool:
         """Bring the index up to what the refs hold; whether anything was new."""
-        found = tips(self.repository.root)
+        found = list_logs(self.repository.root)
         with self.lock:
             for last_try in (False, True):
                 try:
@@ -90,7 +90,7 @@ class Index:
                     self._discard()  # a damaged cache is rebuilt, not repaired
         return False
 
-    def applied(self, tip: Tip, commit: LogCommit) -> None:
+    def apply(self, tip: Tip, commit: LogCommit) -> None:
         """Take in what this process itself has just appended, without reading it back."""
         with self.lock:
             self._leave_copy()
@@ -109,20 +109,20 @@ class Index:
         """The events of an entity as they are stored; empty when it is not known."""
         with self.lock:
             try:
-                return next((lines for _, lines in self.histories([id_])), b"")
+                return next((lines for _, lines in self.read_histories([id_])), b"")
             except LogDamaged:
                 self._discard()  # a segment is gone since the index was built: another build does without it
-                return next((lines for _, lines in self.histories([id_])), b"")
+                return next((lines for _, lines in self.read_histories([id_])), b"")
 
-    def histories(self, ids: Sequence[str]) -> Iterable[tuple[str, bytes]]:
+    def read_histories(self, ids: Sequence[str]) -> Iterable[tuple[str, bytes]]:
         """The events of entities as they are stored, one after the other."""
         with self.lock:
-            yield from histories(self.db, self.repository.root, ids)
+            yield from read_histories(self.db, self.repository.root, ids)
 
-    def all_histories(self) -> Iterable[tuple[str, bytes]]:
+    def read_all_histories(self) -> Iterable[tuple[str, bytes]]:
         """The events of all entities as they are stored, in an order that is the same in every clone."""
         with self.lock:
-            yield from all_histories(self.db, self.repository.root, self._folder())
+            yield from read_all_histories(self.db, self.repository.root, self._folder())
 
     def generation(self) -> int:
         """How often the index has changed since it was built."""
@@ -166,7 +166,7 @@ class Index:
 
     def _write_words(self) -> None:
         with self._changing():
-            write_words(self.db, all_histories(self.db, self.repository.root, self._folder()))
+            write_words(self.db, read_all_histories(self.db, self.repository.root, self._folder()))
 
     def forget(self) -> None:
         """Drop the cache, so that the next read builds it from the logs alone."""
@@ -174,7 +174,7 @@ class Index:
             self.close()
             for folder in self._folders():
                 unpublish(folder)
-                remove_all(folder)
+                remove_databases(folder)
 
     def _meta(self, key: str) -> int | str | None:
         found = self.db.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
@@ -193,19 +193,19 @@ class Index:
                     with FileLock(os.path.join(folder, "cache.db.lock"), timeout=120):
                         found = self._found(folder) or self._published(folder)
             if found is not None:
-                self._db, self._path = found, current(folder)
+                self._db, self._path = found, find_current(folder)
                 return
         self._path, self._db = None, self._built(":memory:", None)
 
     def _found(self, folder: str) -> sqlite3.Connection | None:
         """The database that is there; where nothing can be written, only if it is up to date."""
-        path = current(folder)
+        path = find_current(folder)
         if path is None:
             return None
         if os.access(folder, os.W_OK) and os.access(path, os.W_OK):
-            return opened(path)
-        self._db = opened(path, read_only=True)
-        if self._db is not None and self._is_current(tips(self.repository.root)):
+            return open_database(path)
+        self._db = open_database(path, read_only=True)
+        if self._db is not None and self._is_current(list_logs(self.repository.root)):
             return self._db
         return None
 
@@ -224,13 +224,13 @@ class Index:
         path = os.path.join(folder, name)
         try:
             self._built(path, folder).close()
-            found = opened(path)
+            found = open_database(path)
             atomic_write(folder, RelativePath(POINTER), name.encode() + b"\n")
         except BaseException:
             with contextlib.suppress(OSError):
                 os.unlink(path)
             raise
-        remove_all(folder, but=name)
+        remove_databases(folder, but=name)
         return found
 
     def _built(self, path: str, folder: str | None) -> sqlite3.Connection:
@@ -241,7 +241,7 @@ class Index:
         db.execute("PRAGMA synchronous = OFF")
         db.execute("PRAGMA cache_size = -8000")
         db.execute("BEGIN")
-        create(db, TABLES)
+        create_tables(db, TABLES)
         collecting = gc.isenabled()
         gc.disable()  # millions of short-lived objects and no cycles: collecting doubles the time
         try:
@@ -261,29 +261,29 @@ class Index:
     def _fill(self, db: sqlite3.Connection, folder: str | None) -> int:
         root = self.repository.root
         marks: dict[str, str] = {}
-        sources: list[Source] = []
+        sources: list[LogSource] = []
         clock = 0
-        for one in arrivals(db, root, tips(root)):
+        for one in find_new_commits(db, root, list_logs(root)):
             clock = max(clock, one.clock)
-            fresh = [segment for segment in one.news.segments if segment.oid not in marks]  # two logs may share some
-            marks.update((segment.oid, mark_of(n)) for n, segment in enumerate(fresh, len(marks) + 1))
+            fresh = [segment for segment in one.unread.segments if segment.oid not in marks]  # two logs may share some
+            marks.update((segment.oid, make_mark(n)) for n, segment in enumerate(fresh, len(marks) + 1))
             sources.append(
-                Source([(marks[s.oid], s) for s in fresh], one.news.commits, partial(self._rescued, db, one.tip))
+                LogSource([(marks[s.oid], s) for s in fresh], one.unread.commits, partial(self._rescued, db, one.tip))
             )
-        nursery = Nursery()
+        bulk = BulkFold()
         held: dict[str, list[bytes]] = {}
-        for events in in_order(root, sources, lambda id_, line: held.setdefault(id_, []).append(line)):
-            nursery.take(events)
+        for events in merge_in_order(root, sources, lambda id_, line: held.setdefault(id_, []).append(line)):
+            bulk.take(events)
         unread = {mark for source in sources for mark in source.unread}
         read = ((mark, oid) for oid, mark in marks.items() if mark not in unread)
         db.executemany("INSERT INTO segment VALUES (?, ?)", read)
-        return max(clock, fill(db, root, folder, nursery, held))
+        return max(clock, write_build(db, root, folder, bulk, held))
 
     def _rescued(self, db: sqlite3.Connection, tip: Tip, fault: LogDamaged) -> list[bytes]:
         """A segment is damaged; what the commits of its log say instead, if they can be read."""
         note_damage(db, tip, fault)
         try:
-            return commit_lines(self.repository.root, tip.oid)
+            return read_commit_lines(self.repository.root, tip.oid)
         except LogDamaged:
             return []
 
@@ -293,7 +293,7 @@ class Index:
     def _discard(self, reopen: bool = True) -> None:
         path = self._path
         self.close()
-        if path is not None and current(os.path.dirname(path)) == path:
+        if path is not None and find_current(os.path.dirname(path)) == path:
             unpublish(os.path.dirname(path))
         if reopen:
             self._open()
@@ -302,7 +302,7 @@ class Index:
 
     def _refreshed(self, found: Sequence[Tip]) -> bool:
         self._leave_copy()
-        if self._path is not None and current(os.path.dirname(self._path)) != self._path:
+        if self._path is not None and find_current(os.path.dirname(self._path)) != self._path:
             self.close()  # another process built a new one
         if self._is_current(found):
             return False
@@ -311,10 +311,10 @@ class Index:
             with self._changing():
                 # Looked at again: another process may have taken in newer ends meanwhile, and against those an old
                 # look would seem to be a rewritten log.
-                now = tips(self.repository.root)
+                now = list_logs(self.repository.root)
                 if not self._is_current(now):
                     self._take_in(now)
-        except (_Rebuild, NotCovered, LogDamaged):
+        except (_NeedsRebuild, LogVanished, LogDamaged):
             self._discard()
             return True
         except sqlite3.OperationalError as fault:
@@ -332,7 +332,7 @@ class Index:
             try:
                 stack.enter_context(transaction(self.db))
             except Busy:
-                self._aside = copied(self.db)
+                self._aside = copy_to_memory(self.db)
                 stack.enter_context(transaction(self._aside))
                 self._set("epoch", os.urandom(4).hex())  # its generations are not those of the file
             yield
@@ -347,14 +347,14 @@ class Index:
 
     def _take_in(self, found: Sequence[Tip]) -> None:
         lines: list[bytes] = []
-        for arrival in arrivals(self.db, self.repository.root, found):
+        for arrival in find_new_commits(self.db, self.repository.root, found):
             try:
-                for run in runs(self.repository.root, arrival.news):
+                for run in read_runs(self.repository.root, arrival.unread):
                     lines += [line for line in run.split(b"\n") if line]
             except LogDamaged as fault:
                 note_damage(self.db, arrival.tip, fault)
         if len(lines) > max(_MANY, int(self._meta("events") or 0) // 100):
-            raise _Rebuild
+            raise _NeedsRebuild
         self._merge(lines)
 
     def _merge(self, lines: Iterable[bytes]) -> None:
@@ -368,5 +368,5 @@ class Index:
             self._set("history_from", max(1, generation - _KEPT_GENERATIONS))
 
 
-class _Rebuild(Exception):
+class _NeedsRebuild(Exception):
     """So much is new that building the index is cheaper than changing it."""

@@ -19,20 +19,20 @@ import msgspec
 from postil.tracker.events import decode_lines
 from postil.tracker.index.index import Index
 from postil.tracker.index.rows import write_entity, write_words
-from postil.tracker.index.tables import COLUMNS, TABLES, Row, create
+from postil.tracker.index.tables import COLUMNS, TABLES, Row, create_tables
 from postil.tracker.query.order import (
     Cursor,
     Key,
     Value,
-    after_sql,
+    build_after,
+    build_select,
+    hash_question,
     parse_order,
-    question_hash,
     read_cursor,
-    select_sql,
     write_cursor,
 )
 from postil.tracker.query.parse import parse
-from postil.tracker.query.sql import Condition, Surroundings, condition, milestones_named, within
+from postil.tracker.query.sql import Condition, QueryContext, compile_condition, find_milestones, restrict
 from postil.tracker.state.fold import fold
 
 DEFAULT_LIMIT = 50
@@ -47,7 +47,7 @@ class Page(msgspec.Struct, frozen=True):
     generation: int
 
 
-def page(
+def read_page(
     index: Index,
     kind: str | None,
     filter_: str | None,
@@ -60,17 +60,17 @@ def page(
     """A page of a list; raises QueryFault for what cannot be asked."""
     question = parse(filter_)
     keys = parse_order(sort or question.sort)
-    bound = question_hash(kind, filter_ or "", tuple(sort), include_closed)
+    bound = hash_question(kind, filter_ or "", tuple(sort), include_closed)
     at = read_cursor(cursor, bound, keys) if cursor is not None else 0
     with index.lock:
-        around = Surroundings(now, partial(milestones_named, index.db))
-        wanted = condition(within(question.tree, kind, include_closed), around)
+        around = QueryContext(now, partial(find_milestones, index.db))
+        wanted = compile_condition(restrict(question.tree, kind, include_closed), around)
         if wanted.needs_words:
             index.need_words()
-        return _page(index, keys, wanted, limit, at, bound)
+        return _read_snapshot(index, keys, wanted, limit, at, bound)
 
 
-def milestone_counts(index: Index, milestones: Sequence[str]) -> dict[str, dict[str, int]]:
+def count_issues(index: Index, milestones: Sequence[str]) -> dict[str, dict[str, int]]:
     """How many issues of each milestone have which status."""
     counted: dict[str, dict[str, int]] = {}
     if milestones:
@@ -84,7 +84,7 @@ def milestone_counts(index: Index, milestones: Sequence[str]) -> dict[str, dict[
     return counted
 
 
-def candidates(index: Index, prefix: str, kind: str | None, most: int = 10) -> list[Row]:
+def find_by_prefix(index: Index, prefix: str, kind: str | None, most: int = 10) -> list[Row]:
     """The entities whose id begins so, a few at most."""
     text = prefix.lower()
     with index.lock:
@@ -96,7 +96,9 @@ def candidates(index: Index, prefix: str, kind: str | None, most: int = 10) -> l
     return [Row(*row) for row in found]
 
 
-def _page(index: Index, keys: Sequence[Key], wanted: Condition, limit: int, at: Cursor | int, bound: str) -> Page:
+def _read_snapshot(
+    index: Index, keys: Sequence[Key], wanted: Condition, limit: int, at: Cursor | int, bound: str
+) -> Page:
     index.db.execute("BEGIN")  # one snapshot for the generation, the rows and what changed
     try:
         generation, epoch = index.generation(), index.epoch()
@@ -107,10 +109,10 @@ def _page(index: Index, keys: Sequence[Key], wanted: Condition, limit: int, at: 
                 since = at.generation
         else:
             offset = at
-        found = _rows(index.db, keys, wanted, after, limit + 1, offset, since if since != generation else None)
+        found = _select_rows(index.db, keys, wanted, after, limit + 1, offset, since if since != generation else None)
         if since != generation:
-            past = _as_of(index.db, since, wanted.needs_words)
-            found += _rows(past, keys, wanted, after, limit + 1, 0, None)
+            past = _rebuild_past(index.db, since, wanted.needs_words)
+            found += _select_rows(past, keys, wanted, after, limit + 1, 0, None)
             past.close()
             _sort(found, keys)
     finally:
@@ -126,7 +128,7 @@ def _page(index: Index, keys: Sequence[Key], wanted: Condition, limit: int, at: 
 Found = tuple[Row, tuple[Value, ...]]
 
 
-def _rows(
+def _select_rows(
     db: sqlite3.Connection,
     keys: Sequence[Key],
     wanted: Condition,
@@ -137,19 +139,19 @@ def _rows(
 ) -> list[Found]:
     where, values = wanted.sql, list(wanted.values)
     if after is not None:
-        sql, more = after_sql(keys, after)
+        sql, more = build_after(keys, after)
         where, values = f"({where}) AND {sql}", [*values, *more]
     if unchanged_since is not None:
         where, values = f"({where}) AND n NOT IN (SELECT n FROM history WHERE gen > ?)", [*values, unchanged_since]
-    sql = select_sql(COLUMNS, keys, where, limit, offset)
+    sql = build_select(COLUMNS, keys, where, limit, offset)
     width = len(keys)
     return [(Row(*row[width:]), row[:width]) for row in db.execute(sql, values)]
 
 
-def _as_of(db: sqlite3.Connection, generation: int, with_words: bool) -> sqlite3.Connection:
+def _rebuild_past(db: sqlite3.Connection, generation: int, with_words: bool) -> sqlite3.Connection:
     """The entities that changed after a generation, as they were then, in tables of their own."""
     past = sqlite3.connect(":memory:", isolation_level=None)
-    create(past, TABLES)
+    create_tables(past, TABLES)
     then: list[tuple[str, bytes]] = []
     changed = db.execute(
         "SELECT h.n, h.lines, log.lines FROM"

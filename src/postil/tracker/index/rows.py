@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from postil.tracker.events import LOG_ENTITY, Absorbed, Created, Event, Set, decode, decode_lines
-from postil.tracker.index.bulk_fold import Growing, Nursery
-from postil.tracker.index.entity_lines import histories, some_histories
-from postil.tracker.index.tables import INDEXES, INSERT_ENT, SqlRow, create, row_of, words_of
+from postil.tracker.index.bulk_fold import BulkFold, RowBuilder
+from postil.tracker.index.entity_lines import read_histories, read_some_histories
+from postil.tracker.index.tables import INDEXES, INSERT_ENT, SqlRow, create_tables, join_words, make_row
 from postil.tracker.model import Entity
 from postil.tracker.state.fold import fold
 
@@ -17,27 +17,29 @@ if TYPE_CHECKING:
     import sqlite3
 
 
-def fill(db: sqlite3.Connection, root: str, folder: str | None, nursery: Nursery, held: dict[str, list[bytes]]) -> int:
+def write_build(
+    db: sqlite3.Connection, root: str, folder: str | None, bulk: BulkFold, held: dict[str, list[bytes]]
+) -> int:
     """Write every entity of a build into empty tables; the highest clock seen. `held`: lines that are in no segment."""
-    grown = nursery.entities
-    kin = _Kin()
+    builder = bulk.entities
+    kin = _Related()
     db.executemany(
         "INSERT INTO log(n, id, places) VALUES (?, ?, ?)",
-        ((n, id_, one.places) for n, (id_, one) in enumerate(grown.items(), 1)),
+        ((n, id_, one.places) for n, (id_, one) in enumerate(builder.items(), 1)),
     )
-    db.executemany(INSERT_ENT, kin.rows(grown))
+    db.executemany(INSERT_ENT, kin.rows(builder))
     kin.write(db)
-    create(db, INDEXES)
+    create_tables(db, INDEXES)
     db.executemany("UPDATE log SET lines = ? WHERE id = ?", ((b"\n".join(lines), id_) for id_, lines in held.items()))
-    db.executemany("INSERT OR IGNORE INTO aim SELECT ?, n FROM log WHERE id = ?", nursery.aims)
-    for id_, lines in some_histories(db, root, folder, kin.broken):
+    db.executemany("INSERT OR IGNORE INTO aim SELECT ?, n FROM log WHERE id = ?", bulk.aims)
+    for id_, lines in read_some_histories(db, root, folder, kin.broken):
         kin.clock = max(kin.clock, _fold_one(db, id_, decode_lines(lines), kin.numbers))
     db.execute("DELETE FROM log WHERE id = ?", (LOG_ENTITY,))
     note_writers(db, kin.numbers)
     return kin.clock
 
 
-class _Kin:
+class _Related:
     """What hangs on the rows of a build, gathered while they are written."""
 
     def __init__(self) -> None:
@@ -48,10 +50,10 @@ class _Kin:
         self._assignees: list[tuple[str, int]] = []
         self._links: list[SqlRow] = []
 
-    def rows(self, grown: dict[str, Growing]) -> Iterator[SqlRow]:
+    def rows(self, builder: dict[str, RowBuilder]) -> Iterator[SqlRow]:
         """The rows, one by one."""
         sets, numbers = self._sets, self.numbers
-        for n, (id_, one) in enumerate(grown.items(), 1):
+        for n, (id_, one) in enumerate(builder.items(), 1):
             if one.broken:
                 self.broken.append(id_)
                 continue
@@ -113,7 +115,7 @@ def merge_lines(db: sqlite3.Connection, root: str, lines: Iterable[bytes], gener
         note_absorbed(db, event)
     note_writers(db, numbers)
     with_words = db.execute("SELECT value FROM meta WHERE key = 'words'").fetchone() is not None
-    before = dict(histories(db, root, list(touched)))
+    before = dict(read_histories(db, root, list(touched)))
     changed = {
         id_
         for id_, arrived in touched.items()
@@ -166,14 +168,14 @@ def write_entity(db: sqlite3.Connection, n: int, entity: Entity | None, with_wor
         db.execute("DELETE FROM ent WHERE n = ?", (n,))
         db.execute("DELETE FROM words WHERE n = ?", (n,))
         return
-    db.execute(INSERT_ENT, row_of(n, entity))
+    db.execute(INSERT_ENT, make_row(n, entity))
     db.executemany("INSERT INTO label VALUES (?, ?)", [(name, n) for name in entity.labels])
     db.executemany("INSERT INTO assignee VALUES (?, ?)", [(name, n) for name in entity.assignees])
     db.executemany(
         "INSERT INTO link VALUES (?, ?, ?, ?, ?, ?)", [(n, link.type, link.target, *link.key) for link in entity.links]
     )
     if with_words:
-        db.execute("INSERT OR REPLACE INTO words VALUES (?, ?)", (n, words_of(entity)))
+        db.execute("INSERT OR REPLACE INTO words VALUES (?, ?)", (n, join_words(entity)))
 
 
 def write_words(db: sqlite3.Connection, all_lines: Iterable[tuple[str, bytes]]) -> None:
@@ -181,7 +183,7 @@ def write_words(db: sqlite3.Connection, all_lines: Iterable[tuple[str, bytes]]) 
     for id_, lines in all_lines:
         entity = fold(decode_lines(lines))
         if entity is not None and not entity.deleted:
-            db.execute("INSERT OR REPLACE INTO words SELECT n, ? FROM log WHERE id = ?", (words_of(entity), id_))
+            db.execute("INSERT OR REPLACE INTO words SELECT n, ? FROM log WHERE id = ?", (join_words(entity), id_))
     db.execute("INSERT OR REPLACE INTO meta VALUES ('words', 1)")
 
 

@@ -77,7 +77,7 @@ class Row(NamedTuple):
         return tuple(self.labels.split("\n")) if self.labels else ()
 
 
-def create(db: sqlite3.Connection, statements: str) -> None:
+def create_tables(db: sqlite3.Connection, statements: str) -> None:
     """Make tables or indexes, inside the transaction that is open."""
     for statement in statements.split(";"):
         db.execute(statement)
@@ -86,7 +86,7 @@ def create(db: sqlite3.Connection, statements: str) -> None:
 SqlRow = tuple[int | str, ...]
 
 
-def row_of(n: int, entity: Entity) -> SqlRow:
+def make_row(n: int, entity: Entity) -> SqlRow:
     """The values of an entity's row."""
     claim = entity.claim
     return (
@@ -112,6 +112,6 @@ def row_of(n: int, entity: Entity) -> SqlRow:
     )
 
 
-def words_of(entity: Entity) -> str:
+def join_words(entity: Entity) -> str:
     """All that a person wrote in it, folded for comparison without case."""
     return "\n".join([entity.title, entity.description, *(comment.body for comment in entity.comments)]).casefold()

@@ -10,7 +10,7 @@ from contextlib import suppress
 import msgspec
 
 from postil.core.failure import StorageFailed
-from postil.tracker.log.format import SEAL, LogCommit, Objects, Segment, objects
+from postil.tracker.log.format import SEAL, LogCommit, Objects, Segment, open_objects
 from postil.workspace.failures import GitFailed
 from postil.workspace.git import DURABLE, run_git, try_git
 from postil.workspace.repository import Repository
@@ -31,10 +31,10 @@ class Author(msgspec.Struct, frozen=True):
         return f"{self.name} <{self.mail}>"
 
 
-def author_of(root: str, name: str | None = None, mail: str | None = None) -> Author:
+def find_author(root: str, name: str | None = None, mail: str | None = None) -> Author:
     """The author git would name, or the one given."""
     if name and mail:
-        return Author(_plain(name), _plain(mail))
+        return Author(_strip_markup(name), _strip_markup(mail))
     asked = try_git(root, "config", "-z", "--get-regexp", r"^user\.(name|email)$")
     told: dict[str, str] = {}
     for entry in asked.out.decode("utf-8", "replace").split("\0"):
@@ -42,7 +42,7 @@ def author_of(root: str, name: str | None = None, mail: str | None = None) -> Au
         told[key] = value
     name = name or os.environ.get("GIT_AUTHOR_NAME") or told.get("user.name") or "git-mile"
     mail = mail or os.environ.get("GIT_AUTHOR_EMAIL") or told.get("user.email") or "git-mile@example.com"
-    return Author(_plain(name), _plain(mail))
+    return Author(_strip_markup(name), _strip_markup(mail))
 
 
 def append(
@@ -50,17 +50,17 @@ def append(
 ) -> LogCommit:
     """Put a run of events after the tip and move the ref there. Durable when it returns; call with the lock held."""
     root = repository.root
-    with objects(root) as git:
+    with open_objects(root) as git:
         before = git.commit(tip) if tip else None
         position = before.end if before else 0
         if before is None:
-            tree = _tree(root, [])
+            tree = _write_tree(root, [])
         elif (position + count) // SEAL > position // SEAL:
-            tree = _sealed(root, git, before, lines, count)
+            tree = _seal(root, git, before, lines, count)
         else:
             tree = before.tree
     message = b"postil %d %d %d\n\n%s" % (position, count, clock, lines)
-    oid = _commit(root, tree, tip, author, message)
+    oid = _write_commit(root, tree, tip, author, message)
     move_ref(repository, ref, oid, tip)
     return LogCommit(oid, tree, tip, position, count, clock, lines)
 
@@ -70,10 +70,10 @@ def append_bulk(
 ) -> LogCommit:
     """Put very many events after the tip as one commit whose events are in segments alone."""
     root = repository.root
-    with objects(root) as git:
+    with open_objects(root) as git:
         before = git.commit(tip) if tip else None
         segments = git.segments(before.tree) if before else []
-        held = _unsealed(git, before, segments) if before else []
+        held = _read_unsealed(git, before, segments) if before else []
     end = before.end if before else 0
     start = segments[-1].end if segments else 0
     everything = [*held, *lines]
@@ -83,10 +83,10 @@ def append_bulk(
         part = everything[at : at + _BULK_SEGMENT]
         blob = b"\n".join(part) + b"\n"
         script.append(b"blob\nmark :%d\ndata %d\n%s\n" % (mark, len(blob), blob))
-        paths.append(b"M 100644 :%d %s\n" % (mark, segment_path(start + at, len(part)).encode()))
+        paths.append(b"M 100644 :%d %s\n" % (mark, name_segment(start + at, len(part)).encode()))
     message = b"postil %d %d %d\n\n" % (end, len(lines), clock)
     aside = f"refs/postil/aside/{ref.rpartition('/')[2]}"
-    stamp = _stamp(author)
+    stamp = _sign(author)
     script.append(
         b"commit %s\nauthor %s\ncommitter %s\ndata %d\n%s\n" % (aside.encode(), stamp, stamp, len(message), message)
     )
@@ -97,7 +97,7 @@ def append_bulk(
     oid = run_git(root, "rev-parse", "--verify", "--end-of-options", aside).decode().strip()
     move_ref(repository, ref, oid, tip)
     run_git(root, "update-ref", "-d", aside)
-    with objects(root) as git:
+    with open_objects(root) as git:
         return git.commit(oid)
 
 
@@ -123,7 +123,7 @@ def move_ref(repository: Repository, ref: str, oid: str, old: str | None) -> Non
             time.sleep(0.05)
 
 
-def segment_path(position: int, count: int) -> str:
+def name_segment(position: int, count: int) -> str:
     """Where in the tree a segment lies: on shelves, so that sealing rewrites small trees only."""
     return f"seg/{position // _SHELF:06d}/{position:09d}-{count}"
 
@@ -149,10 +149,10 @@ def _clear_stale_lock(repository: Repository, ref: str) -> bool:
     return False
 
 
-def _sealed(root: str, git: Objects, before: LogCommit, lines: bytes, count: int) -> str:
+def _seal(root: str, git: Objects, before: LogCommit, lines: bytes, count: int) -> str:
     """The tree with one more segment: all that is not yet sealed, and these lines."""
     segments = git.segments(before.tree)
-    held = _unsealed(git, before, segments)
+    held = _read_unsealed(git, before, segments)
     start = segments[-1].end if segments else 0
     blob = b"".join(line + b"\n" for line in held) + lines
     oid = run_git(root, "hash-object", "-w", "--stdin", input=blob, mode=DURABLE).decode().strip()
@@ -161,13 +161,20 @@ def _sealed(root: str, git: Objects, before: LogCommit, lines: bytes, count: int
     for segment in everything:
         shelves.setdefault(segment.position // _SHELF, []).append(segment)
     names = [
-        (shelf, _tree(root, [("100644", segment_path(s.position, s.count).rpartition("/")[2], s.oid) for s in members]))
+        (
+            shelf,
+            _write_tree(
+                root, [("100644", name_segment(s.position, s.count).rpartition("/")[2], s.oid) for s in members]
+            ),
+        )
         for shelf, members in sorted(shelves.items())
     ]
-    return _tree(root, [("40000", "seg", _tree(root, [("40000", f"{shelf:06d}", tree) for shelf, tree in names]))])
+    return _write_tree(
+        root, [("40000", "seg", _write_tree(root, [("40000", f"{shelf:06d}", tree) for shelf, tree in names]))]
+    )
 
 
-def _unsealed(git: Objects, before: LogCommit, segments: list[Segment]) -> list[bytes]:
+def _read_unsealed(git: Objects, before: LogCommit, segments: list[Segment]) -> list[bytes]:
     """The lines after the last segment, in order."""
     sealed = segments[-1].end if segments else 0
     tail: list[LogCommit] = []
@@ -178,14 +185,14 @@ def _unsealed(git: Objects, before: LogCommit, segments: list[Segment]) -> list[
     return [line for commit in reversed(tail) for line in commit.lines.split(b"\n") if line]
 
 
-def _tree(root: str, entries: Sequence[tuple[str, str, str]]) -> str:
+def _write_tree(root: str, entries: Sequence[tuple[str, str, str]]) -> str:
     """Write a tree of (mode, name, object), already in order. Not by `mktree`: that one never syncs what it writes."""
     raw = b"".join(b"%s %s\0%s" % (mode.encode(), name.encode(), bytes.fromhex(oid)) for mode, name, oid in entries)
     return run_git(root, "hash-object", "-t", "tree", "-w", "--stdin", input=raw, mode=DURABLE).decode().strip()
 
 
-def _commit(root: str, tree: str, parent: str | None, author: Author, message: bytes) -> str:
-    stamp = _stamp(author)
+def _write_commit(root: str, tree: str, parent: str | None, author: Author, message: bytes) -> str:
+    stamp = _sign(author)
     head = b"tree %s\n" % tree.encode()
     if parent:
         head += b"parent %s\n" % parent.encode()
@@ -193,9 +200,9 @@ def _commit(root: str, tree: str, parent: str | None, author: Author, message: b
     return run_git(root, "hash-object", "-t", "commit", "-w", "--stdin", input=content, mode=DURABLE).decode().strip()
 
 
-def _stamp(author: Author) -> bytes:
+def _sign(author: Author) -> bytes:
     return f"{author.name} <{author.mail}> {int(time.time())} +0000".encode("utf-8", "replace")
 
 
-def _plain(text: str) -> str:
+def _strip_markup(text: str) -> str:
     return "".join(c for c in text if c not in "<>\n\r\0").strip() or "unknown"

@@ -135,11 +135,11 @@ class Objects:
         kind, content = self.read(tree)
         if kind != "tree":
             raise LogDamaged(tree, f"a {kind} where a tree belongs")
-        return list(tree_entries(content, len(tree) // 2))
+        return list(parse_tree(content, len(tree) // 2))
 
 
 @contextmanager
-def objects(root: str) -> Generator[Objects]:
+def open_objects(root: str) -> Generator[Objects]:
     """Git's objects, for as long as they are needed."""
     with git_dialogue(root, "cat-file", "--batch") as (asked, answered):
         yield Objects(asked, answered)
@@ -164,7 +164,7 @@ def parse_commit(oid: str, content: bytes) -> LogCommit:
     return LogCommit(oid, tree, parent, int(words[1]), int(words[2]), int(words[3]), lines)
 
 
-def tree_entries(content: bytes, width: int) -> Iterator[tuple[str, str]]:
+def parse_tree(content: bytes, width: int) -> Iterator[tuple[str, str]]:
     """The (name, object) pairs of a raw tree."""
     at = 0
     while at < len(content):
@@ -174,14 +174,14 @@ def tree_entries(content: bytes, width: int) -> Iterator[tuple[str, str]]:
         at = end + 1 + width
 
 
-class News(msgspec.Struct, frozen=True):
+class Unread(msgspec.Struct, frozen=True):
     """What a log has that is not known yet: segments still to be read, then commits. Some of it may be known."""
 
     segments: list[Segment] = []
     commits: list[LogCommit] = []
 
 
-def news(root: str, git: Objects, tip: LogCommit, known: tuple[str, int] | None) -> News | None:
+def find_unread(root: str, git: Objects, tip: LogCommit, known: tuple[str, int] | None) -> Unread | None:
     """What came after a known (commit, end); None when the tip does not descend from it.
 
     Without a known commit: all of the log.
@@ -202,26 +202,26 @@ def news(root: str, git: Objects, tip: LogCommit, known: tuple[str, int] | None)
         return None
     # A bulk import's commits carry no lines: those are in its segments.
     if walked and all(commit.lines or not commit.count for commit in tail):
-        return News(commits=tail)
+        return Unread(commits=tail)
     segments = [segment for segment in segments or git.segments(tip.tree) if segment.end > start]
     sealed = segments[-1].end if segments else 0
-    return News(segments, [commit for commit in tail if commit.end > sealed])
+    return Unread(segments, [commit for commit in tail if commit.end > sealed])
 
 
-def runs(root: str, new: News) -> Iterator[bytes]:
+def read_runs(root: str, new: Unread) -> Iterator[bytes]:
     """Its lines, run by run, in the order of the log."""
     if new.segments:
-        with objects(root) as git:
+        with open_objects(root) as git:
             yield from git.blobs([segment.oid for segment in new.segments])
     for commit in new.commits:
         yield commit.lines
 
 
-def commit_lines(root: str, tip: str) -> list[bytes]:
+def read_commit_lines(root: str, tip: str) -> list[bytes]:
     """The lines of a whole log as its commits have them: slow, and for when a segment is lost."""
     found: list[list[bytes]] = []
     at: str | None = tip
-    with objects(root) as git:
+    with open_objects(root) as git:
         while at is not None:
             commit = git.commit(at)
             found.append([line for line in commit.lines.split(b"\n") if line])

@@ -16,12 +16,12 @@ from operator import attrgetter
 from typing import Self
 
 from postil.tracker.events import Event, decode, decode_lines
-from postil.tracker.log.format import LogCommit, LogDamaged, Objects, Segment, objects
+from postil.tracker.log.format import LogCommit, LogDamaged, Objects, Segment, open_objects
 
 _clock = attrgetter("l")
 
 
-class Source:
+class LogSource:
     """One log on its way: what of it is still to be read, and the events that wait for their turn."""
 
     def __init__(self, segments: Sequence[tuple[str, Segment]], commits: Sequence[LogCommit], damaged: Damaged) -> None:
@@ -46,31 +46,31 @@ Damaged = Callable[[LogDamaged], list[bytes]]
 """Told of a damage; finds the lines of that log in another way, if there is one."""
 
 
-def in_order(root: str, sources: Sequence[Source], held: Callable[[str, bytes], object]) -> Iterator[Read]:
+def merge_in_order(root: str, sources: Sequence[LogSource], held: Callable[[str, bytes], object]) -> Iterator[Read]:
     """All events of all sources by their clocks, with their places; `held` is told of the lines that no segment has."""
-    with _Conversation(root, sources) as talk:
-        waiting: list[Source] = [source for source in sources if _next(talk, source, held)]
+    with _SegmentReader(root, sources) as talk:
+        waiting: list[LogSource] = [source for source in sources if _advance(talk, source, held)]
         while waiting:
             # Whatever is not later than this cannot be overtaken by what is still unread.
-            first: Source = min(waiting, key=lambda source: source.events[-1].l)
+            first: LogSource = min(waiting, key=lambda source: source.events[-1].l)
             bound = first.events[-1].l
-            ready: list[tuple[Source, int]] = [(first, len(first.events))]
+            ready: list[tuple[LogSource, int]] = [(first, len(first.events))]
             for source in waiting:
                 if source is not first:
                     cut = bisect_right(source.events, bound, source.at, key=_clock)
                     if cut > source.at:
                         ready.append((source, cut))
-            yield _merged(ready)
+            yield _merge(ready)
             for source, cut in ready:
                 source.at = cut
-            waiting = [source for source in waiting if source.at < len(source.events) or _next(talk, source, held)]
+            waiting = [source for source in waiting if source.at < len(source.events) or _advance(talk, source, held)]
 
 
 Read = Iterable[tuple[Event, str]]
 """Events, each with the mark of the segment it is in: empty for those of commits."""
 
 
-def _merged(ready: Sequence[tuple[Source, int]]) -> Read:
+def _merge(ready: Sequence[tuple[LogSource, int]]) -> Read:
     parts = [zip(source.events[source.at : cut], repeat(source.place)) for source, cut in ready]
     if len(parts) == 1:
         return parts[0]
@@ -79,7 +79,7 @@ def _merged(ready: Sequence[tuple[Source, int]]) -> Read:
     return merged
 
 
-def _next(talk: _Conversation, source: Source, held: Callable[[str, bytes], object]) -> bool:
+def _advance(talk: _SegmentReader, source: LogSource, held: Callable[[str, bytes], object]) -> bool:
     """Let the next events of a log wait for their turn; whether there were any left."""
     source.events, source.at = (), 0
     while source.segments and not source.events:
@@ -98,14 +98,14 @@ def _next(talk: _Conversation, source: Source, held: Callable[[str, bytes], obje
     return bool(source.events)
 
 
-class _Conversation:
+class _SegmentReader:
     """One git that is always asked for the next segment of every log, so that it reads while we work."""
 
-    def __init__(self, root: str, sources: Sequence[Source]) -> None:
+    def __init__(self, root: str, sources: Sequence[LogSource]) -> None:
         self._root = root
         self._open = ExitStack()
         self._sources = sources
-        self._asked: deque[Source] = deque()
+        self._asked: deque[LogSource] = deque()
         self._git: Objects | None = None
 
     def __enter__(self) -> Self:
@@ -116,7 +116,7 @@ class _Conversation:
     def __exit__(self, *_: object) -> None:
         self._open.close()
 
-    def segment(self, source: Source) -> tuple[str, bytes]:
+    def segment(self, source: LogSource) -> tuple[str, bytes]:
         """The next segment of a log: its mark and its lines."""
         while source.arrived is None:
             other = self._asked.popleft()
@@ -134,10 +134,10 @@ class _Conversation:
 
     def _talk(self) -> Objects:
         if self._git is None:
-            self._git = self._open.enter_context(objects(self._root))
+            self._git = self._open.enter_context(open_objects(self._root))
         return self._git
 
-    def _ask(self, source: Source) -> None:
+    def _ask(self, source: LogSource) -> None:
         if source.segments:
             self._asked.append(source)
             with suppress(LogDamaged):  # git ended over another log's object; when that is noticed, all is asked again

@@ -11,33 +11,33 @@ from collections.abc import Sequence
 
 import msgspec
 
-from postil.tracker.log.format import LogCommit, LogDamaged, News, Objects, is_ancestor, news, objects
+from postil.tracker.log.format import LogCommit, LogDamaged, Objects, Unread, find_unread, is_ancestor, open_objects
 from postil.tracker.log.ref_names import KEPT
 from postil.tracker.log.refs import Tip
 from postil.workspace.git import try_git
 
 
-class Arrival(msgspec.Struct, frozen=True):
+class NewCommits(msgspec.Struct, frozen=True):
     """What one log has that is new."""
 
     tip: Tip
     clock: int
-    news: News
+    unread: Unread
 
 
-class NotCovered(Exception):
+class LogVanished(Exception):
     """A ref is gone and no other continues its log: the index must be built from what is left."""
 
 
-def arrivals(db: sqlite3.Connection, root: str, found: Sequence[Tip]) -> list[Arrival]:
+def find_new_commits(db: sqlite3.Connection, root: str, found: Sequence[Tip]) -> list[NewCommits]:
     """What is new in these refs; the index remembers their ends from now on."""
-    known = _known(db)
+    known = _read_known(db)
     present = {tip.ref for tip in found}
     for name, (oid, replica, _) in known.items():
         if name not in present:
             others = [tip for tip in found if tip.replica == replica]
             if not any(tip.oid == oid or is_ancestor(root, oid, tip.oid) for tip in others):
-                raise NotCovered
+                raise LogVanished
             db.execute("DELETE FROM ref WHERE name = ?", (name,))
     changed = [tip for tip in found if known.get(tip.ref, ("",))[0] != tip.oid]
     return _Reader(db, root, known).read(changed) if changed else []
@@ -57,7 +57,7 @@ def note_damage(db: sqlite3.Connection, tip: Tip, fault: LogDamaged) -> None:
 Known = dict[str, tuple[str, str, int]]
 
 
-def _known(db: sqlite3.Connection) -> Known:
+def _read_known(db: sqlite3.Connection) -> Known:
     return {
         name: (oid, replica, pos) for name, oid, replica, pos in db.execute("SELECT name, oid, replica, pos FROM ref")
     }
@@ -76,18 +76,18 @@ class _Reader:
         for oid, replica, pos in known.values():
             self._ends.setdefault(replica, {})[oid] = pos
 
-    def read(self, changed: Sequence[Tip]) -> list[Arrival]:
-        found: list[Arrival] = []
+    def read(self, changed: Sequence[Tip]) -> list[NewCommits]:
+        found: list[NewCommits] = []
         left = list(changed)
         while left:
-            with objects(self._root) as git:  # a new conversation after each damage: it may have ended git's
+            with open_objects(self._root) as git:  # a new conversation after each damage: it may have ended git's
                 commits, left = self._commits(git, left)
                 # The longest first: what other refs hold of the same log is then known already.
                 commits.sort(key=lambda pair: (-pair[1].end, pair[0].ref))
                 while commits:
                     tip, commit = commits.pop(0)
                     try:
-                        found.append(Arrival(tip, commit.clock, self._one(git, tip, commit)))
+                        found.append(NewCommits(tip, commit.clock, self._one(git, tip, commit)))
                         remember(self._db, tip, commit.end)
                     except LogDamaged as fault:
                         note_damage(self._db, tip, fault)
@@ -106,16 +106,16 @@ class _Reader:
                 return [], [*(tip for tip, _ in read), *tips[number + 1 :]]
         return read, []
 
-    def _one(self, git: Objects, tip: Tip, commit: LogCommit) -> News:
+    def _one(self, git: Objects, tip: Tip, commit: LogCommit) -> Unread:
         ends = self._ends.setdefault(tip.replica, {})
         old = self._known[tip.ref][0] if tip.ref in self._known else None
-        new: News | None = None if ends else news(self._root, git, commit, None)
+        new: Unread | None = None if ends else find_unread(self._root, git, commit, None)
         base: str | None = None
         for oid, end in sorted(ends.items(), key=lambda item: -item[1]):
             if oid == tip.oid or (commit.end <= end and is_ancestor(self._root, tip.oid, oid)):
-                new = News()
+                new = Unread()
             elif commit.end > end and end > 0:
-                new = news(self._root, git, commit, (oid, end))
+                new = find_unread(self._root, git, commit, (oid, end))
                 base = oid
             if new is not None:
                 break
@@ -126,7 +126,7 @@ class _Reader:
         if new is None:
             # Two histories of one log: read all of this one; events that are known already count once.
             _note(self._db, tip.ref, f"{tip.ref}: two different histories of the log {tip.replica}")
-            new = news(self._root, git, commit, None) or News()
+            new = find_unread(self._root, git, commit, None) or Unread()
         ends[tip.oid] = commit.end
         return new
 

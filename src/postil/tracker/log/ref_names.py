@@ -18,7 +18,7 @@ _BRANCH_REMOTE = re.compile(r"refs/remotes/(?P<remote>.+)/postil/log/(?P<replica
 _REPLICA = re.compile(r"[a-z2-7]{12,40}\Z")
 
 
-def log_of(ref: str) -> tuple[str, str | None] | None:
+def parse_log_ref(ref: str) -> tuple[str, str | None] | None:
     """The replica whose log a ref holds, and the remote it came from; None when it is no log."""
     remote: str | None = None
     if ref.startswith(LOG):

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from postil.tracker.log.ref_names import BRANCH_LOG, LOG, PATTERNS, log_of
+from postil.tracker.log.ref_names import BRANCH_LOG, LOG, PATTERNS, parse_log_ref
 from postil.workspace.git import run_git
 
 
@@ -21,19 +21,19 @@ class Tip(msgspec.Struct, frozen=True):
     remote: str | None = None
 
 
-def tips(root: str) -> list[Tip]:
+def list_logs(root: str) -> list[Tip]:
     """Every log there is, local and fetched."""
     listed = run_git(root, "for-each-ref", "--format=%(objectname) %(refname)", *PATTERNS)
     found: list[Tip] = []
     for line in listed.decode("utf-8", "replace").splitlines():
         oid, _, ref = line.partition(" ")
-        named = log_of(ref)
+        named = parse_log_ref(ref)
         if named is not None:
             found.append(Tip(ref, oid, *named))
     return found
 
 
-def own_ref(replica: str, branches: bool) -> str:
+def name_own_ref(replica: str, branches: bool) -> str:
     """Where this replica writes."""
     return (BRANCH_LOG if branches else LOG) + replica
 
@@ -48,7 +48,7 @@ def local_logs(found: Sequence[Tip]) -> list[Tip]:
     return [tip for tip in found if tip.ref.startswith((LOG, BRANCH_LOG))]
 
 
-def stale_locks(common_dir: str, age: float = 10.0) -> list[str]:
+def find_stale_locks(common_dir: str, age: float = 10.0) -> list[str]:
     """Lock files on refs that hold logs, older than any living git keeps one."""
     starts = ["refs/postil", "refs/heads/postil"]
     remotes = os.path.join(common_dir, "refs", "remotes")
@@ -61,10 +61,10 @@ def stale_locks(common_dir: str, age: float = 10.0) -> list[str]:
         for name in names
         if name.endswith(".lock")
     ]
-    return [path for path in found if _age(path) > age]
+    return [path for path in found if _measure_age(path) > age]
 
 
-def _age(path: str) -> float:
+def _measure_age(path: str) -> float:
     try:
         return time.time() - os.stat(path).st_mtime
     except OSError:  # it is gone: its owner lived

@@ -16,9 +16,9 @@ import msgspec
 from postil.core.failure import Unreachable
 from postil.tracker.failures import InvalidParams
 from postil.tracker.log.ref_names import BRANCH_LOG, FETCH, PATTERNS
-from postil.tracker.log.refs import own_ref, stale_locks, tips
-from postil.tracker.log.replica import Replica, keep_replica, known_replica, this_replica, writing_lock
-from postil.tracker.query.tree import nearest
+from postil.tracker.log.refs import find_stale_locks, list_logs, name_own_ref
+from postil.tracker.log.replica import Replica, ensure_replica, lock_writes, read_replica, write_replica
+from postil.tracker.query.tree import suggest
 from postil.tracker.store import Store
 from postil.workspace.git import DURABLE, NETWORK, run_git, try_git
 
@@ -65,7 +65,7 @@ def check_remote(root: str, remote: str) -> str:
     if remote not in known or remote.startswith("-"):
         raise InvalidParams(
             f"There is no remote `{remote[:64]}`",
-            advice=nearest(remote, known) if known else "Add one with `git remote add`",
+            advice=suggest(remote, known) if known else "Add one with `git remote add`",
         )
     return remote
 
@@ -76,7 +76,7 @@ def fetch(store: Store, remote: str) -> Fetched:
     check_remote(root, remote)
     specs = (FETCH.format(remote=remote), f"+{BRANCH_LOG}*:refs/remotes/{remote}/postil/log/*")
     options = ("--quiet", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules")
-    said = _unlocked(store, lambda: _said(root, "fetch", *options, remote, *specs))
+    said = _retry_while_locked(store, lambda: _run(root, "fetch", *options, remote, *specs))
     if said is not None:
         raise RemoteRefused("fetch", remote, said)
     return Fetched(remote, store.refresh())
@@ -86,11 +86,11 @@ def push(store: Store, remote: str) -> Pushed | None:
     """Send this clone's own log; None when it has none."""
     root = store.repository.root
     check_remote(root, remote)
-    replica = known_replica(store.repository)
+    replica = read_replica(store.repository)
     if replica is None:
         return None
-    ref = own_ref(replica.id, replica.branches)
-    if not any(tip.ref == ref for tip in tips(root)):
+    ref = name_own_ref(replica.id, replica.branches)
+    if not any(tip.ref == ref for tip in list_logs(root)):
         return None
     said = _push(store, remote, ref)
     if said is None:
@@ -99,8 +99,8 @@ def push(store: Store, remote: str) -> Pushed | None:
         raise RemoteRefused("push", remote, said)
     # Another clone writes under our identity. See what it wrote, move out, and send what is ours under the new name.
     fetch(store, remote)
-    with writing_lock(store.repository):
-        replica, ref, tip = store.own_log()
+    with lock_writes(store.repository):
+        replica, ref, tip = store.find_own_log()
     if tip is not None:
         said = _push(store, remote, ref)
         if said is not None:
@@ -119,15 +119,15 @@ def init(store: Store, remotes: list[str], branches: bool | None) -> bool:
             run_git(root, "config", "--add", key, spec)
             changed = True
     if branches is not None:
-        with writing_lock(store.repository):
-            replica = this_replica(store.repository)
+        with lock_writes(store.repository):
+            replica = ensure_replica(store.repository)
             if replica.branches != branches:
-                _move(store, replica, branches)
+                _move_log(store, replica, branches)
                 changed = True
     return changed
 
 
-def remove_all(store: Store) -> list[str]:
+def remove_tracker(store: Store) -> list[str]:
     """Take every trace of the tracker out of this clone; what was removed."""
     root = store.repository.root
     removed: list[str] = []
@@ -148,33 +148,33 @@ def remove_all(store: Store) -> list[str]:
 def _push(store: Store, remote: str, ref: str) -> str | None:
     """What git complained of, or None."""
     root = store.repository.root
-    return _unlocked(store, lambda: _said(root, "push", "--quiet", "--no-verify", remote, f"{ref}:{ref}"))
+    return _retry_while_locked(store, lambda: _run(root, "push", "--quiet", "--no-verify", remote, f"{ref}:{ref}"))
 
 
-def _said(root: str, *arguments: str) -> str | None:
+def _run(root: str, *arguments: str) -> str | None:
     done = try_git(root, *arguments, mode=NETWORK, timeout=600)
     return None if done.status == 0 else done.err.decode("utf-8", "replace") or "no reason given"
 
 
-def _unlocked(store: Store, attempt: Callable[[], str | None]) -> str | None:
+def _retry_while_locked(store: Store, attempt: Callable[[], str | None]) -> str | None:
     """Try until no lock that a killed git left in this clone is in the way; what git complains of then, or None."""
     deadline = time.monotonic() + _PATIENCE
     while True:
         said = attempt()
         if said is None or ".lock'" not in said or "exists" not in said or time.monotonic() > deadline:
             return said
-        for lock in stale_locks(store.repository.common_dir):
+        for lock in find_stale_locks(store.repository.common_dir):
             with suppress(OSError):
                 os.unlink(lock)
         time.sleep(0.2)
 
 
-def _move(store: Store, replica: Replica, branches: bool) -> None:
+def _move_log(store: Store, replica: Replica, branches: bool) -> None:
     root = store.repository.root
-    old, new = own_ref(replica.id, replica.branches), own_ref(replica.id, branches)
-    at = {tip.ref: tip.oid for tip in tips(root)}.get(old)
+    old, new = name_own_ref(replica.id, replica.branches), name_own_ref(replica.id, branches)
+    at = {tip.ref: tip.oid for tip in list_logs(root)}.get(old)
     if at is not None:
         run_git(root, "update-ref", "--end-of-options", new, at, mode=DURABLE)
-    keep_replica(store.repository, Replica(replica.id, replica.home, branches))
+    write_replica(store.repository, Replica(replica.id, replica.home, branches))
     if at is not None:
         run_git(root, "update-ref", "-d", "--end-of-options", old, at, mode=DURABLE)

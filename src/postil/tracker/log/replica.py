@@ -27,35 +27,35 @@ class Replica(msgspec.Struct, frozen=True):
     """Whether the log is a branch, for hosts that refuse other refs."""
 
 
-def writing_lock(repository: Repository) -> FileLock:
+def lock_writes(repository: Repository) -> FileLock:
     """One writer at a time among all processes of this clone; freed by the kernel if its holder dies."""
     return FileLock(os.path.join(repository.postil_folder(), "tracker.lock"), timeout=30.0)
 
 
-def known_replica(repository: Repository) -> Replica | None:
+def read_replica(repository: Repository) -> Replica | None:
     """Who this clone is; None before it ever wrote, or when the identity belongs to the clone it was copied from."""
     try:
         with open(os.path.join(repository.common_dir, _FILE), "rb") as file:
             replica = msgspec.json.decode(file.read(4096), type=Replica)
     except (OSError, msgspec.DecodeError):
         return None
-    return replica if replica.home == _home(repository) else None
+    return replica if replica.home == _identify_folder(repository) else None
 
 
-def this_replica(repository: Repository) -> Replica:
+def ensure_replica(repository: Repository) -> Replica:
     """Who this clone is, made on the first need. Call with the writing lock held."""
-    return known_replica(repository) or new_replica(repository)
+    return read_replica(repository) or make_replica(repository)
 
 
-def new_replica(repository: Repository, branches: bool | None = None) -> Replica:
+def make_replica(repository: Repository, branches: bool | None = None) -> Replica:
     """A new identity for this clone, kept from now on."""
     if branches is None:
         branches = _was_branches(repository)
-    replica = Replica("".join(_ALPHABET[byte & 31] for byte in os.urandom(13)), _home(repository), branches)
-    return keep_replica(repository, replica)
+    replica = Replica("".join(_ALPHABET[byte & 31] for byte in os.urandom(13)), _identify_folder(repository), branches)
+    return write_replica(repository, replica)
 
 
-def keep_replica(repository: Repository, replica: Replica) -> Replica:
+def write_replica(repository: Repository, replica: Replica) -> Replica:
     """Write the identity down."""
     make_folder(repository.common_dir, "postil", 0o700)
     atomic_write(repository.common_dir, _FILE, msgspec.json.encode(replica) + b"\n")
@@ -70,5 +70,5 @@ def _was_branches(repository: Repository) -> bool:
         return False
 
 
-def _home(repository: Repository) -> int:
+def _identify_folder(repository: Repository) -> int:
     return os.stat(repository.common_dir).st_ino

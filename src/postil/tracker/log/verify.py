@@ -9,18 +9,18 @@ import msgspec
 
 from postil.tracker.events import LOG_ENTITY, Absorbed, decode, decode_lines
 from postil.tracker.index.index import Index
-from postil.tracker.index.tables import COLUMNS, row_of
-from postil.tracker.log.format import LogCommit, LogDamaged, News, Objects, news, objects, runs
-from postil.tracker.log.refs import Tip, stale_locks, tips
-from postil.tracker.log.replica import known_replica
-from postil.tracker.query.sql import moment_text
-from postil.tracker.shell.columns import many
+from postil.tracker.index.tables import COLUMNS, make_row
+from postil.tracker.log.format import LogCommit, LogDamaged, Objects, Unread, find_unread, open_objects, read_runs
+from postil.tracker.log.refs import Tip, find_stale_locks, list_logs
+from postil.tracker.log.replica import read_replica
+from postil.tracker.query.sql import format_moment
+from postil.tracker.shell.columns import format_count
 from postil.tracker.state.fold import fold
 from postil.tracker.store import Store
 from postil.workspace.git import DURABLE, run_git
 
 
-class Checked(msgspec.Struct, frozen=True, kw_only=True):
+class Verified(msgspec.Struct, frozen=True, kw_only=True):
     """What `verify` saw."""
 
     logs: int
@@ -41,7 +41,7 @@ class Checked(msgspec.Struct, frozen=True, kw_only=True):
         """Counts, then what is wrong."""
         lines = [
             ", ".join(
-                many(count, thing)
+                format_count(count, thing)
                 for count, thing in (
                     (self.logs, "log"),
                     (self.commits, "commit"),
@@ -56,23 +56,25 @@ class Checked(msgspec.Struct, frozen=True, kw_only=True):
         return "\n".join(lines)
 
 
-def verify(store: Store, fix: bool) -> Checked:
+def verify(store: Store, fix: bool) -> Verified:
     """Read every log whole, compare segments with commits, the cache with a fresh one, and look for stale locks."""
     problems: list[str] = []
     repaired: list[str] = []
     commits = events = 0
-    found = tips(store.repository.root)
+    found = list_logs(store.repository.root)
     for tip in found:
-        with objects(store.repository.root) as git:  # a new conversation each: one damaged log must not end the others'
+        with open_objects(
+            store.repository.root
+        ) as git:  # a new conversation each: one damaged log must not end the others'
             try:
-                seen, lines, faults = _walk(git, tip)
+                seen, lines, faults = _check_log(git, tip)
             except LogDamaged as fault:
                 problems.append(f"{tip.ref}: {fault.message}")
                 continue
             commits += seen
             events += lines
             problems += [f"{tip.ref}: {fault}" for fault in faults]
-    for lock in stale_locks(store.repository.common_dir):
+    for lock in find_stale_locks(store.repository.common_dir):
         if fix:
             os.unlink(lock)
             repaired.append(f"removed the stale lock {os.path.basename(lock)}")
@@ -84,14 +86,14 @@ def verify(store: Store, fix: bool) -> Checked:
     problems += [line for line in store.index.damage() if line not in problems]
     fresh = Index(store.repository, None)
     fresh.build_in_memory()
-    state, rows = folded(fresh)
+    state, rows = fold_all(fresh)
     fresh.close()
     entities = len(rows)
     with store.index.lock:
         cached = store.index.db.execute(f"SELECT {COLUMNS} FROM ent").fetchall()
     if {row[1]: hash(row[1:]) for row in cached} != rows:
         problems.append("the cache differs from the logs; --fix builds it anew")
-    return Checked(
+    return Verified(
         logs=len(found),
         commits=commits,
         events=events,
@@ -102,37 +104,37 @@ def verify(store: Store, fix: bool) -> Checked:
     )
 
 
-def state_hash(index: Index) -> str:
+def hash_state(index: Index) -> str:
     """A hash over the folded state of every entity, in an order that is the same everywhere."""
-    return folded(index)[0]
+    return fold_all(index)[0]
 
 
-def folded(index: Index) -> tuple[str, dict[str, int]]:
+def fold_all(index: Index) -> tuple[str, dict[str, int]]:
     """The state hash; and, for comparison with a cache, a hash of the row of each entity that is not deleted."""
     import hashlib  # only `verify` pays for it
 
     digest = hashlib.sha256()
     rows: dict[str, int] = {}
-    for id_, lines in index.all_histories():
+    for id_, lines in index.read_all_histories():
         entity = fold(decode_lines(lines))
         if entity is not None:
             digest.update(msgspec.json.encode(entity) + b"\n")
             if not entity.deleted:
-                rows[id_] = hash(row_of(0, entity)[1:])
+                rows[id_] = hash(make_row(0, entity)[1:])
     return digest.hexdigest()[:32], rows
 
 
 def absorb(store: Store, older_than_days: int) -> list[str]:
     """Copy the logs of other writers without news into our own and mark them absorbed; their names."""
-    edge = moment_text(store.now() - datetime.timedelta(days=older_than_days))
+    edge = format_moment(store.now() - datetime.timedelta(days=older_than_days))
     taken: dict[str, tuple[list[bytes], int]] = {}
-    with store.writing() as pen:
-        mine = known_replica(store.repository)
+    with store.transaction() as tx:
+        mine = read_replica(store.repository)
         with store.index.lock:
             done = dict(store.index.db.execute("SELECT replica, upto FROM absorbed").fetchall())
-        others = {tip.replica: tip for tip in tips(store.repository.root) if not mine or tip.replica != mine.id}
+        others = {tip.replica: tip for tip in list_logs(store.repository.root) if not mine or tip.replica != mine.id}
         for replica, tip in sorted(others.items()):
-            lines = _lines(store.repository.root, tip)
+            lines = _read_log(store.repository.root, tip)
             events = [decode(line) for line in lines]
             last = max((event.ts for event in events if event), default="")
             upto = max((event.n for event in events if event and event.r == replica), default=0)
@@ -140,19 +142,19 @@ def absorb(store: Store, older_than_days: int) -> list[str]:
                 taken[replica] = (lines, upto)
         for replica, (lines, upto) in taken.items():
             for line in lines:
-                pen.copy(line)
-            pen.write(Absorbed, LOG_ENTITY, log=replica, upto=upto)
+                tx.copy(line)
+            tx.write(Absorbed, LOG_ENTITY, log=replica, upto=upto)
     return sorted(taken)
 
 
 def drop_absorbed(store: Store) -> list[str]:
     """Delete the refs of logs that live on in ours; their names."""
-    mine = known_replica(store.repository)
+    mine = read_replica(store.repository)
     with store.index.lock:
         done = dict(store.index.db.execute("SELECT replica, upto FROM absorbed").fetchall())
         ends = dict(store.index.db.execute("SELECT replica, n FROM writer").fetchall())
     dropped: list[str] = []
-    for tip in tips(store.repository.root):
+    for tip in list_logs(store.repository.root):
         covered = done.get(tip.replica, 0) >= ends.get(tip.replica, 1)
         if covered and (mine is None or tip.replica != mine.id):
             run_git(store.repository.root, "update-ref", "-d", "--end-of-options", tip.ref, tip.oid, mode=DURABLE)
@@ -161,7 +163,7 @@ def drop_absorbed(store: Store) -> list[str]:
     return dropped
 
 
-def _walk(git: Objects, tip: Tip) -> tuple[int, int, list[str]]:
+def _check_log(git: Objects, tip: Tip) -> tuple[int, int, list[str]]:
     """Commits, events and faults of a log, read commit by commit from its end."""
     faults: list[str] = []
     chain: list[LogCommit] = []
@@ -199,7 +201,7 @@ def _walk(git: Objects, tip: Tip) -> tuple[int, int, list[str]]:
     return len(chain), end + tail, faults
 
 
-def _lines(root: str, tip: Tip) -> list[bytes]:
-    with objects(root) as git:
-        new = news(root, git, git.commit(tip.oid), None) or News()
-    return [line for run in runs(root, new) for line in run.split(b"\n") if line]
+def _read_log(root: str, tip: Tip) -> list[bytes]:
+    with open_objects(root) as git:
+        new = find_unread(root, git, git.commit(tip.oid), None) or Unread()
+    return [line for run in read_runs(root, new) for line in run.split(b"\n") if line]

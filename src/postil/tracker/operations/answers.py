@@ -6,7 +6,7 @@ from msgspec import UNSET, Struct, UnsetType
 
 from postil.tracker.index.tables import Row
 from postil.tracker.model import Claim, Comment, Entity, LabelEvent
-from postil.tracker.shell.columns import aligned, harmless, many
+from postil.tracker.shell.columns import align, flatten, format_count
 
 
 class Counts(Struct, frozen=True):
@@ -170,11 +170,11 @@ class Ready(Struct, frozen=True, kw_only=True):
     def shell(self) -> str:
         """A table, then what waits."""
         rows = [
-            [item.id[:8], harmless(item.title), harmless(",".join(item.labels)), item.due or ""] for item in self.items
+            [item.id[:8], flatten(item.title), flatten(",".join(item.labels)), item.due or ""] for item in self.items
         ]
-        told = [aligned([["ID", "TITLE", "LABELS", "DUE"], *rows]) if rows else "Nothing is ready"]
+        told = [align([["ID", "TITLE", "LABELS", "DUE"], *rows]) if rows else "Nothing is ready"]
         if self.blocked:
-            told.append(f"{many(self.blocked, 'issue')} blocked by others")
+            told.append(f"{format_count(self.blocked, 'issue')} blocked by others")
         told += [f"Circle, cut at its youngest link: {' → '.join(circle)}" for circle in self.cycles or ()]
         return "\n".join(told)
 
@@ -194,17 +194,17 @@ class Claimed(Struct, frozen=True, kw_only=True):
         return f"{self.id[:8]} “{self.title}” is claimed by {self.who} until {self.until}"
 
 
-def second(ts: str) -> str:
+def round_to_second(ts: str) -> str:
     """A stored moment to the second, as the contract shows moments."""
     return ts[:19] + "Z" if len(ts) >= 20 else ts
 
 
-def name_of(author: str) -> str:
+def strip_address(author: str) -> str:
     """The name of `Name <mail>`."""
     return author.partition(" <")[0]
 
 
-def counts(kind: str, comments: int, by_status: dict[str, int] | None) -> Counts | MilestoneCounts:
+def count_parts(kind: str, comments: int, by_status: dict[str, int] | None) -> Counts | MilestoneCounts:
     """The stats of an entity."""
     if kind != "milestone":
         return Counts(comments)
@@ -213,14 +213,14 @@ def counts(kind: str, comments: int, by_status: dict[str, int] | None) -> Counts
     return MilestoneCounts(comments, total - closed, closed, round(closed / total, 4) if total else 0.0)
 
 
-def item_of(row: Row, by_status: dict[str, int] | None) -> Item:
+def make_item(row: Row, by_status: dict[str, int] | None) -> Item:
     """A row as an item of a list."""
     return Item(
         id=row.id,
         title=row.title,
         status=row.status,
         labels=row.label_names(),
-        stats=counts(row.kind, row.comments, by_status),
+        stats=count_parts(row.kind, row.comments, by_status),
         milestone=row.milestone or UNSET,
         due=row.due or UNSET,
         claimed_by=row.claim_who or UNSET,
@@ -228,25 +228,25 @@ def item_of(row: Row, by_status: dict[str, int] | None) -> Item:
     )
 
 
-def comment_of(comment: Comment) -> ShownComment:
+def show_comment(comment: Comment) -> ShownComment:
     """A comment as it is shown."""
-    ts = second(comment.ts)
+    ts = round_to_second(comment.ts)
     return ShownComment(
         id=comment.id,
-        author=name_of(comment.author),
+        author=strip_address(comment.author),
         body=comment.body,
         ts=ts,
         timestamp=ts,
         created_at=ts,
-        edited_at=second(comment.edited_ts) if comment.edited_ts else UNSET,
+        edited_at=round_to_second(comment.edited_ts) if comment.edited_ts else UNSET,
     )
 
 
-def _claim(claim: Claim, now: str) -> ShownClaim:
-    return ShownClaim(claim.who, second(claim.until), claim.until <= now)
+def _show_claim(claim: Claim, now: str) -> ShownClaim:
+    return ShownClaim(claim.who, round_to_second(claim.until), claim.until <= now)
 
 
-def shown_of(entity: Entity, by_status: dict[str, int] | None, links: list[ShownLink], now: str) -> Shown:
+def show_entity(entity: Entity, by_status: dict[str, int] | None, links: list[ShownLink], now: str) -> Shown:
     """An entity in full."""
     claim = entity.claim
     return Shown(
@@ -255,41 +255,45 @@ def shown_of(entity: Entity, by_status: dict[str, int] | None, links: list[Shown
         status=entity.status,
         description=entity.description or None,
         labels=entity.labels,
-        comments=[comment_of(comment) for comment in entity.comments],
-        stats=_stats(entity, by_status),
+        comments=[show_comment(comment) for comment in entity.comments],
+        stats=_show_stats(entity, by_status),
         kind=entity.kind,
-        author=name_of(entity.author),
-        created_at=second(entity.created_ts),
-        updated_at=second(entity.updated_ts),
+        author=strip_address(entity.author),
+        created_at=round_to_second(entity.created_ts),
+        updated_at=round_to_second(entity.updated_ts),
         assignees=entity.assignees or UNSET,
         milestone=entity.milestone or UNSET,
         due=entity.due or UNSET,
         links=links or UNSET,
-        claim=_claim(claim, now) if claim else UNSET,
-        lost_claims=[_claim(one, now) for one in entity.lost_claims if claim and one.until > now] or UNSET,
-        conflicts=[ShownConflict(c.field, c.value, name_of(c.author), second(c.ts), c.event) for c in entity.conflicts]
+        claim=_show_claim(claim, now) if claim else UNSET,
+        lost_claims=[_show_claim(one, now) for one in entity.lost_claims if claim and one.until > now] or UNSET,
+        conflicts=[
+            ShownConflict(c.field, c.value, strip_address(c.author), round_to_second(c.ts), c.event)
+            for c in entity.conflicts
+        ]
         or UNSET,
         fields=entity.fields or UNSET,
-        label_events=label_events_of(entity) or UNSET,
+        label_events=show_label_events(entity) or UNSET,
     )
 
 
-def label_events_of(entity: Entity) -> tuple[LabelEvent, ...]:
+def show_label_events(entity: Entity) -> tuple[LabelEvent, ...]:
     """Labels attached and detached since the creation."""
     return tuple(
-        LabelEvent(one.operation, one.label, name_of(one.actor), second(one.timestamp)) for one in entity.label_events
+        LabelEvent(one.operation, one.label, strip_address(one.actor), round_to_second(one.timestamp))
+        for one in entity.label_events
     )
 
 
-def _stats(entity: Entity, by_status: dict[str, int] | None) -> ShownStats:
-    counted = counts(entity.kind, len(entity.comments), by_status)
+def _show_stats(entity: Entity, by_status: dict[str, int] | None) -> ShownStats:
+    counted = count_parts(entity.kind, len(entity.comments), by_status)
     mile = counted if isinstance(counted, MilestoneCounts) else None
     return ShownStats(
         comment_count=counted.comment_count,
         open_issues=mile.open_issues if mile else UNSET,
         closed_issues=mile.closed_issues if mile else UNSET,
         progress=mile.progress if mile else UNSET,
-        last_commented_at=second(max(c.ts for c in entity.comments)) if entity.comments else UNSET,
-        created_at=second(entity.created_ts),
-        updated_at=second(entity.updated_ts),
+        last_commented_at=round_to_second(max(c.ts for c in entity.comments)) if entity.comments else UNSET,
+        created_at=round_to_second(entity.created_ts),
+        updated_at=round_to_second(entity.updated_ts),
     )

@@ -16,17 +16,17 @@ from postil.tracker.events import Released
 from postil.tracker.failures import ClaimLost, InvalidParams, ServerError
 from postil.tracker.index.pages import LARGEST_LIMIT
 from postil.tracker.index.tables import Row
-from postil.tracker.issues import Desk, checked_comment, checked_names
-from postil.tracker.operations.answers import Changed, Claimed, CommentAdded, Ready, ReadyItem, second
+from postil.tracker.issues import Issues, check_comment, check_names
+from postil.tracker.operations.answers import Changed, Claimed, CommentAdded, Ready, ReadyItem, round_to_second
 from postil.tracker.operations.contract import EntityKind
-from postil.tracker.query.sql import moment_text
-from postil.tracker.state.graph import cut
+from postil.tracker.query.sql import format_moment
+from postil.tracker.state.graph import cut_cycles
 
 Id = Annotated[str, Meta(description="id or its beginning")]
 LEASE_MINUTES = 240
 
 
-class AssistantTools(Desk):
+class AssistantTools(Issues):
     """What assistants may do besides listing and showing."""
 
     @writes("git_mile.create", crash=ServerError, output_depth=0)
@@ -42,9 +42,9 @@ class AssistantTools(Desk):
         draft: bool = False,
     ) -> Changed:
         """Create an issue or milestone in git"""
-        with self.writing() as pen:
+        with self.transaction() as tx:
             id_ = self.create(
-                pen,
+                tx,
                 entity,
                 title,
                 description=description,
@@ -69,10 +69,10 @@ class AssistantTools(Desk):
         unassign: tuple[str, ...] = (),
     ) -> Changed:
         """Change fields of an issue or milestone; writing a field settles its conflict"""
-        with self.writing() as pen:
+        with self.transaction() as tx:
             entity = self.entity(id)
             changed = self.update(
-                pen,
+                tx,
                 entity,
                 title=title,
                 description=description,
@@ -87,28 +87,28 @@ class AssistantTools(Desk):
     @writes("git_mile.comment", crash=ServerError, output_depth=0)
     def add_comment(self, id: Id, body: Annotated[str, Meta(description="Markdown")]) -> CommentAdded:
         """Comment on an issue or milestone"""
-        with self.writing() as pen:
+        with self.transaction() as tx:
             found = self.find(id)
-            comment_id = self.comment(pen, found, checked_comment(body))
-        return CommentAdded(id=found, comment_id=comment_id, ts=second(pen.ts))
+            comment_id = self.comment(tx, found, check_comment(body))
+        return CommentAdded(id=found, comment_id=comment_id, ts=round_to_second(tx.ts))
 
     @writes("git_mile.close", crash=ServerError, output_depth=0)
     def close_entity(self, id: Id, comment: str = "", reopen: bool = False) -> Changed:
         """Close (or reopen) an issue or milestone"""
-        with self.writing() as pen:
+        with self.transaction() as tx:
             entity = self.entity(id)
-            changed = self.update(pen, entity, status="open" if reopen else "closed")
+            changed = self.update(tx, entity, status="open" if reopen else "closed")
             if comment.strip():
-                self.comment(pen, entity.id, comment)
+                self.comment(tx, entity.id, comment)
                 changed.append("comment")
         return self.changed(entity.id, changed)
 
     @writes("git_mile.label", crash=ServerError, output_depth=0)
     def label_entity(self, id: Id, add: tuple[str, ...] = (), remove: tuple[str, ...] = ()) -> Changed:
         """Attach and detach labels"""
-        with self.writing() as pen:
+        with self.transaction() as tx:
             entity = self.entity(id)
-            added, removed = self.label(pen, entity, add, remove)
+            added, removed = self.label(tx, entity, add, remove)
         return self.changed(entity.id, [*(f"+{label}" for label in added), *(f"-{label}" for label in removed)])
 
     @writes(
@@ -126,9 +126,9 @@ class AssistantTools(Desk):
         remove: bool = False,
     ) -> Changed:
         """Link two entities: id blocks target, id has parent target, …"""
-        with self.writing() as pen:
+        with self.transaction() as tx:
             entity = self.entity(id)
-            done = self.link(pen, entity, type, target, remove)
+            done = self.link(tx, entity, type, target, remove)
         return self.changed(entity.id, [f"{'un' * remove}linked {type}"] if done else [])
 
     @reads("git_mile.ready", crash=ServerError, output_depth=0, shell="issue ready")
@@ -138,14 +138,14 @@ class AssistantTools(Desk):
         filter: str | None = None,
     ) -> Ready:
         """Open issues that nothing blocks and nobody has claimed"""
-        self.fresh()
-        kept, circles = cut(self.edges("blocks", open_only=True))
+        self.refresh()
+        kept, circles = cut_cycles(self.list_edges("blocks", open_only=True))
         blocked = {then for _, then in kept}
         now = self.now_text()
         free: list[Row] = []
         cursor: str | None = None
         while len(free) < limit:
-            found = self.page_of("issue", filter, ("created",), LARGEST_LIMIT, cursor, include_closed=False)
+            found = self.list_page("issue", filter, ("created",), LARGEST_LIMIT, cursor, include_closed=False)
             free += [
                 row
                 for row in found.rows
@@ -186,23 +186,23 @@ class AssistantTools(Desk):
         release: bool = False,
     ) -> Claimed:
         """Claim an issue so that nobody else takes it, or release it"""
-        with self.writing() as pen:
+        with self.transaction() as tx:
             entity = self.entity(id, "issue")
-            (name,) = checked_names("claimer", (who,)) or (pen.author.name,)
-            held = entity.claim if entity.claim and entity.claim.until > pen.ts else None
+            (name,) = check_names("claimer", (who,)) or (tx.author.name,)
+            held = entity.claim if entity.claim and entity.claim.until > tx.ts else None
             if release:
                 if held is not None and held.who == name:
-                    pen.write(Released, entity.id, who=name)
+                    tx.write(Released, entity.id, who=name)
                 elif held is not None:
-                    raise ClaimLost(entity.id, held.who, second(held.until))
+                    raise ClaimLost(entity.id, held.who, round_to_second(held.until))
                 return Claimed(id=entity.id, title=entity.title, who="", until="")
             if entity.status == "closed":
                 raise InvalidParams(f"{entity.id[:8]} is closed", advice="Reopen it, or take another issue")
             if held is not None and held.who != name:
-                raise ClaimLost(entity.id, held.who, second(held.until))
-            until = moment_text(self.store.now() + datetime.timedelta(minutes=minutes))
-            pen.write(ClaimEvent, entity.id, who=name, until=until)
-        return Claimed(id=entity.id, title=entity.title, who=name, until=second(until))
+                raise ClaimLost(entity.id, held.who, round_to_second(held.until))
+            until = format_moment(self.store.now() + datetime.timedelta(minutes=minutes))
+            tx.write(ClaimEvent, entity.id, who=name, until=until)
+        return Claimed(id=entity.id, title=entity.title, who=name, until=round_to_second(until))
 
     def changed(self, id_: str, what: list[str]) -> Changed:
         """What a write did, with the state after it."""

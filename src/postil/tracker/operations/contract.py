@@ -12,13 +12,13 @@ from postil.core.failure import Cancelled, Failure
 from postil.core.operation import reads
 from postil.tracker.failures import InvalidRequest, ServerError, TrackerFailure
 from postil.tracker.index.pages import DEFAULT_LIMIT
-from postil.tracker.issues import Desk
+from postil.tracker.issues import Issues
 from postil.tracker.operations.answers import Listed, Shown
 
 EntityKind = Literal["milestone", "issue"]
 
 
-class ContractTools(Desk):
+class ContractTools(Issues):
     """What the contract's clients rely on."""
 
     @reads(
@@ -40,7 +40,7 @@ class ContractTools(Desk):
     ) -> Listed:
         """List git-mile issues or milestones"""
         with _contract_codes():
-            found = self.page_of(entity, filter, sort or (), limit, cursor, includeClosed)
+            found = self.list_page(entity, filter, sort or (), limit, cursor, includeClosed)
             return Listed(items=self.items(found), nextCursor=found.next_cursor)
 
     @reads(
@@ -54,7 +54,7 @@ class ContractTools(Desk):
     def show_entity(self, entity: EntityKind, id: Annotated[str, Meta(description="UUID or its beginning")]) -> Shown:
         """Show git-mile issue or milestone details"""
         with _contract_codes():
-            self.fresh()
+            self.refresh()
             return self.shown(self.entity(id, entity))
 
 

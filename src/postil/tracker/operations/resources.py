@@ -16,7 +16,7 @@ from postil.core.registry import ResourceNotFound
 from postil.core.resource import match, resource
 from postil.tracker.events import decode_lines
 from postil.tracker.failures import InvalidParams, TrackerFailure
-from postil.tracker.issues import Desk, invalid_query
+from postil.tracker.issues import Issues, translate_fault
 from postil.tracker.model import Entity
 from postil.tracker.operations.answers import Listed, Shown
 from postil.tracker.operations.assistant import Id
@@ -24,7 +24,7 @@ from postil.tracker.operations.contract import EntityKind
 from postil.tracker.query.order import parse_order
 from postil.tracker.query.parse import parse
 from postil.tracker.query.tree import QueryFault
-from postil.tracker.state.burndown import Day, days
+from postil.tracker.state.burndown import Day, count_days
 from postil.workspace.files import FileLock, atomic_write, make_folder
 from postil.workspace.paths import RelativePath
 
@@ -63,15 +63,15 @@ class Chart(msgspec.Struct, frozen=True, kw_only=True):
 
     def shell(self) -> str:
         """A burn-down for the terminal."""
-        from postil.tracker.state.charts import chart_text  # only who looks at a picture pays for drawing it
+        from postil.tracker.state.charts import draw_chart  # only who looks at a picture pays for drawing it
 
-        return chart_text(self.title, self.due, self.days)
+        return draw_chart(self.title, self.due, self.days)
 
 
 _BUILT_IN = {"open": SavedQuery(), "milestones": SavedQuery("milestone")}
 
 
-class Resources(Desk):
+class Resources(Issues):
     """What can be read and watched by address."""
 
     @resource(ISSUE, name="Issue", mime_type="application/json", watch="watch_logs")
@@ -87,22 +87,22 @@ class Resources(Desk):
     @resource(PICTURE, name="Burn-down", mime_type="image/svg+xml", watch="watch_logs")
     def picture_resource(self, id: str) -> str:
         """The burn-down of a milestone, drawn from its events"""
-        from postil.tracker.state.charts import chart_svg
+        from postil.tracker.state.charts import draw_chart_svg
 
-        self.fresh()
+        self.refresh()
         try:
-            made = self.chart_of(self.entity(id, "milestone"))
+            made = self.make_chart(self.entity(id, "milestone"))
         except TrackerFailure as failure:
             raise ResourceNotFound("Resource not found", uri=f"milestone://{id}/burndown.svg"[:200]) from failure
-        return chart_svg(made.title, made.due, made.days)
+        return draw_chart_svg(made.title, made.due, made.days)
 
     @resource(QUERY, name="Saved query", mime_type="application/json", watch="watch_logs")
     def query_resource(self, name: str) -> Listed:
         """The first page of a saved query; `open` and `milestones` are always there"""
-        saved = self.saved().get(name)
+        saved = self.list_saved().get(name)
         if saved is None:
             raise ResourceNotFound("Resource not found", uri=f"issues://query/{name}"[:200])
-        found = self.page_of(saved.entity, saved.filter, saved.sort, 50, None, saved.include_closed)
+        found = self.list_page(saved.entity, saved.filter, saved.sort, 50, None, saved.include_closed)
         return Listed(items=self.items(found), nextCursor=found.next_cursor)
 
     def watch_logs(self, uri: str, changed: Callable[[], None]) -> Callable[[], None]:
@@ -150,18 +150,18 @@ class Resources(Desk):
             parse(filter)
             parse_order(sort)
         except QueryFault as fault:
-            raise invalid_query(fault) from None
+            raise translate_fault(fault) from None
         folder = self.store.repository.common_dir
         make_folder(folder, "postil", 0o700)
         with FileLock(os.path.join(folder, "postil", "queries.lock")):
             queries = {**self._own_queries(), name: SavedQuery(entity, filter, sort, include_closed)}
             atomic_write(folder, _QUERIES, msgspec.json.encode(queries) + b"\n")
-        return SavedQueries(queries=self.saved())
+        return SavedQueries(queries=self.list_saved())
 
-    @reads("issue.saved", tool=False, shell="issue saved", output_depth=0)
+    @reads("issue.list_saved", tool=False, shell="issue saved", output_depth=0)
     def saved_queries(self) -> SavedQueries:
         """The saved queries"""
-        return SavedQueries(queries=self.saved())
+        return SavedQueries(queries=self.list_saved())
 
     @reads("milestone.chart", tool=False, shell="milestone chart", positional=("id",), output_depth=0)
     def chart(
@@ -172,19 +172,21 @@ class Resources(Desk):
         as_of: Annotated[str, Meta(description="as it was at the end of this day, YYYY-MM-DD")] | None = None,
     ) -> Chart | str:
         """Burn-down and progress of a milestone, as text or SVG, now or at any day"""
-        self.fresh()
-        made = self.chart_of(self.entity(id, "milestone"), as_of)
+        self.refresh()
+        made = self.make_chart(self.entity(id, "milestone"), as_of)
         if not svg and not bar:
             return made
-        from postil.tracker.shell.tables import progress_line
-        from postil.tracker.state.charts import chart_svg, progress_svg
+        from postil.tracker.shell.tables import draw_progress
+        from postil.tracker.state.charts import draw_chart_svg, draw_progress_svg
 
         last = made.days[-1] if made.days else Day("", 0, 0)
         if bar:
-            return progress_svg(made.title, last.open, last.closed) if svg else progress_line(last.open, last.closed)
-        return chart_svg(made.title, made.due, made.days)
+            return (
+                draw_progress_svg(made.title, last.open, last.closed) if svg else draw_progress(last.open, last.closed)
+            )
+        return draw_chart_svg(made.title, made.due, made.days)
 
-    def chart_of(self, milestone: Entity, as_of: str | None = None) -> Chart:
+    def make_chart(self, milestone: Entity, as_of: str | None = None) -> Chart:
         """The days of a milestone, up to now or to a day."""
         until = self.store.now().date()
         if as_of is not None:
@@ -196,14 +198,14 @@ class Resources(Desk):
             ever = self.store.index.db.execute(
                 "SELECT id FROM aim JOIN log ON log.n = aim.n WHERE milestone = ?", (milestone.id,)
             ).fetchall()
-        told = days(
-            (decode_lines(lines) for _, lines in self.store.index.histories([id_ for (id_,) in ever])),
+        told = count_days(
+            (decode_lines(lines) for _, lines in self.store.index.read_histories([id_ for (id_,) in ever])),
             milestone.id,
             until,
         )
         return Chart(id=milestone.id, title=milestone.title, due=milestone.due, days=told)
 
-    def saved(self) -> dict[str, SavedQuery]:
+    def list_saved(self) -> dict[str, SavedQuery]:
         """The saved queries by name, with those that are always there."""
         return {**_BUILT_IN, **self._own_queries()}
 
@@ -215,7 +217,7 @@ class Resources(Desk):
             return {}
 
     def _resource(self, id_: str, kind: str) -> Shown:
-        self.fresh()
+        self.refresh()
         try:
             return self.shown(self.entity(id_, kind))
         except TrackerFailure as failure:

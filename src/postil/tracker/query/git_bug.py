@@ -13,8 +13,8 @@ from postil.tracker.query.tree import (
     Not,
     QueryFault,
     compare,
-    meant_field,
-    nearest,
+    is_nearly_field,
+    suggest,
 )
 
 _TOKEN = re.compile(
@@ -41,7 +41,7 @@ def looks_like_words(text: str) -> bool:
     words = _QUOTED.sub('"', text).split()
     plain = all(word == '"' or word.replace("-", "").replace("_", "").isalnum() for word in words)
     first = words[0].lower() if words else ""
-    return plain and not meant_field(first) and not {word.lower() for word in words} & _INFIX_WORDS
+    return plain and not is_nearly_field(first) and not {word.lower() for word in words} & _INFIX_WORDS
 
 
 def parse_keys(text: str) -> tuple[Node, list[str]]:
@@ -55,15 +55,15 @@ def parse_keys(text: str) -> tuple[Node, list[str]]:
         if match is None or match.end() == at or not (match["key"] or match["value"]):
             raise QueryFault("unterminated string", at, "close the quotation")
         at = match.end()
-        key, value = (match["key"] or "").lower(), _unquoted(match["value"] or "")
+        key, value = (match["key"] or "").lower(), _unquote(match["value"] or "")
         position = match.start("key") if match["key"] else match.start("value")
         value_at = match.start("value")
         if key and not match["value"]:
             raise QueryFault(f"a value must follow `{key}:`", match.end(), f"{key}:…")
         if key == "sort":
-            sort.append(_order(value, value_at))
+            sort.append(_read_order(value, value_at))
             continue
-        node = _condition(key, match["op"], value, position, value_at)
+        node = _read_condition(key, match["op"], value, position, value_at)
         if match["minus"]:
             conditions.append(Not(node))
         elif key in _ALTERNATIVES:
@@ -74,46 +74,46 @@ def parse_keys(text: str) -> tuple[Node, list[str]]:
     return (conditions[0] if len(conditions) == 1 else All(tuple(conditions))), sort
 
 
-def _condition(key: str, op: str | None, value: str, position: int, value_at: int) -> Node:
+def _read_condition(key: str, op: str | None, value: str, position: int, value_at: int) -> Node:
     if not key:
         return compare("text", "~", [value], position, value_at)
     if key in ("no", "has"):
-        return _presence(key, value, value_at)
+        return _read_presence(key, value, value_at)
     if key in ("participant", "actor", "metadata"):
         raise QueryFault(f"`{key}:` is not kept by this tracker", position, "author: asks who wrote the issue")
     if key not in FIELDS and key not in ALIASES:
-        raise QueryFault(f"unknown field `{key}`", position, nearest(key, [*FIELDS, *ALIASES, "no", "has", "sort"]))
+        raise QueryFault(f"unknown field `{key}`", position, suggest(key, [*FIELDS, *ALIASES, "no", "has", "sort"]))
     default = "contains" if key in _SETS else "~" if key in _TEXTS else "="
     return compare(key, op or default, [value], position, value_at)
 
 
-def _presence(key: str, value: str, position: int) -> Node:
+def _read_presence(key: str, value: str, position: int) -> Node:
     absent: dict[str, Node] = {
-        "label": _empty("labels"),
-        "labels": _empty("labels"),
-        "assignee": _empty("assignee"),
+        "label": _match_empty("labels"),
+        "labels": _match_empty("labels"),
+        "assignee": _match_empty("assignee"),
         "milestone": compare("milestone", "=", ["none"], position),
         "comments": compare("has_comments", "=", ["false"], position),
     }
     if value.lower() not in absent:
-        raise QueryFault(f"`{key}:{value}` is not known", position, nearest(value.lower(), absent))
+        raise QueryFault(f"`{key}:{value}` is not known", position, suggest(value.lower(), absent))
     node = absent[value.lower()]
     return node if key == "no" else Not(node)
 
 
-def _empty(field: str) -> Node:
+def _match_empty(field: str) -> Node:
     # A set equal to the empty name is the empty set: no label or assignee has an empty name.
     return compare(field, "=", [""], 0)
 
 
-def _order(value: str, position: int) -> str:
+def _read_order(value: str, position: int) -> str:
     name, _, direction = value.partition("-")
     if direction not in ("", "asc", "desc"):
         raise QueryFault(f"unknown direction `{direction}`", position, "use -asc or -desc")
     return f"{name}:{direction or 'desc'}"
 
 
-def _unquoted(piece: str) -> str:
+def _unquote(piece: str) -> str:
     if not piece.startswith('"'):
         return piece
     return re.sub(r"\\(.)", r"\1", piece[1:-1], flags=re.DOTALL)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from postil.tracker.query.tree import All, Any, Node, Not, QueryFault, compare, field_named
+from postil.tracker.query.tree import All, Any, Node, Not, QueryFault, compare, find_field
 
 _TOKEN = re.compile(
     r"""\s*(?:
@@ -33,7 +33,7 @@ class Token(NamedTuple):
         return self.text.lower() if self.kind in ("word", "op", "mark") else ""
 
 
-def tokens(text: str) -> list[Token]:
+def tokenize(text: str) -> list[Token]:
     """The pieces of a query."""
     found: list[Token] = []
     at = 0
@@ -49,14 +49,14 @@ def tokens(text: str) -> list[Token]:
             )
         kind = match.lastgroup
         piece = match[kind]
-        found.append(Token(kind, _unquoted(piece) if kind == "string" else piece, match.start(kind)))
+        found.append(Token(kind, _unquote(piece) if kind == "string" else piece, match.start(kind)))
         at = match.end()
     return found
 
 
 def parse_infix(text: str) -> Node:
     """The tree of an infix query."""
-    return _Parser(tokens(text), len(text)).whole()
+    return _Parser(tokenize(text), len(text)).whole()
 
 
 class _Parser:
@@ -123,7 +123,7 @@ class _Parser:
         if name.kind != "word":
             raise QueryFault(f"unexpected `{name.text}`", name.position, "a condition begins with a field")
         # A wrong field is told before a missing operator: it is the likelier mistake.
-        field_named(name.text, name.position)
+        find_field(name.text, name.position)
         op = self._take()
         negated = op.word == "not" and self._took("in", "contains")
         if negated:
@@ -157,5 +157,5 @@ class _Parser:
         return [first.text], first.position
 
 
-def _unquoted(piece: str) -> str:
+def _unquote(piece: str) -> str:
     return re.sub(r"\\(.)", lambda found: "\n" if found[1] == "n" else found[1], piece[1:-1], flags=re.DOTALL)

@@ -7,7 +7,7 @@ import zlib
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from postil.tracker.query.tree import ALIASES, FIELDS, QueryFault, nearest
+from postil.tracker.query.tree import ALIASES, FIELDS, QueryFault, suggest
 
 SORTABLE = {
     "updated_at": "updated_l",
@@ -60,7 +60,7 @@ def parse_order(sort: Sequence[str]) -> tuple[Key, ...]:
             raise QueryFault(
                 f"unknown field `{name}` in sort key {position + 1}",
                 None,
-                nearest(lowered, [*SORTABLE, "updated", "created"]),
+                suggest(lowered, [*SORTABLE, "updated", "created"]),
             )
         if colon and direction.strip().lower() not in ("asc", "desc"):
             raise QueryFault(f"unknown direction `{direction}` in sort key `{word}`", None, "use asc or desc")
@@ -70,20 +70,20 @@ def parse_order(sort: Sequence[str]) -> tuple[Key, ...]:
     return (*keys, Key("id", keys[-1].descending))
 
 
-def order_by(keys: Sequence[Key]) -> str:
+def _write_order(keys: Sequence[Key]) -> str:
     """The ORDER BY of an order."""
     return ", ".join(f"{key.column} {'DESC' if key.descending else 'ASC'}" for key in keys)
 
 
-def select_sql(columns: str, keys: Sequence[Key], where: str, limit: int, offset: int = 0) -> str:
+def build_select(columns: str, keys: Sequence[Key], where: str, limit: int, offset: int = 0) -> str:
     """The statement for a page: the keys of each row, then its columns."""
     return (
         f"SELECT {', '.join(key.column for key in keys)}, {columns} FROM ent WHERE {where}"
-        f" ORDER BY {order_by(keys)} LIMIT {limit:d} OFFSET {offset:d}"
+        f" ORDER BY {_write_order(keys)} LIMIT {limit:d} OFFSET {offset:d}"
     )
 
 
-def after_sql(keys: Sequence[Key], after: Sequence[Value]) -> tuple[str, tuple[Value, ...]]:
+def build_after(keys: Sequence[Key], after: Sequence[Value]) -> tuple[str, tuple[Value, ...]]:
     """The condition of coming after a row in an order."""
     if len({key.descending for key in keys}) == 1:
         # A row comparison can use an index; the general form below cannot.
@@ -99,7 +99,7 @@ def after_sql(keys: Sequence[Key], after: Sequence[Value]) -> tuple[str, tuple[V
     return "(" + " OR ".join(parts) + ")", tuple(values)
 
 
-def question_hash(*parts: object) -> str:
+def hash_question(*parts: object) -> str:
     """What a cursor is bound to: the same question again, or it is refused."""
     text = repr(parts).encode()
     # Against mistakes, not against forgers: a cursor tells nobody anything. hashlib would cost 5 ms of every list.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from postil.tracker.query.tree import OPERATORS, All, Any, Node, Not, QueryFault, compare, nearest
+from postil.tracker.query.tree import OPERATORS, All, Any, Node, Not, QueryFault, compare, suggest
 
 _TOKEN = re.compile(r'\s*(?:(?P<mark>[()])|(?P<string>"(?:[^"\\]|\\.)*")|(?P<word>[^\s()"][^\s()]*))')
 _HEAD = re.compile(
@@ -28,14 +28,14 @@ def looks_like_sexpr(text: str) -> bool:
 
 def parse_sexpr(text: str) -> Node:
     """The tree of an S-expression."""
-    pieces = _pieces(text)
-    tree, at = _expression(pieces, 0, len(text), 0)
+    pieces = _tokenize(text)
+    tree, at = _read_expression(pieces, 0, len(text), 0)
     if at < len(pieces):
         raise QueryFault("unexpected text after the expression", pieces[at][2], "join two expressions with (and … …)")
     return tree
 
 
-def _pieces(text: str) -> list[Piece]:
+def _tokenize(text: str) -> list[Piece]:
     found: list[Piece] = []
     at = 0
     while text[at:].strip():
@@ -52,7 +52,7 @@ def _pieces(text: str) -> list[Piece]:
     return found
 
 
-def _expression(pieces: list[Piece], at: int, end: int, depth: int) -> tuple[Node, int]:
+def _read_expression(pieces: list[Piece], at: int, end: int, depth: int) -> tuple[Node, int]:
     if depth > _DEEPEST:
         raise QueryFault("the filter is nested too deeply", pieces[at][2], "simplify it")
     if at >= len(pieces):
@@ -68,9 +68,9 @@ def _expression(pieces: list[Piece], at: int, end: int, depth: int) -> tuple[Nod
     if kind != "mark" and head in ("and", "or", "not"):
         items: list[Node] = []
         while at < len(pieces) and pieces[at][:2] != ("mark", ")"):
-            item, at = _expression(pieces, at, end, depth + 1)
+            item, at = _read_expression(pieces, at, end, depth + 1)
             items.append(item)
-        after = _closed(pieces, at, end, opened)
+        after = _skip_closing(pieces, at, end, opened)
         if head == "not":
             if len(items) != 1:
                 raise QueryFault("logical operator `Not` requires exactly 1 operand", position, "(not (= status open))")
@@ -80,12 +80,12 @@ def _expression(pieces: list[Piece], at: int, end: int, depth: int) -> tuple[Nod
         return (All(tuple(items)) if head == "and" else Any(tuple(items))), after
     op = "=" if head == "==" else head
     if kind == "mark" or op not in OPERATORS:
-        raise QueryFault(f"unknown operator `{head}`", position, nearest(head, ["and", "or", "not", *OPERATORS]))
+        raise QueryFault(f"unknown operator `{head}`", position, suggest(head, ["and", "or", "not", *OPERATORS]))
     atoms: list[Piece] = []
     while at < len(pieces) and pieces[at][0] != "mark":
         atoms.append(pieces[at])
         at += 1
-    after = _closed(pieces, at, end, opened)
+    after = _skip_closing(pieces, at, end, opened)
     if not atoms:
         raise QueryFault(f"comparison operator `{OPERATORS[op]}` requires a field", position, f"({head} status open)")
     name, values = atoms[0], atoms[1:]
@@ -93,7 +93,7 @@ def _expression(pieces: list[Piece], at: int, end: int, depth: int) -> tuple[Nod
     return compare(name[1], op, [value[1] for value in values], name[2], at_value), after
 
 
-def _closed(pieces: list[Piece], at: int, end: int, opened: int) -> int:
+def _skip_closing(pieces: list[Piece], at: int, end: int, opened: int) -> int:
     if at >= len(pieces):
         raise QueryFault("missing `)`", end, f"the one opened at {opened}")
     if pieces[at][1] != ")" or pieces[at][0] != "mark":

@@ -9,7 +9,7 @@ import datetime
 from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
-from postil.tracker.query.tree import FIELDS, All, Any, Compare, Node, Not, ago_of, stamp_of
+from postil.tracker.query.tree import FIELDS, All, Any, Compare, Node, Not, parse_ago, parse_stamp
 
 if TYPE_CHECKING:
     import sqlite3
@@ -35,26 +35,26 @@ _SET_TABLE = {"labels": "label", "assignee": "assignee"}
 _MOMENT = {"created_at": "created", "updated_at": "updated"}
 
 
-class Surroundings(NamedTuple):
+class QueryContext(NamedTuple):
     """What a question refers to beyond itself: the time that `7d` counts from, and milestones by name or prefix."""
 
     now: datetime.datetime
     milestones: Callable[[str], list[str]]
 
 
-def condition(node: Node, around: Surroundings) -> Condition:
+def compile_condition(node: Node, around: QueryContext) -> Condition:
     """The condition that holds for exactly the entities the tree asks for."""
     if isinstance(node, Not):
-        inner = condition(node.item, around)
+        inner = compile_condition(node.item, around)
         return inner._replace(sql=f"NOT ({inner.sql})")
     if isinstance(node, All):
-        return _joined([condition(item, around) for item in node.items], " AND ") if node.items else _EVERYTHING
+        return _join([compile_condition(item, around) for item in node.items], " AND ") if node.items else _EVERYTHING
     if isinstance(node, Any):
-        return _joined([condition(item, around) for item in node.items], " OR ")
-    return _comparison(node, around)
+        return _join([compile_condition(item, around) for item in node.items], " OR ")
+    return _compile_comparison(node, around)
 
 
-def within(tree: Node, kind: str | None, include_closed: bool) -> Node:
+def restrict(tree: Node, kind: str | None, include_closed: bool) -> Node:
     """The tree, for one kind of entity and without what is closed."""
     parts: list[Node] = []
     if kind is not None:
@@ -64,7 +64,7 @@ def within(tree: Node, kind: str | None, include_closed: bool) -> Node:
     return All((*parts, tree)) if parts else tree
 
 
-def milestones_named(db: sqlite3.Connection, name: str) -> list[str]:
+def find_milestones(db: sqlite3.Connection, name: str) -> list[str]:
     """The ids of the milestones meant: by title, or by the beginning of the id."""
     found = db.execute(
         "SELECT id FROM ent WHERE kind = 'milestone' AND (title = ? OR (length(?) >= 4 AND substr(id, 1, ?) = ?))",
@@ -73,7 +73,7 @@ def milestones_named(db: sqlite3.Connection, name: str) -> list[str]:
     return [row[0] for row in found]
 
 
-def _joined(parts: list[Condition], word: str) -> Condition:
+def _join(parts: list[Condition], word: str) -> Condition:
     return Condition(
         word.join(f"({part.sql})" for part in parts),
         tuple(value for part in parts for value in part.values),
@@ -81,26 +81,26 @@ def _joined(parts: list[Condition], word: str) -> Condition:
     )
 
 
-def _comparison(node: Compare, around: Surroundings) -> Condition:
+def _compile_comparison(node: Compare, around: QueryContext) -> Condition:
     kind, field = FIELDS[node.field][0], node.field
     if kind == "set":
-        return _set(node)
+        return _compile_set(node)
     if kind == "moment":
-        return _moment(node, around.now)
+        return _compile_moment(node, around.now)
     if kind == "flag":
         wanted = (node.values[0] == "true") == (node.op == "=")
         return Condition("comments > 0" if wanted else "comments = 0")
     if kind == "number":
         if node.op == "in":
-            return Condition(f"{_COLUMN[field]} IN ({_marks(node)})", tuple(int(value) for value in node.values))
+            return Condition(f"{_COLUMN[field]} IN ({_write_marks(node)})", tuple(int(value) for value in node.values))
         return Condition(f"{_COLUMN[field]} {node.op} ?", (int(node.values[0]),))
     # For these, several values are alternatives, and != means none of them; the other operators take the first.
     values = node.values if node.op in ("in", "!=") else node.values[:1]
-    matches = _joined([_one(kind, field, node.op, value, around) for value in values], " OR ")
+    matches = _join([_compile_value(kind, field, node.op, value, around) for value in values], " OR ")
     return matches._replace(sql=f"NOT ({matches.sql})") if node.op == "!=" else matches
 
 
-def _one(kind: str, field: str, op: str, value: str, around: Surroundings) -> Condition:
+def _compile_value(kind: str, field: str, op: str, value: str, around: QueryContext) -> Condition:
     if kind == "words":
         return Condition("n IN (SELECT n FROM words WHERE instr(text, ?))", (value.casefold(),), needs_words=True)
     if kind in ("status", "kind"):
@@ -126,7 +126,7 @@ def _one(kind: str, field: str, op: str, value: str, around: Surroundings) -> Co
     return Condition(f"{column} = ?", (value,))
 
 
-def _set(node: Compare) -> Condition:
+def _compile_set(node: Compare) -> Condition:
     table = _SET_TABLE[node.field]
     # Not correlated on purpose: SQLite then may walk the (few) bearers of a rare label instead of all issues.
     has = f"n IN (SELECT n FROM {table} WHERE name = ?)"
@@ -134,36 +134,36 @@ def _set(node: Compare) -> Condition:
         empty = f"n NOT IN (SELECT n FROM {table})"
         return Condition(empty if node.op in ("=", "contains", "in") else f"NOT ({empty})")
     if node.op == "in":
-        return Condition(f"n IN (SELECT n FROM {table} WHERE name IN ({_marks(node)}))", node.values)
+        return Condition(f"n IN (SELECT n FROM {table} WHERE name IN ({_write_marks(node)}))", node.values)
     if node.op == "!=":
-        return Condition(f"n NOT IN (SELECT n FROM {table} WHERE name IN ({_marks(node)}))", node.values)
+        return Condition(f"n NOT IN (SELECT n FROM {table} WHERE name IN ({_write_marks(node)}))", node.values)
     return Condition(" AND ".join(has for _ in node.values), node.values)
 
 
-def _moment(node: Compare, now: datetime.datetime) -> Condition:
+def _compile_moment(node: Compare, now: datetime.datetime) -> Condition:
     value, op = node.values[0], node.op
     if node.field == "due":
         # Without a due date no comparison holds, except that it is not the one asked for.
         inner = f"substr(due, 1, ?) {op} ?"
         length = min(len(value), 10)
-        ago = ago_of(value)
+        ago = parse_ago(value)
         if ago is not None:
             value, length = (now - datetime.timedelta(seconds=ago)).date().isoformat(), 10
         return Condition(f"(due <> '' AND {inner})" if op != "!=" else inner, (length, value[:length]))
     name = _MOMENT[node.field]
-    stamp = stamp_of(value)
+    stamp = parse_stamp(value)
     if stamp is not None:
         return Condition(f"({name}_l, {name}_r) {op} (?, ?)", stamp)
-    ago = ago_of(value)
+    ago = parse_ago(value)
     if ago is not None:
-        return Condition(f"{name}_ts {op} ?", (moment_text(now - datetime.timedelta(seconds=ago)),))
+        return Condition(f"{name}_ts {op} ?", (format_moment(now - datetime.timedelta(seconds=ago)),))
     if len(value) <= 10:
         return Condition(f"substr({name}_ts, 1, ?) {op} ?", (len(value), value))
-    exact = moment_text(datetime.datetime.fromisoformat(value.replace(" ", "T")))
+    exact = format_moment(datetime.datetime.fromisoformat(value.replace(" ", "T")))
     return Condition(f"{name}_ts {op} ?", (exact,))
 
 
-def moment_text(moment: datetime.datetime) -> str:
+def format_moment(moment: datetime.datetime) -> str:
     """A moment as events write it: UTC, milliseconds, Z. Text order is then the order of time."""
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=datetime.UTC)
@@ -171,5 +171,5 @@ def moment_text(moment: datetime.datetime) -> str:
     return f"{utc:%Y-%m-%dT%H:%M:%S}.{utc.microsecond // 1000:03d}Z"
 
 
-def _marks(node: Compare) -> str:
+def _write_marks(node: Compare) -> str:
     return ", ".join("?" * len(node.values))

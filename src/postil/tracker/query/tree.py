@@ -114,23 +114,23 @@ _STAMP = re.compile(r"(\d{1,15})@(\S*)\Z")
 TRUE_WORDS, FALSE_WORDS = ("true", "1", "yes", "on"), ("false", "0", "no", "off")
 
 
-def field_named(name: str, position: int | None = None) -> str:
+def find_field(name: str, position: int | None = None) -> str:
     """The field meant by a name."""
     lowered = name.lower()
     known = ALIASES.get(lowered, lowered)
     if known not in FIELDS:
-        raise QueryFault(f"unknown field `{name}`", position, nearest(lowered, [*FIELDS, *ALIASES]))
+        raise QueryFault(f"unknown field `{name}`", position, suggest(lowered, [*FIELDS, *ALIASES]))
     return known
 
 
-def meant_field(word: str) -> bool:
+def is_nearly_field(word: str) -> bool:
     """Whether a word is a field's name, or nearly: then a question about it was begun and not ended."""
-    return word in FIELDS or word in ALIASES or nearest(word, [*FIELDS, *ALIASES]).startswith("did you mean")
+    return word in FIELDS or word in ALIASES or suggest(word, [*FIELDS, *ALIASES]).startswith("did you mean")
 
 
 def compare(name: str, op: str, values: Sequence[str], position: int, value_position: int | None = None) -> Compare:
     """A checked comparison."""
-    field = field_named(name, position)
+    field = find_field(name, position)
     kind, operators = FIELDS[field]
     if op not in operators:
         raise QueryFault(
@@ -143,25 +143,25 @@ def compare(name: str, op: str, values: Sequence[str], position: int, value_posi
             f"comparison operator `{OPERATORS[op]}` requires at least one value", value_position, f"{name} {op} …"
         )
     at = position if value_position is None else value_position
-    return Compare(field, op, tuple(_checked(field, kind, value, at) for value in values))
+    return Compare(field, op, tuple(_check_value(field, kind, value, at) for value in values))
 
 
-def nearest(word: str, choices: Iterable[str]) -> str:
+def suggest(word: str, choices: Iterable[str]) -> str:
     """A did-you-mean, or the list of what there is."""
     listed = list(dict.fromkeys(choices))
     begun = [choice for choice in listed if len(word) > 2 and choice.startswith(word)]
-    best = min(begun or listed, key=lambda choice: (_distance(word, choice), choice), default="")
-    if best and (begun or _distance(word, best) <= max(1, len(word) // 3)):
+    best = min(begun or listed, key=lambda choice: (_count_edits(word, choice), choice), default="")
+    if best and (begun or _count_edits(word, best) <= max(1, len(word) // 3)):
         return f"did you mean `{best}`?"
     return f"known: {', '.join(choice for choice in listed if choice not in ALIASES)}"
 
 
-def _checked(field: str, kind: str, value: str, position: int) -> str:
+def _check_value(field: str, kind: str, value: str, position: int) -> str:
     lowered = value.lower()
     if kind == "status" and lowered not in STATUSES:
-        raise QueryFault(f"unknown status `{value}`", position, nearest(lowered, STATUSES))
+        raise QueryFault(f"unknown status `{value}`", position, suggest(lowered, STATUSES))
     if kind == "kind" and lowered not in KINDS:
-        raise QueryFault(f"unknown kind `{value}`", position, nearest(lowered, KINDS))
+        raise QueryFault(f"unknown kind `{value}`", position, suggest(lowered, KINDS))
     if kind in ("status", "kind"):
         return lowered
     if kind == "flag":
@@ -194,19 +194,19 @@ def is_day(text: str) -> bool:
     return True
 
 
-def stamp_of(value: str) -> tuple[int, str] | None:
+def parse_stamp(value: str) -> tuple[int, str] | None:
     """The (counter, replica) of a clock literal."""
     found = _STAMP.match(value)
     return (int(found[1]), found[2]) if found else None
 
 
-def ago_of(value: str) -> int | None:
+def parse_ago(value: str) -> int | None:
     """The seconds of `7d`, `12h`, `2w`."""
     found = _AGO.match(value)
     return int(found[1]) * {"h": 3600, "d": 86400, "w": 604800}[found[2]] if found else None
 
 
-def _distance(one: str, two: str) -> int:
+def _count_edits(one: str, two: str) -> int:
     """Edits between two words, a swap of neighbours counting as one."""
     rows = [list(range(len(two) + 1))]
     for i, a in enumerate(one, 1):

@@ -10,44 +10,44 @@ COLUMNS = ("id", "title", "status", "labels", "comments", "updated", "milestone"
 DEFAULT_COLUMNS = ("id", "title", "status", "labels", "comments", "updated")
 
 
-def list_text(
+def draw_list(
     rows: Sequence[Row], columns: Sequence[str], style: str, next_cursor: str | None, milestones: Mapping[str, str]
 ) -> str:
     """A page as a table, or as raw lines with tabs."""
-    cells = [[cell(row, column, style == "raw", milestones) for column in columns] for row in rows]
+    cells = [[draw_cell(row, column, style == "raw", milestones) for column in columns] for row in rows]
     if style == "raw":
         return "\n".join("\t".join(line) for line in cells)
     if not cells:
         return "No issues or milestones match"
-    text = aligned([[column.upper() for column in columns], *cells])
+    text = align([[column.upper() for column in columns], *cells])
     return f"{text}\nNext cursor: {next_cursor}" if next_cursor else text
 
 
-def cell(row: Row, column: str, full: bool, milestones: Mapping[str, str]) -> str:
+def draw_cell(row: Row, column: str, full: bool, milestones: Mapping[str, str]) -> str:
     """One cell; short forms unless `full`."""
     match column:
         case "id":
             return row.id if full else row.id[:8]
         case "title":
-            title = harmless(row.title)
+            title = flatten(row.title)
             return title if full or len(title) <= 60 else title[:59] + "…"
         case "labels":
-            return harmless(",".join(row.label_names()))
+            return flatten(",".join(row.label_names()))
         case "comments":
             return str(row.comments)
         case "updated":
             return row.updated_ts[:19] + "Z"
         case "milestone":
-            return harmless(milestones.get(row.milestone, row.milestone[:8]))
+            return flatten(milestones.get(row.milestone, row.milestone[:8]))
         case "author":
-            return harmless(row.author.partition(" <")[0])
+            return flatten(row.author.partition(" <")[0])
         case "claimed":
-            return harmless(row.claim_who)
+            return flatten(row.claim_who)
         case _:
-            return harmless(str(getattr(row, column)))
+            return flatten(str(getattr(row, column)))
 
 
-def harmless(text: str) -> str:
+def flatten(text: str) -> str:
     """Others' words as one cell: what would break the line or command the terminal is made visible.
 
     Here and not only where a terminal is written to: the quick list has no such place, and lines and tabs would break
@@ -56,27 +56,27 @@ def harmless(text: str) -> str:
     if text.isprintable():
         return text
     line = " ".join(text.split())
-    return "".join(f"\\x{ord(c):02x}" if _commands(ord(c)) else c for c in line)
+    return "".join(f"\\x{ord(c):02x}" if _is_control(ord(c)) else c for c in line)
 
 
-def _commands(code: int) -> bool:
+def _is_control(code: int) -> bool:
     """Control characters and the marks that turn the direction of text around; not the joiners inside an emoji."""
     return code < 32 or 127 <= code < 160 or 0x202A <= code <= 0x202E or 0x2066 <= code <= 0x2069
 
 
-def excerpt(text: str) -> str:
+def cut_excerpt(text: str) -> str:
     """A text on one line, 80 characters of it."""
     flat = " ".join(text.split())
     return flat if len(flat) <= 80 else flat[:80] + "..."
 
 
-def many(count: int, thing: str) -> str:
+def format_count(count: int, thing: str) -> str:
     """A number of things: `1 issue`, `2 issues`, `0 entities`."""
     plural = thing.removesuffix("y") + "ies" if thing.endswith("y") else thing + "s"
     return f"{count} {thing if count == 1 else plural}"
 
 
-def aligned(rows: Sequence[Sequence[str]]) -> str:
+def align(rows: Sequence[Sequence[str]]) -> str:
     """Columns of text."""
     if not rows:
         return ""

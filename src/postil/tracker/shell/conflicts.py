@@ -11,12 +11,12 @@ from msgspec import Meta
 from postil.core.operation import reads, writes
 from postil.tracker.events import Described, Set
 from postil.tracker.failures import InvalidParams
-from postil.tracker.log.refs import tips
+from postil.tracker.log.refs import list_logs
 from postil.tracker.model import Conflict, Entity
-from postil.tracker.operations.answers import Changed, ShownConflict, name_of, second
+from postil.tracker.operations.answers import Changed, ShownConflict, round_to_second, strip_address
 from postil.tracker.operations.assistant import AssistantTools, Id
-from postil.tracker.shell.columns import aligned, harmless, many
-from postil.tracker.state.history import HistoryLine, history_of
+from postil.tracker.shell.columns import align, flatten, format_count
+from postil.tracker.state.history import HistoryLine, describe_history
 
 
 class Disputed(msgspec.Struct, frozen=True, kw_only=True):
@@ -36,12 +36,12 @@ class DisputedList(msgspec.Struct, frozen=True):
     def shell(self) -> str:
         """One line a lost value."""
         rows = [
-            [one.id[:8], harmless(one.title), lost.field, harmless(repr(lost.value)), harmless(lost.author), lost.ts]
+            [one.id[:8], flatten(one.title), lost.field, flatten(repr(lost.value)), flatten(lost.author), lost.ts]
             for one in self.entities
             for lost in one.conflicts
         ]
         head = ["ID", "TITLE", "FIELD", "LOST VALUE", "AUTHOR", "WHEN"]
-        return aligned([head, *rows]) if rows else "No entity has undecided values"
+        return align([head, *rows]) if rows else "No entity has undecided values"
 
 
 class Beneath(msgspec.Struct, frozen=True, kw_only=True):
@@ -58,7 +58,7 @@ class Beneath(msgspec.Struct, frozen=True, kw_only=True):
     def shell(self) -> str:
         """The events with their clocks and ids, then what is undecided."""
         rows = [[event.clock, event.id, event.type, event.what] for event in self.events]
-        lines = [f"{self.kind} {self.id} at {self.clock}", f"{many(len(self.writers), 'writer')}", aligned(rows)]
+        lines = [f"{self.kind} {self.id} at {self.clock}", f"{format_count(len(self.writers), 'writer')}", align(rows)]
         lines += [
             f"undecided: {one.field} = {one.value!r} by {one.author}, event {one.event}" for one in self.conflicts
         ]
@@ -85,18 +85,18 @@ class DebugCommands(AssistantTools):
     @reads("issue.disputed", tool=False, shell="mile entity-debug list", output_depth=0)
     def disputed(self) -> DisputedList:
         """Entities with concurrent values that nobody has decided between"""
-        self.fresh()
+        self.refresh()
         with self.store.index.lock:
             rows = self.store.index.db.execute("SELECT id FROM ent WHERE conflicts > 0 ORDER BY id").fetchall()
         found = [entity for (id_,) in rows if (entity := self.store.entity(id_)) is not None]
         return DisputedList(
-            [Disputed(id=one.id, kind=one.kind, title=one.title, conflicts=_conflicts(one)) for one in found]
+            [Disputed(id=one.id, kind=one.kind, title=one.title, conflicts=_show_conflicts(one)) for one in found]
         )
 
     @reads("issue.beneath", tool=False, shell="mile entity-debug show", positional=("id",), output_depth=0)
     def beneath(self, id: Id) -> Beneath:
         """The events an entity is made of, with their clocks, writers and ids"""
-        self.fresh()
+        self.refresh()
         entity = self.entity(id)
         events = self.store.events(entity.id)
         writers: dict[str, int] = {}
@@ -107,8 +107,8 @@ class DebugCommands(AssistantTools):
             kind=entity.kind,
             clock=f"{entity.updated.counter}@{entity.updated.replica}",
             writers=writers,
-            events=history_of(entity.id, events).events,
-            conflicts=_conflicts(entity),
+            events=describe_history(entity.id, events).events,
+            conflicts=_show_conflicts(entity),
         )
 
     @writes(
@@ -131,20 +131,20 @@ class DebugCommands(AssistantTools):
         """Decide between concurrent values of an issue or milestone"""
         if (strategy == "manual") != (head is not None):
             raise InvalidParams("--head goes with --strategy manual", advice="Give both, or neither")
-        with self.writing() as pen:
+        with self.transaction() as tx:
             entity = self.entity(id)
-            decided = _decided(entity, strategy, head, field)
+            decided = _choose_values(entity, strategy, head, field)
             for name, value in decided.items():
                 if name == "description":
-                    pen.write(Described, entity.id, text=value or "")
+                    tx.write(Described, entity.id, text=value or "")
                 else:
-                    pen.write(Set, entity.id, f=name, value=value)
+                    tx.write(Set, entity.id, f=name, value=value)
         return self.changed(entity.id, [f"{name} decided" for name in decided])
 
     @reads("issue.metrics", tool=False, shell="mile metrics dump", output_depth=0)
     def metrics(self) -> Metrics:
         """How many entities, events and writers there are, and what the index costs"""
-        index = self.fresh().index
+        index = self.refresh().index
         with index.lock:
             kinds = dict(index.db.execute("SELECT kind, count(*) FROM ent GROUP BY kind ORDER BY kind").fetchall())
             events = index.db.execute("SELECT coalesce(sum(n), 0) FROM writer").fetchone()[0]  # numbered from 1
@@ -152,7 +152,7 @@ class DebugCommands(AssistantTools):
             return Metrics(
                 entities=kinds,
                 events=events,
-                logs=len(tips(self.store.repository.root)),
+                logs=len(list_logs(self.store.repository.root)),
                 writers=index.db.execute("SELECT count(*) FROM writer").fetchone()[0],
                 clock=index.clock(),
                 generation=index.generation(),
@@ -162,7 +162,7 @@ class DebugCommands(AssistantTools):
             )
 
 
-def _decided(entity: Entity, strategy: str, head: str | None, field: str | None) -> dict[str, str | None]:
+def _choose_values(entity: Entity, strategy: str, head: str | None, field: str | None) -> dict[str, str | None]:
     """Field → the value that shall hold."""
     lost: dict[str, list[Conflict]] = {}
     for conflict in entity.conflicts:
@@ -172,7 +172,7 @@ def _decided(entity: Entity, strategy: str, head: str | None, field: str | None)
         where = f" in {field[:64]}" if field else ""
         raise InvalidParams(f"{entity.id[:8]} has no undecided values{where}", advice="`show` lists conflicts")
     if strategy == "ours":
-        return {name: _present(entity, name) for name in lost}
+        return {name: _read_present(entity, name) for name in lost}
     if strategy == "theirs":
         return {name: conflicts[0].value for name, conflicts in lost.items()}
     for name, conflicts in lost.items():
@@ -183,7 +183,7 @@ def _decided(entity: Entity, strategy: str, head: str | None, field: str | None)
     raise InvalidParams(f"No value that lost comes from the event `{(head or '')[:64]}`", advice=f"Those are {known}")
 
 
-def _present(entity: Entity, field: str) -> str | None:
+def _read_present(entity: Entity, field: str) -> str | None:
     if field in ("title", "status", "description", "milestone", "due"):
         return getattr(entity, field)
     if field == "deleted":
@@ -191,5 +191,8 @@ def _present(entity: Entity, field: str) -> str | None:
     return entity.fields.get(field)
 
 
-def _conflicts(entity: Entity) -> list[ShownConflict]:
-    return [ShownConflict(c.field, c.value, name_of(c.author), second(c.ts), c.event) for c in entity.conflicts]
+def _show_conflicts(entity: Entity) -> list[ShownConflict]:
+    return [
+        ShownConflict(c.field, c.value, strip_address(c.author), round_to_second(c.ts), c.event)
+        for c in entity.conflicts
+    ]

@@ -14,51 +14,51 @@ import sys
 from collections.abc import Iterator, Sequence
 from functools import partial
 
-from postil.tracker.index.db_files import current, opened
+from postil.tracker.index.db_files import find_current, open_database
 from postil.tracker.index.tables import COLUMNS, Row
-from postil.tracker.log.ref_names import log_of
-from postil.tracker.query.order import Cursor, parse_order, question_hash, select_sql, write_cursor
+from postil.tracker.log.ref_names import parse_log_ref
+from postil.tracker.query.order import Cursor, build_select, hash_question, parse_order, write_cursor
 from postil.tracker.query.parse import parse
-from postil.tracker.query.sql import Surroundings, condition, milestones_named, within
+from postil.tracker.query.sql import QueryContext, compile_condition, find_milestones, restrict
 from postil.tracker.query.tree import QueryFault
 from postil.tracker.shell.columns import COLUMNS as NAMES
-from postil.tracker.shell.columns import DEFAULT_COLUMNS, list_text
+from postil.tracker.shell.columns import DEFAULT_COLUMNS, draw_list
 
 _KINDS = {"issue": "issue", "milestone": "milestone", "mile": "milestone"}
 _VALUED = ("--filter", "--sort", "--limit", "--columns", "--format")
 
 
-def quick_list(kind: str | None, words: Sequence[str], cwd: str) -> str | None:
+def fast_list(kind: str | None, words: Sequence[str], cwd: str) -> str | None:
     """The text of a list, or None when it takes the ordinary way. Without a kind, it is the first word."""
-    asked = _asked(kind, words)
+    asked = _read_words(kind, words)
     if asked is None:
         return None
     name, filters, sort, limit, columns, style, everything = asked
-    git_dir = _git_dir(cwd)
+    git_dir = _find_git_dir(cwd)
     if git_dir is None:
         return None
-    path = current(os.path.join(git_dir, "postil"))
-    refs = _refs(git_dir)
+    path = find_current(os.path.join(git_dir, "postil"))
+    refs = _read_refs(git_dir)
     if refs is None or path is None:
         return None
     try:
         question = parse(filters)
         keys = parse_order(sort or question.sort)
-        db = opened(path)
+        db = open_database(path)
         if db is None:
             return None
         db.execute("BEGIN")
         if dict(db.execute("SELECT name, oid FROM ref").fetchall()) != refs:
             return None
-        around = Surroundings(datetime.datetime.now(datetime.UTC), partial(milestones_named, db))
-        wanted = condition(within(question.tree, name, everything), around)
+        around = QueryContext(datetime.datetime.now(datetime.UTC), partial(find_milestones, db))
+        wanted = compile_condition(restrict(question.tree, name, everything), around)
         if wanted.needs_words:
             return None
-        rows = db.execute(select_sql(COLUMNS, keys, wanted.sql, limit + 1), wanted.values).fetchall()
+        rows = db.execute(build_select(COLUMNS, keys, wanted.sql, limit + 1), wanted.values).fetchall()
         width = len(keys)
         following = None
         if len(rows) > limit:
-            bound = question_hash(name, filters or "", tuple(sort), everything)
+            bound = hash_question(name, filters or "", tuple(sort), everything)
             meta = dict(db.execute("SELECT key, value FROM meta WHERE key IN ('epoch', 'generation')").fetchall())
             following = write_cursor(
                 Cursor(bound, str(meta["epoch"]), int(meta["generation"]), rows[limit - 1][:width])
@@ -70,14 +70,14 @@ def quick_list(kind: str | None, words: Sequence[str], cwd: str) -> str | None:
     except (QueryFault, sqlite3.Error, KeyError):
         return None
     found = [Row(*row[width:]) for row in rows[:limit]]
-    text = list_text(found, columns, style, following, titles)
+    text = draw_list(found, columns, style, following, titles)
     return None if sys.stdout.isatty() and text.count("\n") > 20 else text
 
 
 Asked = tuple[str, str | None, list[str], int, tuple[str, ...], str, bool]
 
 
-def _asked(kind: str | None, words: Sequence[str]) -> Asked | None:
+def _read_words(kind: str | None, words: Sequence[str]) -> Asked | None:
     """The kind, filter, sort, limit, columns, format and whether closed ones too; None for anything unusual."""
     given: dict[str, list[str]] = {}
     bare: list[str] = []
@@ -117,7 +117,7 @@ def _asked(kind: str | None, words: Sequence[str]) -> Asked | None:
     return kind, filters, given.get("--sort", []), int(limit), columns, style, "--all" in flags
 
 
-def _git_dir(cwd: str) -> str | None:
+def _find_git_dir(cwd: str) -> str | None:
     """The plain `.git` folder around here; None for worktrees, submodules, bare repositories and settings files."""
     folder = os.path.realpath(cwd)
     while True:
@@ -135,7 +135,7 @@ def _git_dir(cwd: str) -> str | None:
     return git_dir if plain and not any(os.path.exists(os.path.join(git_dir, name)) for name in odd) else None
 
 
-def _refs(git_dir: str) -> dict[str, str] | None:
+def _read_refs(git_dir: str) -> dict[str, str] | None:
     """Every log's ref and commit, from the files git keeps them in; None for what only git itself can read."""
     found: dict[str, str] = {}
     try:
@@ -147,10 +147,10 @@ def _refs(git_dir: str) -> dict[str, str] | None:
         for line in content.split(b"\n"):
             if b"/postil/" in line and line[:1] not in (b"#", b"^"):
                 oid, _, ref = line.decode("utf-8", "replace").partition(" ")
-                if log_of(ref):
+                if parse_log_ref(ref):
                     found[ref] = oid
-    for path, ref in _loose(git_dir):
-        if not log_of(ref):
+    for path, ref in _walk_loose_refs(git_dir):
+        if not parse_log_ref(ref):
             continue
         try:
             with open(path, "rb") as file:
@@ -163,7 +163,7 @@ def _refs(git_dir: str) -> dict[str, str] | None:
     return found
 
 
-def _loose(git_dir: str) -> Iterator[tuple[str, str]]:
+def _walk_loose_refs(git_dir: str) -> Iterator[tuple[str, str]]:
     starts = ["refs/postil", "refs/heads/postil"]
     remotes = os.path.join(git_dir, "refs", "remotes")
     if os.path.isdir(remotes):

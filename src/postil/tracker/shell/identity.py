@@ -11,12 +11,12 @@ from postil.core.failure import Conflict
 from postil.core.operation import reads, writes
 from postil.tracker.events import Created, Set, new_entity_id
 from postil.tracker.failures import InvalidParams
-from postil.tracker.issues import Desk, checked_text, checked_title, one_line
-from postil.tracker.log.replica import known_replica
+from postil.tracker.issues import Issues, check_line, check_text, check_title
+from postil.tracker.log.replica import read_replica
 from postil.tracker.operations.assistant import Id
-from postil.tracker.shell.input import text_or_file
-from postil.tracker.state.identities import Adopted, Identities, Identity, adopt_here, identity_of
-from postil.tracker.store import Pen
+from postil.tracker.shell.input import read_text_or_file
+from postil.tracker.state.identities import Adopted, Identities, Identity, make_identity, write_adopted
+from postil.tracker.store import Transaction
 from postil.tracker.vocabulary import IDENTITY
 
 _FINGERPRINT = re.compile(r"[0-9A-F]{16,64}\Z")
@@ -27,7 +27,7 @@ class AlreadyAdopted(Conflict):
     """Another clone has adopted this identity."""
 
 
-class IdentityCommands(Desk):
+class IdentityCommands(Issues):
     """`git mile create|list|adopt|protect identity`; also `postil identity …`."""
 
     @writes("identity.create", tool=False, shell="identity create", spellings={"mile create identity": {}})
@@ -43,31 +43,31 @@ class IdentityCommands(Desk):
         protect_pgp_armored: Annotated[str, Meta(description="a file with the public key")] | None = None,
     ) -> Identity:
         """Create an identity: a person who writes issues, under a name and an address"""
-        key = _key(protect_pgp) if protect_pgp is not None else ""
+        key = _check_fingerprint(protect_pgp) if protect_pgp is not None else ""
         if protect_pgp_armored is not None and not key:
             raise InvalidParams("A key was given without its fingerprint", advice="Add --protect-pgp FINGERPRINT")
         if key and not adopt:
             raise InvalidParams("Only an adopted identity can be protected", advice="Add --adopt")
-        armored = text_or_file("key", None, protect_pgp_armored) or ""
-        with self.writing() as pen:
-            pen.message = message
+        armored = read_text_or_file("key", None, protect_pgp_armored) or ""
+        with self.transaction() as tx:
+            tx.message = message
             id_ = new_entity_id()
-            pen.write(Created, id_, kind=IDENTITY, title=checked_title(display_name))
-            self._set(pen, id_, email=_address(email), login=one_line("login", login), signature=signature)
+            tx.write(Created, id_, kind=IDENTITY, title=check_title(display_name))
+            self._set(tx, id_, email=_check_address(email), login=check_line("login", login), signature=signature)
             if adopt:
-                self._set(pen, id_, adopted_by=pen.replica)
+                self._set(tx, id_, adopted_by=tx.replica)
             if key:
-                self._set(pen, id_, **{f"pgp:{key}": armored or "-"})
+                self._set(tx, id_, **{f"pgp:{key}": armored or "-"})
         return self._settled(id_)
 
     @reads("identity.list", tool=False, shell="identity list", output_depth=0, spellings={"mile list identity": {}})
     def identity_list(self) -> Identities:
         """List identities"""
-        self.fresh()
+        self.refresh()
         with self.store.index.lock:
             rows = self.store.index.db.execute("SELECT id FROM ent WHERE kind = ? ORDER BY created_l", (IDENTITY,))
             found = [self.store.entity(id_) for (id_,) in rows.fetchall()]
-        return Identities([identity_of(entity) for entity in found if entity is not None])
+        return Identities([make_identity(entity) for entity in found if entity is not None])
 
     @writes(
         "identity.adopt",
@@ -78,14 +78,14 @@ class IdentityCommands(Desk):
     )
     def identity_adopt(self, id: Id, signature: str = "") -> Identity:
         """Write as this identity in this clone from now on"""
-        with self.writing() as pen:
-            identity = identity_of(self.entity(id, IDENTITY))
-            if identity.adopted_by and identity.adopted_by != pen.replica:
+        with self.transaction() as tx:
+            identity = make_identity(self.entity(id, IDENTITY))
+            if identity.adopted_by and identity.adopted_by != tx.replica:
                 raise AlreadyAdopted(
                     f"{identity.id[:8]} is adopted by the clone {identity.adopted_by}",
                     advice="Create another identity for this clone, with the same name if you like",
                 )
-            self._set(pen, identity.id, adopted_by=pen.replica, adoption_signature=signature)
+            self._set(tx, identity.id, adopted_by=tx.replica, adoption_signature=signature)
         return self._settled(identity.id)
 
     @writes(
@@ -102,32 +102,32 @@ class IdentityCommands(Desk):
         armored_key: Annotated[str, Meta(description="a file with the public key")] | None = None,
     ) -> Identity:
         """Note the PGP key of an adopted identity; a key that is noted already stays as it is"""
-        key, armored = _key(pgp_fingerprint), text_or_file("key", None, armored_key) or "-"
-        with self.writing() as pen:
-            identity = identity_of(self.entity(id, IDENTITY))
+        key, armored = _check_fingerprint(pgp_fingerprint), read_text_or_file("key", None, armored_key) or "-"
+        with self.transaction() as tx:
+            identity = make_identity(self.entity(id, IDENTITY))
             if identity.status == "pending_adoption":
                 raise InvalidParams("Only an adopted identity can be protected", advice="Adopt it first")
             if key not in identity.protections:
-                self._set(pen, identity.id, **{f"pgp:{key}": checked_text("key", armored)})
+                self._set(tx, identity.id, **{f"pgp:{key}": check_text("key", armored)})
         return self._settled(identity.id)
 
-    def _set(self, pen: Pen, id_: str, **fields: str) -> None:
+    def _set(self, tx: Transaction, id_: str, **fields: str) -> None:
         for field, value in fields.items():
             if value:
-                pen.write(Set, id_, f=field, value=checked_text(field, value))
+                tx.write(Set, id_, f=field, value=check_text(field, value))
 
     def _settled(self, id_: str) -> Identity:
         """The identity after a write; this clone writes under its name if it is the one that adopted it."""
         entity = self.store.entity(id_)
         assert entity is not None
-        identity = identity_of(entity)
-        mine = known_replica(self.store.repository)
+        identity = make_identity(entity)
+        mine = read_replica(self.store.repository)
         if mine is not None and identity.adopted_by == mine.id:
-            adopt_here(self.store.repository, Adopted(identity.id, identity.display_name, identity.email))
+            write_adopted(self.store.repository, Adopted(identity.id, identity.display_name, identity.email))
         return identity
 
 
-def _key(fingerprint: str) -> str:
+def _check_fingerprint(fingerprint: str) -> str:
     plain = fingerprint.replace(" ", "").upper().removeprefix("0X")
     if not _FINGERPRINT.match(plain):
         raise InvalidParams(
@@ -136,8 +136,8 @@ def _key(fingerprint: str) -> str:
     return plain
 
 
-def _address(email: str) -> str:
-    line = one_line("address", email)
+def _check_address(email: str) -> str:
+    line = check_line("address", email)
     if "@" not in line or any(mark in line for mark in "<> "):
         raise InvalidParams(f"`{email[:64]}` is not an address", advice="Write it as name@example.org")
     return line

@@ -13,7 +13,7 @@ _LARGEST = 4 << 20
 _DROPPED = "# These two lines are dropped."
 
 
-def text_or_file(what: str, text: str | None, file: str | None) -> str | None:
+def read_text_or_file(what: str, text: str | None, file: str | None) -> str | None:
     """The text itself or a file's content; not both."""
     if text is not None and file is not None:
         raise InvalidParams(f"Both --{what} and --{what}-file were given", advice="Give one of them")
@@ -41,7 +41,7 @@ def read_whole(path: str) -> str:
         raise InvalidParams(f"{named} cannot be read: {reason}", advice="Name a readable text file") from None
 
 
-def labels_from(labels: Sequence[str], files: Sequence[str]) -> tuple[str, ...]:
+def read_labels(labels: Sequence[str], files: Sequence[str]) -> tuple[str, ...]:
     """Labels given one by one and those of files, one a line."""
     listed = [line for path in files for line in read_text(path).splitlines() if not line.startswith("#")]
     return (*labels, *listed)
@@ -52,7 +52,7 @@ def can_edit() -> bool:
     return call.current().interactive
 
 
-def edited(editor: str, hint: str, text: str = "") -> str:
+def edit_text(editor: str, hint: str, text: str = "") -> str:
     """What the user's editor made of the text below a hint. Only the hint is dropped: a heading is the user's own."""
     if not can_edit():
         raise InvalidParams("There is no terminal to open an editor on", advice="Give the text with a flag or a file")
@@ -79,7 +79,7 @@ def edited(editor: str, hint: str, text: str = "") -> str:
     return "\n".join(lines).strip("\n")
 
 
-def preview(text: str) -> str:
+def cut_preview(text: str) -> str:
     """The first line, 79 characters of it."""
     line = text.strip().partition("\n")[0]
     return line if len(line) <= 79 else line[:79] + "…"

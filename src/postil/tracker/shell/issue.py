@@ -14,9 +14,9 @@ from postil.tracker.model import Entity
 from postil.tracker.operations.answers import Changed
 from postil.tracker.operations.assistant import AssistantTools, Id
 from postil.tracker.shell.answers import StatusAnswer
-from postil.tracker.shell.input import edited, text_or_file
+from postil.tracker.shell.input import edit_text, read_text_or_file
 from postil.tracker.shell.tables import ShownInShell
-from postil.tracker.state.history import History, history_of
+from postil.tracker.state.history import History, describe_history
 
 
 class IssueCommands(AssistantTools):
@@ -33,7 +33,7 @@ class IssueCommands(AssistantTools):
     )
     def issue_show(self, id: Id, limit_comments: Annotated[int, Meta(ge=0)] = 20) -> ShownInShell:
         """Show an issue or milestone with its comments, links, conflicts and progress"""
-        self.fresh()
+        self.refresh()
         entity = self.entity(id)
         milestone = self.store.entity(entity.milestone) if entity.milestone else None
         return ShownInShell(self.shown(entity), milestone.title if milestone else "", limit_comments)
@@ -51,14 +51,14 @@ class IssueCommands(AssistantTools):
         email: str | None = None,
     ) -> Changed:
         """Change title, description, milestone or due date; without a flag, in your editor"""
-        text = text_or_file("description", description, description_file)
-        self.fresh()
+        text = read_text_or_file("description", description, description_file)
+        self.refresh()
         entity = self.entity(id)
         if all(value is None for value in (title, text, milestone, due)):
             title, text = self._typed_edit(entity)
-        with self.writing(author, email) as pen:
+        with self.transaction(author, email) as tx:
             entity = self.entity(entity.id)
-            changed = self.update(pen, entity, title=title, description=text, milestone=milestone, due=due)
+            changed = self.update(tx, entity, title=title, description=text, milestone=milestone, due=due)
         return self.changed(entity.id, changed)
 
     @writes(
@@ -79,9 +79,9 @@ class IssueCommands(AssistantTools):
         """Assign people to an issue, or take them off"""
         if not names and not remove:
             raise InvalidParams("Nobody was named", advice="Name people, or take them off with --remove NAME")
-        with self.writing(author, email) as pen:
+        with self.transaction(author, email) as tx:
             entity = self.entity(id)
-            changed = self.update(pen, entity, assign=names, unassign=remove)
+            changed = self.update(tx, entity, assign=names, unassign=remove)
         return self.changed(entity.id, changed)
 
     @writes("issue.open", tool=False, shell="issue open", positional=("id",), spellings={"milestone open": {}})
@@ -110,16 +110,16 @@ class IssueCommands(AssistantTools):
     )
     def issue_log(self, id: Id) -> History:
         """Everything that happened to an issue or milestone"""
-        self.fresh()
+        self.refresh()
         found = self.find(id)
-        return history_of(found, self.store.events(found))
+        return describe_history(found, self.store.events(found))
 
     @destroys("issue.delete", tool=False, shell="issue delete", positional=("id",), spellings={"milestone delete": {}})
     def issue_delete(self, id: Id, undo: Annotated[bool, Meta(description="bring it back")] = False) -> Changed:
         """Take an issue or milestone out of every list; its history stays, and --undo brings it back"""
-        with self.writing() as pen:
+        with self.transaction() as tx:
             found = self._deleted(id) if undo else self.find(id)
-            pen.write(Set, found, f="deleted", value="false" if undo else "true")
+            tx.write(Set, found, f="deleted", value="false" if undo else "true")
         return self.changed(found, ["restored" if undo else "deleted"])
 
     def _deleted(self, given: str) -> str:
@@ -136,16 +136,16 @@ class IssueCommands(AssistantTools):
         return rows[0][0]
 
     def _set_status(self, id_: str, status: str, message: str, author: str | None, email: str | None) -> StatusAnswer:
-        with self.writing(author, email) as pen:
-            pen.message = message
+        with self.transaction(author, email) as tx:
+            tx.message = message
             entity = self.entity(id_)
-            changed = self.update(pen, entity, status=status)
+            changed = self.update(tx, entity, status=status)
         if not changed:
             call.current().log("warning", f"{entity.kind} {entity.id} already {status}")
         return StatusAnswer(id=entity.id, kind=entity.kind, status=status, changed=bool(changed))
 
     def _typed_edit(self, entity: Entity) -> tuple[str, str]:
-        text = edited(
+        text = edit_text(
             self._editor,
             "First the title, then an empty line, then the description.",
             f"{entity.title}\n\n{entity.description}\n",

@@ -14,14 +14,14 @@ from msgspec.structs import replace
 from postil.core.operation import reads, writes
 from postil.tracker.failures import InvalidParams
 from postil.tracker.index.pages import DEFAULT_LIMIT, Page
-from postil.tracker.issues import checked_comment
+from postil.tracker.issues import check_comment
 from postil.tracker.model import Entity
-from postil.tracker.operations.answers import comment_of, name_of, second
+from postil.tracker.operations.answers import round_to_second, show_comment, strip_address
 from postil.tracker.operations.assistant import AssistantTools, Id
 from postil.tracker.shell.answers import CommentAnswer, LabelAnswer, MadeAnswer
 from postil.tracker.shell.columns import COLUMNS, DEFAULT_COLUMNS
-from postil.tracker.shell.input import can_edit, edited, labels_from, preview, text_or_file
-from postil.tracker.shell.tables import ListedDetails, Listing, details_of
+from postil.tracker.shell.input import can_edit, cut_preview, edit_text, read_labels, read_text_or_file
+from postil.tracker.shell.tables import ListedDetails, Listing, make_details
 
 Kind = Literal["milestone", "mile", "issue"]
 Filter = Annotated[
@@ -74,31 +74,31 @@ class MileCommands(AssistantTools):
         email: str | None = None,
     ) -> MadeAnswer:
         """Create an issue or a milestone"""
-        first = text_or_file("comment", comment, comment_file)
+        first = read_text_or_file("comment", comment, comment_file)
         if editor and not no_editor:
             if first is not None:
                 raise InvalidParams("Both a comment and --editor were given", advice="Give one of them")
-            first = edited(self._editor, f"The first comment on: {title}")
+            first = edit_text(self._editor, f"The first comment on: {title}")
         if first is not None and not allow_empty:
-            first = checked_comment(first)
-        with self.writing(author, email) as pen:
-            pen.message = message
+            first = check_comment(first)
+        with self.transaction(author, email) as tx:
+            tx.message = message
             id_ = self.create(
-                pen,
-                _kind(kind),
+                tx,
+                _full_kind(kind),
                 title,
-                description=text_or_file("description", description, description_file) or "",
-                labels=labels_from(label, label_file),
+                description=read_text_or_file("description", description, description_file) or "",
+                labels=read_labels(label, label_file),
                 milestone=milestone,
                 due=due,
                 assignees=assign,
                 status="draft" if draft else "open",
             )
             if first is not None:
-                self.comment(pen, id_, first)
-            made = pen.made(id_)
+                self.comment(tx, id_, first)
+            made = tx.fold_created(id_)
             if dry_run:
-                pen.discard()
+                tx.discard()
         return MadeAnswer(
             id=id_,
             title=made.title,
@@ -142,7 +142,7 @@ class MileCommands(AssistantTools):
         for name in shown:
             if name not in COLUMNS:
                 raise InvalidParams(f"Unknown column `{name}`", advice=f"Columns are {', '.join(COLUMNS)}")
-        found = self.page_of(_kind(kind), " ".join(query) if query else filter, sort, limit, cursor, all)
+        found = self.list_page(_full_kind(kind), " ".join(query) if query else filter, sort, limit, cursor, all)
         if format == "json":
             return self._details(found, long)
         titles = self._milestone_titles() if "milestone" in shown else {}
@@ -173,37 +173,37 @@ class MileCommands(AssistantTools):
         email: str | None = None,
     ) -> CommentAnswer:
         """Comment on an issue or milestone"""
-        body = text_or_file("comment", comment if comment is not None else text, comment_file)
+        body = read_text_or_file("comment", comment if comment is not None else text, comment_file)
         if body is not None and editor:
             raise InvalidParams("Both a comment and --editor were given", advice="Give one of them")
-        self.fresh()
-        entity = self.entity(id, _kind(kind))
-        quoted = _quoted(entity, quote) if quote is not None else ""
+        self.refresh()
+        entity = self.entity(id, _full_kind(kind))
+        quoted = _quote_comment(entity, quote) if quote is not None else ""
         if body is None and not no_editor and (editor or can_edit()):
-            body = edited(self._editor, f"Comment on: {entity.title}", quoted)
+            body = edit_text(self._editor, f"Comment on: {entity.title}", quoted)
         elif body is not None or quoted:
             body = quoted + (body or "")
-        words = (body or "").rstrip() if allow_empty else checked_comment(body or "")
+        words = (body or "").rstrip() if allow_empty else check_comment(body or "")
         would = CommentAnswer(
             resource=entity.kind,
             resource_id=entity.id,
             body=words,
-            preview=preview(words),
+            preview=cut_preview(words),
             created=False,
             dry_run=True,
         )
         if dry_run:
             return would
-        with self.writing(author, email) as pen:
-            pen.message = message
-            comment_id = self.comment(pen, entity.id, words)
+        with self.transaction(author, email) as tx:
+            tx.message = message
+            comment_id = self.comment(tx, entity.id, words)
         return replace(
             would,
             created=True,
             comment_id=comment_id,
-            created_at=second(pen.ts),
-            timestamp=second(pen.ts),
-            author=pen.author.name,
+            created_at=round_to_second(tx.ts),
+            timestamp=round_to_second(tx.ts),
+            author=tx.author.name,
             dry_run=UNSET,
         )
 
@@ -222,11 +222,11 @@ class MileCommands(AssistantTools):
         """Attach, detach, set or clear labels"""
         if sum((bool(add or remove), bool(set), clear)) != 1:
             raise InvalidParams("Nothing to do, or too much", advice="Give --add and --remove, or --set, or --clear")
-        with self.writing(author, email) as pen:
-            entity = self.entity(id, _kind(kind))
+        with self.transaction(author, email) as tx:
+            entity = self.entity(id, _full_kind(kind))
             if set or clear:
                 add, remove = set, tuple(label for label in entity.labels if label not in set)
-            added, removed = self.label(pen, entity, add, remove)
+            added, removed = self.label(tx, entity, add, remove)
         return LabelAnswer(
             resource=entity.kind,
             resource_id=entity.id,
@@ -238,7 +238,7 @@ class MileCommands(AssistantTools):
 
     def _details(self, found: Page, long: bool) -> ListedDetails:
         items = [
-            details_of(row, item, entity, [comment_of(c) for c in entity.comments] if long and entity else [])
+            make_details(row, item, entity, [show_comment(c) for c in entity.comments] if long and entity else [])
             for row, item in zip(found.rows, self.items(found), strict=True)
             for entity in [self.store.entity(row.id)]
         ]
@@ -250,11 +250,11 @@ class MileCommands(AssistantTools):
             return dict(self.store.index.db.execute("SELECT id, title FROM ent WHERE kind = 'milestone'").fetchall())
 
 
-def _kind(kind: Kind) -> str:
+def _full_kind(kind: Kind) -> str:
     return "milestone" if kind == "mile" else kind
 
 
-def _quoted(entity: Entity, quote: str) -> str:
+def _quote_comment(entity: Entity, quote: str) -> str:
     found = [comment for comment in entity.comments if comment.id.startswith(quote)] if quote else []
     if len(found) != 1:
         said = "No comment has" if not found else f"{len(found)} comments have"
@@ -262,4 +262,4 @@ def _quoted(entity: Entity, quote: str) -> str:
             f"{said} an id that begins with `{quote[:64]}`", advice="`show` lists the ids of comments; give one of them"
         )
     lines = "\n".join(f"> {line}" for line in found[0].body.split("\n"))
-    return f"> {name_of(found[0].author)} wrote:\n{lines}\n\n"
+    return f"> {strip_address(found[0].author)} wrote:\n{lines}\n\n"

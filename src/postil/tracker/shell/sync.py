@@ -10,13 +10,13 @@ from msgspec import Meta
 from postil.core.check import Finding, check
 from postil.core.operation import destroys, reads, writes
 from postil.tracker.failures import InvalidParams
-from postil.tracker.issues import Desk
+from postil.tracker.issues import Issues
 from postil.tracker.log.ref_names import FETCH, LOG
-from postil.tracker.log.refs import tips
-from postil.tracker.log.remotes import check_remote, fetch, init, push, remove_all
-from postil.tracker.log.verify import Checked, absorb, drop_absorbed, verify
+from postil.tracker.log.refs import list_logs
+from postil.tracker.log.remotes import check_remote, fetch, init, push, remove_tracker
+from postil.tracker.log.verify import Verified, absorb, drop_absorbed, verify
 from postil.tracker.shell.answers import Said
-from postil.tracker.shell.columns import many
+from postil.tracker.shell.columns import format_count
 from postil.tracker.state.identities import ADOPTED_FILE
 from postil.workspace.git import NETWORK, run_git
 
@@ -26,7 +26,7 @@ Remote = Annotated[str, Meta(description="a remote of this repository")]
 _REFS = ("refs/postil", "refs/heads/postil", "logs/refs/postil", "logs/refs/heads/postil")
 
 
-class SyncCommands(Desk):
+class SyncCommands(Issues):
     """`git mile init|push|pull|sync|verify|gc|deinit`."""
 
     @writes("issue.init", tool=False, shell="issue init", positional=("remote",))
@@ -61,7 +61,7 @@ class SyncCommands(Desk):
     @writes("issue.pull", tool=False, shell="issue pull", positional=("remote",), open_world=True)
     def sync_pull(self, remote: Remote = "origin") -> Said:
         """Fetch what others wrote: that is already the merge"""
-        index = self.fresh().index
+        index = self.refresh().index
         epoch, generation = index.epoch(), index.generation()
         got = fetch(self.store, remote)
         news = "nothing new"
@@ -69,17 +69,17 @@ class SyncCommands(Desk):
             with index.lock:
                 sql = "SELECT count(DISTINCT n) FROM history WHERE gen > ?"
                 count = index.db.execute(sql, (generation,)).fetchone()[0] if index.epoch() == epoch else 0
-            news = f"{many(count, 'entity')} changed" if count else "news"
+            news = f"{format_count(count, 'entity')} changed" if count else "news"
         return Said(done=f"Pulled from {remote}: {news}", facts={"changed": got.changed})
 
     @writes("issue.push", tool=False, shell="issue push", positional=("remote",), open_world=True)
     def sync_push(self, remote: Remote = "origin") -> Said:
         """Send this clone's own log"""
-        there = {tip.oid for tip in tips(self.store.repository.root) if tip.remote == remote}
+        there = {tip.oid for tip in list_logs(self.store.repository.root) if tip.remote == remote}
         sent = push(self.store, remote)
         if sent is None:
             return Said(done="Nothing was written here yet", facts={"pushed": False})
-        if {tip.oid for tip in tips(self.store.repository.root) if tip.ref == sent.ref} <= there:
+        if {tip.oid for tip in list_logs(self.store.repository.root) if tip.ref == sent.ref} <= there:
             return Said(done=f"Pushed to {remote}: nothing new", facts={"pushed": True, "ref": sent.ref})
         note = "; another clone used the same identity, so this one has a new one" if sent.renamed else ""
         return Said(done=f"Pushed {sent.ref} to {remote}{note}", facts={"pushed": True, "ref": sent.ref})
@@ -91,7 +91,7 @@ class SyncCommands(Desk):
         return Said(done=f"{pulled.done}\n{pushed.done}", facts={**pulled.facts, **pushed.facts})
 
     @reads("issue.verify", tool=False, shell="issue verify", output_depth=0)
-    def sync_verify(self, fix: Annotated[bool, Meta(description="repair what can be repaired")] = False) -> Checked:
+    def sync_verify(self, fix: Annotated[bool, Meta(description="repair what can be repaired")] = False) -> Verified:
         """Read every log whole and name any damage"""
         return verify(self.store, fix)
 
@@ -110,7 +110,7 @@ class SyncCommands(Desk):
                 run_git(self.store.repository.root, "push", "--quiet", "--no-verify", remote, *gone, mode=NETWORK)
         dropped = drop_absorbed(self.store)
         return Said(
-            done=f"Took over {many(len(taken), 'log')}; removed {many(len(dropped), 'ref')}",
+            done=f"Took over {format_count(len(taken), 'log')}; removed {format_count(len(dropped), 'ref')}",
             facts={"absorbed": taken, "refs": dropped},
         )
 
@@ -123,7 +123,7 @@ class SyncCommands(Desk):
             raise InvalidParams(
                 "This deletes every issue and milestone of this clone", advice="Add --yes if you mean it"
             )
-        removed = remove_all(self.store)
+        removed = remove_tracker(self.store)
         folder = self.store.repository.postil_folder()
         for name in ("tracker.json", "tracker.lock", "cache.db.lock", "queries.json", "queries.lock", ADOPTED_FILE):
             if os.path.exists(os.path.join(folder, name)):
@@ -133,14 +133,14 @@ class SyncCommands(Desk):
             _remove_empty(trace)
         refs = sum(name.startswith("refs/") for name in removed)
         return Said(
-            done=f"Removed {many(refs, 'ref')}, {many(len(removed) - refs, 'config line')} and the cache",
+            done=f"Removed {format_count(refs, 'ref')}, {format_count(len(removed) - refs, 'config line')} and the cache",
             facts={"removed": removed},
         )
 
     @check("tracker")
     def check_logs(self) -> Finding:
         """Whether the tracker's logs can be read."""
-        self.fresh()
+        self.refresh()
         damage = self.store.index.damage()
         if damage:
             return Finding("error", damage[0], "Run `git mile verify --fix`")

@@ -8,8 +8,8 @@ from msgspec import UNSET, Struct, UnsetType
 
 from postil.tracker.index.tables import Row
 from postil.tracker.model import Entity, LabelEvent
-from postil.tracker.operations.answers import Item, Shown, ShownComment, label_events_of, second
-from postil.tracker.shell.columns import excerpt, harmless, list_text, many
+from postil.tracker.operations.answers import Item, Shown, ShownComment, round_to_second, show_label_events
+from postil.tracker.shell.columns import cut_excerpt, draw_list, flatten, format_count
 
 
 class Details(Struct, frozen=True, kw_only=True):
@@ -64,10 +64,10 @@ class Listing:
 
     def shell(self) -> str:
         """The table, or what --format asked for."""
-        return list_text(self._rows, self._columns, self._style, self._next, self._milestones)
+        return draw_list(self._rows, self._columns, self._style, self._next, self._milestones)
 
 
-def details_of(row: Row, item: Item, entity: Entity | None, comments: list[ShownComment]) -> Details:
+def make_details(row: Row, item: Item, entity: Entity | None, comments: list[ShownComment]) -> Details:
     """One item of `list --json`."""
     description = entity.description if entity else ""
     last = entity.comments[-1] if entity and entity.comments else None
@@ -78,17 +78,17 @@ def details_of(row: Row, item: Item, entity: Entity | None, comments: list[Shown
         labels=row.label_names(),
         stats=item.stats,
         comment_count=row.comments,
-        created_at=second(row.created_ts),
-        updated_at=second(row.updated_ts),
+        created_at=round_to_second(row.created_ts),
+        updated_at=round_to_second(row.updated_ts),
         clock_snapshot=f"{row.updated_l}@{row.updated_r}",
         milestone=row.milestone or UNSET,
         due=row.due or UNSET,
         description=description or UNSET,
-        description_preview=excerpt(description) or UNSET,
-        last_commented_at=second(last.ts) if last else UNSET,
-        latest_comment_excerpt=excerpt(last.body) if last else UNSET,
+        description_preview=cut_excerpt(description) or UNSET,
+        last_commented_at=round_to_second(last.ts) if last else UNSET,
+        latest_comment_excerpt=cut_excerpt(last.body) if last else UNSET,
         comments=comments or UNSET,
-        label_events=(label_events_of(entity) if entity else ()) or UNSET,
+        label_events=(show_label_events(entity) if entity else ()) or UNSET,
     )
 
 
@@ -105,41 +105,41 @@ class ShownInShell:
     def shell(self) -> str:
         """Title, facts, description, comments."""
         shown = self._shown
-        lines = [f"{harmless(shown.title)} [{shown.status}]", f"ID: {shown.id} ({shown.kind})"]
+        lines = [f"{flatten(shown.title)} [{shown.status}]", f"ID: {shown.id} ({shown.kind})"]
         if shown.labels:
-            lines.append(f"Labels: {harmless(', '.join(shown.labels))}")
+            lines.append(f"Labels: {flatten(', '.join(shown.labels))}")
         if self._milestone:
-            lines.append(f"Milestone: {harmless(self._milestone)}")
+            lines.append(f"Milestone: {flatten(self._milestone)}")
         if shown.due:
             lines.append(f"Due: {shown.due}")
         if shown.assignees:
             lines.append(f"Assignees: {', '.join(shown.assignees)}")
         stats = shown.stats
         if isinstance(stats.open_issues, int) and isinstance(stats.closed_issues, int):
-            lines.append(progress_line(stats.open_issues, stats.closed_issues))
+            lines.append(draw_progress(stats.open_issues, stats.closed_issues))
         if shown.claim:
             lines.append(f"Claimed by {shown.claim.who} until {shown.claim.until}{' (expired)' * shown.claim.expired}")
-        lines += [f"{harmless(one.who)} claimed it at the same time, and lost" for one in shown.lost_claims or ()]
-        lines += [f"{link.type}: {link.id[:8]} {harmless(link.title)} [{link.status}]" for link in shown.links or ()]
+        lines += [f"{flatten(one.who)} claimed it at the same time, and lost" for one in shown.lost_claims or ()]
+        lines += [f"{link.type}: {link.id[:8]} {flatten(link.title)} [{link.status}]" for link in shown.links or ()]
         lines += [
-            f"Conflict: {one.field} was also set to {one.value!r} by {harmless(one.author)} at {one.ts};"
+            f"Conflict: {one.field} was also set to {one.value!r} by {flatten(one.author)} at {one.ts};"
             f" decide with `git mile resolve {shown.id[:8]}`"
             for one in shown.conflicts or ()
         ]
-        lines += [f"{harmless(key)}: {harmless(value)}" for key, value in (shown.fields or {}).items()]
+        lines += [f"{flatten(key)}: {flatten(value)}" for key, value in (shown.fields or {}).items()]
         lines.append(f"By {shown.author} at {shown.created_at}, updated {shown.updated_at}")
         if shown.description:
             lines += ["", shown.description]
         hidden = max(0, len(shown.comments) - self._most)
         if hidden:
-            lines += ["", f"({many(hidden, 'earlier comment')}; --limit-comments shows more)"]
+            lines += ["", f"({format_count(hidden, 'earlier comment')}; --limit-comments shows more)"]
         for comment in shown.comments[hidden:]:
             changed = " (edited)" if comment.edited_at else ""
             lines += ["", f"{comment.author} at {comment.ts}{changed}  {comment.id}", comment.body]
         return "\n".join(lines)
 
 
-def progress_line(open_: int, closed: int, width: int = 24) -> str:
+def draw_progress(open_: int, closed: int, width: int = 24) -> str:
     """A bar of how much is done."""
     total = open_ + closed
     filled = round(width * closed / total) if total else 0

@@ -14,11 +14,19 @@ from msgspec.structs import replace
 from postil.core.operation import reads, writes
 from postil.tracker.events import decode
 from postil.tracker.failures import InvalidParams
-from postil.tracker.imports.model import Foreign, ForeignComment, Story, Taken, entity_id, retell, take_in
+from postil.tracker.imports.model import (
+    ForeignComment,
+    ForeignHistory,
+    ForeignIssue,
+    Imported,
+    derive_entity_id,
+    write_histories,
+    write_issues,
+)
 from postil.tracker.index.pages import LARGEST_LIMIT
-from postil.tracker.issues import Desk
+from postil.tracker.issues import Issues
 from postil.tracker.model import Entity
-from postil.tracker.shell.columns import many
+from postil.tracker.shell.columns import format_count
 from postil.tracker.shell.input import read_whole
 from postil.workspace.files import atomic_write
 from postil.workspace.paths import RelativePath
@@ -26,7 +34,7 @@ from postil.workspace.paths import RelativePath
 Source = Literal["auto", "jsonl", "events", "markdown", "beads", "git-mile", "git-bug"]
 
 
-class ExchangeCommands(Desk):
+class ExchangeCommands(Issues):
     """`git mile export` and `git mile import`."""
 
     @reads("issue.export", tool=False, shell="issue export", output_depth=0)
@@ -42,14 +50,14 @@ class ExchangeCommands(Desk):
         """Print all issues and milestones as JSON lines, Markdown or events"""
         found = self._chosen(filter)
         if format == "events":
-            return (lines.decode("utf-8") for _, lines in self.store.index.histories(found))
+            return (lines.decode("utf-8") for _, lines in self.store.index.read_histories(found))
         entities = self.store.entities(found)
         if format == "jsonl":
-            return (msgspec.json.encode(foreign_of(entity)).decode() for entity in entities)
-        from postil.tracker.imports.files import to_markdown
+            return (msgspec.json.encode(to_foreign(entity)).decode() for entity in entities)
+        from postil.tracker.imports.files import write_markdown
 
         if folder is None:
-            return (to_markdown(foreign_of(entity)) for entity in entities)
+            return (write_markdown(to_foreign(entity)) for entity in entities)
         try:
             os.makedirs(folder, exist_ok=True)
         except OSError as error:
@@ -58,9 +66,9 @@ class ExchangeCommands(Desk):
         for entity in entities:
             # Kind and id come from logs that anybody may have written: they are words here, never a path.
             name = re.sub(r"[^\w-]", "_", f"{entity.kind[:20]}-{entity.id}", flags=re.ASCII) + ".md"
-            atomic_write(folder, RelativePath(name), to_markdown(foreign_of(entity)).encode("utf-8", "replace"))
+            atomic_write(folder, RelativePath(name), write_markdown(to_foreign(entity)).encode("utf-8", "replace"))
             count += 1
-        return f"Wrote {many(count, 'file')} into {folder}"
+        return f"Wrote {format_count(count, 'file')} into {folder}"
 
     @writes("issue.import", tool=False, shell="issue import", positional=("file",))
     def import_(
@@ -68,7 +76,7 @@ class ExchangeCommands(Desk):
         file: Annotated[tuple[str, ...], Meta(description="files to read; - is standard input")] = (),
         source: Annotated[Source, Meta(description="git-mile and git-bug read this repository's own refs")] = "auto",
         dry_run: bool = False,
-    ) -> Taken:
+    ) -> Imported:
         """Import issues from files, or from the refs of git-mile or git-bug; a second time adds nothing"""
         if source in ("git-mile", "git-bug"):
             from postil.tracker.imports.git_refs import read_refs  # other commands do not pay for the foreign formats
@@ -80,39 +88,39 @@ class ExchangeCommands(Desk):
         texts = [read_whole(name) for name in file]
         if source == "events" or (source == "auto" and texts[0].startswith('{"t":"')):
             return self._copy(texts, dry_run)
-        return self._take([one for text in texts for one in _parsed(text, source)], dry_run)
+        return self._take([one for text in texts for one in _parse_file(text, source)], dry_run)
 
     def _chosen(self, filter_: str | None) -> list[str]:
         found: list[str] = []
         cursor: str | None = None
         while True:
-            page = self.page_of(None, filter_, ("created",), LARGEST_LIMIT, cursor, include_closed=True)
+            page = self.list_page(None, filter_, ("created",), LARGEST_LIMIT, cursor, include_closed=True)
             found += [row.id for row in page.rows]
             cursor = page.next_cursor
             if cursor is None:
                 return found
 
-    def _take(self, foreign: list[Foreign], dry_run: bool) -> Taken:
-        with self.writing() as pen:
-            known = {one.id: one for one in self.store.entities([entity_id(one.origin) for one in foreign])}
-            taken = take_in(pen, foreign, known)
+    def _take(self, foreign: list[ForeignIssue], dry_run: bool) -> Imported:
+        with self.transaction() as tx:
+            known = {one.id: one for one in self.store.entities([derive_entity_id(one.origin) for one in foreign])}
+            taken = write_issues(tx, foreign, known)
             if dry_run:
-                pen.discard()
+                tx.discard()
         return taken
 
-    def _retell(self, stories: list[Story], dry_run: bool) -> Taken:
-        with self.writing() as pen:
-            taken = retell(pen, stories, lambda id_: {event.id for event in self.store.events(id_)})
+    def _retell(self, stories: list[ForeignHistory], dry_run: bool) -> Imported:
+        with self.transaction() as tx:
+            taken = write_histories(tx, stories, lambda id_: {event.id for event in self.store.events(id_)})
             if dry_run:
-                pen.discard()
+                tx.discard()
         return taken
 
-    def _copy(self, texts: list[str], dry_run: bool) -> Taken:
+    def _copy(self, texts: list[str], dry_run: bool) -> Imported:
         created: set[str] = set()
         changed: set[str] = set()
         same: set[str] = set()
         copied: set[str] = set()
-        with self.writing() as pen:
+        with self.transaction() as tx:
             for line in (line.encode() for text in texts for line in text.split("\n") if line):
                 event = decode(line)
                 if event is None:
@@ -122,16 +130,16 @@ class ExchangeCommands(Desk):
                     same.add(event.ent)
                 else:
                     copied.add(event.id)
-                    pen.copy(line)
+                    tx.copy(line)
                     (changed if present else created).add(event.ent)
             if dry_run:
-                pen.discard()
-        return Taken(created=len(created), updated=len(changed), unchanged=len(same - created - changed))
+                tx.discard()
+        return Imported(created=len(created), updated=len(changed), unchanged=len(same - created - changed))
 
 
-def foreign_of(entity: Entity) -> Foreign:
+def to_foreign(entity: Entity) -> ForeignIssue:
     """An entity in the neutral form."""
-    return Foreign(
+    return ForeignIssue(
         origin=entity.id,
         kind=entity.kind,
         title=entity.title,
@@ -151,18 +159,18 @@ def foreign_of(entity: Entity) -> Foreign:
     )
 
 
-def _parsed(text: str, source: Source) -> list[Foreign]:
+def _parse_file(text: str, source: Source) -> list[ForeignIssue]:
     from postil.tracker.imports.files import (
         blocking_beads,
-        from_beads,
-        from_jsonl,
-        from_markdown,
         looks_like_beads,
+        read_beads,
+        read_jsonl,
+        read_markdown,
         with_blockers,
     )
 
     if source == "markdown" or (source == "auto" and text.startswith("---\n")):
-        return from_markdown(text)
+        return read_markdown(text)
     if source == "beads" or (source == "auto" and looks_like_beads(text)):
-        return with_blockers(from_beads(text), blocking_beads(text))
-    return from_jsonl(text)
+        return with_blockers(read_beads(text), blocking_beads(text))
+    return read_jsonl(text)

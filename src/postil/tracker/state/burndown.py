@@ -24,12 +24,12 @@ class Day(msgspec.Struct, frozen=True):
     closed: int
 
 
-def days(histories: Iterable[Sequence[Event]], milestone: str, until: datetime.date) -> list[Day]:
+def count_days(histories: Iterable[Sequence[Event]], milestone: str, until: datetime.date) -> list[Day]:
     """One entry a day, from the first issue on: each day is the state that the events up to its end make."""
     changes: dict[str, list[tuple[str, str]]] = {}
     first = ""
     for number, events in enumerate(histories):
-        for day, state in _story(events, milestone):
+        for day, state in _trace_issue(events, milestone):
             changes.setdefault(day, []).append((str(number), state))
             first = min(first or day, day)
     if not first:
@@ -47,7 +47,7 @@ def days(histories: Iterable[Sequence[Event]], milestone: str, until: datetime.d
     return found
 
 
-def _story(events: Sequence[Event], milestone: str) -> list[tuple[str, str]]:
+def _trace_issue(events: Sequence[Event], milestone: str) -> list[tuple[str, str]]:
     """The days on which this issue may have changed for the milestone, and what it was at their ends."""
     telling = sorted(
         {

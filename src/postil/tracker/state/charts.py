@@ -6,7 +6,7 @@ import datetime
 from collections.abc import Sequence
 
 from postil.tracker.query.tree import is_day
-from postil.tracker.shell.tables import progress_line
+from postil.tracker.shell.tables import draw_progress
 from postil.tracker.state.burndown import Day
 
 _EIGHTHS = " ▁▂▃▄▅▆▇█"
@@ -14,11 +14,11 @@ _WIDTH, _HEIGHT = 640, 240
 _LEFT, _TOP, _RIGHT, _BOTTOM = 40, 34, 16, 30
 
 
-def chart_text(title: str, due: str | None, days: Sequence[Day], width: int = 60, height: int = 8) -> str:
+def draw_chart(title: str, due: str | None, days: Sequence[Day], width: int = 60, height: int = 8) -> str:
     """A burn-down of block characters: how many issues were open on each day."""
     if not days:
         return f"{title}: no issues yet"
-    shown = _thinned(days, width)
+    shown = _thin_out(days, width)
     top = max(1, *(day.open for day in shown))
     lines: list[str] = []
     for row in range(height, 0, -1):
@@ -31,7 +31,7 @@ def chart_text(title: str, due: str | None, days: Sequence[Day], width: int = 60
     return "\n".join(
         [
             f"{title}{f' (due {due})' if due else ''}",
-            progress_line(last.open, last.closed),
+            draw_progress(last.open, last.closed),
             "",
             *lines,
             f"       {span}",
@@ -39,7 +39,7 @@ def chart_text(title: str, due: str | None, days: Sequence[Day], width: int = 60
     )
 
 
-def chart_svg(title: str, due: str | None, days: Sequence[Day]) -> str:
+def draw_chart_svg(title: str, due: str | None, days: Sequence[Day]) -> str:
     """A burn-down as SVG: open issues as a line over the closed ones, and the straight way to the due date."""
     due = due if is_day(due or "") else None  # from a log that anybody may have written
     first = datetime.date.fromisoformat(days[0].day) if days else datetime.date(2000, 1, 1)
@@ -59,11 +59,11 @@ def chart_svg(title: str, due: str | None, days: Sequence[Day]) -> str:
     parts = [
         (
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img"'
-            f' aria-label="{_escaped(title)}: burn-down" font-family="system-ui, sans-serif" font-size="12">'
+            f' aria-label="{_escape(title)}: burn-down" font-family="system-ui, sans-serif" font-size="12">'
         ),
-        f"<title>{_escaped(title)}</title>",
+        f"<title>{_escape(title)}</title>",
         f'<rect width="{_WIDTH}" height="{_HEIGHT}" fill="#ffffff"/>',
-        f'<text x="{_LEFT}" y="20" font-size="14" fill="#1b1f24">{_escaped(_clipped(title))}</text>',
+        f'<text x="{_LEFT}" y="20" font-size="14" fill="#1b1f24">{_escape(_clip(title))}</text>',
         f'<path d="M{_LEFT} {base:.1f}H{_WIDTH - _RIGHT}" stroke="#8c959f"/>',
         f'<text x="{_LEFT - 6}" y="{y(top) + 4:.1f}" text-anchor="end" fill="#57606a">{top}</text>',
         f'<text x="{_LEFT - 6}" y="{base:.1f}" text-anchor="end" fill="#57606a">0</text>',
@@ -88,26 +88,26 @@ def chart_svg(title: str, due: str | None, days: Sequence[Day]) -> str:
         )
     if days:
         parts.append(
-            _legend([("open", "#0969da"), ("all", "#4ac26b"), *([("to the due date", "#cf222e")] if due else [])])
+            _draw_legend([("open", "#0969da"), ("all", "#4ac26b"), *([("to the due date", "#cf222e")] if due else [])])
         )
     return "\n".join([*parts, "</svg>"]) + "\n"
 
 
-def progress_svg(title: str, open_: int, closed: int) -> str:
+def draw_progress_svg(title: str, open_: int, closed: int) -> str:
     """A bar of how much is done, as SVG."""
     total = open_ + closed
     share = closed / total if total else 0.0
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 320 40" role="img" font-family="system-ui, sans-serif"'
-        f' font-size="12" aria-label="{_escaped(title)}: {share:.0%}">\n<title>{_escaped(title)}</title>\n'
+        f' font-size="12" aria-label="{_escape(title)}: {share:.0%}">\n<title>{_escape(title)}</title>\n'
         f'<rect y="20" width="320" height="14" rx="7" fill="#eaeef2"/>\n'
         f'<rect y="20" width="{320 * share:.1f}" height="14" rx="7" fill="#2da44e"/>\n'
-        f'<text y="13" fill="#1b1f24">{_escaped(_clipped(title)[:36])}</text>\n'
+        f'<text y="13" fill="#1b1f24">{_escape(_clip(title)[:36])}</text>\n'
         f'<text x="320" y="13" text-anchor="end" fill="#57606a">{closed} of {total}</text>\n</svg>\n'
     )
 
 
-def _legend(entries: Sequence[tuple[str, str]]) -> str:
+def _draw_legend(entries: Sequence[tuple[str, str]]) -> str:
     words = "  ".join(f'<tspan fill="{color}">■</tspan> {name}' for name, color in entries)
     return (
         f'<text x="{_WIDTH / 2:g}" y="{_HEIGHT - 10}" text-anchor="middle" fill="#57606a" xml:space="preserve">'
@@ -115,16 +115,16 @@ def _legend(entries: Sequence[tuple[str, str]]) -> str:
     )
 
 
-def _clipped(title: str) -> str:
+def _clip(title: str) -> str:
     return title if len(title) <= 60 else title[:59] + "…"
 
 
-def _thinned(days: Sequence[Day], width: int) -> list[Day]:
+def _thin_out(days: Sequence[Day], width: int) -> list[Day]:
     if len(days) <= width:
         return list(days)
     return [days[round(i * (len(days) - 1) / (width - 1))] for i in range(width)]
 
 
-def _escaped(text: str) -> str:
+def _escape(text: str) -> str:
     plain = "".join(c for c in text if c >= " ")
     return plain.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace('"', "&quot;")

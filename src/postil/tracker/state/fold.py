@@ -37,7 +37,7 @@ Write = tuple[Event, str | None]
 K = TypeVar("K")
 
 
-class Knowledge:
+class Causality:
     """Which event knew of which: an event knows its writer's earlier ones and what its `dep` names."""
 
     def __init__(self, events: Iterable[Event]) -> None:
@@ -72,7 +72,7 @@ class Knowledge:
 
 def fold(events: Sequence[Event]) -> Entity | None:
     """The entity that these events make; None when none of them creates it."""
-    seen = Knowledge(events)
+    seen = Causality(events)
     ordered = seen.in_order()
     writes: dict[str, list[Write]] = {}
     labels: dict[str, list[Event]] = {}
@@ -105,13 +105,13 @@ def fold(events: Sequence[Event]) -> Entity | None:
         elif isinstance(event, Described):
             writes.setdefault("description", []).append((event, event.text))
         elif isinstance(event, Labelled):
-            _update(seen, labels, event, event.add, event.rm)
+            _update_members(seen, labels, event, event.add, event.rm)
             label_events += [LabelEvent("remove", label, event.a, event.ts) for label in event.rm]
             label_events += [LabelEvent("add", label, event.a, event.ts) for label in event.add]
         elif isinstance(event, Assigned):
-            _update(seen, assignees, event, event.add, event.rm)
+            _update_members(seen, assignees, event, event.add, event.rm)
         elif isinstance(event, Linked):
-            _update(seen, links, event, event.add, event.rm)
+            _update_members(seen, links, event, event.add, event.rm)
         elif isinstance(event, Commented):
             comments.setdefault(event.c, event)
         elif isinstance(event, CommentEdited):
@@ -134,7 +134,7 @@ def fold(events: Sequence[Event]) -> Entity | None:
         heads = seen.heads(candidates)
         values[field] = heads[-1][1]
         if len(heads) > 1:
-            text, losers = _settle(seen, field, candidates, heads)
+            text, losers = _resolve_heads(seen, field, candidates, heads)
             values[field] = text
             conflicts += [Conflict(field, value, event.a, event.ts, event.id) for event, value in losers]
     status_write = writes["status"][-1][0]
@@ -154,7 +154,7 @@ def fold(events: Sequence[Event]) -> Entity | None:
             for (type_, target), adds in sorted(links.items())
             if adds
         ),
-        comments=tuple(_comment(event, edits.get(c)) for c, event in comments.items() if c not in gone),
+        comments=tuple(_fold_comment(event, edits.get(c)) for c, event in comments.items() if c not in gone),
         claim=claim,
         lost_claims=tuple(lost),
         deleted=values.pop("deleted", None) == "true",
@@ -171,22 +171,24 @@ def fold(events: Sequence[Event]) -> Entity | None:
     )
 
 
-def _update(seen: Knowledge, members: dict[K, list[Event]], event: Event, add: Sequence[K], rm: Sequence[K]) -> None:
+def _update_members(
+    seen: Causality, members: dict[K, list[Event]], event: Event, add: Sequence[K], rm: Sequence[K]
+) -> None:
     for member in rm:
         members[member] = [one for one in members.get(member, ()) if not seen.knows(event, one)]
     for member in add:
         members.setdefault(member, []).append(event)
 
 
-def _comment(event: Commented, edits: list[Write] | None) -> Comment:
+def _fold_comment(event: Commented, edits: list[Write] | None) -> Comment:
     if not edits:
         return Comment(event.c, event.a, event.body, event.ts)
     last, body = edits[-1]
     return Comment(event.c, event.a, body or "", event.ts, last.ts)
 
 
-def _settle(
-    seen: Knowledge, field: str, candidates: Sequence[Write], heads: Sequence[Write]
+def _resolve_heads(
+    seen: Causality, field: str, candidates: Sequence[Write], heads: Sequence[Write]
 ) -> tuple[str | None, list[Write]]:
     """The value of a field with several heads, and the writes that lost."""
     if field != "description":

@@ -8,7 +8,7 @@ Edge = tuple[str, str]
 """(first, then): the first must be done before the other."""
 
 
-def path(edges: Iterable[Edge], start: str, goal: str) -> list[str] | None:
+def find_path(edges: Iterable[Edge], start: str, goal: str) -> list[str] | None:
     """A shortest way along the edges, or None."""
     after: dict[str, list[str]] = {}
     for one, two in edges:
@@ -31,7 +31,7 @@ def path(edges: Iterable[Edge], start: str, goal: str) -> list[str] | None:
     return None
 
 
-def in_circles(edges: Iterable[Edge]) -> set[Edge]:
+def find_cycle_edges(edges: Iterable[Edge]) -> set[Edge]:
     """The edges that lie on some circle, found by taking away ends until none is left."""
     left = set(edges)
     while True:
@@ -42,19 +42,19 @@ def in_circles(edges: Iterable[Edge]) -> set[Edge]:
         left = kept
 
 
-def cut(edges: list[Edge]) -> tuple[list[Edge], list[list[str]]]:
+def cut_cycles(edges: list[Edge]) -> tuple[list[Edge], list[list[str]]]:
     """The edges without circles, given in the order they were made, and the circles that were cut.
 
     Concurrent writers can close a circle that none of them saw. The edge made last is ignored, everywhere the same.
     """
-    suspects = in_circles(edges)
+    suspects = find_cycle_edges(edges)
     if not suspects:
         return edges, []
     kept: list[Edge] = []
     circles: list[list[str]] = []
     for edge in edges:
         if edge in suspects:
-            back = path([one for one in kept if one in suspects], edge[1], edge[0])
+            back = find_path([one for one in kept if one in suspects], edge[1], edge[0])
             if back is not None:
                 circles.append([edge[0], *back])
                 continue

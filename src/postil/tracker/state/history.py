@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from postil.tracker import events as ev
-from postil.tracker.operations.answers import second
-from postil.tracker.shell.columns import aligned, excerpt, harmless
+from postil.tracker.operations.answers import round_to_second
+from postil.tracker.shell.columns import align, cut_excerpt, flatten
 
 
 class HistoryLine(Struct, frozen=True, kw_only=True):
@@ -30,12 +30,15 @@ class History(Struct, frozen=True, kw_only=True):
 
     def shell(self) -> str:
         """One line an event."""
-        return aligned(
-            [[second(e.ts), harmless(e.author.partition(" <")[0]), harmless(e.type), e.what] for e in self.events]
+        return align(
+            [
+                [round_to_second(e.ts), flatten(e.author.partition(" <")[0]), flatten(e.type), e.what]
+                for e in self.events
+            ]
         )
 
 
-def history_of(id_: str, events: Sequence[ev.Event]) -> History:
+def describe_history(id_: str, events: Sequence[ev.Event]) -> History:
     """The history of an entity."""
     return History(
         id=id_,
@@ -46,14 +49,14 @@ def history_of(id_: str, events: Sequence[ev.Event]) -> History:
                 author=event.a,
                 ts=event.ts,
                 clock=f"{event.l}@{event.r}",
-                what=what_of(event),
+                what=describe_event(event),
             )
             for event in events
         ],
     )
 
 
-def what_of(event: ev.Event) -> str:
+def describe_event(event: ev.Event) -> str:
     """What an event did, in words; then the note of its writer, if there is one."""
     match event:
         case ev.Created():
@@ -67,20 +70,20 @@ def what_of(event: ev.Event) -> str:
         case ev.Labelled() | ev.Assigned():
             told = " ".join([*(f"+{name}" for name in event.add), *(f"-{name}" for name in event.rm)])
         case ev.Linked():
-            told = " ".join(f"{sign}{type_} {target[:8]}" for sign, type_, target in _edges(event))
+            told = " ".join(f"{sign}{type_} {target[:8]}" for sign, type_, target in _list_edges(event))
         case ev.Commented() | ev.CommentEdited():
             told = f"{event.c}: {event.body}"
         case ev.CommentDeleted():
             told = event.c
         case ev.Claimed():
-            told = f"{event.who} until {second(event.until)}"
+            told = f"{event.who} until {round_to_second(event.until)}"
         case ev.Released():
             told = event.who
         case _:
             told = "(of a kind that this version does not know)" if isinstance(event, ev.Unknown) else ""
     note = "" if isinstance(event, ev.Unknown) else event.m
-    return harmless(excerpt(told) + (f" — {excerpt(note)}" if note else ""))
+    return flatten(cut_excerpt(told) + (f" — {cut_excerpt(note)}" if note else ""))
 
 
-def _edges(event: ev.Linked) -> list[tuple[str, str, str]]:
+def _list_edges(event: ev.Linked) -> list[tuple[str, str, str]]:
     return [("+", *edge) for edge in event.add] + [("-", *edge) for edge in event.rm]

@@ -13,7 +13,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from postil.tracker.model import Entity
-from postil.tracker.shell.columns import aligned, harmless
+from postil.tracker.shell.columns import align, flatten
 from postil.workspace.files import atomic_write, make_folder
 from postil.workspace.paths import RelativePath
 from postil.workspace.repository import Repository
@@ -38,7 +38,7 @@ class Identity(msgspec.Struct, frozen=True, kw_only=True):
 
     def shell(self) -> str:
         """A sentence."""
-        return f"Identity {self.id} {harmless(self.display_name)} <{harmless(self.email)}> is {self.status}"
+        return f"Identity {self.id} {flatten(self.display_name)} <{flatten(self.email)}> is {self.status}"
 
 
 class Identities(msgspec.Struct, frozen=True):
@@ -53,10 +53,10 @@ class Identities(msgspec.Struct, frozen=True):
     def shell(self) -> str:
         """A table."""
         rows = [
-            [one.id[:8], one.status, one.adopted_by or "-", harmless(f"{one.display_name} <{one.email}>")]
+            [one.id[:8], one.status, one.adopted_by or "-", flatten(f"{one.display_name} <{one.email}>")]
             for one in self.identities
         ]
-        return aligned([["ID", "STATUS", "ADOPTED_BY", "DISPLAY NAME"], *rows]) if rows else "No identities"
+        return align([["ID", "STATUS", "ADOPTED_BY", "DISPLAY NAME"], *rows]) if rows else "No identities"
 
 
 class Adopted(msgspec.Struct, frozen=True):
@@ -67,7 +67,7 @@ class Adopted(msgspec.Struct, frozen=True):
     mail: str
 
 
-def identity_of(entity: Entity) -> Identity:
+def make_identity(entity: Entity) -> Identity:
     """An entity as the identity it is."""
     told = entity.fields
     keys = sorted(key.removeprefix("pgp:") for key in told if key.startswith("pgp:"))
@@ -85,7 +85,7 @@ def identity_of(entity: Entity) -> Identity:
     )
 
 
-def adopted_here(repository: Repository) -> Adopted | None:
+def read_adopted(repository: Repository) -> Adopted | None:
     """The identity that this clone has adopted, if it has one."""
     try:
         with open(os.path.join(repository.common_dir, _FILE), "rb") as file:
@@ -94,7 +94,7 @@ def adopted_here(repository: Repository) -> Adopted | None:
         return None
 
 
-def adopt_here(repository: Repository, adopted: Adopted) -> None:
+def write_adopted(repository: Repository, adopted: Adopted) -> None:
     """Let this clone write as this identity from now on."""
     make_folder(repository.common_dir, "postil", 0o700)
     atomic_write(repository.common_dir, _FILE, msgspec.json.encode(adopted) + b"\n")

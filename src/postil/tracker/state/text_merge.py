@@ -17,7 +17,7 @@ def merge_texts(base: str, ours: str, theirs: str) -> str | None:
     if ours == base:
         return theirs
     origin, left, right = base.split("\n"), ours.split("\n"), theirs.split("\n")
-    in_left, in_right = _matches(origin, left), _matches(origin, right)
+    in_left, in_right = _match_lines(origin, left), _match_lines(origin, right)
     if in_left is None or in_right is None:
         return None
     merged: list[str] = []
@@ -25,7 +25,7 @@ def merge_texts(base: str, ours: str, theirs: str) -> str | None:
     for line in [i for i in range(len(origin)) if i in in_left and i in in_right] + [len(origin)]:
         next_left = in_left.get(line, len(left))
         next_right = in_right.get(line, len(right))
-        chunk = _one_side(origin[at:line], left[at_left:next_left], right[at_right:next_right])
+        chunk = _choose_side(origin[at:line], left[at_left:next_left], right[at_right:next_right])
         if chunk is None:
             return None
         merged.extend(chunk)
@@ -35,13 +35,13 @@ def merge_texts(base: str, ours: str, theirs: str) -> str | None:
     return "\n".join(merged)
 
 
-def _one_side(origin: Sequence[str], left: Sequence[str], right: Sequence[str]) -> Sequence[str] | None:
+def _choose_side(origin: Sequence[str], left: Sequence[str], right: Sequence[str]) -> Sequence[str] | None:
     if left == right or right == origin:
         return left
     return right if left == origin else None
 
 
-def _matches(origin: Sequence[str], other: Sequence[str]) -> dict[int, int] | None:
+def _match_lines(origin: Sequence[str], other: Sequence[str]) -> dict[int, int] | None:
     """Line of origin → the same line of other, along a longest common subsequence."""
     start = 0
     while start < min(len(origin), len(other)) and origin[start] == other[start]:
