@@ -13,7 +13,7 @@ from msgspec import structs
 from postil.tracker import events as ev
 from postil.tracker.log.append import name_segment
 from postil.tracker.log.format import SEAL
-from postil.tracker.log.ref_names import LOG
+from postil.tracker.log.refs import LOG
 
 WRITERS = 8
 EVENTS = 5

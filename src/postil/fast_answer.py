@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 
 
-def quick_answer(program: str, words: Sequence[str]) -> str | None:
+def answer_fast(program: str, words: Sequence[str]) -> str | None:
     """The whole output of a command line, if there is a shortcut for it."""
     if program == "git mile" and words[:1] == ["list"]:
         kind, rest = None, words[1:]

@@ -13,8 +13,9 @@ from pathlib import Path
 import pytest
 
 from postil.tracker.failures import InvalidParams
+from postil.tracker.log.absorb import absorb, drop_absorbed
 from postil.tracker.log.remotes import RemoteRefused, fetch, push
-from postil.tracker.log.verify import absorb, drop_absorbed, hash_state, verify
+from postil.tracker.log.verify import hash_state, verify
 from postil.tracker.part import Tracker
 from postil.workspace.repository import find_repository
 from tests.tracker.conftest import git

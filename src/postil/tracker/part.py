@@ -5,13 +5,13 @@ from __future__ import annotations
 from postil.core.glance import glance
 from postil.tracker.operations.contract import ContractTools
 from postil.tracker.operations.resources import Resources
-from postil.tracker.shell.columns import format_count
 from postil.tracker.shell.conflicts import DebugCommands
 from postil.tracker.shell.identity import IdentityCommands
 from postil.tracker.shell.issue import IssueCommands
 from postil.tracker.shell.mile import MileCommands
 from postil.tracker.shell.sync import SyncCommands
 from postil.tracker.shell.transfer import ExchangeCommands
+from postil.tracker.text import format_count
 
 
 class Tracker(
@@ -33,4 +33,5 @@ class Tracker(
             counted = dict(
                 self.store.index.db.execute("SELECT kind, count(*) FROM ent WHERE status <> 'closed' GROUP BY kind")
             )
-        return f"{format_count(counted.get('issue', 0), 'open issue')}, {format_count(counted.get('milestone', 0), 'open milestone')}"
+        counts = [format_count(counted.get(kind, 0), f"open {kind}") for kind in ("issue", "milestone")]
+        return ", ".join(counts)

@@ -16,8 +16,8 @@ from postil.tracker.log.format import LogCommit, find_unread, is_ancestor, open_
 from postil.tracker.log.refs import Tip, is_own, list_logs, name_own_ref
 from postil.tracker.log.replica import Replica, ensure_replica, lock_writes, make_replica
 from postil.tracker.model import Entity
-from postil.tracker.query.sql import format_moment
 from postil.tracker.state.fold import fold
+from postil.tracker.text import format_moment
 from postil.workspace.git import DURABLE, run_git, try_git
 from postil.workspace.repository import Repository
 

@@ -70,9 +70,9 @@ def _quick(program: str, words: list[str]) -> bool:
     """Answer a list without starting the application, where that can be done. Costs nothing for other commands."""
     if "list" not in words[:2]:
         return False
-    from postil.fast_answer import quick_answer
+    from postil.fast_answer import answer_fast
 
-    text = quick_answer(program, words)
+    text = answer_fast(program, words)
     if text is None:
         return False
     try:

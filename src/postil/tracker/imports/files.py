@@ -202,7 +202,7 @@ def _read_moment(text: str) -> str:
         return ""
     import datetime
 
-    from postil.tracker.query.sql import format_moment
+    from postil.tracker.text import format_moment
 
     try:
         return format_moment(datetime.datetime.fromisoformat(text))

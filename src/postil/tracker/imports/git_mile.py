@@ -16,7 +16,7 @@ from postil.tracker.imports.model import (
     derive_comment_id,
     derive_entity_id,
 )
-from postil.tracker.query.sql import format_moment
+from postil.tracker.text import format_moment
 from postil.tracker.vocabulary import IDENTITY
 
 _DONE = ("done", "closed", "completed", "cancelled", "canceled", "resolved")

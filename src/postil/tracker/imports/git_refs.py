@@ -14,7 +14,7 @@ import msgspec
 
 from postil.tracker.imports.model import ForeignHistory
 from postil.tracker.log.format import LogDamaged, Objects, open_objects, parse_tree
-from postil.tracker.query.sql import format_moment
+from postil.tracker.text import format_moment
 from postil.workspace.git import run_git
 
 T = TypeVar("T")

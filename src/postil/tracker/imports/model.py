@@ -1,9 +1,9 @@
 """Issues that come from elsewhere, and how they are written into the log so that importing twice adds nothing.
 
-A source that keeps only how things stand gives a `ForeignIssue`; one that keeps what happened gives a `ForeignHistory`, which is
-told again event by event, with its people and its times. The ids of entities, events and comments are derived from
-the origin, so two clones that import the same source make the same things. What the sources look like is the
-importers' business (`import_files.py`, `import_refs.py`).
+A source that keeps only the present state gives a `ForeignIssue`; one that keeps what happened gives a
+`ForeignHistory`, which is written event by event, with its people and its times. The ids of entities, events and
+comments are derived from the origin, so two clones that import the same source make the same things. The formats of
+the sources are in `files.py`, `git_bug.py` and `git_mile.py`.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from msgspec import UNSET, UnsetType
 
 from postil.tracker.events import Assigned, Commented, Created, Described, Envelope, Labelled, Linked, Set
 from postil.tracker.model import Entity
-from postil.tracker.query.tree import is_day
 from postil.tracker.store import Transaction
+from postil.tracker.text import is_day
 from postil.tracker.vocabulary import IDENTITY, KINDS, LINK_TYPES, LONGEST_NAME, LONGEST_TITLE, STATUSES
 
 _UUID = re.compile(r"[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}\Z")

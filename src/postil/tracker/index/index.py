@@ -28,7 +28,7 @@ from postil.tracker.index.db_files import (
     transaction,
     unpublish,
 )
-from postil.tracker.index.entity_lines import make_mark, read_all_histories, read_histories
+from postil.tracker.index.entity_lines import make_mark, read_all_histories, read_histories, read_some_histories
 from postil.tracker.index.rows import merge_lines, write_build, write_words
 from postil.tracker.index.tables import TABLES, VERSION, create_tables
 from postil.tracker.log.format import LogCommit, LogDamaged, read_commit_lines, read_runs
@@ -277,7 +277,7 @@ class Index:
         unread = {mark for source in sources for mark in source.unread}
         read = ((mark, oid) for oid, mark in marks.items() if mark not in unread)
         db.executemany("INSERT INTO segment VALUES (?, ?)", read)
-        return max(clock, write_build(db, root, folder, bulk, held))
+        return max(clock, write_build(db, bulk, held, partial(read_some_histories, db, root, folder)))
 
     def _rescued(self, db: sqlite3.Connection, tip: Tip, fault: LogDamaged) -> list[bytes]:
         """A segment is damaged; what the commits of its log say instead, if they can be read."""
@@ -359,7 +359,7 @@ class Index:
 
     def _merge(self, lines: Iterable[bytes]) -> None:
         generation = self.generation() + 1
-        changed, clock = merge_lines(self.db, self.repository.root, lines, generation)
+        changed, clock = merge_lines(self.db, lines, generation, partial(read_histories, self.db, self.repository.root))
         if changed:
             self._set("generation", generation)
             self._set("clock", max(clock, self.clock()))

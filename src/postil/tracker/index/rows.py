@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from postil.tracker.events import LOG_ENTITY, Absorbed, Created, Event, Set, decode, decode_lines
 from postil.tracker.index.bulk_fold import BulkFold, RowBuilder
-from postil.tracker.index.entity_lines import read_histories, read_some_histories
 from postil.tracker.index.tables import INDEXES, INSERT_ENT, SqlRow, create_tables, join_words, make_row
 from postil.tracker.model import Entity
 from postil.tracker.state.fold import fold
@@ -16,11 +15,15 @@ from postil.tracker.state.fold import fold
 if TYPE_CHECKING:
     import sqlite3
 
+ReadLines = Callable[[Sequence[str]], Iterator[tuple[str, bytes]]]
+"""Reads the stored lines of these entities (`entity_lines.py`)."""
 
-def write_build(
-    db: sqlite3.Connection, root: str, folder: str | None, bulk: BulkFold, held: dict[str, list[bytes]]
-) -> int:
-    """Write every entity of a build into empty tables; the highest clock seen. `held`: lines that are in no segment."""
+
+def write_build(db: sqlite3.Connection, bulk: BulkFold, held: dict[str, list[bytes]], read_lines: ReadLines) -> int:
+    """Write every entity of a build into empty tables. `held` has the lines that are in no segment.
+
+    Returns the highest clock seen.
+    """
     builder = bulk.entities
     kin = _Related()
     db.executemany(
@@ -32,7 +35,7 @@ def write_build(
     create_tables(db, INDEXES)
     db.executemany("UPDATE log SET lines = ? WHERE id = ?", ((b"\n".join(lines), id_) for id_, lines in held.items()))
     db.executemany("INSERT OR IGNORE INTO aim SELECT ?, n FROM log WHERE id = ?", bulk.aims)
-    for id_, lines in read_some_histories(db, root, folder, kin.broken):
+    for id_, lines in read_lines(kin.broken):
         kin.clock = max(kin.clock, _fold_one(db, id_, decode_lines(lines), kin.numbers))
     db.execute("DELETE FROM log WHERE id = ?", (LOG_ENTITY,))
     note_writers(db, kin.numbers)
@@ -100,8 +103,10 @@ def _fold_one(db: sqlite3.Connection, id_: str, events: list[Event], numbers: di
     return max((event.l for event in events), default=0)
 
 
-def merge_lines(db: sqlite3.Connection, root: str, lines: Iterable[bytes], generation: int) -> tuple[set[str], int]:
-    """Add events to the entities they speak of and write those rows anew; which changed, and the highest clock seen."""
+def merge_lines(
+    db: sqlite3.Connection, lines: Iterable[bytes], generation: int, read_lines: ReadLines
+) -> tuple[set[str], int]:
+    """Add events to their entities and write those rows anew. Returns what changed, and the highest clock seen."""
     touched: dict[str, list[tuple[Event, bytes]]] = {}
     clock = 0
     numbers: dict[str, int] = {}
@@ -115,7 +120,7 @@ def merge_lines(db: sqlite3.Connection, root: str, lines: Iterable[bytes], gener
         note_absorbed(db, event)
     note_writers(db, numbers)
     with_words = db.execute("SELECT value FROM meta WHERE key = 'words'").fetchone() is not None
-    before = dict(read_histories(db, root, list(touched)))
+    before = dict(read_lines(list(touched)))
     changed = {
         id_
         for id_, arrived in touched.items()

@@ -12,8 +12,7 @@ from collections.abc import Sequence
 import msgspec
 
 from postil.tracker.log.format import LogCommit, LogDamaged, Objects, Unread, find_unread, is_ancestor, open_objects
-from postil.tracker.log.ref_names import KEPT
-from postil.tracker.log.refs import Tip
+from postil.tracker.log.refs import KEPT, Tip
 from postil.workspace.git import try_git
 
 

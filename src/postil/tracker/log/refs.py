@@ -1,18 +1,29 @@
-"""Which logs there are in a repository, as git lists them; and the locks that a killed git left on their refs."""
+"""The refs that hold logs: their names, which of them exist, and the locks that a killed git left on them.
+
+A log is one's own, or was brought by a fetch, or was kept when somebody rewrote it. Readers look at every place a log
+can be, so a plain `git fetch` or clone is enough; only writers and `init` ask which place is one's own (custom refs, or
+branches for hosts that refuse those). Imported by `fast_list`, so without msgspec and git's process.
+"""
 
 from __future__ import annotations
 
 import os
+import re
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator
+from typing import NamedTuple
 
-import msgspec
+LOG = "refs/postil/log/"
+REMOTE = "refs/postil/remote/"
+KEPT = "refs/postil/kept/"
+BRANCH_LOG = "refs/heads/postil/log/"
+PATTERNS = (LOG, REMOTE, KEPT, BRANCH_LOG, "refs/remotes/*/postil/log/*")
+FETCH = "+refs/postil/log/*:refs/postil/remote/{remote}/*"
+_BRANCH_REMOTE = re.compile(r"refs/remotes/(?P<remote>.+)/postil/log/(?P<replica>[^/]+)\Z")
+_REPLICA = re.compile(r"[a-z2-7]{12,40}\Z")
 
-from postil.tracker.log.ref_names import BRANCH_LOG, LOG, PATTERNS, parse_log_ref
-from postil.workspace.git import run_git
 
-
-class Tip(msgspec.Struct, frozen=True):
+class Tip(NamedTuple):
     """A ref that holds a log, and the commit it ends at."""
 
     ref: str
@@ -21,8 +32,28 @@ class Tip(msgspec.Struct, frozen=True):
     remote: str | None = None
 
 
+def parse_log_ref(ref: str) -> tuple[str, str | None] | None:
+    """Returns the replica whose log a ref holds, and the remote it came from; None when the ref is no log."""
+    remote: str | None = None
+    if ref.startswith(LOG):
+        replica = ref.removeprefix(LOG)
+    elif ref.startswith(BRANCH_LOG):
+        replica = ref.removeprefix(BRANCH_LOG)
+    elif ref.startswith(REMOTE):
+        remote, _, replica = ref.removeprefix(REMOTE).rpartition("/")
+    elif ref.startswith(KEPT):
+        replica = ref.removeprefix(KEPT).partition("/")[0]
+    elif found := _BRANCH_REMOTE.match(ref):
+        remote, replica = found["remote"], found["replica"]
+    else:
+        return None
+    return (replica, remote) if _REPLICA.match(replica) else None
+
+
 def list_logs(root: str) -> list[Tip]:
-    """Every log there is, local and fetched."""
+    """Returns every log there is, local and fetched."""
+    from postil.workspace.git import run_git  # the fast list reads the refs without git's process
+
     listed = run_git(root, "for-each-ref", "--format=%(objectname) %(refname)", *PATTERNS)
     found: list[Tip] = []
     for line in listed.decode("utf-8", "replace").splitlines():
@@ -34,34 +65,31 @@ def list_logs(root: str) -> list[Tip]:
 
 
 def name_own_ref(replica: str, branches: bool) -> str:
-    """Where this replica writes."""
+    """Returns the ref that this replica writes."""
     return (BRANCH_LOG if branches else LOG) + replica
 
 
 def is_own(tip: Tip, replica: str) -> bool:
     """Whether this is the log that this replica itself writes here."""
-    return tip.replica == replica and tip.ref in (LOG + replica, BRANCH_LOG + replica)
+    return tip.ref in (LOG + replica, BRANCH_LOG + replica)
 
 
-def local_logs(found: Sequence[Tip]) -> list[Tip]:
-    """The logs written in this repository."""
-    return [tip for tip in found if tip.ref.startswith((LOG, BRANCH_LOG))]
+def walk_ref_files(git_dir: str) -> Iterator[tuple[str, str]]:
+    """Yields every file that git keeps where refs of logs are (path, ref), the locks included."""
+    starts = ["refs/postil", "refs/heads/postil"]
+    remotes = os.path.join(git_dir, "refs", "remotes")
+    if os.path.isdir(remotes):
+        starts += [f"refs/remotes/{name}/postil" for name in os.listdir(remotes)]
+    for start in starts:
+        for folder, _, files in os.walk(os.path.join(git_dir, start)):
+            inside = os.path.relpath(folder, git_dir)
+            for name in files:
+                yield os.path.join(folder, name), f"{inside}/{name}"
 
 
 def find_stale_locks(common_dir: str, age: float = 10.0) -> list[str]:
-    """Lock files on refs that hold logs, older than any living git keeps one."""
-    starts = ["refs/postil", "refs/heads/postil"]
-    remotes = os.path.join(common_dir, "refs", "remotes")
-    if os.path.isdir(remotes):
-        starts += [f"refs/remotes/{name}/postil" for name in os.listdir(remotes)]
-    found = [
-        os.path.join(folder, name)
-        for start in starts
-        for folder, _, names in os.walk(os.path.join(common_dir, start))
-        for name in names
-        if name.endswith(".lock")
-    ]
-    return [path for path in found if _measure_age(path) > age]
+    """Returns the lock files on refs of logs that are older than any living git keeps one."""
+    return [path for path, _ in walk_ref_files(common_dir) if path.endswith(".lock") and _measure_age(path) > age]
 
 
 def _measure_age(path: str) -> float:

@@ -15,8 +15,7 @@ import msgspec
 
 from postil.core.failure import Unreachable
 from postil.tracker.failures import InvalidParams
-from postil.tracker.log.ref_names import BRANCH_LOG, FETCH, PATTERNS
-from postil.tracker.log.refs import find_stale_locks, list_logs, name_own_ref
+from postil.tracker.log.refs import BRANCH_LOG, FETCH, PATTERNS, find_stale_locks, list_logs, name_own_ref
 from postil.tracker.log.replica import Replica, ensure_replica, lock_writes, read_replica, write_replica
 from postil.tracker.query.tree import suggest
 from postil.tracker.store import Store

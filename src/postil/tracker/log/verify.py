@@ -1,23 +1,19 @@
-"""Looking for damage in the logs, and giving the logs of writers who left a home in one's own."""
+"""Looking for damage in the logs."""
 
 from __future__ import annotations
 
-import datetime
 import os
 
 import msgspec
 
-from postil.tracker.events import LOG_ENTITY, Absorbed, decode, decode_lines
+from postil.tracker.events import decode, decode_lines
 from postil.tracker.index.index import Index
 from postil.tracker.index.tables import COLUMNS, make_row
-from postil.tracker.log.format import LogCommit, LogDamaged, Objects, Unread, find_unread, open_objects, read_runs
+from postil.tracker.log.format import LogCommit, LogDamaged, Objects, open_objects
 from postil.tracker.log.refs import Tip, find_stale_locks, list_logs
-from postil.tracker.log.replica import read_replica
-from postil.tracker.query.sql import format_moment
-from postil.tracker.shell.columns import format_count
 from postil.tracker.state.fold import fold
 from postil.tracker.store import Store
-from postil.workspace.git import DURABLE, run_git
+from postil.tracker.text import format_count
 
 
 class Verified(msgspec.Struct, frozen=True, kw_only=True):
@@ -124,45 +120,6 @@ def fold_all(index: Index) -> tuple[str, dict[str, int]]:
     return digest.hexdigest()[:32], rows
 
 
-def absorb(store: Store, older_than_days: int) -> list[str]:
-    """Copy the logs of other writers without news into our own and mark them absorbed; their names."""
-    edge = format_moment(store.now() - datetime.timedelta(days=older_than_days))
-    taken: dict[str, tuple[list[bytes], int]] = {}
-    with store.transaction() as tx:
-        mine = read_replica(store.repository)
-        with store.index.lock:
-            done = dict(store.index.db.execute("SELECT replica, upto FROM absorbed").fetchall())
-        others = {tip.replica: tip for tip in list_logs(store.repository.root) if not mine or tip.replica != mine.id}
-        for replica, tip in sorted(others.items()):
-            lines = _read_log(store.repository.root, tip)
-            events = [decode(line) for line in lines]
-            last = max((event.ts for event in events if event), default="")
-            upto = max((event.n for event in events if event and event.r == replica), default=0)
-            if last < edge and done.get(replica, 0) < upto:
-                taken[replica] = (lines, upto)
-        for replica, (lines, upto) in taken.items():
-            for line in lines:
-                tx.copy(line)
-            tx.write(Absorbed, LOG_ENTITY, log=replica, upto=upto)
-    return sorted(taken)
-
-
-def drop_absorbed(store: Store) -> list[str]:
-    """Delete the refs of logs that live on in ours; their names."""
-    mine = read_replica(store.repository)
-    with store.index.lock:
-        done = dict(store.index.db.execute("SELECT replica, upto FROM absorbed").fetchall())
-        ends = dict(store.index.db.execute("SELECT replica, n FROM writer").fetchall())
-    dropped: list[str] = []
-    for tip in list_logs(store.repository.root):
-        covered = done.get(tip.replica, 0) >= ends.get(tip.replica, 1)
-        if covered and (mine is None or tip.replica != mine.id):
-            run_git(store.repository.root, "update-ref", "-d", "--end-of-options", tip.ref, tip.oid, mode=DURABLE)
-            dropped.append(tip.ref)
-    store.refresh()
-    return dropped
-
-
 def _check_log(git: Objects, tip: Tip) -> tuple[int, int, list[str]]:
     """Commits, events and faults of a log, read commit by commit from its end."""
     faults: list[str] = []
@@ -199,9 +156,3 @@ def _check_log(git: Objects, tip: Tip) -> tuple[int, int, list[str]]:
         if decode(line) is None
     ]
     return len(chain), end + tail, faults
-
-
-def _read_log(root: str, tip: Tip) -> list[bytes]:
-    with open_objects(root) as git:
-        new = find_unread(root, git, git.commit(tip.oid), None) or Unread()
-    return [line for run in read_runs(root, new) for line in run.split(b"\n") if line]

@@ -6,7 +6,7 @@ from msgspec import UNSET, Struct, UnsetType
 
 from postil.tracker.index.tables import Row
 from postil.tracker.model import Claim, Comment, Entity, LabelEvent
-from postil.tracker.shell.columns import align, flatten, format_count
+from postil.tracker.text import align, flatten, format_count, round_to_second, strip_address
 
 
 class Counts(Struct, frozen=True):
@@ -192,16 +192,6 @@ class Claimed(Struct, frozen=True, kw_only=True):
         if not self.who:
             return f"{self.id[:8]} “{self.title}” is free again"
         return f"{self.id[:8]} “{self.title}” is claimed by {self.who} until {self.until}"
-
-
-def round_to_second(ts: str) -> str:
-    """A stored moment to the second, as the contract shows moments."""
-    return ts[:19] + "Z" if len(ts) >= 20 else ts
-
-
-def strip_address(author: str) -> str:
-    """The name of `Name <mail>`."""
-    return author.partition(" <")[0]
 
 
 def count_parts(kind: str, comments: int, by_status: dict[str, int] | None) -> Counts | MilestoneCounts:

@@ -16,11 +16,12 @@ from postil.tracker.events import Released
 from postil.tracker.failures import ClaimLost, InvalidParams, ServerError
 from postil.tracker.index.pages import LARGEST_LIMIT
 from postil.tracker.index.tables import Row
-from postil.tracker.issues import Issues, check_comment, check_names
-from postil.tracker.operations.answers import Changed, Claimed, CommentAdded, Ready, ReadyItem, round_to_second
+from postil.tracker.issues import Issues
+from postil.tracker.operations.answers import Changed, Claimed, CommentAdded, Ready, ReadyItem
 from postil.tracker.operations.contract import EntityKind
-from postil.tracker.query.sql import format_moment
 from postil.tracker.state.graph import cut_cycles
+from postil.tracker.text import format_moment, round_to_second
+from postil.tracker.validation import check_comment, check_names
 
 Id = Annotated[str, Meta(description="id or its beginning")]
 LEASE_MINUTES = 240

@@ -16,7 +16,7 @@ from postil.core.registry import ResourceNotFound
 from postil.core.resource import match, resource
 from postil.tracker.events import decode_lines
 from postil.tracker.failures import InvalidParams, TrackerFailure
-from postil.tracker.issues import Issues, translate_fault
+from postil.tracker.issues import Issues
 from postil.tracker.model import Entity
 from postil.tracker.operations.answers import Listed, Shown
 from postil.tracker.operations.assistant import Id
@@ -25,6 +25,7 @@ from postil.tracker.query.order import parse_order
 from postil.tracker.query.parse import parse
 from postil.tracker.query.tree import QueryFault
 from postil.tracker.state.burndown import Day, count_days
+from postil.tracker.validation import translate_fault
 from postil.workspace.files import FileLock, atomic_write, make_folder
 from postil.workspace.paths import RelativePath
 

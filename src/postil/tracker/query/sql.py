@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
 from postil.tracker.query.tree import FIELDS, All, Any, Compare, Node, Not, parse_ago, parse_stamp
+from postil.tracker.text import format_moment
 
 if TYPE_CHECKING:
     import sqlite3
@@ -161,14 +162,6 @@ def _compile_moment(node: Compare, now: datetime.datetime) -> Condition:
         return Condition(f"substr({name}_ts, 1, ?) {op} ?", (len(value), value))
     exact = format_moment(datetime.datetime.fromisoformat(value.replace(" ", "T")))
     return Condition(f"{name}_ts {op} ?", (exact,))
-
-
-def format_moment(moment: datetime.datetime) -> str:
-    """A moment as events write it: UTC, milliseconds, Z. Text order is then the order of time."""
-    if moment.tzinfo is None:
-        moment = moment.replace(tzinfo=datetime.UTC)
-    utc = moment.astimezone(datetime.UTC)
-    return f"{utc:%Y-%m-%dT%H:%M:%S}.{utc.microsecond // 1000:03d}Z"
 
 
 def _write_marks(node: Compare) -> str:

@@ -181,19 +181,6 @@ def _check_value(field: str, kind: str, value: str, position: int) -> str:
     return value
 
 
-def is_day(text: str) -> bool:
-    """Whether a text is a day of the calendar, written as 2026-11-15."""
-    if not re.fullmatch(r"\d{4}-\d{2}-\d{2}", text):
-        return False
-    import datetime  # who compares no days does not pay for it
-
-    try:
-        datetime.date.fromisoformat(text)
-    except ValueError:
-        return False
-    return True
-
-
 def parse_stamp(value: str) -> tuple[int, str] | None:
     """The (counter, replica) of a clock literal."""
     found = _STAMP.match(value)

@@ -13,10 +13,10 @@ from postil.tracker.events import Described, Set
 from postil.tracker.failures import InvalidParams
 from postil.tracker.log.refs import list_logs
 from postil.tracker.model import Conflict, Entity
-from postil.tracker.operations.answers import Changed, ShownConflict, round_to_second, strip_address
+from postil.tracker.operations.answers import Changed, ShownConflict
 from postil.tracker.operations.assistant import AssistantTools, Id
-from postil.tracker.shell.columns import align, flatten, format_count
 from postil.tracker.state.history import HistoryLine, describe_history
+from postil.tracker.text import align, flatten, format_count, round_to_second, strip_address
 
 
 class Disputed(msgspec.Struct, frozen=True, kw_only=True):

@@ -1,8 +1,8 @@
-"""`git mile list` when the index is up to date: an answer before most of Postil would even be imported.
+"""Everything works without this file: it answers `git mile list` sooner; `test_fast_list.py` keeps both ways equal.
 
-It reads the refs and the cache directly and imports neither msgspec nor git's process. Whatever is not that simple
-(stale or missing cache, a cursor, JSON, worktrees, other ref formats, settings, any mistake) is answered None, and
-the ordinary way, which gives the same answer (a test holds it to that), is taken.
+When the index is up to date, the list is printed before most of Postil would be imported: this reads the refs and the
+cache directly, without msgspec and git's process. For everything else (a stale or missing cache, a cursor, JSON,
+worktrees, other ref formats, settings, any mistake) it returns None, and the ordinary way is taken.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ import datetime
 import os
 import sqlite3
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import partial
 
 from postil.tracker.index.db_files import find_current, open_database
 from postil.tracker.index.tables import COLUMNS, Row
-from postil.tracker.log.ref_names import parse_log_ref
+from postil.tracker.log.refs import parse_log_ref, walk_ref_files
 from postil.tracker.query.order import Cursor, build_select, hash_question, parse_order, write_cursor
 from postil.tracker.query.parse import parse
 from postil.tracker.query.sql import QueryContext, compile_condition, find_milestones, restrict
@@ -149,8 +149,8 @@ def _read_refs(git_dir: str) -> dict[str, str] | None:
                 oid, _, ref = line.decode("utf-8", "replace").partition(" ")
                 if parse_log_ref(ref):
                     found[ref] = oid
-    for path, ref in _walk_loose_refs(git_dir):
-        if not parse_log_ref(ref):
+    for path, ref in walk_ref_files(git_dir):
+        if path.endswith(".lock") or not parse_log_ref(ref):
             continue
         try:
             with open(path, "rb") as file:
@@ -161,16 +161,3 @@ def _read_refs(git_dir: str) -> dict[str, str] | None:
             return None
         found[ref] = oid
     return found
-
-
-def _walk_loose_refs(git_dir: str) -> Iterator[tuple[str, str]]:
-    starts = ["refs/postil", "refs/heads/postil"]
-    remotes = os.path.join(git_dir, "refs", "remotes")
-    if os.path.isdir(remotes):
-        starts += [f"refs/remotes/{name}/postil" for name in os.listdir(remotes)]
-    for start in starts:
-        for folder, _, files in os.walk(os.path.join(git_dir, start)):
-            inside = os.path.relpath(folder, git_dir)
-            for name in files:
-                if not name.endswith(".lock"):
-                    yield os.path.join(folder, name), f"{inside}/{name}"

@@ -11,12 +11,13 @@ from postil.core.failure import Conflict
 from postil.core.operation import reads, writes
 from postil.tracker.events import Created, Set, new_entity_id
 from postil.tracker.failures import InvalidParams
-from postil.tracker.issues import Issues, check_line, check_text, check_title
+from postil.tracker.issues import Issues
 from postil.tracker.log.replica import read_replica
 from postil.tracker.operations.assistant import Id
 from postil.tracker.shell.input import read_text_or_file
 from postil.tracker.state.identities import Adopted, Identities, Identity, make_identity, write_adopted
 from postil.tracker.store import Transaction
+from postil.tracker.validation import check_line, check_text, check_title
 from postil.tracker.vocabulary import IDENTITY
 
 _FINGERPRINT = re.compile(r"[0-9A-F]{16,64}\Z")

@@ -14,14 +14,15 @@ from msgspec.structs import replace
 from postil.core.operation import reads, writes
 from postil.tracker.failures import InvalidParams
 from postil.tracker.index.pages import DEFAULT_LIMIT, Page
-from postil.tracker.issues import check_comment
 from postil.tracker.model import Entity
-from postil.tracker.operations.answers import round_to_second, show_comment, strip_address
+from postil.tracker.operations.answers import show_comment
 from postil.tracker.operations.assistant import AssistantTools, Id
 from postil.tracker.shell.answers import CommentAnswer, LabelAnswer, MadeAnswer
 from postil.tracker.shell.columns import COLUMNS, DEFAULT_COLUMNS
 from postil.tracker.shell.input import can_edit, cut_preview, edit_text, read_labels, read_text_or_file
 from postil.tracker.shell.tables import ListedDetails, Listing, make_details
+from postil.tracker.text import round_to_second, strip_address
+from postil.tracker.validation import check_comment
 
 Kind = Literal["milestone", "mile", "issue"]
 Filter = Annotated[

@@ -11,13 +11,13 @@ from postil.core.check import Finding, check
 from postil.core.operation import destroys, reads, writes
 from postil.tracker.failures import InvalidParams
 from postil.tracker.issues import Issues
-from postil.tracker.log.ref_names import FETCH, LOG
-from postil.tracker.log.refs import list_logs
+from postil.tracker.log.absorb import absorb, drop_absorbed
+from postil.tracker.log.refs import FETCH, LOG, list_logs
 from postil.tracker.log.remotes import check_remote, fetch, init, push, remove_tracker
-from postil.tracker.log.verify import Verified, absorb, drop_absorbed, verify
+from postil.tracker.log.verify import Verified, verify
 from postil.tracker.shell.answers import Said
-from postil.tracker.shell.columns import format_count
 from postil.tracker.state.identities import ADOPTED_FILE
+from postil.tracker.text import format_count
 from postil.workspace.git import NETWORK, run_git
 
 Remote = Annotated[str, Meta(description="a remote of this repository")]
@@ -133,7 +133,8 @@ class SyncCommands(Issues):
             _remove_empty(trace)
         refs = sum(name.startswith("refs/") for name in removed)
         return Said(
-            done=f"Removed {format_count(refs, 'ref')}, {format_count(len(removed) - refs, 'config line')} and the cache",
+            done=f"Removed {format_count(refs, 'ref')}, {format_count(len(removed) - refs, 'config line')}"
+            " and the cache",
             facts={"removed": removed},
         )
 

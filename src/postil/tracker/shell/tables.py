@@ -8,8 +8,9 @@ from msgspec import UNSET, Struct, UnsetType
 
 from postil.tracker.index.tables import Row
 from postil.tracker.model import Entity, LabelEvent
-from postil.tracker.operations.answers import Item, Shown, ShownComment, round_to_second, show_label_events
-from postil.tracker.shell.columns import cut_excerpt, draw_list, flatten, format_count
+from postil.tracker.operations.answers import Item, Shown, ShownComment, show_label_events
+from postil.tracker.shell.columns import draw_list
+from postil.tracker.text import cut_excerpt, flatten, format_count, round_to_second
 
 
 class Details(Struct, frozen=True, kw_only=True):

@@ -26,8 +26,8 @@ from postil.tracker.imports.model import (
 from postil.tracker.index.pages import LARGEST_LIMIT
 from postil.tracker.issues import Issues
 from postil.tracker.model import Entity
-from postil.tracker.shell.columns import format_count
 from postil.tracker.shell.input import read_whole
+from postil.tracker.text import format_count
 from postil.workspace.files import atomic_write
 from postil.workspace.paths import RelativePath
 

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from postil.tracker.events import Created, Event, Set
-from postil.tracker.query.tree import is_day
 from postil.tracker.state.fold import fold
+from postil.tracker.text import is_day
 
 _TELLING = ("status", "milestone", "deleted")
 _LONGEST = 3653

@@ -5,9 +5,9 @@ from __future__ import annotations
 import datetime
 from collections.abc import Sequence
 
-from postil.tracker.query.tree import is_day
 from postil.tracker.shell.tables import draw_progress
 from postil.tracker.state.burndown import Day
+from postil.tracker.text import is_day
 
 _EIGHTHS = " ▁▂▃▄▅▆▇█"
 _WIDTH, _HEIGHT = 640, 240

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from postil.tracker import events as ev
-from postil.tracker.operations.answers import round_to_second
-from postil.tracker.shell.columns import align, cut_excerpt, flatten
+from postil.tracker.text import align, cut_excerpt, flatten, round_to_second
 
 
 class HistoryLine(Struct, frozen=True, kw_only=True):

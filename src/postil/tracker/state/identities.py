@@ -13,7 +13,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from postil.tracker.model import Entity
-from postil.tracker.shell.columns import align, flatten
+from postil.tracker.text import align, flatten
 from postil.workspace.files import atomic_write, make_folder
 from postil.workspace.paths import RelativePath
 from postil.workspace.repository import Repository

@@ -1,0 +1,58 @@
+"""Giving the logs of writers who left a home in one's own log, so that refs stay few. Nothing is lost by it."""
+
+from __future__ import annotations
+
+import datetime
+
+from postil.tracker.events import LOG_ENTITY, Absorbed, decode
+from postil.tracker.log.format import Unread, find_unread, open_objects, read_runs
+from postil.tracker.log.refs import Tip, list_logs
+from postil.tracker.log.replica import read_replica
+from postil.tracker.store import Store
+from postil.tracker.text import format_moment
+from postil.workspace.git import DURABLE, run_git
+
+
+def absorb(store: Store, older_than_days: int) -> list[str]:
+    """Copy the logs of other writers without news into our own and mark them absorbed; their names."""
+    edge = format_moment(store.now() - datetime.timedelta(days=older_than_days))
+    taken: dict[str, tuple[list[bytes], int]] = {}
+    with store.transaction() as tx:
+        mine = read_replica(store.repository)
+        with store.index.lock:
+            done = dict(store.index.db.execute("SELECT replica, upto FROM absorbed").fetchall())
+        others = {tip.replica: tip for tip in list_logs(store.repository.root) if not mine or tip.replica != mine.id}
+        for replica, tip in sorted(others.items()):
+            lines = _read_log(store.repository.root, tip)
+            events = [decode(line) for line in lines]
+            last = max((event.ts for event in events if event), default="")
+            upto = max((event.n for event in events if event and event.r == replica), default=0)
+            if last < edge and done.get(replica, 0) < upto:
+                taken[replica] = (lines, upto)
+        for replica, (lines, upto) in taken.items():
+            for line in lines:
+                tx.copy(line)
+            tx.write(Absorbed, LOG_ENTITY, log=replica, upto=upto)
+    return sorted(taken)
+
+
+def drop_absorbed(store: Store) -> list[str]:
+    """Delete the refs of logs that live on in ours; their names."""
+    mine = read_replica(store.repository)
+    with store.index.lock:
+        done = dict(store.index.db.execute("SELECT replica, upto FROM absorbed").fetchall())
+        ends = dict(store.index.db.execute("SELECT replica, n FROM writer").fetchall())
+    dropped: list[str] = []
+    for tip in list_logs(store.repository.root):
+        covered = done.get(tip.replica, 0) >= ends.get(tip.replica, 1)
+        if covered and (mine is None or tip.replica != mine.id):
+            run_git(store.repository.root, "update-ref", "-d", "--end-of-options", tip.ref, tip.oid, mode=DURABLE)
+            dropped.append(tip.ref)
+    store.refresh()
+    return dropped
+
+
+def _read_log(root: str, tip: Tip) -> list[bytes]:
+    with open_objects(root) as git:
+        new = find_unread(root, git, git.commit(tip.oid), None) or Unread()
+    return [line for run in read_runs(root, new) for line in run.split(b"\n") if line]

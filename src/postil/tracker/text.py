@@ -1,0 +1,78 @@
+"""Texts that several rooms write alike: moments, counts, lines without control characters, columns.
+
+Pure, and imported by `fast_list`: no msgspec here.
+"""
+
+from __future__ import annotations
+
+import datetime
+import re
+from collections.abc import Sequence
+
+
+def format_moment(moment: datetime.datetime) -> str:
+    """A moment as events write it: UTC, milliseconds, Z. Text order is then the order of time."""
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=datetime.UTC)
+    utc = moment.astimezone(datetime.UTC)
+    return f"{utc:%Y-%m-%dT%H:%M:%S}.{utc.microsecond // 1000:03d}Z"
+
+
+def is_day(text: str) -> bool:
+    """Whether a text is a day of the calendar, written as 2026-11-15."""
+    if not re.fullmatch(r"\d{4}-\d{2}-\d{2}", text):
+        return False
+    try:
+        datetime.date.fromisoformat(text)
+    except ValueError:
+        return False
+    return True
+
+
+def round_to_second(ts: str) -> str:
+    """A stored moment to the second, as the contract shows moments."""
+    return ts[:19] + "Z" if len(ts) >= 20 else ts
+
+
+def strip_address(author: str) -> str:
+    """The name of `Name <mail>`."""
+    return author.partition(" <")[0]
+
+
+def flatten(text: str) -> str:
+    """Others' words as one cell: what would break the line or command the terminal is made visible.
+
+    Here and not only where a terminal is written to: the fast list has no such place, and lines and tabs would break
+    the raw form as well.
+    """
+    if text.isprintable():
+        return text
+    line = " ".join(text.split())
+    return "".join(f"\\x{ord(c):02x}" if _is_control(ord(c)) else c for c in line)
+
+
+def _is_control(code: int) -> bool:
+    """Control characters and the marks that turn the direction of text around; not the joiners inside an emoji."""
+    return code < 32 or 127 <= code < 160 or 0x202A <= code <= 0x202E or 0x2066 <= code <= 0x2069
+
+
+def cut_excerpt(text: str) -> str:
+    """A text on one line, 80 characters of it."""
+    flat = " ".join(text.split())
+    return flat if len(flat) <= 80 else flat[:80] + "..."
+
+
+def format_count(count: int, thing: str) -> str:
+    """A number of things: `1 issue`, `2 issues`, `0 entities`."""
+    plural = thing.removesuffix("y") + "ies" if thing.endswith("y") else thing + "s"
+    return f"{count} {thing if count == 1 else plural}"
+
+
+def align(rows: Sequence[Sequence[str]]) -> str:
+    """Columns of text."""
+    if not rows:
+        return ""
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    return "\n".join(
+        "  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip() for row in rows
+    )
