@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from msgspec import Struct
-
+from postil.core.answer import Answer
 from postil.core.operation import reads
 
 
-class Echoed(Struct, frozen=True):
+class Echoed(Answer, frozen=True):
     """What was said."""
 
     said: str
 
-    def text(self) -> str:
+    def for_model(self) -> str:
         return self.said
 
 

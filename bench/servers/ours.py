@@ -10,7 +10,7 @@ from postil.core.startup import import_without, prepare
 CATALOGUE = Path(__file__).with_name("echo.json")
 
 
-def make() -> object:
+def make(part: str, group: str) -> object:
     from bench.servers.echo import Echo
 
     return Echo()
@@ -25,7 +25,7 @@ def main() -> int:
     from postil.wire.server import UNITED, Face, Server
 
     catalogue = msgspec.json.decode(CATALOGUE.read_bytes(), type=Catalogue)
-    server = Server(Registry(catalogue, {"echo": make}), Face("echo", "1", UNITED))
+    server = Server(Registry(catalogue, make), Face("echo", "1", UNITED))
     if "--http" in sys.argv:
         from postil.surfaces.http.serve import hosts_for, listen
         from postil.surfaces.http.serve import serve as serve_http
