@@ -221,7 +221,7 @@ class App:
 
 
 def _workspace(app: App) -> object:
-    from postil.workspace.service import Overview
+    from postil.workspace.overview import Overview
 
     return Overview(lambda: app.repository, app.parts_offered, app.glances, app.state_damage)
 
@@ -274,7 +274,7 @@ def _flows(app: App) -> object:
 
 # A part adds its lines here: how its context is made from the App, and where its groups of operations are.
 PARTS: dict[str, Part] = {
-    "workspace": Part(_workspace, {"all": "postil.workspace.service:Overview"}),
+    "workspace": Part(_workspace, {"all": "postil.workspace.overview:Overview"}),
     "inbox": Part(_inbox, {"all": "postil.inbox.service:Inbox"}),
     "comments": Part(_comments, {"all": "postil.comments.operations.contract:Comments"}),
     "tracker": Part(_tracker, {"all": "postil.tracker.part:Tracker"}),

@@ -19,8 +19,8 @@ from postil.comments.sidecar.format import blob_id
 from postil.core import call
 from postil.workspace.failures import FileMissing, FileTooLarge, FileUnreadable, UnsafePath
 from postil.workspace.files import read_file
-from postil.workspace.gitdir import locate
 from postil.workspace.paths import RelativePath, resolve_inside
+from postil.workspace.repository import locate
 
 LARGEST_SOURCE = 16 * 1024 * 1024
 ONE_TICK = 20_000_000

@@ -12,7 +12,7 @@ from msgspec import Struct
 from postil.inbox.diff import Hunk, hunks
 from postil.inbox.failures import LineOutOfRange, NoSuchCommit, NothingToCommentOn
 from postil.inbox.model import Context, Place, Side, line_text, span_of
-from postil.workspace.digest import blob_name
+from postil.workspace.digest import blob_id
 from postil.workspace.failures import FileMissing
 from postil.workspace.files import read_file
 from postil.workspace.git import try_git
@@ -56,7 +56,7 @@ def capture(
         context=context,
         commit=whole,
         branch=repository.branch() or "",
-        blob=blob_name(content),
+        blob=blob_id(content),
         code=_code(text, span),
         hunk=_hunk(repository, inside, span, side, context, whole) if span else "",
         start=start,

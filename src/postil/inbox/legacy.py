@@ -15,8 +15,7 @@ from msgspec import Struct
 from postil.core.failure import Failure
 from postil.inbox.model import LONGEST_COMMENT, line_text, span_of
 from postil.workspace.digest import sha256
-from postil.workspace.gitdir import locate
-from postil.workspace.repository import Repository
+from postil.workspace.repository import Repository, locate
 
 LARGEST = 1024 * 1024
 

@@ -12,6 +12,7 @@ from typing import Literal
 import msgspec
 
 from postil.settings.model import BadSettings, Folders, Layer, Settings, Terminal
+from postil.workspace.git_roots import find_git_roots
 
 _ENVIRONMENT = {
     "POSTIL_PARTS": "parts",
@@ -82,13 +83,8 @@ def _files(config: str, cwd: str, named: str) -> tuple[str, str]:
     if named and not os.path.isfile(named):
         raise BadSettings(f"There is no settings file {named}", advice="Check --config and POSTIL_CONFIG")
     user = named or _first(config)
-    folder = os.path.realpath(cwd)
-    while not os.path.lexists(os.path.join(folder, ".git")):
-        above = os.path.dirname(folder)
-        if above == folder:
-            return user, ""
-        folder = above
-    return user, _first(folder)
+    root = next(find_git_roots(os.path.realpath(cwd)), "")
+    return user, _first(root) if root else ""
 
 
 def _first(folder: str) -> str:

@@ -19,7 +19,7 @@ import msgspec
 
 from postil.core.failure import InvalidArguments
 from postil.workspace.failures import GitFailed, GitMissing
-from postil.workspace.gitdir import GitDir, locate
+from postil.workspace.repository import Repository, locate
 from postil.workspace.spawn import run
 
 
@@ -161,7 +161,7 @@ _CONFIGS = ("config", "config.worktree")
 Stamp = tuple[str, int, int, int]
 
 
-def _stamps(where: GitDir) -> tuple[Stamp, ...]:
+def _stamps(where: Repository) -> tuple[Stamp, ...]:
     folders = dict.fromkeys((where.common_dir, where.git_dir))
     return tuple(_stamp(os.path.join(folder, name)) for folder in folders for name in _CONFIGS)
 
@@ -175,7 +175,7 @@ def _stamp(file: str) -> Stamp:
 
 
 @lru_cache(maxsize=64)
-def _overrides(where: GitDir, network: bool, stamps: tuple[Stamp, ...]) -> Pairs:
+def _overrides(where: Repository, network: bool, stamps: tuple[Stamp, ...]) -> Pairs:
     """Overrides for the drivers that this repository's config names; made again when a config file changes."""
     if not any(_suspect(file) for file, _, size, _ in stamps if size):
         return ()
@@ -209,7 +209,7 @@ def _suspect(file: str) -> bool:
         return True
 
 
-def _settings(where: GitDir, network: bool) -> list[tuple[str, str, str]]:
+def _settings(where: Repository, network: bool) -> list[tuple[str, str, str]]:
     """Every setting with the scope it comes from. `git config` itself runs nothing."""
     asked = ["git", f"--git-dir={where.git_dir}", "config", "--list", "--includes", "--show-scope", "-z"]
     try:

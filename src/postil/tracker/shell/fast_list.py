@@ -23,6 +23,7 @@ from postil.tracker.query.sql import QueryContext, compile_condition, find_miles
 from postil.tracker.query.tree import QueryFault
 from postil.tracker.shell.columns import COLUMNS as NAMES
 from postil.tracker.shell.columns import DEFAULT_COLUMNS, draw_list
+from postil.workspace.git_roots import find_git_roots
 
 _KINDS = {"issue": "issue", "milestone": "milestone", "mile": "milestone"}
 _VALUED = ("--filter", "--sort", "--limit", "--columns", "--format")
@@ -119,16 +120,9 @@ def _read_words(kind: str | None, words: Sequence[str]) -> Asked | None:
 
 def _find_git_dir(cwd: str) -> str | None:
     """The plain `.git` folder around here; None for worktrees, submodules, bare repositories and settings files."""
-    folder = os.path.realpath(cwd)
-    while True:
-        git_dir = os.path.join(folder, ".git")
-        if os.path.lexists(git_dir):
-            break
-        above = os.path.dirname(folder)
-        if above == folder:
-            return None
-        folder = above
-    if any(os.path.exists(os.path.join(folder, f"postil.{kind}")) for kind in ("toml", "yaml", "yml")):
+    folder = next(find_git_roots(os.path.realpath(cwd)), "")
+    git_dir = os.path.join(folder, ".git")
+    if not folder or any(os.path.exists(os.path.join(folder, f"postil.{kind}")) for kind in ("toml", "yaml", "yml")):
         return None
     plain = os.path.isdir(os.path.join(git_dir, "objects")) and os.path.isdir(os.path.join(git_dir, "refs"))
     odd = ("commondir", "reftable")

@@ -7,8 +7,8 @@ import pytest
 from postil.core import call
 from postil.core.failure import Cancelled, StorageFailed
 from postil.workspace.model import Fault
+from postil.workspace.overview import Overview
 from postil.workspace.repository import Repository, find_repository
-from postil.workspace.service import Overview
 from tests.workspace.repositories import git
 
 GLANCES = [("inbox", "2 messages waiting"), ("comments", "7 comments")]
