@@ -15,10 +15,10 @@ from postil.core import call
 from postil.core.call import Call, Caller
 from postil.core.failure import Failure
 from postil.core.operation import Operation
-from postil.gitlab.failures import GitLabFailure, GitLabUnreachable, UnknownOutcome, flattened, refused
+from postil.gitlab.failures import GitLabFailure, GitLabUnreachable, UnknownOutcome, flatten, refused
 from postil.gitlab.instance import retries
 from postil.gitlab.instance.client import Instance
-from postil.gitlab.instance.redaction import redacted
+from postil.gitlab.instance.redaction import redact
 from postil.gitlab.part import GitLab
 from postil.storage.ephemeral import MemoryEphemeralStore
 from tests.emulator.app import Emulator
@@ -230,7 +230,7 @@ async def test_a_session_cookie_is_never_sent_back(connect: Connect, emulator: E
     ],
 )
 def test_every_form_of_gitlabs_message_becomes_one_sentence(body: bytes, said: str) -> None:
-    assert flattened(502, body) == said
+    assert flatten(502, body) == said
 
 
 @pytest.mark.parametrize(
@@ -313,7 +313,7 @@ async def test_no_token_reaches_a_log_an_error_or_a_result(
 
 
 def test_secrets_are_struck_out_of_what_gitlab_says() -> None:
-    said = redacted("token glpat-abcdef123456 at https://me:pw@host/x whsec_c2VjcmV0 and mine", "mine")
+    said = redact("token glpat-abcdef123456 at https://me:pw@host/x whsec_c2VjcmV0 and mine", "mine")
     assert said == "token [hidden] at https://[hidden]@host/x [hidden] and [hidden]"
 
 

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from postil.core import call
 from postil.core.call import Call, Caller
 from postil.gitlab.part import GitLab
-from postil.gitlab.policy.quick_actions import neutralised
-from postil.gitlab.policy.untrusted import cleaned, framed, prose
+from postil.gitlab.policy.quick_actions import escape_quick_actions
+from postil.gitlab.policy.untrusted import clean, frame, clean_prose
 from tests.emulator.app import Emulator
 from tests.gitlab.answers import direct, structured, text
 from tests.gitlab.conftest import Connect
@@ -44,20 +44,20 @@ SEEN = ["👩‍👩‍👧‍👦", "❤️", "🏴󠁧󠁢󠁥󠁮󠁧󠁿", "
 
 @pytest.mark.parametrize("written", HIDDEN)
 def test_nothing_invisible_reaches_a_model(written: str) -> None:
-    assert cleaned(written) == "ab"
+    assert clean(written) == "ab"
 
 
 @pytest.mark.parametrize("written", SEEN)
 def test_what_can_be_seen_stays_as_it_is(written: str) -> None:
-    assert cleaned(written) == written
+    assert clean(written) == written
 
 
 @given(st.text(alphabet=st.sampled_from(list("ab&#;8203x<!->\u200b\u202e\u200d\ufe0f\U000e0041👩🏴é")), max_size=60))
 def test_cleaning_twice_is_cleaning_once(written: str) -> None:
-    assert cleaned(cleaned(written)) == cleaned(written)
-    assert prose(prose(written)) == prose(written)
-    assert "<!--" not in prose(written)
-    assert not re.search("[\u200b\u202e]", cleaned(written))
+    assert clean(clean(written)) == clean(written)
+    assert clean_prose(clean_prose(written)) == clean_prose(written)
+    assert "<!--" not in clean_prose(written)
+    assert not re.search("[\u200b\u202e]", clean(written))
 
 
 NESTED = [
@@ -74,18 +74,18 @@ def test_traps_inside_traps_are_gone_and_cost_no_more_than_their_length(
     before: str, inside: str, after: str, depth: int
 ) -> None:
     started = time.process_time()
-    seen = prose("words " + before * depth + inside + after * depth)
+    seen = clean_prose("words " + before * depth + inside + after * depth)
     assert time.process_time() - started < 2.0  # a round for each level would take minutes
     assert seen.startswith("words ")
     assert "<!--" not in seen
     assert "\u200b" not in html.unescape(seen)
     assert "\u200c" not in html.unescape(seen)
-    assert prose(seen) == seen
+    assert clean_prose(seen) == seen
 
 
 @given(st.text(max_size=200))
 def test_no_text_can_close_the_boundary_around_it(written: str) -> None:
-    whole = framed(written, "GitLab")
+    whole = frame(written, "GitLab")
     first = whole.split("\n", 1)[0]
     nonce = first.removesuffix("]").rsplit(" ", 1)[-1]
     assert len(nonce) == 8
@@ -94,7 +94,7 @@ def test_no_text_can_close_the_boundary_around_it(written: str) -> None:
 
 
 def test_two_boundaries_are_never_the_same() -> None:
-    assert framed("x", "GitLab") != framed("x", "GitLab")
+    assert frame("x", "GitLab") != frame("x", "GitLab")
 
 
 async def test_a_model_reads_clean_text_in_a_boundary_and_a_program_gitlabs_own(
@@ -144,8 +144,8 @@ async def test_files_and_diffs_and_logs_are_cleaned_too(gitlab: GitLab, emulator
     ],
 )
 def test_quick_actions_are_escaped_and_paths_are_not(written: str, sent: str) -> None:
-    assert neutralised(written) == sent
-    assert neutralised(sent) == sent
+    assert escape_quick_actions(written) == sent
+    assert escape_quick_actions(sent) == sent
 
 
 async def test_a_text_of_ours_does_not_act(gitlab: GitLab, emulator: Emulator) -> None:

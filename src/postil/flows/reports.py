@@ -17,7 +17,7 @@ from postil.core.failure import Failure
 from postil.core.ports import State
 from postil.gitlab.events import EventLog, shown
 from postil.gitlab.instance.records import Record
-from postil.gitlab.policy.untrusted import cleaned, framed, shortened
+from postil.gitlab.policy.untrusted import clean, frame, shorten
 from postil.inbox.service import Inbox
 
 CURSORS = "flows/reports"
@@ -103,10 +103,10 @@ def report(delivery: Delivery, *, locked: bool = False) -> str:
     if about.flag("confidential"):
         title = "(confidential: GitLab shows it to those who may read it)"
     else:
-        title = framed(shortened(" ".join(event.title.split()), 200), "title") if event.title else ""
+        title = frame(shorten(" ".join(event.title.split()), 200), "title") if event.title else ""
     return "\n".join(part for part in (f"{sentence} {address}".rstrip(), title) if part)
 
 
 def _word(text: str) -> str:
     """A name by others, kept from being read as anything but a name."""
-    return shortened(re.sub(r"[^\w./@+-]+", "_", cleaned(text)), 255)
+    return shorten(re.sub(r"[^\w./@+-]+", "_", clean(text)), 255)

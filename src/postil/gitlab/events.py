@@ -21,7 +21,7 @@ from postil.gitlab.instance.connection import Connection
 from postil.gitlab.instance.records import Record
 from postil.gitlab.policy.event_reach import visible
 from postil.gitlab.policy.guard import WITHHELD
-from postil.gitlab.policy.untrusted import cleaned, framed
+from postil.gitlab.policy.untrusted import clean, frame
 
 SPACE, SEEN, COUNTER = "gitlab/events", "gitlab/event-ids", "gitlab/events"
 KEPT_SECONDS = 30 * 24 * 3600.0
@@ -32,7 +32,7 @@ KINDS = ("push", "issues", "merge_requests", "pipelines", "wiki")
 
 
 class WebhookEvent(Struct, frozen=True, omit_defaults=True):
-    """One event: what it is about, and GitLab's own payload, cleaned, when it was asked for."""
+    """One event: what it is about, and GitLab's own payload, clean, when it was asked for."""
 
     id: str
     event: str
@@ -62,7 +62,7 @@ class WebhookEvents(Struct, frozen=True):
         if not self.events:
             return "No webhook events"
         written = "\n".join(one.line() for one in self.events)
-        return written if call.current().caller.surface == "shell" else framed(written, "GitLab")
+        return written if call.current().caller.surface == "shell" else frame(written, "GitLab")
 
 
 class EventLog:
@@ -209,15 +209,15 @@ def shown(delivery: Delivery, *, payload: bool = False, locked: bool = False) ->
     if locked and delivery.event not in ("push", "pipelines", "wiki") and _is_public(said):
         commit, payload = WITHHELD, False
     return WebhookEvent(
-        cleaned(delivery.id),
+        clean(delivery.id),
         delivery.event,
         time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(delivery.received)),
         delivery.project_id,
-        cleaned(delivery.project),
-        action=cleaned(about.text("action") or about.text("status") or ""),
-        title=cleaned(commit)[:300],
-        user=cleaned(user.text("username") or said.text("user_username") or ""),
-        url=cleaned(about.text("url") or ""),
+        clean(delivery.project),
+        action=clean(about.text("action") or about.text("status") or ""),
+        title=clean(commit)[:300],
+        user=clean(user.text("username") or said.text("user_username") or ""),
+        url=clean(about.text("url") or ""),
         payload=Raw(msgspec.json.encode(_cleaned(body))) if payload else None,
     )
 
@@ -229,9 +229,9 @@ def _is_public(said: Record) -> bool:
 
 def _cleaned(value: object) -> object:
     if isinstance(value, str):
-        return cleaned(value)
+        return clean(value)
     if isinstance(value, list):
         return [_cleaned(item) for item in cast("list[object]", value)]
     if isinstance(value, dict):
-        return {cleaned(key): _cleaned(item) for key, item in cast("dict[str, object]", value).items()}
+        return {clean(key): _cleaned(item) for key, item in cast("dict[str, object]", value).items()}
     return value

@@ -5,7 +5,7 @@ GitLabFailure          the code of the status: 400 -32602, 5xx -32603, every oth
 ├── GitLabUnreachable  -32603  no connection, so nothing was sent
 └── NotOffered         -32000  refused here: read-only, or a project outside the allow-list
 
-Leaves retrying to `retries.py` and transport errors to `instance.py`.
+Leaves retrying to `instance/retries.py` and errors of the transport to `instance/client.py`.
 """
 
 from __future__ import annotations
@@ -14,14 +14,19 @@ import re
 from http import HTTPStatus
 from typing import cast
 
-import msgspec
-
 from postil.core.failure import Failure, InvalidArguments
-from postil.gitlab.instance.redaction import redacted
+from postil.gitlab.instance.records import Record, parse
+from postil.gitlab.instance.redaction import redact
 
 LONGEST_MESSAGE = 500
 MESSAGES = {-32602: "Invalid params", -32603: "Internal error", -32000: "GitLab API Error"}
 EXIT_STATUSES = {400: 2, 401: 3, 403: 3, 404: 5, 409: 6}
+ADVICE = {
+    401: "GitLab did not accept the token: it is wrong, expired or revoked.",
+    403: "The token's user may not do this in this project.",
+    404: "Check the id or path; a private project also answers so to who may not see it.",
+    429: "Wait a minute, then try again.",
+}
 _LEADING_STATUS = re.compile(r"^\d{3}\s+(?:-\s+)?")
 
 
@@ -93,31 +98,31 @@ class NotOffered(Failure):
 
 
 def invalid(path: str, said: str) -> InvalidArguments:
-    """An argument that must not become part of a URL or of a request."""
+    """Return the failure for an argument that must not become part of a URL or of a request."""
     return InvalidArguments(f"Invalid params: {path} {said}", path=path, status=400, message=f"{path} {said}")
 
 
-def refused(status: int, body: bytes, headers: dict[str, str], retry_after: float | None, token: str) -> GitLabFailure:
-    """The failure for an error answer of GitLab."""
-    said = redacted(flattened(status, body), token)
+def read_refusal(
+    status: int, body: bytes, headers: dict[str, str], retry_after: float | None, token: str
+) -> GitLabFailure:
+    """Return the failure for an error answer of GitLab."""
+    said = redact(flatten(status, body), token)
     data: dict[str, object] = {}
     if headers.get("x-request-id"):
         data["request_id"] = headers["x-request-id"][:100]
     if retry_after is not None and status in (429, 503):
         data["retry_after"] = max(0, round(retry_after))
-    scopes = _wanted_scopes(body)
+    scopes = _list_scopes(body)
     if scopes:
         data["required_scopes"] = scopes
-    return GitLabFailure(status, said, advice=_advice(status, retry_after, scopes), **data)
+    return GitLabFailure(status, said, advice=_advise(status, retry_after, scopes), **data)
 
 
-def flattened(status: int, body: bytes) -> str:
-    """GitLab's message as one sentence, from any of the forms it takes: string, list, object, OAuth, text or HTML."""
-    try:
-        parsed: object = msgspec.json.decode(body)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        parsed = _plain_text(body)
-    sentence = _sentence(parsed) or _phrase(status)
+def flatten(status: int, body: bytes) -> str:
+    """Return GitLab's message as one sentence, from any of its forms: string, list, object, OAuth, text or HTML."""
+    text = body[:LONGEST_MESSAGE].decode("utf-8", "replace").strip()
+    said = parse(body, otherwise="" if "<" in text else text)
+    sentence = _join(said) or _name_status(status)
     bare = _LEADING_STATUS.sub("", sentence)
     if bare != sentence:  # "404 Project Not Found" is a title, and reads better as a sentence
         bare = bare.lower()
@@ -125,53 +130,39 @@ def flattened(status: int, body: bytes) -> str:
     return (bare[:1].upper() + bare[1:])[:LONGEST_MESSAGE]
 
 
-def _sentence(said: object, name: str = "") -> str:
+def _join(said: object, name: str = "") -> str:
     if isinstance(said, str):
         return f"{name} {said}" if name else said
     if isinstance(said, list):
-        return "; ".join(filter(None, (_sentence(item, name) for item in cast(list[object], said))))
+        return "; ".join(filter(None, (_join(item, name) for item in cast(list[object], said))))
     if not isinstance(said, dict):
         return "" if said is None else str(said)
     record = cast(dict[str, object], said)
     for key in ("error_description", "message", "error"):
-        if key in record and (sentence := _sentence(record[key])):
+        if key in record and (sentence := _join(record[key])):
             return sentence
-    parts = (_sentence(value, "" if key == "base" else key) for key, value in record.items())
+    parts = (_join(value, "" if key == "base" else key) for key, value in record.items())
     return "; ".join(filter(None, parts))
 
 
-def _plain_text(body: bytes) -> str:
-    text = body[:LONGEST_MESSAGE].decode("utf-8", "replace").strip()
-    return "" if "<" in text else text
-
-
-def _phrase(status: int) -> str:
+def _name_status(status: int) -> str:
     try:
         return f"{status} {HTTPStatus(status).phrase}"
     except ValueError:
         return f"Status {status}"
 
 
-def _wanted_scopes(body: bytes) -> list[str]:
+def _list_scopes(body: bytes) -> list[str]:
     if b"insufficient_scope" not in body:
         return []
-    try:
-        parsed: object = msgspec.json.decode(body)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return []
-    scope = cast(dict[str, object], parsed).get("scope") if isinstance(parsed, dict) else None
-    return scope.split() if isinstance(scope, str) else ["api"]
+    said = parse(body)
+    scope = Record(said).text("scope")
+    return [] if said is None else ["api"] if scope is None else scope.split()
 
 
-def _advice(status: int, retry_after: float | None, scopes: list[str]) -> str:
+def _advise(status: int, retry_after: float | None, scopes: list[str]) -> str:
     if scopes:
         return f"The token lacks a scope: give it one of {', '.join(scopes)}."
-    if status == 401:
-        return "GitLab did not accept the token: it is wrong, expired or revoked."
-    if status == 403:
-        return "The token's user may not do this in this project."
-    if status == 404:
-        return "Check the id or path; a private project also answers so to who may not see it."
-    if status == 429:
-        return f"Wait {round(retry_after)} s." if retry_after else "Wait a minute, then try again."
-    return ""
+    if status == 429 and retry_after:
+        return f"Wait {round(retry_after)} s."
+    return ADVICE.get(status, "")

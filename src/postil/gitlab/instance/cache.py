@@ -66,27 +66,27 @@ class ResponseCache:
         self.states: dict[State, int] = {"HIT": 0, "MISS": 0, "REVALIDATED": 0}
 
     async def get(self, question: Question, ttl: int, ask: Ask) -> tuple[Reply, State]:
-        """The kept answer while it holds, else GitLab's, asked for once however many callers wait."""
+        """Return the kept answer while it holds, else GitLab's, asked for once however many callers wait."""
         asking = self._asking.get(question.key)
         joined = asking is not None
         if asking is None:
             # A task of its own: a caller who gives up must not take the answer from those who wait with it.
-            asking = asyncio.get_running_loop().create_task(self._answer(question, ttl, ask))
+            asking = asyncio.get_running_loop().create_task(self._find_answer(question, ttl, ask))
             self._asking[question.key], self._projects[question.key] = asking, question.project
-            asking.add_done_callback(lambda done: self._asked(question.key, done))
+            asking.add_done_callback(lambda done: self._end_asking(question.key, done))
         reply, state = await asyncio.shield(asking)
         state = "HIT" if joined else state
         self.states[state] += 1
         return reply, state
 
-    async def _answer(self, question: Question, ttl: int, ask: Ask) -> tuple[Reply, State]:
+    async def _find_answer(self, question: Question, ttl: int, ask: Ask) -> tuple[Reply, State]:
         for names in list(self._unsaid):
             await self.purge(*names)
-        found = await self._moments.recall(_name(question), *_stamps_of(question))
+        found = await self._moments.recall(_name_answer(question), *_list_stamps(question))
         if found is None:  # nobody can tell what was kept, nor what has changed since
             return await ask(""), "MISS"
         stamps = list(found[1:])
-        kept = self._opened(found[0], question)
+        kept = self._decode(found[0], question)
         if kept is not None and kept.stamps != stamps:
             kept = None
         if kept is not None and kept.until > self._clock():
@@ -95,24 +95,24 @@ class ResponseCache:
             reply = await ask(kept.reply.headers.get("etag", "") if kept is not None else "")
         except GitLabFailure as failure:
             if failure.status == 401:  # the token is no more: nothing that it saw is shown again
-                await self._moments.keep({_stamp(question.whose): os.urandom(8)}, STAMPED_FOR)
+                await self._moments.keep({_name_stamp(question.whose): os.urandom(8)}, STAMPED_FOR)
             elif failure.status in (403, 404):
-                await self._moments.forget(_name(question))
+                await self._moments.forget(_name_answer(question))
             raise
         state: State = "MISS"
         if kept is not None and reply.status == 304:
             reply, state = kept.reply, "REVALIDATED"
         if len(reply.body) <= LARGEST:
             ttl = min(max(ttl, 0), LONGEST_TTL)
-            value = self._closed(_Kept(reply, self._clock() + ttl, stamps), question)
-            await self._moments.keep({_name(question): value}, ttl + REVALIDATED_FOR)
+            value = self._encode(_Kept(reply, self._clock() + ttl, stamps), question)
+            await self._moments.keep({_name_answer(question): value}, ttl + REVALIDATED_FOR)
         return reply, state
 
     async def purge(self, *names: str) -> None:
-        """Something in a project changed: every answer about it is old, and every answer about many.
+        """Make every answer about a project that changed old, and every answer about many projects.
 
-        Of one name alone it is not known which number belongs to which path, so all that may be the same project are
-        old. No name means that any project may have changed.
+        Of one name alone it is not known which number belongs to which path, so answers about every project that may
+        be the same become old. No name means that any project may have changed.
         """
         names = tuple(name.lower() for name in names if name)
         for key, project in list(self._projects.items()):
@@ -122,18 +122,18 @@ class ResponseCache:
         if len({name.isdigit() for name in names}) < 2:
             stamps |= {NUMBERS} if names and names[0].isdigit() else {PATHS} if names else {NUMBERS, PATHS}
         made = os.urandom(8)
-        if await self._moments.keep({_stamp(stamp): made for stamp in stamps}, STAMPED_FOR):
+        if await self._moments.keep({_name_stamp(stamp): made for stamp in stamps}, STAMPED_FOR):
             self._unsaid.discard(names)
         else:
             self._unsaid.add(names)  # said before anything kept is believed again
 
     def purge_soon(self, *names: str) -> None:
-        """The same, from where nobody can wait."""
+        """Purge from where nobody can wait."""
         task = asyncio.get_running_loop().create_task(self.purge(*names))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    def _asked(self, key: str, done: asyncio.Task[tuple[Reply, State]]) -> None:
+    def _end_asking(self, key: str, done: asyncio.Task[tuple[Reply, State]]) -> None:
         if self._asking.get(key) is done:
             del self._asking[key]
         if key not in self._asking:
@@ -141,7 +141,7 @@ class ResponseCache:
         if not done.cancelled():
             done.exception()  # seen: everybody may have given up
 
-    def _closed(self, kept: _Kept, question: Question) -> bytes:
+    def _encode(self, kept: _Kept, question: Question) -> bytes:
         value = msgspec.msgpack.encode(kept)
         if not self._shared:
             return value
@@ -150,7 +150,7 @@ class ResponseCache:
         nonce = os.urandom(12)
         return nonce + AESGCM(question.seal).encrypt(nonce, value, question.key.encode())
 
-    def _opened(self, value: bytes | None, question: Question) -> _Kept | None:
+    def _decode(self, value: bytes | None, question: Question) -> _Kept | None:
         if value is None:
             return None
         if self._shared:
@@ -167,20 +167,20 @@ class ResponseCache:
             return None
 
 
-def asked(instance: str, principal: str, token: str, path: str, query: Query | None, project: str) -> Question:
-    """The question. Its key is a hash: neither caller nor token can be read back from it."""
+def make_question(instance: str, principal: str, token: str, path: str, query: Query | None, project: str) -> Question:
+    """Return the question. Its key is a hash: neither caller nor token can be read back from it."""
     words = msgspec.json.encode((instance, principal, token, path, sorted((query or {}).items())))
     seal = hashlib.sha256(b"postil kept answers\n" + token.encode()).digest()
     whose = hashlib.sha256(b"postil token\n" + token.encode()).hexdigest()[:32]
     return Question(hashlib.sha256(words).hexdigest(), project.lower(), whose, seal)
 
 
-def _stamps_of(question: Question) -> Sequence[str]:
-    """What has to be unchanged for an answer to count."""
+def _list_stamps(question: Question) -> Sequence[str]:
+    """Return what has to be unchanged for an answer to count."""
     project = question.project
     if not project:
-        return _stamp(ALL), _stamp(question.whose)
-    return _stamp(project), _stamp(PATHS if project.isdigit() else NUMBERS), _stamp(question.whose)
+        return _name_stamp(ALL), _name_stamp(question.whose)
+    return _name_stamp(project), _name_stamp(PATHS if project.isdigit() else NUMBERS), _name_stamp(question.whose)
 
 
 def _may_be_same(project: str, changed: tuple[str, ...]) -> bool:
@@ -190,9 +190,9 @@ def _may_be_same(project: str, changed: tuple[str, ...]) -> bool:
     return all(project.isdigit() != name.isdigit() for name in changed)
 
 
-def _name(question: Question) -> str:
+def _name_answer(question: Question) -> str:
     return f"gitlab:{question.key}"
 
 
-def _stamp(of: str) -> str:
+def _name_stamp(of: str) -> str:
     return f"gitlab-changed:{of}"

@@ -1,7 +1,7 @@
 """One GitLab instance over HTTP: a pool, a token, retries of reads, no cookies, no foreign redirects.
 
 The only module of this part that speaks HTTP. It knows routes as encoded paths and answers as bytes; what they mean is
-said in `reading.py`. Failures of the transport are translated here and nowhere else.
+said in `convert.py`. Failures of the transport are translated here and nowhere else.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 import msgspec
 from msgspec import Struct
 
-from postil.gitlab.failures import GitLabFailure, GitLabUnreachable, NotOffered, UnknownOutcome, refused
-from postil.gitlab.instance.records import parsed
-from postil.gitlab.instance.retries import pause, retry_after
+from postil.gitlab.failures import GitLabFailure, GitLabUnreachable, NotOffered, UnknownOutcome, read_refusal
+from postil.gitlab.instance.records import parse
+from postil.gitlab.instance.retries import choose_pause, read_retry_after
 
 if TYPE_CHECKING:
     from http.cookiejar import CookieJar
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     import httpx2
 
 Query: TypeAlias = Mapping[str, str | int | bool | None]
-Method: TypeAlias = Literal["GET", "POST", "PUT"]
 Sleep: TypeAlias = Callable[[float], Awaitable[None]]
 Trust: TypeAlias = "Callable[[], SSLContext | bool]"
 
@@ -35,8 +34,8 @@ DEADLINE = 60.0
 """Seconds that one read may take in all, with its retries."""
 
 
-def everyone() -> bool:
-    """Trust whom the HTTP client trusts."""
+def trust_everyone() -> bool:
+    """Return that the HTTP client's own authorities are trusted."""
     return True
 
 
@@ -48,8 +47,8 @@ class Reply(Struct, frozen=True):
     body: bytes
 
     def json(self) -> object:
-        """The answer's JSON, or None when it is none: after a write GitLab's verdict is the status alone."""
-        return parsed(self.body)
+        """Return the answer's JSON, or None when it is none: after a write GitLab's verdict is the status alone."""
+        return parse(self.body)
 
 
 class Instance:
@@ -61,7 +60,7 @@ class Instance:
         *,
         read_only: bool = False,
         timeout: float = 30.0,
-        trust: Trust = everyone,
+        trust: Trust = trust_everyone,
         sleep: Sleep = asyncio.sleep,
     ) -> None:
         self.url = url.rstrip("/")
@@ -75,24 +74,23 @@ class Instance:
 
     async def get(self, path: str, query: Query | None = None, *, token: str, etag: str = "") -> Reply:
         """Read a route, asking again when GitLab is busy. With an `etag`, 304 may be the answer's status."""
-        url = self.api + path
         headers = {"if-none-match": etag} if etag else None
         started = time.monotonic()
-        for attempt in range(1, 99):
+        attempt = 0
+        while True:
+            attempt += 1
+            reply: Reply | GitLabUnreachable
             try:
-                reply = await self._follow("GET", url, query, token, headers)
-            except GitLabUnreachable:
-                wait = pause(attempt, 503, None)
-                if wait is None or time.monotonic() - started + wait > DEADLINE:
-                    raise
-                await self._sleep(wait)
-                continue
-            asked = retry_after(reply.headers)
-            wait = pause(attempt, reply.status, asked)
+                reply = await self._read_once(self.api + path, query, token, headers)
+                asked = read_retry_after(reply.headers)
+            except GitLabUnreachable as failure:
+                reply, asked = failure, None
+            wait = choose_pause(attempt, reply.status, asked)
             if wait is None or time.monotonic() - started + wait > DEADLINE:
-                return self._judged(reply, asked, token)
+                if isinstance(reply, GitLabUnreachable):
+                    raise reply
+                return self._check_status(reply, asked, token)
             await self._sleep(wait)
-        raise AssertionError("the last attempt returns or raises")
 
     async def json(self, path: str, query: Query | None = None, *, token: str) -> tuple[object, Reply]:
         """Read a route whose answer must be JSON."""
@@ -107,21 +105,21 @@ class Instance:
         if self._read_only:
             raise NotOffered("This server is read-only")
         try:
-            reply = await self._once(method, self.api + path, None, token, None, msgspec.json.encode(body))
+            reply = await self._send_once(method, self.api + path, None, token, None, msgspec.json.encode(body))
         except (_TimedOut, _Broken) as error:
             raise UnknownOutcome(504, str(error)) from None
         if reply.status in (502, 503, 504) and "retry-after" not in reply.headers:
             raise UnknownOutcome(reply.status, "GitLab's front did not hand on an answer")
-        return self._judged(reply, retry_after(reply.headers), token)
+        return self._check_status(reply, read_retry_after(reply.headers), token)
 
     async def ask_graphql(self, query: str, *, token: str) -> object:
         """Ask a GraphQL query. Never a mutation, so a read-only server may."""
         try:
             body = msgspec.json.encode({"query": query})
-            reply = await self._once("POST", f"{self.url}/api/graphql", None, token, None, body)
+            reply = await self._send_once("POST", f"{self.url}/api/graphql", None, token, None, body)
         except (_TimedOut, _Broken) as error:
             raise GitLabFailure(504, str(error)) from None
-        return self._judged(reply, None, token).json()
+        return self._check_status(reply, None, token).json()
 
     async def close(self) -> None:
         """Close the pool."""
@@ -129,31 +127,32 @@ class Instance:
         if client is not None:
             await client.aclose()
 
-    def _judged(self, reply: Reply, asked: float | None, token: str) -> Reply:
+    def _check_status(self, reply: Reply, asked: float | None, token: str) -> Reply:
         if reply.status < 300 or reply.status == 304:
             return reply
         if reply.status < 400:
             advice = "The project may have moved: look it up and use its id."
             raise GitLabFailure(reply.status, "GitLab redirected the request", advice=advice)
-        raise refused(reply.status, reply.body, reply.headers, asked, token)
+        raise read_refusal(reply.status, reply.body, reply.headers, asked, token)
 
-    async def _follow(
-        self, method: Method, url: str, query: Query | None, token: str, headers: Mapping[str, str] | None
+    async def _read_once(
+        self, url: str, query: Query | None, token: str, headers: Mapping[str, str] | None
     ) -> Reply:
-        """One read, following one redirect if it stays on this instance."""
+        """Read once, following one redirect if it stays on this instance."""
         try:
-            reply = await self._once(method, url, query, token, headers)
+            reply = await self._send_once("GET", url, query, token, headers)
             target = reply.headers.get("location", "")
             if reply.status in (301, 302, 307, 308) and target:
-                reply = await self._once(method, self._at_home(url, target, reply.status), None, token, headers)
+                url = self._check_redirect(url, target, reply.status)
+                reply = await self._send_once("GET", url, None, token, headers)
         except _TimedOut as error:
             raise GitLabFailure(504, str(error), advice="Try again, or ask for a smaller page.") from None
         except _Broken as error:
             raise GitLabUnreachable(self.url, str(error)) from None
         return reply
 
-    def _at_home(self, url: str, target: str, status: int) -> str:
-        """The redirect's target, if it is under this instance's API: anywhere else the token must not go."""
+    def _check_redirect(self, url: str, target: str, status: int) -> str:
+        """Return the redirect's target if it is under this instance's API: anywhere else the token must not go."""
         from urllib.parse import urljoin  # redirects are rare
 
         joined = urljoin(url, target)
@@ -162,9 +161,9 @@ class Instance:
         advice = "It was not followed. If GitLab has a new address, set GITLAB_URL to it."
         raise GitLabFailure(status, "GitLab redirected to another address", advice=advice)
 
-    async def _once(
+    async def _send_once(
         self,
-        method: Method,
+        method: Literal["GET", "POST", "PUT"],
         url: str,
         query: Query | None,
         token: str,
@@ -173,16 +172,16 @@ class Instance:
     ) -> Reply:
         import httpx2  # 60 ms that only a call to GitLab pays
 
-        client = self._client_here()
+        client = self._get_client()
         sent = {"authorization": f"Bearer {token}", **(headers or {})}
         if body is not None:
             sent["content-type"] = "application/json"
-        params = {name: _word(value) for name, value in query.items() if value is not None} if query else None
+        params = {name: _encode(value) for name, value in query.items() if value is not None} if query else None
         try:
             request = client.build_request(method, url, params=params, headers=sent, content=body)
             response = await client.send(request, stream=True)
             try:
-                content = await _bounded(response)
+                content = await _read_bounded(response)
             except (httpx2.TransportError, httpx2.DecodingError, GitLabFailure):
                 if body is None or not response.is_success:
                     raise
@@ -192,7 +191,7 @@ class Instance:
             self._count(response.status_code)
         except (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout) as error:
             self._count(0)
-            raise GitLabUnreachable(self.url, _reason(error)) from None
+            raise GitLabUnreachable(self.url, _find_reason(error)) from None
         except httpx2.TimeoutException:
             self._count(0)
             raise _TimedOut("GitLab did not answer in time") from None
@@ -204,14 +203,14 @@ class Instance:
     def _count(self, status: int) -> None:
         self.answers[status] = self.answers.get(status, 0) + 1
 
-    def _client_here(self) -> httpx2.AsyncClient:
-        """The pool of the running event loop; a new loop (each command of the shell has one) gets a new pool."""
+    def _get_client(self) -> httpx2.AsyncClient:
+        """Return the pool of the running event loop; a new loop (each command of the shell has one) gets a new pool."""
         loop = asyncio.get_running_loop()
         if self._client is None or self._loop is not loop:
-            self._client, self._loop = self._opened(), loop
+            self._client, self._loop = self._open_client(), loop
         return self._client
 
-    def _opened(self) -> httpx2.AsyncClient:
+    def _open_client(self) -> httpx2.AsyncClient:
         import httpx2
 
         from postil.core.startup import give_asyncio_tls
@@ -221,7 +220,7 @@ class Instance:
             timeout=httpx2.Timeout(self._timeout, connect=5.0),
             limits=httpx2.Limits(max_connections=100, max_keepalive_connections=20),
             follow_redirects=False,
-            cookies=_forgetful(),
+            cookies=_make_forgetful_jar(),
             verify=self._trust() if self.url.startswith("https:") else False,
             trust_env=False,  # only settings.py reads the environment
             headers={"user-agent": "postil", "accept": "application/json"},
@@ -237,13 +236,13 @@ class _Broken(Exception):
 
 
 def unreadable(reply: Reply) -> GitLabFailure:
-    """A read was answered with success and something that is not JSON: a sign-in page, or half an answer."""
+    """Return the failure for a success that is not JSON: a sign-in page, or half an answer."""
     advice = "Check that GITLAB_URL is the address of GitLab itself."
     return GitLabFailure(502, "GitLab's answer could not be read", advice=advice, upstream_status=reply.status)
 
 
-def _reason(error: BaseException) -> str:
-    """Why there is no connection, in the system's words: the innermost cause knows it, the outer ones only that."""
+def _find_reason(error: BaseException) -> str:
+    """Return why there is no connection, in the system's words: the innermost cause knows it, the outer ones only that."""
     seen: BaseException | None = error
     reason = "no connection within the time allowed"
     while seen is not None:
@@ -254,7 +253,7 @@ def _reason(error: BaseException) -> str:
     return reason
 
 
-async def _bounded(response: httpx2.Response) -> bytes:
+async def _read_bounded(response: httpx2.Response) -> bytes:
     chunks: list[bytes] = []
     size = 0
     async for chunk in response.aiter_bytes():
@@ -265,12 +264,12 @@ async def _bounded(response: httpx2.Response) -> bytes:
     return b"".join(chunks)
 
 
-def _word(value: str | int | bool | None) -> str:
+def _encode(value: str | int | bool | None) -> str:
     return ("true" if value else "false") if isinstance(value, bool) else str(value)
 
 
-def _forgetful() -> CookieJar:
-    """A cookie jar that keeps nothing: GitLab's session cookie of one caller must not speak for another."""
+def _make_forgetful_jar() -> CookieJar:
+    """Return a cookie jar that keeps nothing: GitLab's session cookie of one caller must not speak for another."""
     from http.cookiejar import CookieJar  # comes with httpx2 anyway
 
     class Forgetful(CookieJar):

@@ -15,29 +15,30 @@ from msgspec.structs import replace
 from postil.core import call
 from postil.core.call import LOCAL
 from postil.gitlab.failures import GitLabFailure, NotOffered
-from postil.gitlab.instance import identifiers, pages
-from postil.gitlab.instance.cache import ResponseCache, asked
+from postil.gitlab.instance import identifiers
+from postil.gitlab.instance.cache import ResponseCache, make_question
 from postil.gitlab.instance.client import Instance, Query, Reply, unreadable
-from postil.gitlab.instance.pages import Pagination
-from postil.gitlab.instance.records import Record, records
+from postil.gitlab.instance.pages import LARGEST_PAGE, Pagination, limit_page, read_pagination
+from postil.gitlab.instance.records import Record, list_records
 from postil.gitlab.policy.guard import Guard, Policy
-from postil.gitlab.policy.quick_actions import neutralised
+from postil.gitlab.policy.quick_actions import escape_quick_actions
 
-T = TypeVar("T")
 K = TypeVar("K")
 V = TypeVar("V")
 MOST_LEARNT = 10_000
 MOST_PAGES = 10
 
 
-class Caching(Struct, frozen=True):
-    """What the caller says about keeping: the parameters `cache` and `cache_ttl` of the contract."""
+class ReadOptions(Struct, frozen=True):
+    """What a caller says about one read: the contract's parameters of these names."""
 
-    wanted: bool = False
-    seconds: int = 300
+    cache: bool = False
+    cache_ttl: int = 300
+    page: int = 1
+    per_page: int = 20
 
 
-FRESH = Caching()
+PLAIN_READ = ReadOptions()
 
 
 class NotConnected(GitLabFailure):
@@ -88,7 +89,7 @@ class Connection:
         self._projects: dict[tuple[str, str], bool] = {}
 
     def token(self) -> str:
-        """The caller's own credential. The configured one is the local user's: nobody else borrows it."""
+        """Return the caller's own credential. The configured one is the local user's: nobody else borrows it."""
         caller = call.current().caller
         is_local = caller.principal == LOCAL
         token = caller.credential or (self._configured_token() if is_local else "")
@@ -104,12 +105,12 @@ class Connection:
         except GitLabFailure:
             return False
 
-    async def project(self, given: identifiers.ProjectId) -> str:
-        """The path of a project that may be touched."""
-        segment = identifiers.project(given)
+    async def check_project(self, given: identifiers.ProjectId) -> str:
+        """Return the route of a project. Raises NotOffered for one that is not offered here."""
+        segment = identifiers.check_project(given)
         if self._allowed and not await self._is_allowed(segment):
             raise NotOffered(f"Project {segment} is not among the projects offered here")
-        return identifiers.route("projects", segment)
+        return identifiers.make_route("projects", segment)
 
     async def _is_allowed(self, segment: str | int) -> bool:
         """Whether the list names this project, by number or by path: GitLab says which is which."""
@@ -118,145 +119,127 @@ class Connection:
             return True
         known = self._projects.get((_hash(token), name))
         if known is None:
-            body, _ = await self.instance.json(identifiers.route("projects", segment), token=token)
-            known = self.allows(Record(body))
+            known = self.allows(await self._get_unguarded(identifiers.make_route("projects", segment)))
             _learn(self._projects, (_hash(token), name), known)
         return known
 
-    def allows(self, raw: Record) -> bool:
+    def allows(self, project: Record) -> bool:
         """Whether a project, as GitLab describes it, is among those offered."""
-        path = (raw.text("path_with_namespace") or "").lower()
-        return not self._allowed or str(raw.number("id")) in self._allowed or path in self._allowed
+        return self._lists(project.number("id"), project.text("path_with_namespace"))
 
-    def allows_issue(self, raw: Record) -> bool:
+    def allows_issue(self, issue: Record) -> bool:
         """Whether an issue found by a search is in a project that is offered."""
-        references = raw.record("references")
-        full = (references.text("full") or "") if references else ""
-        path = full.partition("#")[0].lower()
-        return not self._allowed or str(raw.number("project_id")) in self._allowed or path in self._allowed
+        full = issue.record("references").text("full") or ""
+        return self._lists(issue.number("project_id"), full.partition("#")[0])
 
-    @property
-    def is_limited(self) -> bool:
-        """Whether only some projects are offered, so that GitLab's totals say nothing."""
-        return bool(self._allowed)
+    def _lists(self, number: int | None, path: str | None) -> bool:
+        return not self._allowed or str(number) in self._allowed or (path or "").lower() in self._allowed
 
-    async def get(self, path: str, query: Query | None = None, caching: Caching = FRESH) -> Reply:
+    async def get(self, path: str, query: Query | None = None, options: ReadOptions = PLAIN_READ) -> Reply:
         """Read a route as this caller."""
-        token = self.token()
-        if self.guard.policy.is_on and (about := identifiers.project_of(path)):
-            await self.guard.read(about, (), self._plainly, token)
-        if not caching.wanted:
-            return _limits_told(await self.instance.get(path, query, token=token))
-        about = identifiers.project_of(path)
-        question = asked(self.instance.url, call.current().caller.principal, token, path, query, about)
+        token, about = self.token(), identifiers.find_project(path)
+        if about and self.guard.policy.is_on:
+            await self.guard.filter_rows(about, (), self._get_unguarded, token)
 
         async def ask(etag: str) -> Reply:
-            return _limits_told(await self.instance.get(path, query, token=token, etag=etag))
+            return _pass_on_limits(await self.instance.get(path, query, token=token, etag=etag))
 
-        reply, state = await self.cache.get(question, caching.seconds, ask)
-        call.current().tell("X-Cache", state)
-        call.current().log("debug", {"cache": state}, "gitlab")
+        if not options.cache:
+            return await ask("")
+        now = call.current()
+        question = make_question(self.instance.url, now.caller.principal, token, path, query, about)
+        reply, state = await self.cache.get(question, options.cache_ttl, ask)
+        now.tell("X-Cache", state)
+        now.log("debug", {"cache": state}, "gitlab")
         return reply
 
-    async def one(self, path: str, query: Query | None = None, caching: Caching = FRESH) -> Record:
+    async def get_one(self, path: str, query: Query | None = None, options: ReadOptions = PLAIN_READ) -> Record:
         """Read a route whose answer is one object."""
-        reply = await self.get(path, query, caching)
-        body = reply.json()
-        if not isinstance(body, dict):
+        reply = await self.get(path, query, options)
+        row = Record(reply.json())
+        if not row:
             raise unreadable(reply)
-        row = Record(body)  # pyright: ignore[reportUnknownArgumentType] - Record trusts nothing
-        return (await self._guarded(path, [row]))[0]
+        return (await self._apply_rules(path, [row]))[0]
 
-    async def _guarded(self, path: str, rows: list[Record]) -> list[Record]:
-        """What the operator's rules leave of these rows."""
-        if not self.guard.policy.is_on:
-            return rows
-        return await self.guard.read(identifiers.project_of(path), rows, self._plainly, self.token())
-
-    async def _plainly(self, path: str) -> Record:
-        body, _ = await self.instance.json(path, token=self.token())
-        return Record(body)
-
-    async def page(
+    async def get_page(
         self,
         path: str,
         query: Query,
-        number: int,
-        size: int,
-        read: Callable[[Record], T],
-        caching: Caching = FRESH,
-        *,
-        keep: Callable[[Record], bool] | None = None,
-    ) -> tuple[list[T], Pagination]:
-        """Read a page of a list."""
-        reply = await self.get(path, {**query, **pages.asked(number, size)}, caching)
+        options: ReadOptions = PLAIN_READ,
+        keeps: Callable[[Record], bool] | None = None,
+    ) -> tuple[list[Record], Pagination]:
+        """Read a page of a list. `keeps` says which rows stay where only some projects are offered."""
+        page = limit_page(options.page, options.per_page)
+        reply = await self.get(path, {**query, **page}, options)
         body = reply.json()
         if not isinstance(body, list):
             raise unreadable(reply)
-        rows = records(body)  # pyright: ignore[reportUnknownArgumentType] - records() trusts nothing
+        rows = list_records(body)  # pyright: ignore[reportUnknownArgumentType] - list_records() trusts nothing
         if path.endswith("issues"):
             self.learn_issues(rows)
-        rows = await self._guarded(path, rows)
-        pagination = pages.told(reply.headers, number, size)
-        if keep is not None and self.is_limited:
-            rows = [row for row in rows if keep(row)]
-            pagination = replace(pagination, total=None, total_pages=None)
-        return [read(row) for row in rows], pagination
+        rows = await self._apply_rules(path, rows)
+        pagination = read_pagination(reply.headers, **page)
+        if keeps is not None and self._allowed:  # GitLab's totals count the hidden rows too
+            return [row for row in rows if keeps(row)], replace(pagination, total=None, total_pages=None)
+        return rows, pagination
 
-    async def every(self, path: str, caching: Caching = FRESH) -> AsyncIterator[Record]:
-        """Every row of a list, page by page while they are asked for; of a very long one, the first thousand."""
+    async def get_every(self, path: str, options: ReadOptions = PLAIN_READ) -> AsyncIterator[Record]:
+        """Read every row of a list, page by page while they are asked for; of a very long one, the first thousand."""
         for number in range(1, MOST_PAGES + 1):
-            rows, pagination = await self.page(path, {}, number, pages.LARGEST_PAGE, _itself, caching)
+            rows, pagination = await self.get_page(path, {}, replace(options, page=number, per_page=LARGEST_PAGE))
             for row in rows:
                 yield row
             if not pagination.has_next:
                 break
 
+    async def _apply_rules(self, path: str, rows: list[Record]) -> list[Record]:
+        """Return what the operator's rules leave of these rows."""
+        if not self.guard.policy.is_on:
+            return rows
+        return await self.guard.filter_rows(identifiers.find_project(path), rows, self._get_unguarded, self.token())
+
+    async def _get_unguarded(self, path: str) -> Record:
+        body, _ = await self.instance.json(path, token=self.token())
+        return Record(body)
+
     async def send(self, method: Literal["POST", "PUT"], path: str, body: dict[str, object]) -> Record:
         """Write as this caller; what was kept about the project is forgotten. Fields that are None are left out."""
-        await self.guard.check_write(identifiers.project_of(path), self._plainly, self.token())
+        about = identifiers.find_project(path)
+        await self.guard.check_write(about, self._get_unguarded, self.token())
         try:
             filled = {name: value for name, value in body.items() if value is not None}
-            reply = _limits_told(await self.instance.send(method, path, filled, token=self.token()))
+            reply = _pass_on_limits(await self.instance.send(method, path, filled, token=self.token()))
         finally:
-            await self.cache.purge(identifiers.project_of(path))
+            await self.cache.purge(about)
         return Record(reply.json())
 
-    def written(self, text: str | None) -> str | None:
-        """A text to be sent, with its quick actions escaped unless they are allowed."""
-        return text if text is None or self._allow_quick_actions else neutralised(text)
+    def escape(self, text: str | None) -> str | None:
+        """Return a text to be sent, with its quick actions escaped unless they are allowed."""
+        return text if text is None or self._allow_quick_actions else escape_quick_actions(text)
 
-    def learn_issues(self, raw: Iterable[Record]) -> None:
+    def learn_issues(self, issues: Iterable[Record]) -> None:
         """Remember which iid belongs to a global id: the contract asks for issues by the latter."""
         token = _hash(self.token())
-        for issue in raw:
+        for issue in issues:
             number, iid = issue.number("id"), issue.number("iid")
             if number is not None and iid is not None:
                 _learn(self._issues, (token, number), iid)
 
-    async def iid_of(self, issue_id: int) -> list[int]:
-        """The iids that a global issue id may have, the likeliest first; the caller checks which is right."""
+    async def find_iid(self, issue_id: int) -> int | None:
+        """Return the iid that a global issue id probably has; the caller checks that it is right."""
         known = self._issues.get((_hash(self.token()), issue_id))
-        return [known] if known is not None else await self._looked_up(issue_id)
-
-    async def _looked_up(self, issue_id: int) -> list[int]:
+        if known is not None:
+            return known
         query = f'{{issue(id:"gid://gitlab/Issue/{issue_id}"){{iid projectId}}}}'
         try:
             answer = Record(await self.instance.ask_graphql(query, token=self.token()))
         except GitLabFailure:  # a token or an instance without GraphQL still has iids
-            return []
-        data = answer.record("data")
-        issue = data.record("issue") if data else None
-        iid = issue.number("iid") if issue else None
-        return [iid] if iid is not None else []
+            return None
+        return answer.record("data").record("issue").number("iid")
 
 
-def _itself(raw: Record) -> Record:
-    return raw
-
-
-def _limits_told(reply: Reply) -> Reply:
-    """Pass on what GitLab says about its own limits, under names that cannot be taken for ours."""
+def _pass_on_limits(reply: Reply) -> Reply:
+    """Tell the caller what GitLab says about its own limits, under names that cannot be taken for ours."""
     for name in ("Limit", "Remaining", "Reset"):
         value = reply.headers.get(f"ratelimit-{name.lower()}", "")
         if value.isascii() and value.isdigit():

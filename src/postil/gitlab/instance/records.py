@@ -14,12 +14,15 @@ NOTHING: Mapping[str, object] = {}
 
 
 class Record:
-    """One JSON object, read field by field."""
+    """One JSON object, read field by field; false where there was no object."""
 
     __slots__ = ("fields",)
 
     def __init__(self, value: object) -> None:
         self.fields = cast(Mapping[str, object], value) if isinstance(value, dict) else NOTHING
+
+    def __bool__(self) -> bool:
+        return self.fields is not NOTHING
 
     def text(self, name: str) -> str | None:
         value = self.fields.get(name)
@@ -39,30 +42,27 @@ class Record:
         value = self.fields.get(name)
         return value if isinstance(value, bool) else None
 
-    def record(self, name: str) -> Record | None:
-        value = self.fields.get(name)
-        return Record(cast(object, value)) if isinstance(value, dict) else None
+    def record(self, name: str) -> Record:
+        """Return the object of that name; where there is none, a record that is false and has no fields."""
+        return Record(self.fields.get(name))
 
     def records(self, name: str) -> list[Record]:
-        return records(self.fields.get(name))
+        return list_records(self.fields.get(name))
 
     def texts(self, name: str) -> list[str]:
         value = self.fields.get(name)
         return [item for item in cast(list[object], value) if isinstance(item, str)] if isinstance(value, list) else []
 
 
-def records(value: object) -> list[Record]:
-    """The objects of a JSON array; whatever else is in it is passed over."""
-    return (
-        [Record(cast(object, item)) for item in cast(list[object], value) if isinstance(item, dict)]
-        if isinstance(value, list)
-        else []
-    )
+def list_records(value: object) -> list[Record]:
+    """Return the objects of a JSON array; everything else in it is passed over."""
+    items = cast(list[object], value) if isinstance(value, list) else ()
+    return [Record(item) for item in items if isinstance(item, dict)]
 
 
-def parsed(body: bytes) -> object:
-    """The JSON of a body, or None when it is not JSON."""
+def parse(body: bytes, otherwise: object = None) -> object:
+    """Return the JSON of a body; `otherwise` when it is not JSON."""
     try:
         return msgspec.json.decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return None
+        return otherwise

@@ -12,8 +12,8 @@ _USERINFO = re.compile(r"(?<=://)[^/\s@]+@")
 HIDDEN = "[hidden]"
 
 
-def redacted(text: str, *known: str) -> str:
-    """The text without tokens, without credentials in addresses, and without the secrets given."""
+def redact(text: str, *known: str) -> str:
+    """Return the text without tokens, without credentials in addresses, and without the secrets given."""
     for secret in known:
         if secret:
             text = text.replace(secret, HIDDEN)

@@ -12,8 +12,8 @@ LONGEST_WAIT = 30.0
 TRANSIENT = (429, 502, 503, 504)
 
 
-def retry_after(headers: Mapping[str, str], now: float | None = None) -> float | None:
-    """How many seconds GitLab asks to wait: `Retry-After` in seconds or as a date, else the reset of its limit."""
+def read_retry_after(headers: Mapping[str, str], now: float | None = None) -> float | None:
+    """Return how many seconds GitLab asks to wait: `Retry-After` in seconds or as a date, else the reset of its limit."""
     now = time.time() if now is None else now
     asked = headers.get("retry-after", "").strip()
     if asked.isascii() and asked.isdigit():
@@ -31,8 +31,8 @@ def retry_after(headers: Mapping[str, str], now: float | None = None) -> float |
     return None
 
 
-def pause(attempt: int, status: int, asked: float | None) -> float | None:
-    """Seconds to wait before the next attempt (the first is 1), or None when this answer is the last."""
+def choose_pause(attempt: int, status: int, asked: float | None) -> float | None:
+    """Return the seconds before the next attempt (the first is 1), or None when this answer is the last."""
     if attempt >= ATTEMPTS or status not in TRANSIENT:
         return None
     if asked is not None and asked > LONGEST_WAIT:

@@ -25,7 +25,7 @@ from postil.gitlab.model import (
     Statistics,
 )
 from postil.gitlab.operations.presentation import Answer, Listing, written_fields
-from postil.gitlab.policy.untrusted import cleaned
+from postil.gitlab.policy.untrusted import clean
 
 
 class Projects(Listing, frozen=True, dict=True):
@@ -101,7 +101,7 @@ class Created(Struct, frozen=True):
         """One sentence."""
         if self.iid is None and self.web_url is None:
             return "GitLab accepted it; its answer could not be read. Do not send it again."
-        return f"{self.iid}: {cleaned(self.title or '')} {self.web_url or ''}".rstrip()
+        return f"{self.iid}: {clean(self.title or '')} {self.web_url or ''}".rstrip()
 
 
 class Notes(Listing, frozen=True, dict=True):

@@ -187,7 +187,7 @@ class IssueOperations:
 
     async def _by_global_id(self, project: str, issue_id: int, kept: Caching) -> Record:
         """The issue of this project with that global id; failing that, the one with that iid."""
-        for iid in await self.gitlab.iid_of(issue_id):
+        for iid in await self.gitlab.find_iids(issue_id):
             try:
                 raw = await self._issue(project, iid, kept)
             except GitLabFailure as failure:

@@ -1,6 +1,6 @@
 """One answer, two readers: a program gets GitLab's text untouched in the contract's shape, a model gets it fit to read.
 
-The struct itself is the model's: nothing invisible in it, long texts of lists shortened. `direct()` is the program's;
+The struct itself is the model's: nothing invisible in it, long texts of lists shorten. `direct()` is the program's;
 lists have both of the contract's forms there.
 """
 
@@ -15,7 +15,7 @@ from msgspec import Struct
 from postil.core import call
 from postil.gitlab.instance.pages import Pagination
 from postil.gitlab.model import Job, Note, Person
-from postil.gitlab.policy.untrusted import cleaned, framed, prose, shortened
+from postil.gitlab.policy.untrusted import clean, frame, clean_prose, shorten
 
 A = TypeVar("A", bound="Answer")
 SHORT = 120
@@ -42,7 +42,7 @@ class Answer(Struct, frozen=True, dict=True):
         written = self.written()
         if call.current().caller.surface == "shell":
             return written
-        return framed(written, ", ".join(["GitLab", *sorted(call.current().labels)]))
+        return frame(written, ", ".join(["GitLab", *sorted(call.current().labels)]))
 
     def written(self) -> str:
         """The answer in words."""
@@ -76,7 +76,7 @@ def for_models(plain: A, *, longest: int | None = None) -> A:
 
 def _fit(value: object, longest: int | None) -> object:
     if isinstance(value, str):
-        return cleaned(value)
+        return clean(value)
     if isinstance(value, list):
         return [_fit(item, longest) for item in cast(list[object], value)]
     if not isinstance(value, Struct):
@@ -85,8 +85,8 @@ def _fit(value: object, longest: int | None) -> object:
     for name in value.__struct_fields__:
         item: object = getattr(value, name)
         if isinstance(item, str) and name in _PROSE:
-            item = prose(item)
-            fields.append(shortened(item, longest) if longest else item)
+            item = clean_prose(item)
+            fields.append(shorten(item, longest) if longest else item)
         else:
             fields.append(item if item is None or isinstance(item, (int, float)) else _fit(item, longest))
     return type(value)(*fields)

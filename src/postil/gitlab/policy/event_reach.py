@@ -28,8 +28,8 @@ READ_BY = {
 AT_ONCE = 8
 
 
-async def visible(gitlab: Connection, project: str, found: Sequence[tuple[str, Delivery]]) -> list[Delivery]:
-    """Of these events of one project, the ones that this caller may see."""
+async def filter_visible(gitlab: Connection, project: str, found: Sequence[tuple[str, Delivery]]) -> list[Delivery]:
+    """Return the events of one project that this caller may see."""
     room = asyncio.Semaphore(AT_ONCE)
 
     async def may_read(path: str) -> bool:
@@ -43,23 +43,23 @@ async def visible(gitlab: Connection, project: str, found: Sequence[tuple[str, D
             return True
 
     deliveries = [delivery for _, delivery in found if delivery.event in READ_BY]
-    needs = {delivery.id: _needs(delivery) for delivery in deliveries}
+    needs = {delivery.id: _list_needs(delivery) for delivery in deliveries}
     paths = sorted({path for each in needs.values() for path in each})
     readable = dict(zip(paths, await asyncio.gather(*(may_read(f"{project}/{path}") for path in paths)), strict=True))
     return [delivery for delivery in deliveries if all(readable[path] for path in needs[delivery.id])]
 
 
-def _needs(delivery: Delivery) -> list[str]:
+def _list_needs(delivery: Delivery) -> list[str]:
     needed = [READ_BY[delivery.event]]
     if is_confidential(delivery):
         about = Record(msgspec.json.decode(delivery.body)).record("object_attributes")
-        needed.append(f"issues/{about.number('iid') or 0 if about else 0}")  # 0 is nobody's
+        needed.append(f"issues/{about.number('iid') or 0}")  # 0 is nobody's
     return needed
 
 
 def is_confidential(delivery: Delivery) -> bool:
     """Whether GitLab marked it as not for every member."""
     said = Record(msgspec.json.decode(delivery.body))
-    about = said.record("object_attributes") or Record({})
+    about = said.record("object_attributes")
     kind = said.text("event_type") or ""
     return bool(about.flag("confidential") or about.flag("internal") or kind.startswith("confidential_"))

@@ -12,8 +12,8 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import time
-from collections.abc import Awaitable, Callable, Iterable, Sequence
-from typing import TypeAlias, TypeVar
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TypeAlias
 
 from msgspec import Struct
 
@@ -23,7 +23,6 @@ from postil.gitlab.failures import GitLabFailure, NotOffered
 from postil.gitlab.instance.records import Record
 from postil.storage.ephemeral import MemoryEphemeralStore
 
-V = TypeVar("V")
 Ask: TypeAlias = Callable[[str], Awaitable[Record]]
 """Read a route of GitLab as this caller."""
 RANKS = {"private": 0, "internal": 1, "public": 2}
@@ -59,35 +58,35 @@ class Guard:
         self._levels: dict[str, tuple[float, int]] = {}
         self._room = asyncio.Semaphore(AT_ONCE)
 
-    async def read(self, project: str, rows: Sequence[Record], ask: Ask, token: str) -> list[Record]:
-        """Rows as this caller may have them; what they are about is remembered."""
-        of_each = [project or str(row.number("project_id") or "") or _own(row) for row in rows]
+    async def filter_rows(self, project: str, rows: Sequence[Record], ask: Ask, token: str) -> list[Record]:
+        """Return rows as this caller may have them, and remember which projects they are about."""
+        of_each = [project or str(row.number("project_id") or "") or _read_own_number(row) for row in rows]
         for row, of in zip(rows, of_each, strict=True):
             said = row.text("visibility")
-            if said in RANKS and of == _own(row):
-                self._ranks[_name(token, of)] = (time.monotonic() + REMEMBERED, RANKS[said])
+            if said in RANKS and of == _read_own_number(row):
+                self._ranks[_hash(token, of)] = (time.monotonic() + REMEMBERED, RANKS[said])
         names = sorted({project, *of_each} - {""})
-        found = await asyncio.gather(*(self._rank(name, ask, token) for name in names))
+        found = await asyncio.gather(*(self._find_rank(name, ask, token) for name in names))
         ranks = dict(zip(names, found, strict=True))
         lowest = min(ranks, key=lambda name: ranks[name], default="")
         if lowest:
-            await self._note(ranks[lowest], lowest)
+            await self._remember_read(ranks[lowest], lowest)
         if not self.policy.lockdown:
             return list(rows)
-        checked = (self._locked(of, row, ranks.get(of, 0), ask, token) for of, row in zip(of_each, rows, strict=True))
+        checked = (self._withhold(of, row, ranks.get(of, 0), ask, token) for of, row in zip(of_each, rows, strict=True))
         return list(await asyncio.gather(*checked))
 
     async def check_write(self, project: str, ask: Ask, token: str) -> None:
         """Refuse a write to a project that more people see than one which this caller has read."""
         if not self.policy.no_private_to_public or not project:
             return
-        found = await self._moments.recall(self._taint())
+        found = await self._moments.recall(self._name_taint())
         if found is None:
             raise NotOffered("It cannot be told just now what you have read", advice="Try again in a moment")
         if found[0] is None:
             return
         rank, _, source = found[0].decode().partition(" ")
-        target = await self._rank(project, ask, token)
+        target = await self._find_rank(project, ask, token)
         if target > int(rank):
             raise NotOffered(
                 f"This project is {NAMES[target]}, and you have read {source}, which is {NAMES[int(rank)]}: "
@@ -95,43 +94,42 @@ class Guard:
                 advice="Write to a project that is no more visible, or ask the operator (gitlab.no_private_to_public)",
             )
 
-    async def _note(self, rank: int, project: str) -> None:
+    async def _remember_read(self, rank: int, project: str) -> None:
         if rank < RANKS["public"]:
             call.current().labels.add(NAMES[rank])
             call.current().tell("X-GitLab-Visibility", NAMES[rank])
         if not self.policy.no_private_to_public or rank == RANKS["public"]:
             return
-        found = await self._moments.recall(self._taint())
+        found = await self._moments.recall(self._name_taint())
         known = int(found[0].decode().partition(" ")[0]) if found and found[0] else RANKS["public"]
-        if rank <= known and not await self._moments.keep({self._taint(): f"{rank} {project}".encode()}, TAINTED_FOR):
+        if rank <= known and not await self._moments.keep({self._name_taint(): f"{rank} {project}".encode()}, TAINTED_FOR):
             raise NotOffered("What you read cannot be remembered just now", advice="Try again in a moment")
 
     @staticmethod
-    def _taint() -> str:
+    def _name_taint() -> str:
         return "gitlab-read:" + hashlib.sha256(call.current().caller.principal.encode()).hexdigest()[:40]
 
-    async def _rank(self, project: str, ask: Ask, token: str) -> int:
-        """How visible a project is; one that nobody can tell counts as private."""
+    async def _find_rank(self, project: str, ask: Ask, token: str) -> int:
+        """Return how visible a project is; one that nobody can tell counts as private."""
 
         async def look() -> int:
             return RANKS.get((await ask(f"projects/{project}")).text("visibility") or "", 0)
 
-        return await self._remembered(self._ranks, _name(token, project), look, 0)
+        return await self._recall_or_look(self._ranks, _hash(token, project), look)
 
-    async def _locked(self, project: str, row: Record, rank: int, ask: Ask, token: str) -> Record:
-        """A row without the words of strangers; so are the notes inside it."""
+    async def _withhold(self, project: str, row: Record, rank: int, ask: Ask, token: str) -> Record:
+        """Return a row without the words of strangers, and its notes likewise."""
         if rank < RANKS["public"]:
             return row
         fields = dict(row.fields)
         author = row.record("author")
-        number = author.number("id") if author is not None else None
-        if author is not None and not await self._is_developer(project, number or 0, ask, token):
+        if author and not await self._is_developer(project, author.number("id") or 0, ask, token):
             fields |= {name: WITHHELD for name in WORDS if isinstance(fields.get(name), str)}
             fields["author"] = {**author.fields, "name": None}  # a name may be a sentence; a username may not
         for name in ("notes", "discussions"):
             inner = row.records(name)
             if inner:
-                locked = [await self._locked(project, one, rank, ask, token) for one in inner]
+                locked = [await self._withhold(project, one, rank, ask, token) for one in inner]
                 fields[name] = [dict(one.fields) for one in locked]
         return Record(fields)
 
@@ -139,10 +137,10 @@ class Guard:
         async def look() -> int:
             return (await ask(f"projects/{project}/members/all/{user}")).number("access_level") or 0
 
-        return await self._remembered(self._levels, _name(token, project, user), look, 0) >= DEVELOPER
+        return await self._recall_or_look(self._levels, _hash(token, project, user), look) >= DEVELOPER
 
-    async def _remembered(
-        self, known: dict[str, tuple[float, int]], name: str, look: Callable[[], Awaitable[int]], otherwise: int
+    async def _recall_or_look(
+        self, known: dict[str, tuple[float, int]], name: str, look: Callable[[], Awaitable[int]]
     ) -> int:
         expires, value = known.get(name, (0.0, 0))
         if expires > time.monotonic():
@@ -153,17 +151,17 @@ class Guard:
             except GitLabFailure as failure:
                 if failure.status not in (403, 404):
                     raise
-                value = otherwise
+                value = 0  # what cannot be told counts as private, and as no member
         if len(known) >= MOST_REMEMBERED:
             known.clear()
         known[name] = (time.monotonic() + REMEMBERED, value)
         return value
 
 
-def _own(row: Record) -> str:
-    """The number of a row that is itself a project."""
+def _read_own_number(row: Record) -> str:
+    """Return the number of a row that is itself a project; empty for other rows."""
     return str(row.number("id") or "") if row.text("path_with_namespace") else ""
 
 
-def _name(*words: Iterable[str] | int) -> str:
+def _hash(*words: str | int) -> str:
     return hashlib.sha256(repr(words).encode()).hexdigest()

@@ -12,6 +12,6 @@ import re
 _ACTION = re.compile(r"((?:\A|[\n\r\x0b\x0c\x85\u2028\u2029])[^\S\n]*)/(?=[A-Za-z_]+(?:\s|\Z))")
 
 
-def neutralised(text: str) -> str:
-    """The text with its quick actions escaped: it reads the same on the page, and does nothing."""
+def escape_quick_actions(text: str) -> str:
+    """Return the text with its quick actions escaped: it reads the same on the page, and does nothing."""
     return _ACTION.sub(r"\1\\/", text)

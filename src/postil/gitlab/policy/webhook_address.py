@@ -16,8 +16,8 @@ _NOT_GLOBAL = tuple(
 )
 
 
-async def checked(url: str) -> str:
-    """The address, if it is https and every address its host resolves to is public."""
+async def check_webhook_address(url: str) -> str:
+    """Return the address if it is https and every address its host resolves to is public."""
     if not url.isascii() or len(url) > LONGEST or any(ord(sign) <= 32 or sign == "\\" for sign in url):
         raise invalid("url", "must be an https address of at most 2048 plain characters")
     try:
@@ -27,7 +27,7 @@ async def checked(url: str) -> str:
         raise invalid("url", "must be an https address") from None
     if parts.scheme != "https" or not host or "@" in parts.netloc:
         raise invalid("url", "must be an https address without credentials")
-    for address in await _resolved(host.rstrip("."), port):
+    for address in await _resolve(host.rstrip("."), port):
         if not is_public(address):
             raise invalid("url", "must not lead to a private, local or reserved address")
     return url
@@ -43,8 +43,8 @@ def is_public(address: str) -> bool:
     return ip.is_global and not ip.is_multicast
 
 
-async def _resolved(host: str, port: int) -> list[str]:
-    """Every address of the host; none when it does not resolve, which is GitLab's to judge."""
+async def _resolve(host: str, port: int) -> list[str]:
+    """Return every address of the host; none when it does not resolve, which is GitLab's to judge."""
     try:
         found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError):
