@@ -18,6 +18,7 @@ from statistics import median
 
 from bench.report import Goal, goal_table
 from bench.server import ROOT
+from postil.gitlab.operations.issues import IssueOperations
 from postil.gitlab.part import GitLab
 from tests.emulator.world import DEVELOPER
 
@@ -52,6 +53,7 @@ async def proxied(address: str) -> tuple[float, float]:
     import httpx2
 
     part = GitLab(address, lambda: DEVELOPER)
+    issues = IssueOperations(part)
     bare: list[float] = []
     ours: list[float] = []
     async with httpx2.AsyncClient(headers={"authorization": f"Bearer {DEVELOPER}"}, trust_env=False) as client:
@@ -60,7 +62,7 @@ async def proxied(address: str) -> tuple[float, float]:
             return (await client.get(address + PATH)).json()
 
         async def answered() -> object:
-            return (await part.list_issues(124)).direct()
+            return (await issues.list_issues(124)).plain()
 
         await asked()
         await answered()

@@ -93,7 +93,7 @@ class App:
         assert isinstance(gitlab, GitLab)
         kinds = self.settings.webhooks.inbox
         if not kinds or self.settings.read_only or "inbox" not in self.parts_offered():
-            return EventLog(self.state, gitlab.heard)
+            return EventLog(self.state, gitlab.forget_changed)
         from postil.flows.reports import Reports
         from postil.inbox.service import Inbox
 
@@ -102,7 +102,7 @@ class App:
         reports = Reports(EventLog(self.state), inbox, self.state, kinds, locked=self.settings.gitlab.lockdown)
 
         def heard(delivery: Delivery) -> None:
-            gitlab.heard(delivery)
+            gitlab.forget_changed(delivery)
             reports.wake()
 
         reports.start()  # first with what an earlier process kept and did not hand over
@@ -173,17 +173,22 @@ class App:
     def registry(self, offer: Offer | None = None, catalogue: Catalogue | None = None) -> Registry:
         """Returns what is offered under these settings; groups are made on first use."""
         whole = read_catalogue() if catalogue is None else catalogue
-        return Registry(whole, self.group, offer or msgspec.structs.replace(self._offer(), hidden=frozenset()))
+        if offer is None:
+            offer = msgspec.structs.replace(self.settings.offer(), hidden=self._hidden_of_gitlab(whole))
+        return Registry(whole, self.group, offer)
 
-    def _offer(self, *, brought: bool = False) -> Offer:
-        """The settings' offer; of GitLab only what is connected, or what callers who bring their own token may use."""
-        from postil.toolsets import denied
+    def _offer(self, catalogue: Catalogue, *, brought: bool = False) -> Offer:
+        """Returns what assistants are offered. Callers may have `brought` a GitLab token of their own."""
+        hidden = {"extra"}.difference(self.settings.toolsets) | self._hidden_of_gitlab(catalogue, brought=brought)
+        return msgspec.structs.replace(self.settings.offer(), hidden=frozenset(hidden))
 
-        gitlab, offer = self.settings.gitlab, self.settings.offer()
-        connected = brought or bool(gitlab.token or gitlab.token_file)
-        deny = (*offer.deny, *denied(gitlab.toolsets, connected))
-        hidden = frozenset({"extra"}).difference(self.settings.toolsets)
-        return msgspec.structs.replace(offer, deny=deny, hidden=hidden)
+    def _hidden_of_gitlab(self, catalogue: Catalogue, *, brought: bool = False) -> frozenset[str]:
+        """Returns GitLab's hidden toolsets: without a token all but `connect`, else that one and those not chosen."""
+        gitlab = self.settings.gitlab
+        every = {entry.toolset for entry in catalogue.operations if entry.part == "gitlab"}
+        connected = brought or gitlab.token or gitlab.token_file
+        shown = {*(gitlab.toolsets or every)} - {"connect"} if connected else {"connect"}
+        return frozenset(f"gitlab/{toolset}" for toolset in every - shown)
 
     def server(self, contract: str = "", *, over_http: bool = False) -> Server:
         """The united server, or the face of one old contract. Over HTTP callers bring a GitLab token of their own."""
@@ -191,11 +196,12 @@ class App:
         from postil.wire.server import Server
 
         if contract:
-            whole = read_catalogue([contract])
-            registry = self.registry(self._offer(), CONTRACTS[contract].only(contract, whole))
-            face = CONTRACTS[contract].face
+            whole = CONTRACTS[contract].only(contract, read_catalogue([contract]))
+            registry, face = self.registry(self._offer(whole), whole), CONTRACTS[contract].face
         else:
-            registry, face = self.registry(self._offer(brought=over_http)), united(self.parts_offered())
+            whole = read_catalogue()
+            registry = self.registry(self._offer(whole, brought=over_http), whole)
+            face = united(self.parts_offered())
         return Server(registry, face, keys=self.keys, secret=self._request_state_key)
 
     def _request_state_key(self) -> bytes:
@@ -278,7 +284,19 @@ PARTS: dict[str, Part] = {
     "inbox": Part(_inbox, {"all": "postil.inbox.service:Inbox"}),
     "comments": Part(_comments, {"all": "postil.comments.operations.contract:Comments"}),
     "tracker": Part(_tracker, {"all": "postil.tracker.part:Tracker"}),
-    "gitlab": Part(_gitlab, {"all": "postil.gitlab.part:GitLab"}),
+    "gitlab": Part(
+        _gitlab,
+        {
+            "connect": "postil.gitlab.operations.connect:ConnectOperations",
+            "projects": "postil.gitlab.operations.projects:ProjectOperations",
+            "issues": "postil.gitlab.operations.issues:IssueOperations",
+            "merge_requests": "postil.gitlab.operations.merge_requests:MergeRequestOperations",
+            "pipelines": "postil.gitlab.operations.pipelines:PipelineOperations",
+            "repository": "postil.gitlab.operations.repository:RepositoryOperations",
+            "webhooks": "postil.gitlab.operations.webhooks:WebhookOperations",
+            "events": "postil.gitlab.operations.events:EventOperations",
+        },
+    ),
     "flows": Part(_flows, {"all": "postil.flows.promotion:Flows"}),
 }
 

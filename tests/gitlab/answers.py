@@ -6,11 +6,12 @@ from typing import Any, cast
 
 import msgspec
 
+from postil.wire.protocol import shapes
+
 
 def direct(answer: object) -> dict[str, Any]:
     """The answer of a direct method."""
-    plain = getattr(answer, "direct", None)
-    return cast(dict[str, Any], msgspec.to_builtins(plain() if plain else answer))
+    return cast(dict[str, Any], msgspec.to_builtins(shapes.direct(answer)))
 
 
 def structured(answer: object) -> dict[str, Any]:
@@ -20,4 +21,4 @@ def structured(answer: object) -> dict[str, Any]:
 
 def text(answer: object) -> str:
     """What a model reads."""
-    return cast(str, getattr(answer, "text")())  # noqa: B009 - results are duck-typed on the wire too
+    return shapes.text_of(answer)

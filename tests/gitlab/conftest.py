@@ -11,6 +11,7 @@ from postil.gitlab.part import GitLab
 from tests.emulator.app import Emulator
 from tests.emulator.server import running
 from tests.emulator.world import DEVELOPER
+from tests.gitlab.groups import Groups
 
 
 class Naps:
@@ -48,17 +49,17 @@ def naps() -> Naps:
     return Naps()
 
 
-Connect = Callable[..., GitLab]
+Connect = Callable[..., Groups]
 
 
 @pytest.fixture
 async def connect(emulator: Emulator, address: str, naps: Naps) -> AsyncGenerator[Connect]:
     """Make parts connected to the emulator, each with its own token and rules; closes them afterwards."""
-    made: list[GitLab] = []
+    made: list[Groups] = []
 
-    def make(token: str = DEVELOPER, timeout: float = 5.0, read_only: bool = False, **rules: object) -> GitLab:
+    def make(token: str = DEVELOPER, timeout: float = 5.0, read_only: bool = False, **rules: object) -> Groups:
         instance = Instance(address, timeout=timeout, read_only=read_only, sleep=naps)
-        made.append(GitLab(address, lambda: token, instance=instance, **rules))  # type: ignore[arg-type]
+        made.append(Groups(GitLab(address, lambda: token, instance=instance, **rules)))  # type: ignore[arg-type]
         return made[-1]
 
     yield make
@@ -67,6 +68,6 @@ async def connect(emulator: Emulator, address: str, naps: Naps) -> AsyncGenerato
 
 
 @pytest.fixture
-def gitlab(connect: Connect) -> GitLab:
+def gitlab(connect: Connect) -> Groups:
     """The part with a developer's token."""
     return connect()

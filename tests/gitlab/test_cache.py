@@ -10,7 +10,7 @@ import redis as redis_client
 
 from postil.core.ports import Moments
 from postil.gitlab.failures import GitLabFailure
-from postil.gitlab.instance.cache import Question, ResponseCache, asked
+from postil.gitlab.instance.cache import Question, ResponseCache, make_question
 from postil.gitlab.instance.client import Reply
 from postil.storage.ephemeral import MemoryEphemeralStore
 from postil.storage.redis_ephemeral import RedisEphemeralStore
@@ -30,7 +30,7 @@ class Upstream:
         self.gate: asyncio.Event | None = None
         self._coming = asyncio.Condition()
 
-    async def was_asked(self, times: int) -> None:
+    async def was_make_question(self, times: int) -> None:
         async with asyncio.timeout(10), self._coming:
             await self._coming.wait_for(lambda: self.asked >= times)
 
@@ -63,7 +63,7 @@ class Replica:
 
 
 def question(project: str, principal: str = "p", token: str = "t") -> Question:
-    return asked("https://gitlab", principal, token, f"projects/{project}", {"page": 1}, project)
+    return make_question("https://gitlab", principal, token, f"projects/{project}", {"page": 1}, project)
 
 
 @pytest.fixture(scope="module")
@@ -156,11 +156,11 @@ def test_an_answer_that_was_on_its_way_during_a_change_is_not_believed(replicas:
     async def test(one: Replica, two: Replica, upstream: Upstream) -> None:
         upstream.gate = asyncio.Event()
         early = asyncio.create_task(one.get())
-        await upstream.was_asked(1)
+        await upstream.was_make_question(1)
         upstream.body = b"new"
         await one.cache.purge("1")
         late = asyncio.create_task(one.get())  # asked after the change: does not share the old answer
-        await upstream.was_asked(2)
+        await upstream.was_make_question(2)
         upstream.gate.set()
         assert (await early)[0] == SECRET
         assert await late == (b"new", "MISS")
@@ -173,7 +173,7 @@ def test_equal_questions_at_once_are_asked_once_and_one_who_leaves_spoils_nothin
     async def test(one: Replica, two: Replica, upstream: Upstream) -> None:
         upstream.gate = asyncio.Event()
         asking = [asyncio.create_task(one.get()) for _ in range(20)]
-        await upstream.was_asked(1)
+        await upstream.was_make_question(1)
         asking[0].cancel()
         upstream.gate.set()
         states = [state for _, state in await asyncio.gather(*asking[1:])]

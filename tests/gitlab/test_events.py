@@ -55,7 +55,7 @@ def log(emulator: Emulator) -> EventLog:
 async def seen(connect: Connect, log: EventLog, principal: str, token: str) -> list[str]:
     call.enter(Call(Caller(principal, surface="http", credential=token)))
     try:
-        return [one.id for one in (await connect(events=log).list_webhook_events(PROJECT)).events]
+        return [one.id for one in (await connect(events=log).events.list_webhook_events(PROJECT)).events]
     finally:
         call.enter(Call())
 
@@ -81,11 +81,11 @@ async def test_a_page_whose_events_are_hidden_says_where_to_go_on(connect: Conne
     call.enter(Call(Caller("gitlab:host:900", surface="http", credential=GUEST_TOKEN)))
     try:
         part = connect(events=log)
-        first = await part.list_webhook_events(PROJECT, limit=2)
+        first = await part.events.list_webhook_events(PROJECT, limit=2)
         assert ([one.id for one in first.events], bool(first.next_after)) == (["open"], True)
-        assert (await part.read_project_events(str(PROJECT))).events == first.events
+        assert (await part.events.read_project_events(str(PROJECT))).events == first.events
         with pytest.raises(Failure):
-            await part.read_project_events("../1")
+            await part.events.read_project_events("../1")
     finally:
         call.enter(Call())
 
@@ -94,7 +94,7 @@ async def test_only_new_events_wake_who_watches(connect: Connect) -> None:
     state = MemoryState()
     log = EventLog(state)
     told: list[int] = []
-    stop = connect(events=log).watch_events("gitlab://webhooks/events", lambda: told.append(1))
+    stop = connect(events=log).events.watch_events("gitlab://webhooks/events", lambda: told.append(1))
     with state.writing() as changes:
         changes.put("inbox", "1", b"another part's")
     assert told == []

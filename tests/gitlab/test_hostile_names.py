@@ -22,6 +22,7 @@ from postil.gitlab.instance.client import Instance
 from postil.gitlab.part import GitLab
 from tests.emulator.app import Emulator
 from tests.gitlab.calls import CALLS, ENTRIES, ROUTES
+from tests.gitlab.groups import Groups
 from tests.gitlab.http_server import postil
 from tests.gitlab.test_over_http import asked, passed_on, post
 from tests.gitlab.test_read_only import session
@@ -190,8 +191,8 @@ def test_whatever_is_accepted_asks_for_the_operations_own_routes(name: str, data
     if name == "get_issue":
         varied.pop(data.draw(st.sampled_from(["issue_id", "issue_iid"])))
     instance = Recording()
-    part = GitLab(instance.url, lambda: "glpat-of-the-law", instance=instance)
-    operation = Operation(getattr(part, name))
+    part = Groups(GitLab(instance.url, lambda: "glpat-of-the-law", instance=instance))
+    operation = Operation(part.method(name))
 
     async def run() -> None:
         enter(Call(Caller("gitlab:somebody")))

@@ -20,6 +20,7 @@ from postil.gitlab.part import GitLab
 from tests.emulator.app import Emulator
 from tests.emulator.world import DEVELOPER
 from tests.gitlab.answers import direct
+from tests.gitlab.groups import Groups
 from tests.needs import NODE_MODULES, ROOT, needs_package
 
 pytestmark = pytest.mark.judge
@@ -27,39 +28,44 @@ pytestmark = pytest.mark.judge
 
 async def ours(address: str) -> dict[str, Any]:
     """The script, by our operations."""
-    part = GitLab(address, lambda: DEVELOPER)
+    part = Groups(GitLab(address, lambda: DEVELOPER))
     seen: dict[str, Any] = {}
     try:
-        seen["projects"] = [item["id"] for item in direct(await part.list_projects())["data"]]
-        seen["project"] = direct(await part.get_project("username/my-project"))["name"]
-        page = direct(await part.list_issues(124, state="opened", labels=["bug"], page=2, per_page=5))
+        seen["projects"] = [item["id"] for item in direct(await part.projects.list_projects())["data"]]
+        seen["project"] = direct(await part.projects.get_project("username/my-project"))["name"]
+        page = direct(await part.issues.list_issues(124, state="opened", labels=["bug"], page=2, per_page=5))
         seen["issues"] = [[item["id"], item["iid"], item["title"]] for item in page["data"]]
         seen["total"] = page["total_count"]
         made = direct(
-            await part.create_issue(123, "By a script", "Body", assignee_id=456, labels=["bug", "priority-high"])
+            await part.issues.create_issue(123, "By a script", "Body", assignee_id=456, labels=["bug", "priority-high"])
         )
         seen["made"] = [made["id"], made["iid"], made["title"]]
-        kept = direct(await part.get_issue(123, issue_iid=made["iid"]))
+        kept = direct(await part.issues.get_issue(123, issue_iid=made["iid"]))
         seen["kept"] = [kept["labels"], kept["assignee"]["username"], kept["state"]]
         seen["merge_requests"] = [
-            item["source_branch"] for item in direct(await part.list_merge_requests(123, state="opened"))["data"]
+            item["source_branch"]
+            for item in direct(await part.merge_requests.list_merge_requests(123, state="opened"))["data"]
         ]
-        seen["diffs"] = [item["new_path"] for item in direct(await part.get_merge_request_diff(123, 1))["data"]]
-        thread = direct(await part.list_merge_request_discussions(123, 1))["data"][0]
-        await part.comment_on_merge_request(123, 1, "Because.", thread["id"])
-        after = direct(await part.list_merge_request_discussions(123, 1))["data"][0]
+        seen["diffs"] = [
+            item["new_path"] for item in direct(await part.merge_requests.get_merge_request_diff(123, 1))["data"]
+        ]
+        thread = direct(await part.merge_requests.list_merge_request_discussions(123, 1))["data"][0]
+        await part.merge_requests.comment_on_merge_request(123, 1, "Because.", thread["id"])
+        after = direct(await part.merge_requests.list_merge_request_discussions(123, 1))["data"][0]
         seen["notes"] = [note["body"] for note in after["notes"]]
-        seen["pipelines"] = [item["status"] for item in direct(await part.list_pipelines(123))["data"]]
-        started = direct(await part.trigger_pipeline(123, "main", {"CUSTOM_VAR": "value"}))
+        seen["pipelines"] = [item["status"] for item in direct(await part.pipelines.list_pipelines(123))["data"]]
+        started = direct(await part.pipelines.trigger_pipeline(123, "main", {"CUSTOM_VAR": "value"}))
         seen["started"] = [started["ref"], started["status"]]
-        file = direct(await part.get_file_content(123, "src/app.py", "main"))
+        file = direct(await part.repository.get_file_content(123, "src/app.py", "main"))
         seen["file"] = base64.b64decode(file["content"]).decode()
-        seen["tree"] = [item["path"] for item in direct(await part.list_repository_files(123, "src"))["data"]]
-        seen["found"] = [item["id"] for item in direct(await part.search_projects("tools"))["data"]]
-        hook = direct(await part.configure_webhook(123, "https://93.184.216.34/hook", ["issues"]))
+        seen["tree"] = [
+            item["path"] for item in direct(await part.repository.list_repository_files(123, "src"))["data"]
+        ]
+        seen["found"] = [item["id"] for item in direct(await part.projects.search_projects("tools"))["data"]]
+        hook = direct(await part.webhooks.configure_webhook(123, "https://93.184.216.34/hook", ["issues"]))
         seen["hook"] = hook["events"]
         try:
-            await part.get_project(999)
+            await part.projects.get_project(999)
         except GitLabFailure as failure:
             seen["missing"] = failure.status
     finally:

@@ -16,12 +16,11 @@ from redis import Redis
 
 from postil.core.failure import Failure
 from postil.core.operation import Operation
-from postil.gitlab.part import GitLab
 from postil.storage.ephemeral import MemoryEphemeralStore
 from tests.emulator.app import Emulator
 from tests.emulator.faults import KINDS
 from tests.emulator.world import DEVELOPER
-from tests.gitlab.answers import direct
+from tests.gitlab.answers import direct, text
 from tests.gitlab.calls import CALLS, ENTRIES, HOOK_TOKEN
 from tests.gitlab.conftest import Connect
 from tests.gitlab.http_server import postil
@@ -65,13 +64,13 @@ async def test_no_answer_error_log_or_key_of_the_cache_holds_a_secret(
 ) -> None:
     caplog.set_level(logging.DEBUG)
     plant(emulator)
-    part: GitLab = connect()
+    part = connect()
     if fault != "none":
         emulator.faults.add(fault)
     said: list[str] = []
     refused: list[str] = []
     for name, arguments in CALLS.items():
-        operation = Operation(getattr(part, name))
+        operation = Operation(part.method(name))
         kept = {"cache": True} if "cache" in operation.arguments.__struct_fields__ else {}
         try:
             answer = await operation.run(**operation.decode({**arguments, **kept}))
@@ -79,17 +78,20 @@ async def test_no_answer_error_log_or_key_of_the_cache_holds_a_secret(
             refused.append(name)
             said.append(failed(error))
         else:
-            text = getattr(answer, "text", None)
-            said += [json.dumps(direct(answer)), repr(answer), text() if text else ""]
+            said += [json.dumps(direct(answer)), repr(answer), text(answer), str(answer.for_person())]
             said.append(msgspec.json.encode(answer).decode())
     assert fault != "none" or not refused, refused
     assert len(emulator.seen) >= 20, "the calls went out"
     assert "httpcore2" in caplog.text or "httpx2" in caplog.text, "the client's own log is searched too"
-    moments = vars(part.gitlab.cache)["_moments"]
+    moments = vars(part.context.connection.cache)["_moments"]
     assert isinstance(moments, MemoryEphemeralStore)
-    keys: list[Any] = [*vars(moments)["_kept"], *vars(part.gitlab)["_issues"], *vars(part.gitlab)["_projects"]]
+    keys: list[Any] = [
+        *vars(moments)["_kept"],
+        *vars(part.context.connection)["_issues"],
+        *vars(part.context.connection)["_projects"],
+    ]
     assert keys or fault != "none"
-    for words in (*said, caplog.text, repr(keys), repr(part), repr(part.gitlab.instance)):
+    for words in (*said, caplog.text, repr(keys), repr(part), repr(part.context.connection.instance)):
         assert found(words) == []
 
 

@@ -9,9 +9,8 @@ from typing import Any
 
 import msgspec
 
-from postil.app import read_catalogue
-from postil.core.registry import Offer, Registry
-from postil.toolsets import denied
+from postil.app import App
+from postil.settings.model import GitLabSettings, Settings
 from postil.wire.protocol.shapes import tool
 from tests.emulator.recorded import answers, differences
 from tests.emulator.world import seeded
@@ -22,8 +21,8 @@ RECORDED = os.environ.get("RECORDED_TYPES", "")
 
 
 def listed(connected: bool) -> list[dict[str, Any]]:
-    offer = Offer(deny=denied((), connected))
-    return [tool(entry, NEWEST) for entry in Registry(read_catalogue(["gitlab"]), None, offer).tools]
+    settings = Settings(parts=("gitlab",), gitlab=GitLabSettings(token="glpat-x" if connected else ""))
+    return [tool(entry, NEWEST) for entry in App(settings).registry().tools if entry.part == "gitlab"]
 
 
 def test_the_tools_fit_into_twelve_kilobytes_and_with_output_schemas_into_twenty() -> None:

@@ -11,10 +11,11 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Annotated, Any
 
-from msgspec import Meta, Struct
+from msgspec import Meta
 
 from postil.comments.operations.answers import Added, CommentNow
 from postil.comments.operations.by_id import Shown as ShownComment
+from postil.core.answer import Answer
 from postil.core.failure import Conflict, NotFound
 from postil.core.operation import Operation, writes
 from postil.gitlab.operations.answers import Created
@@ -29,15 +30,14 @@ TAGS = {"fix": "TODO", "question": "QUESTION", "note": "NOTE"}
 LONGEST_TITLE = 120
 
 
-class Promoted(Struct, frozen=True):
+class Promoted(Answer, frozen=True):
     """What became of it."""
 
     source: str
     target: str
     where: str
 
-    def text(self) -> str:
-        """One sentence."""
+    def for_model(self) -> str:
         return f"{self.source} is now {self.target} ({self.where})"
 
 
@@ -79,7 +79,7 @@ class Flows:
         _refuse_repeat(f"Comment {commentId}", TRACKED, (reply.text for reply in comment.replies))
         labels = (comment.tag.lower(),) if comment.tag else ()
         created: Changed = self._run(
-            "git_mile.create", title=_title(comment.text), description=_described(comment), labels=labels
+            "git_mile.create", title=_make_title(comment.text), description=_describe(comment), labels=labels
         )
         self._run("comments_reply", commentId=commentId, text=f"{TRACKED}{created.id}")
         return Promoted(f"Comment {commentId}", f"issue {created.id[:8]}", created.title)
@@ -119,13 +119,13 @@ def _refuse_repeat(what: str, note: str, written: Iterable[str]) -> None:
             raise AlreadyPromoted(f"{what}: {text[0].lower()}{text[1:]} already", advice="Go on from there")
 
 
-def _title(text: str) -> str:
+def _make_title(text: str) -> str:
     first = next((line.strip() for line in text.splitlines() if line.strip()), "")
     plain = re.sub(r"^(TODO|FIXME|NOTE|STAR|QUESTION):\s*", "", first)
     return plain if len(plain) <= LONGEST_TITLE else f"{plain[: LONGEST_TITLE - 1]}…"
 
 
-def _described(comment: CommentNow) -> str:
+def _describe(comment: CommentNow) -> str:
     place = f"`{comment.movedTo or comment.filePath}:{comment.line}`"
     held = f", {comment.anchor}" if comment.anchor else ""
     code = comment.newText or comment.oldText

@@ -15,7 +15,7 @@ import msgspec
 from postil.core.delivery import Delivery
 from postil.core.failure import Failure
 from postil.core.ports import State
-from postil.gitlab.events import EventLog, shown
+from postil.gitlab.events import EventLog, describe_event
 from postil.gitlab.instance.records import Record
 from postil.gitlab.policy.untrusted import clean, frame, shorten
 from postil.inbox.service import Inbox
@@ -41,7 +41,7 @@ class Reports:
     def start(self) -> None:
         """Hand over what is left from before and, whenever woken, what is new; in a thread that ends with us."""
         try:
-            self._begin()  # before the first event can come
+            self._find_cursor()  # before the first event can come
         except Failure:
             pass  # the state is away, so no event can be kept either
         self._news.set()
@@ -52,34 +52,34 @@ class Reports:
         self._news.set()
 
     def _work(self) -> None:
-        patience: float | None = None
+        pause: float | None = None
         while True:
-            self._news.wait(patience)
+            self._news.wait(pause)
             self._news.clear()
             try:
                 self.hand_over()
-                patience = None
+                pause = None
             except Failure:  # the state is busy or away: the events wait in it
-                patience = TRY_AGAIN
+                pause = TRY_AGAIN
 
     def hand_over(self) -> int:
         """Hand over all events behind the cursor; how many messages were made. Whoever asks first gets no old ones."""
-        made, cursor = 0, self._begin()
-        while page := self._log.after(cursor, AT_ONCE, lambda delivery: True):
+        made, cursor = 0, self._find_cursor()
+        while page := self._log.read_after(cursor, AT_ONCE, lambda delivery: True):
             for cursor, delivery in page:  # noqa: B007 # the last one is where to go on
-                said = report(delivery, locked=self._locked) if delivery.event in self._kinds else ""
+                said = write_report(delivery, locked=self._locked) if delivery.event in self._kinds else ""
                 if said:
                     made += self._inbox.receive("GitLab", said, delivery.id)
             self._advance(cursor)
         return made
 
-    def _begin(self) -> str:
+    def _find_cursor(self) -> str:
         name = self._inbox.name()
         with self._state.reading() as records:
             kept = records.get(CURSORS, name)
         if kept is not None:
             return kept.decode()
-        cursor = self._log.mark()
+        cursor = self._log.mark_end()
         self._advance(cursor)
         return cursor
 
@@ -90,15 +90,15 @@ class Reports:
                 changes.put(CURSORS, name, cursor.encode())
 
 
-def report(delivery: Delivery, *, locked: bool = False) -> str:
-    """The event in a sentence; nothing for one of the many steps of a pipeline that has not ended."""
-    event = shown(delivery, locked=locked)
+def write_report(delivery: Delivery, *, locked: bool = False) -> str:
+    """Return the event in a sentence; empty for one of the many steps of a pipeline that has not ended."""
+    event = describe_event(delivery, locked=locked)
     if event.event == "pipelines" and event.action in UNDER_WAY:
         return ""
-    about = Record(msgspec.json.decode(delivery.body)).record("object_attributes") or Record({})
-    what = " ".join(word for word in (NOUNS.get(event.event, event.event), _word(event.action)) if word)
-    who = f" by {_word(event.user)}" if event.user else ""
-    sentence = f"{what} in {_word(event.project) or 'a project'}{who}"
+    about = Record(msgspec.json.decode(delivery.body)).record("object_attributes")
+    what = " ".join(word for word in (NOUNS.get(event.event, event.event), _clean_name(event.action)) if word)
+    who = f" by {_clean_name(event.user)}" if event.user else ""
+    sentence = f"{what} in {_clean_name(event.project) or 'a project'}{who}"
     address = event.url if _ADDRESS.fullmatch(event.url) else ""
     if about.flag("confidential"):
         title = "(confidential: GitLab shows it to those who may read it)"
@@ -107,6 +107,6 @@ def report(delivery: Delivery, *, locked: bool = False) -> str:
     return "\n".join(part for part in (f"{sentence} {address}".rstrip(), title) if part)
 
 
-def _word(text: str) -> str:
-    """A name by others, kept from being read as anything but a name."""
+def _clean_name(text: str) -> str:
+    """Return a name by others so that it cannot be read as anything but a name."""
     return shorten(re.sub(r"[^\w./@+-]+", "_", clean(text)), 255)

@@ -14,12 +14,13 @@ import re
 from http import HTTPStatus
 from typing import cast
 
+from postil.core.codes import GITLAB_ERROR, INTERNAL_ERROR, INVALID_PARAMS
 from postil.core.failure import Failure, InvalidArguments
 from postil.gitlab.instance.records import Record, parse
 from postil.gitlab.instance.redaction import redact
 
 LONGEST_MESSAGE = 500
-MESSAGES = {-32602: "Invalid params", -32603: "Internal error", -32000: "GitLab API Error"}
+MESSAGES = {INVALID_PARAMS: "Invalid params", INTERNAL_ERROR: "Internal error", GITLAB_ERROR: "GitLab API Error"}
 EXIT_STATUSES = {400: 2, 401: 3, 403: 3, 404: 5, 409: 6}
 ADVICE = {
     401: "GitLab did not accept the token: it is wrong, expired or revoked.",
@@ -33,10 +34,10 @@ _LEADING_STATUS = re.compile(r"^\d{3}\s+(?:-\s+)?")
 class GitLabFailure(Failure):
     """GitLab answered with an error; `data` holds its status and its message."""
 
-    code = -32000
+    code = GITLAB_ERROR
 
     def __init__(self, status: int, said: str, /, *, advice: str = "", **data: object) -> None:
-        code = -32602 if status == 400 else -32603 if status >= 500 else -32000
+        code = INVALID_PARAMS if status == 400 else INTERNAL_ERROR if status >= 500 else GITLAB_ERROR
         super().__init__(MESSAGES[code], advice=advice, status=status, message=said, **data)
         self.code = code
         self.status = status
@@ -54,7 +55,7 @@ class GitLabFailure(Failure):
 class UnknownOutcome(GitLabFailure):
     """A write was sent, and whether GitLab did it is not known."""
 
-    code = -32603
+    code = INTERNAL_ERROR
     exit_status = 4
     doubtful = True
 
@@ -68,7 +69,7 @@ class UnknownOutcome(GitLabFailure):
 class GitLabUnreachable(GitLabFailure):
     """No connection to GitLab could be made; nothing was sent."""
 
-    code = -32603
+    code = INTERNAL_ERROR
     exit_status = 4
 
     def __init__(self, url: str, reason: str, /) -> None:
@@ -85,11 +86,11 @@ class GitLabUnreachable(GitLabFailure):
 class NotOffered(Failure):
     """Refused here, before GitLab was asked."""
 
-    code = -32000
+    code = GITLAB_ERROR
     exit_status = 3
 
     def __init__(self, said: str, /, *, advice: str = "") -> None:
-        super().__init__(MESSAGES[-32000], advice=advice, status=403, message=said)
+        super().__init__(MESSAGES[GITLAB_ERROR], advice=advice, status=403, message=said)
 
     def text(self) -> str:
         """What a person or a model reads."""

@@ -135,9 +135,7 @@ class Instance:
             raise GitLabFailure(reply.status, "GitLab redirected the request", advice=advice)
         raise read_refusal(reply.status, reply.body, reply.headers, asked, token)
 
-    async def _read_once(
-        self, url: str, query: Query | None, token: str, headers: Mapping[str, str] | None
-    ) -> Reply:
+    async def _read_once(self, url: str, query: Query | None, token: str, headers: Mapping[str, str] | None) -> Reply:
         """Read once, following one redirect if it stays on this instance."""
         try:
             reply = await self._send_once("GET", url, query, token, headers)
@@ -242,7 +240,7 @@ def unreadable(reply: Reply) -> GitLabFailure:
 
 
 def _find_reason(error: BaseException) -> str:
-    """Return why there is no connection, in the system's words: the innermost cause knows it, the outer ones only that."""
+    """Return why there is no connection, in the words of the system: only the innermost cause knows it."""
     seen: BaseException | None = error
     reason = "no connection within the time allowed"
     while seen is not None:

@@ -43,15 +43,14 @@ def read(kind: type[S], raw: Record, **given: object) -> S:
 @cache
 def _list_ways(kind: type[Struct]) -> list[tuple[str, Way]]:
     """Return how each field of a struct is read, in order."""
-    return [
-        (field.name, WAYS.get(field.name) or _choose_way(field.type)) for field in fields(kind) if field.name not in OURS
-    ]
+    theirs = (field for field in fields(kind) if field.name not in OURS)
+    return [(field.name, WAYS.get(field.name) or _choose_way(field.type)) for field in theirs]
 
 
-def read_rows(kind: type[S], rows: Iterable[Record], *rest: object) -> S:
+def read_rows(kind: type[S], rows: Iterable[Record], **rest: object) -> S:
     """Return a struct whose first field is a list of things, one from each row; `rest` are its other fields."""
     item = _find_item(kind)
-    return kind([read(item, row) for row in rows], *rest)
+    return kind([read(item, row) for row in rows], **rest)
 
 
 @cache

@@ -1,7 +1,7 @@
 """Ids, paths and refs as callers give them, checked before any URL is built.
 
-A path of the API is made only by `make_route()`, which encodes every segment whole; so nothing a caller says can leave the
-segment it was meant for.
+A path of the API is made only by `make_route()`, which encodes every segment whole; so nothing a caller says can leave
+the segment it was meant for.
 """
 
 from __future__ import annotations

@@ -57,7 +57,7 @@ class Record:
 def list_records(value: object) -> list[Record]:
     """Return the objects of a JSON array; everything else in it is passed over."""
     items = cast(list[object], value) if isinstance(value, list) else ()
-    return [Record(item) for item in items if isinstance(item, dict)]
+    return [Record(cast(object, item)) for item in items if isinstance(item, dict)]
 
 
 def parse(body: bytes, otherwise: object = None) -> object:

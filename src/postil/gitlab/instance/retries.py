@@ -13,7 +13,7 @@ TRANSIENT = (429, 502, 503, 504)
 
 
 def read_retry_after(headers: Mapping[str, str], now: float | None = None) -> float | None:
-    """Return how many seconds GitLab asks to wait: `Retry-After` in seconds or as a date, else the reset of its limit."""
+    """Return the seconds GitLab asks to wait: `Retry-After` in seconds or as a date, else the reset of its limit."""
     now = time.time() if now is None else now
     asked = headers.get("retry-after", "").strip()
     if asked.isascii() and asked.isdigit():

@@ -1,13 +1,10 @@
-"""What operations answer: a struct for tools/call, `direct()` for direct JSON-RPC, `text()` for people and models.
-
-How these are made fit for their reader is said in `presentation.py`.
-"""
+"""What operations answer. How these are made fit for their reader is said in `presentation.py`."""
 
 from __future__ import annotations
 
-from msgspec import Struct
+from typing import ClassVar
 
-from postil.gitlab.instance.pages import Pagination
+from postil.core.answer import Answer
 from postil.gitlab.model import (
     Change,
     Discussion,
@@ -24,7 +21,7 @@ from postil.gitlab.model import (
     ProjectItem,
     Statistics,
 )
-from postil.gitlab.operations.presentation import Answer, Listing, written_fields
+from postil.gitlab.operations.presentation import SHORT, Details, Listing
 from postil.gitlab.policy.untrusted import clean
 
 
@@ -32,11 +29,9 @@ class Projects(Listing, frozen=True, dict=True):
     """A page of projects."""
 
     projects: list[ProjectItem]
-    pagination: Pagination
-    untrusted: bool = True
 
 
-class ProjectDetails(Answer, frozen=True, dict=True):
+class ProjectDetails(Details, frozen=True, dict=True):
     """One project; `statistics` is null where GitLab does not tell."""
 
     id: int | None
@@ -46,26 +41,23 @@ class ProjectDetails(Answer, frozen=True, dict=True):
     created_at: str | None
     last_activity_at: str | None
     statistics: Statistics | None
-    untrusted: bool = True
 
 
 class Issues(Listing, frozen=True, dict=True):
     """A page of a project's issues."""
 
+    longest: ClassVar[int | None] = SHORT
     issues: list[IssueItem]
-    pagination: Pagination
-    untrusted: bool = True
 
 
 class FoundIssues(Listing, frozen=True, dict=True):
     """A page of issues found."""
 
+    longest: ClassVar[int | None] = SHORT
     issues: list[FoundIssue]
-    pagination: Pagination
-    untrusted: bool = True
 
 
-class IssueDetails(Answer, frozen=True, dict=True):
+class IssueDetails(Details, frozen=True, dict=True):
     """One issue in full."""
 
     id: int | None
@@ -86,10 +78,9 @@ class IssueDetails(Answer, frozen=True, dict=True):
     closed_at: str | None
     user_notes_count: int | None
     web_url: str | None
-    untrusted: bool = True
 
 
-class Created(Struct, frozen=True):
+class Created(Answer, frozen=True):
     """What was made, and where it is. All null means that GitLab accepted it and said nothing readable."""
 
     id: int | None
@@ -97,8 +88,7 @@ class Created(Struct, frozen=True):
     title: str | None
     web_url: str | None
 
-    def text(self) -> str:
-        """One sentence."""
+    def for_model(self) -> str:
         if self.iid is None and self.web_url is None:
             return "GitLab accepted it; its answer could not be read. Do not send it again."
         return f"{self.iid}: {clean(self.title or '')} {self.web_url or ''}".rstrip()
@@ -108,31 +98,27 @@ class Notes(Listing, frozen=True, dict=True):
     """A page of notes."""
 
     notes: list[Note]
-    pagination: Pagination
-    untrusted: bool = True
 
 
-class Noted(Struct, frozen=True, omit_defaults=True):
+class Noted(Answer, frozen=True, omit_defaults=True):
     """A note that was written; `discussion_id` names its thread."""
 
     id: int | None
     created_at: str | None
     discussion_id: str | None = None
 
-    def text(self) -> str:
-        """One sentence."""
+    def for_model(self) -> str:
         return f"Noted ({self.id})" if self.id else "GitLab accepted it; its answer could not be read."
 
 
 class MergeRequests(Listing, frozen=True, dict=True):
     """A page of merge requests."""
 
+    longest: ClassVar[int | None] = SHORT
     merge_requests: list[MergeRequestItem]
-    pagination: Pagination
-    untrusted: bool = True
 
 
-class MergeRequestDetails(Answer, frozen=True, dict=True):
+class MergeRequestDetails(Details, frozen=True, dict=True):
     """One merge request in full."""
 
     id: int | None
@@ -158,33 +144,27 @@ class MergeRequestDetails(Answer, frozen=True, dict=True):
     updated_at: str | None
     merged_at: str | None
     web_url: str | None
-    untrusted: bool = True
 
 
 class Changes(Listing, frozen=True, dict=True):
     """A page of changed files."""
 
     diffs: list[Change]
-    pagination: Pagination
-    untrusted: bool = True
 
 
 class Discussions(Listing, frozen=True, dict=True):
     """A page of discussions."""
 
     discussions: list[Discussion]
-    pagination: Pagination
-    untrusted: bool = True
 
 
-class Resolved(Struct, frozen=True):
+class Resolved(Answer, frozen=True):
     """The state of a discussion after it was resolved or opened again."""
 
     discussion_id: str | None
     resolved: bool | None
 
-    def text(self) -> str:
-        """One sentence."""
+    def for_model(self) -> str:
         return f"Discussion {self.discussion_id} is {'resolved' if self.resolved else 'open'}"
 
 
@@ -192,11 +172,9 @@ class Pipelines(Listing, frozen=True, dict=True):
     """A page of pipelines."""
 
     pipelines: list[PipelineItem]
-    pagination: Pagination
-    untrusted: bool = True
 
 
-class PipelineDetails(Answer, frozen=True, dict=True):
+class PipelineDetails(Details, frozen=True, dict=True):
     """One pipeline with its jobs."""
 
     id: int | None
@@ -211,14 +189,13 @@ class PipelineDetails(Answer, frozen=True, dict=True):
     finished_at: str | None
     web_url: str | None
     jobs: list[Job]
-    untrusted: bool = True
 
-    def written(self) -> str:
+    def write(self) -> str:
         tails = [f"\nend of the log of {job.name}:\n{job.log_tail}" for job in self.jobs if job.log_tail]
-        return written_fields(self) + "".join(tails)
+        return super().write() + "".join(tails)
 
 
-class Triggered(Struct, frozen=True):
+class Triggered(Answer, frozen=True):
     """A pipeline that was started."""
 
     id: int | None
@@ -227,12 +204,11 @@ class Triggered(Struct, frozen=True):
     sha: str | None
     web_url: str | None
 
-    def text(self) -> str:
-        """One sentence."""
+    def for_model(self) -> str:
         return f"Pipeline {self.id} on {self.ref}: {self.status} {self.web_url or ''}".rstrip()
 
 
-class FileContent(Answer, frozen=True, dict=True):
+class FileContent(Details, frozen=True, dict=True):
     """One file. To a model its text (`encoding` "text"), in direct JSON-RPC GitLab's base64."""
 
     file_name: str | None
@@ -241,9 +217,8 @@ class FileContent(Answer, frozen=True, dict=True):
     encoding: str | None
     size: int | None
     last_commit: LastCommit | None
-    untrusted: bool = True
 
-    def written(self) -> str:
+    def write(self) -> str:
         head = f"{self.file_path} ({self.size} bytes)"
         return f"{head}\n{self.content or ''}" if self.encoding == "text" else f"{head}, not text"
 
@@ -252,17 +227,14 @@ class Files(Listing, frozen=True, dict=True):
     """A page of a folder."""
 
     files: list[FileItem]
-    pagination: Pagination
-    untrusted: bool = True
 
 
-class Webhook(Struct, frozen=True):
+class Webhook(Answer, frozen=True):
     """A webhook as it now is; its token is never shown."""
 
     id: int | None
     url: str | None
     events: list[str]
 
-    def text(self) -> str:
-        """One sentence."""
+    def for_model(self) -> str:
         return f"Webhook {self.id} sends {', '.join(self.events) or 'nothing'} to {self.url}"

@@ -7,8 +7,7 @@ from typing import Annotated, Literal, TypeAlias
 from msgspec import Meta
 
 from postil.gitlab.failures import invalid
-from postil.gitlab.instance.connection import Caching
-from postil.gitlab.instance.identifiers import line
+from postil.gitlab.instance.identifiers import check_line, check_number
 
 _UNLISTED = {"unlisted": True}  # taken, and in no published schema: core/schema.py
 
@@ -27,21 +26,28 @@ CacheTtl: TypeAlias = Annotated[int, Meta(ge=0, extra_json_schema=_UNLISTED)]
 LONGEST_TITLE = 255
 
 
-def caching(cache: bool, cache_ttl: int) -> Caching:
-    """The contract's two parameters as one."""
-    return Caching(cache, cache_ttl)
-
-
-def joined(labels: Labels | None) -> str | None:
-    """Labels as GitLab takes them: separated by commas, so none may be inside one."""
+def join_labels(labels: Labels | None) -> str | None:
+    """Return labels as GitLab takes them: separated by commas, so none may be inside one."""
     if labels is None:
         return None
     for label in labels:
-        if "," in line("labels", label):
+        if "," in check_line("labels", label):
             raise invalid("labels", "must not contain commas: give each label by itself")
     return ",".join(labels)
 
 
-def word(name: str, given: str | None) -> str | None:
-    """An optional line of text."""
-    return None if given is None else line(name, given)
+def check_optional_line(name: str, given: str | None) -> str | None:
+    """Return a line of text, or None where none was given."""
+    return None if given is None else check_line(name, given)
+
+
+def check_body(given: str) -> str:
+    """Return the text of a note, which must say something."""
+    if not given.strip():
+        raise invalid("body", "must not be empty")
+    return given
+
+
+def list_assignees(assignee_id: int | None) -> list[int] | None:
+    """Return the one assignee as the list that GitLab takes; None leaves the assignees as they are."""
+    return None if assignee_id is None else [check_number("assignee_id", assignee_id)]

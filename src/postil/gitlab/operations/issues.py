@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Literal
 
 from postil.gitlab.failures import GitLabFailure, invalid
-from postil.gitlab.instance.connection import Caching, Connection
+from postil.gitlab.instance.connection import ReadOptions
 from postil.gitlab.instance.convert import read
-from postil.gitlab.instance.identifiers import line, number
+from postil.gitlab.instance.identifiers import check_line, check_number
 from postil.gitlab.instance.records import Record
-from postil.gitlab.model import FoundIssue, IssueItem, Note
+from postil.gitlab.operations import arguments
 from postil.gitlab.operations.answers import Created, FoundIssues, IssueDetails, Issues, Noted, Notes
 from postil.gitlab.operations.arguments import (
-    LONGEST_TITLE,
     Assignee,
     Cache,
     CacheTtl,
@@ -23,19 +21,19 @@ from postil.gitlab.operations.arguments import (
     Page,
     PerPage,
     Project,
-    caching,
-    joined,
 )
 from postil.gitlab.operations.marks import reads, writes
-from postil.gitlab.operations.presentation import SHORT, for_models
+from postil.gitlab.operations.presentation import fit_for_models, list_page
+from postil.gitlab.part import GitLab
 
 
 class IssueOperations:
     """What can be done with issues."""
 
-    gitlab: Connection
+    def __init__(self, context: GitLab) -> None:
+        self._gitlab = context.connection
 
-    @reads("list_issues", shell="gitlab issues", positional=("project_id",))
+    @reads("list_issues", toolset="issues", shell="gitlab issues", positional=("project_id",))
     async def list_issues(
         self,
         project_id: Project,
@@ -48,18 +46,12 @@ class IssueOperations:
         cache_ttl: CacheTtl = 300,
     ) -> Issues:
         """List issues of a project; descriptions are shortened"""
-        project = await self.gitlab.project(project_id)
-        rows, pagination = await self.gitlab.page(
-            f"{project}/issues",
-            {"state": state, "labels": joined(labels), "assignee_id": assignee_id},
-            page,
-            per_page,
-            partial(read, IssueItem),
-            caching(cache, cache_ttl),
-        )
-        return for_models(Issues(rows, pagination), longest=SHORT)
+        project = await self._gitlab.check_project(project_id)
+        query = {"state": state, "labels": arguments.join_labels(labels), "assignee_id": assignee_id}
+        options = ReadOptions(cache, cache_ttl, page, per_page)
+        return await list_page(self._gitlab, Issues, f"{project}/issues", query, options)
 
-    @reads("get_issue", shell="gitlab issue", positional=("project_id", "issue_id"))
+    @reads("get_issue", toolset="issues", shell="gitlab issue", positional=("project_id", "issue_id"))
     async def get_issue(
         self,
         project_id: Project,
@@ -69,18 +61,18 @@ class IssueOperations:
         cache_ttl: CacheTtl = 300,
     ) -> IssueDetails:
         """Get one issue in full, by its iid (#1) or its global id"""
-        project = await self.gitlab.project(project_id)
-        kept = caching(cache, cache_ttl)
+        issues = f"{await self._gitlab.check_project(project_id)}/issues"
+        options = ReadOptions(cache, cache_ttl)
         if issue_iid is not None:
-            raw = await self._issue(project, number("issue_iid", issue_iid), kept)
+            raw = await self._gitlab.get_one(f"{issues}/{check_number('issue_iid', issue_iid)}", None, options)
         elif issue_id is not None:
-            raw = await self._by_global_id(project, number("issue_id", issue_id), kept)
+            raw = await self._get_by_global_id(issues, check_number("issue_id", issue_id), options)
         else:
             raise invalid("issue_iid", "or issue_id must be given")
-        self.gitlab.learn_issues([raw])
-        return for_models(read(IssueDetails, raw))
+        self._gitlab.learn_issues([raw])
+        return fit_for_models(read(IssueDetails, raw))
 
-    @writes("create_issue", shell="gitlab create-issue", positional=("project_id", "title"))
+    @writes("create_issue", toolset="issues", shell="gitlab create-issue", positional=("project_id", "title"))
     async def create_issue(
         self,
         project_id: Project,
@@ -90,18 +82,18 @@ class IssueOperations:
         labels: Labels | None = None,
     ) -> Created:
         """Create an issue"""
-        project = await self.gitlab.project(project_id)
+        project = await self._gitlab.check_project(project_id)
         body: dict[str, object] = {
-            "title": self.gitlab.written(line("title", title, LONGEST_TITLE)),
-            "description": self.gitlab.written(description),
-            "assignee_ids": None if assignee_id is None else [number("assignee_id", assignee_id)],
-            "labels": joined(labels),
+            "title": self._gitlab.escape(check_line("title", title, arguments.LONGEST_TITLE)),
+            "description": self._gitlab.escape(description),
+            "assignee_ids": arguments.list_assignees(assignee_id),
+            "labels": arguments.join_labels(labels),
         }
-        raw = await self.gitlab.send("POST", f"{project}/issues", body)
-        self.gitlab.learn_issues([raw])
+        raw = await self._gitlab.send("POST", f"{project}/issues", body)
+        self._gitlab.learn_issues([raw])
         return read(Created, raw)
 
-    @writes("update_issue", shell="gitlab update-issue", positional=("project_id", "issue_iid"))
+    @writes("update_issue", toolset="issues", shell="gitlab update-issue", positional=("project_id", "issue_iid"))
     async def update_issue(
         self,
         project_id: Project,
@@ -114,22 +106,22 @@ class IssueOperations:
         remove_labels: Labels | None = None,
     ) -> Created:
         """Change an issue: only what is given (assignee_id 0 removes the assignee)"""
-        project = await self.gitlab.project(project_id)
-        assignees = None if assignee_id is None else [number("assignee_id", assignee_id)] if assignee_id else []
+        project = await self._gitlab.check_project(project_id)
+        new_title = None if title is None else check_line("title", title, arguments.LONGEST_TITLE)
         body: dict[str, object] = {
-            "title": None if title is None else self.gitlab.written(line("title", title, LONGEST_TITLE)),
-            "description": self.gitlab.written(description),
+            "title": self._gitlab.escape(new_title),
+            "description": self._gitlab.escape(description),
             "state_event": state_event,
-            "assignee_ids": assignees,
-            "add_labels": joined(add_labels),
-            "remove_labels": joined(remove_labels),
+            "assignee_ids": [] if assignee_id == 0 else arguments.list_assignees(assignee_id),
+            "add_labels": arguments.join_labels(add_labels),
+            "remove_labels": arguments.join_labels(remove_labels),
         }
         if all(value is None for value in body.values()):
             raise invalid("title", "or another field to change must be given")
-        iid = number("issue_iid", issue_iid)
-        return read(Created, await self.gitlab.send("PUT", f"{project}/issues/{iid}", body))
+        iid = check_number("issue_iid", issue_iid)
+        return read(Created, await self._gitlab.send("PUT", f"{project}/issues/{iid}", body))
 
-    @reads("list_issue_notes", shell="gitlab issue-notes", positional=("project_id", "issue_iid"))
+    @reads("list_issue_notes", toolset="issues", shell="gitlab issue-notes", positional=("project_id", "issue_iid"))
     async def list_issue_notes(
         self,
         project_id: Project,
@@ -140,23 +132,18 @@ class IssueOperations:
         cache_ttl: CacheTtl = 300,
     ) -> Notes:
         """List the notes of an issue, oldest first"""
-        project = await self.gitlab.project(project_id)
-        path = f"{project}/issues/{number('issue_iid', issue_iid)}/notes"
-        rows, pagination = await self.gitlab.page(
-            path, {"sort": "asc"}, page, per_page, partial(read, Note), caching(cache, cache_ttl)
-        )
-        return for_models(Notes(rows, pagination))
+        path = await self._make_notes_path(project_id, issue_iid)
+        options = ReadOptions(cache, cache_ttl, page, per_page)
+        return await list_page(self._gitlab, Notes, path, {"sort": "asc"}, options)
 
-    @writes("create_issue_note", shell="gitlab note-issue", positional=("project_id", "issue_iid"))
+    @writes("create_issue_note", toolset="issues", shell="gitlab note-issue", positional=("project_id", "issue_iid"))
     async def create_issue_note(self, project_id: Project, issue_iid: Iid, body: str) -> Noted:
         """Write a note on an issue"""
-        project = await self.gitlab.project(project_id)
-        if not body.strip():
-            raise invalid("body", "must not be empty")
-        path = f"{project}/issues/{number('issue_iid', issue_iid)}/notes"
-        return read(Noted, await self.gitlab.send("POST", path, {"body": self.gitlab.written(body)}))
+        path = await self._make_notes_path(project_id, issue_iid)
+        sent = {"body": self._gitlab.escape(arguments.check_body(body))}
+        return read(Noted, await self._gitlab.send("POST", path, {**sent}))
 
-    @reads("search_issues", shell="gitlab search-issues", positional=("search",))
+    @reads("search_issues", toolset="issues", shell="gitlab search-issues", positional=("search",))
     async def search_issues(
         self,
         search: str,
@@ -168,32 +155,30 @@ class IssueOperations:
         cache_ttl: CacheTtl = 300,
     ) -> FoundIssues:
         """Search issues in titles and descriptions, in one project or in all"""
-        project = "" if project_id is None else await self.gitlab.project(project_id)
-        # Without a project GitLab would search only the caller's own issues: the scope must be said.
-        scope = None if project else "all"
-        rows, pagination = await self.gitlab.page(
-            f"{project}/issues" if project else "issues",
-            {"search": line("search", search), "in": "title,description", "state": state, "scope": scope},
-            page,
-            per_page,
-            partial(read, FoundIssue),
-            caching(cache, cache_ttl),
-            keep=None if project else self.gitlab.allows_issue,
-        )
-        return for_models(FoundIssues(rows, pagination), longest=SHORT)
+        path = "issues" if project_id is None else f"{await self._gitlab.check_project(project_id)}/issues"
+        query: dict[str, str | int | bool | None] = {
+            "search": check_line("search", search),
+            "in": "title,description",
+            "state": state,
+            "scope": "all" if project_id is None else None,  # GitLab would search only the caller's own issues
+        }
+        options = ReadOptions(cache, cache_ttl, page, per_page)
+        keeps = self._gitlab.allows_issue if project_id is None else None
+        return await list_page(self._gitlab, FoundIssues, path, query, options, keeps)
 
-    async def _issue(self, project: str, iid: int, kept: Caching) -> Record:
-        return await self.gitlab.one(f"{project}/issues/{iid}", None, kept)
+    async def _make_notes_path(self, project_id: int | str, issue_iid: int) -> str:
+        project = await self._gitlab.check_project(project_id)
+        return f"{project}/issues/{check_number('issue_iid', issue_iid)}/notes"
 
-    async def _by_global_id(self, project: str, issue_id: int, kept: Caching) -> Record:
-        """The issue of this project with that global id; failing that, the one with that iid."""
-        for iid in await self.gitlab.find_iids(issue_id):
+    async def _get_by_global_id(self, issues: str, issue_id: int, options: ReadOptions) -> Record:
+        """Return the issue of this project with that global id; failing that, the one with that iid."""
+        iid = await self._gitlab.find_iid(issue_id)
+        if iid is not None:
             try:
-                raw = await self._issue(project, iid, kept)
+                raw = await self._gitlab.get_one(f"{issues}/{iid}", None, options)
+                if raw.number("id") == issue_id:
+                    return raw
             except GitLabFailure as failure:
                 if failure.status != 404:
                     raise
-                continue
-            if raw.number("id") == issue_id:
-                return raw
-        return await self._issue(project, issue_id, kept)
+        return await self._gitlab.get_one(f"{issues}/{issue_id}", None, options)

@@ -1,76 +1,113 @@
 """One answer, two readers: a program gets GitLab's text untouched in the contract's shape, a model gets it fit to read.
 
-The struct itself is the model's: nothing invisible in it, long texts of lists shorten. `direct()` is the program's;
+The struct itself is the model's: nothing invisible in it, long texts of lists shortened. `plain()` is the program's;
 lists have both of the contract's forms there.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, TypeVar, cast
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar, TypeVar, cast
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import force_setattr
 
 from postil.core import call
+from postil.core.answer import Answer
+from postil.gitlab.instance.connection import PLAIN_READ, Connection, ReadOptions
+from postil.gitlab.instance.convert import read_rows
 from postil.gitlab.instance.pages import Pagination
+from postil.gitlab.instance.records import Record
 from postil.gitlab.model import Job, Note, Person
-from postil.gitlab.policy.untrusted import clean, frame, clean_prose, shorten
+from postil.gitlab.policy.untrusted import clean, clean_prose, frame, shorten
 
-A = TypeVar("A", bound="Answer")
+A = TypeVar("A", bound="UntrustedAnswer")
+L = TypeVar("L", bound="Listing")
 SHORT = 120
 """Characters of a description in a list that a model reads; `get_issue` and the like give all of it."""
 _PROSE = ("description", "body", "message")
 
 
-class Answer(Struct, frozen=True, dict=True):
+class UntrustedAnswer(Answer, frozen=True, dict=True):
     """An answer with text by others in it. `dict=True` holds the untouched original beside the fields."""
 
-    def direct(self) -> object:
-        """The plain JSON for direct methods: GitLab's own text, in the contract's shape."""
-        plain = cast("Answer", self.__dict__.get("plain", self))
-        body = cast(dict[str, object], msgspec.to_builtins(plain))
-        body.pop("untrusted", None)
-        return plain.both_shapes(body)
+    def for_model(self) -> str:
+        return frame(self.write(), ", ".join(["GitLab", *sorted(call.current().labels)]))
 
-    def both_shapes(self, body: dict[str, object]) -> dict[str, object]:
-        """The contract's second form of a list, added to the first."""
+    def for_person(self) -> str:
+        return self.write()
+
+    def plain(self) -> object:
+        """Returns GitLab's own text, in the contract's shape."""
+        original = cast("UntrustedAnswer", self.__dict__.get("original", self))
+        body = cast(dict[str, object], msgspec.to_builtins(original))
+        del body["untrusted"]
+        return original.shape(body)
+
+    def shape(self, body: dict[str, object]) -> dict[str, object]:
+        """Returns the body in the contract's shape."""
         return body
 
-    def text(self) -> str:
-        """The answer for people and models; for a model, inside a boundary."""
-        written = self.written()
-        if call.current().caller.surface == "shell":
-            return written
-        return frame(written, ", ".join(["GitLab", *sorted(call.current().labels)]))
+    def write(self) -> str:
+        """Returns the answer in words: one line a field, the longest text last."""
+        lines: list[str] = []
+        last: list[str] = []
+        for name in self.__struct_fields__:
+            value: object = getattr(self, name)
+            if value is None or value == [] or name == "untrusted":
+                continue
+            if name in _PROSE:
+                last = [f"{name}:\n{value}"]
+            else:
+                lines.append(f"{name}: {_write_value(value)}")
+        return "\n".join(lines + last)
 
-    def written(self) -> str:
-        """The answer in words."""
-        return written_fields(self)
+
+class Details(UntrustedAnswer, frozen=True, dict=True, kw_only=True):
+    """One thing in full."""
+
+    untrusted: bool = True
 
 
-class Listing(Answer, frozen=True, dict=True):
-    """A page of things under their own name."""
+class Listing(UntrustedAnswer, frozen=True, dict=True, kw_only=True):
+    """A page of things: the first field, under a name of its own."""
+
+    longest: ClassVar[int | None] = None
+    """Characters that a model reads of a description in the list."""
+    pagination: Pagination
+    untrusted: bool = True
 
     def items(self) -> Sequence[Any]:
-        """The things on the page."""
+        """Returns the things on the page."""
         return getattr(self, self.__struct_fields__[0])
 
-    def both_shapes(self, body: dict[str, object]) -> dict[str, object]:
+    def shape(self, body: dict[str, object]) -> dict[str, object]:
         key = self.__struct_fields__[0]
         pagination = cast(dict[str, object], body["pagination"])
-        items = body[key]
-        return {key: items, "total_count": pagination["total"], "data": items, "pagination": pagination}
+        return {key: body[key], "total_count": pagination["total"], "data": body[key], "pagination": pagination}
 
-    def written(self) -> str:
-        pagination: Pagination = getattr(self, "pagination")  # noqa: B009 - every listing has one
-        return "\n".join([*(item.line() for item in self.items()), f"({pagination.text()})"])
+    def write(self) -> str:
+        return "\n".join([*(item.line() for item in self.items()), f"({self.pagination.line()})"])
 
 
-def for_models(plain: A, *, longest: int | None = None) -> A:
-    """The answer as a model may read it, with the original kept for `direct()`."""
-    fit = cast(A, _fit(plain, longest))
-    msgspec.structs.force_setattr(fit, "plain", plain)
+async def list_page(
+    gitlab: Connection,
+    kind: type[L],
+    path: str,
+    query: dict[str, str | int | bool | None],
+    options: ReadOptions = PLAIN_READ,
+    keeps: Callable[[Record], bool] | None = None,
+) -> L:
+    """Read a page of a list as a listing of this kind, fit for models."""
+    rows, pagination = await gitlab.get_page(path, query, options, keeps)
+    return fit_for_models(read_rows(kind, rows, pagination=pagination), kind.longest)
+
+
+def fit_for_models(original: A, longest: int | None = None, *, read_as: A | None = None) -> A:
+    """Return the answer as a model may read it (from `read_as`, if given), with the original kept for `plain()`."""
+    fit = cast(A, _fit(original if read_as is None else read_as, longest))
+    force_setattr(fit, "original", original)
     return fit
 
 
@@ -81,35 +118,20 @@ def _fit(value: object, longest: int | None) -> object:
         return [_fit(item, longest) for item in cast(list[object], value)]
     if not isinstance(value, Struct):
         return value
-    fields: list[object] = []
+    fields: dict[str, object] = {}
     for name in value.__struct_fields__:
         item: object = getattr(value, name)
         if isinstance(item, str) and name in _PROSE:
             item = clean_prose(item)
-            fields.append(shorten(item, longest) if longest else item)
+            fields[name] = shorten(item, longest) if longest else item
         else:
-            fields.append(item if item is None or isinstance(item, (int, float)) else _fit(item, longest))
-    return type(value)(*fields)
+            fields[name] = item if item is None or isinstance(item, (int, float)) else _fit(item, longest)
+    return type(value)(**fields)
 
 
-def written_fields(answer: Struct) -> str:
-    """One line a field; the longest text last."""
-    lines: list[str] = []
-    last = ""
-    for name in answer.__struct_fields__:
-        value: object = getattr(answer, name)
-        if value is None or value == [] or name == "untrusted":
-            continue
-        if name in _PROSE:
-            last = f"{name}:\n{value}"
-        else:
-            lines.append(f"{name}: {_shown(value)}")
-    return "\n".join([*lines, last] if last else lines)
-
-
-def _shown(value: object) -> str:
+def _write_value(value: object) -> str:
     if isinstance(value, list):
-        return ", ".join(_shown(item) for item in cast(list[object], value))
+        return ", ".join(_write_value(item) for item in cast(list[object], value))
     if isinstance(value, (Person, Job, Note)):
         return value.line()
     if isinstance(value, Struct):

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-from functools import partial
-
-from postil.gitlab.instance.connection import Connection
+from postil.gitlab.instance.connection import ReadOptions
 from postil.gitlab.instance.convert import read
-from postil.gitlab.model import ProjectItem
 from postil.gitlab.operations.answers import ProjectDetails, Projects
-from postil.gitlab.operations.arguments import Cache, CacheTtl, Page, PerPage, Project, Visibility, caching, word
+from postil.gitlab.operations.arguments import Cache, CacheTtl, Page, PerPage, Project, Visibility, check_optional_line
 from postil.gitlab.operations.marks import reads
-from postil.gitlab.operations.presentation import for_models
+from postil.gitlab.operations.presentation import fit_for_models, list_page
+from postil.gitlab.part import GitLab
 
 
 class ProjectOperations:
     """What can be asked about projects."""
 
-    gitlab: Connection
+    def __init__(self, context: GitLab) -> None:
+        self._gitlab = context.connection
 
-    @reads("list_projects", shell="gitlab projects")
+    @reads("list_projects", toolset="projects", shell="gitlab projects")
     async def list_projects(
         self,
         visibility: Visibility | None = None,
@@ -32,31 +31,24 @@ class ProjectOperations:
         cache_ttl: CacheTtl = 300,
     ) -> Projects:
         """List accessible GitLab projects"""
-        rows, pagination = await self.gitlab.page(
-            "projects",
-            {
-                "visibility": visibility,
-                "owned": owned or None,
-                "starred": starred or None,
-                "membership": membership or None,
-                "search": word("search", search),
-            },
-            page,
-            per_page,
-            partial(read, ProjectItem),
-            caching(cache, cache_ttl),
-            keep=self.gitlab.allows,
-        )
-        return for_models(Projects(rows, pagination))
+        query: dict[str, str | int | bool | None] = {
+            "visibility": visibility,
+            "owned": owned or None,
+            "starred": starred or None,
+            "membership": membership or None,
+            "search": check_optional_line("search", search),
+        }
+        options = ReadOptions(cache, cache_ttl, page, per_page)
+        return await list_page(self._gitlab, Projects, "projects", query, options, self._gitlab.allows)
 
-    @reads("get_project", shell="gitlab project", positional=("project_id",))
+    @reads("get_project", toolset="projects", shell="gitlab project", positional=("project_id",))
     async def get_project(self, project_id: Project, cache: Cache = False, cache_ttl: CacheTtl = 300) -> ProjectDetails:
         """Get details of one project"""
-        project = await self.gitlab.project(project_id)
-        raw = await self.gitlab.one(project, {"statistics": True}, caching(cache, cache_ttl))
-        return for_models(read(ProjectDetails, raw))
+        project = await self._gitlab.check_project(project_id)
+        raw = await self._gitlab.get_one(project, {"statistics": True}, ReadOptions(cache, cache_ttl))
+        return fit_for_models(read(ProjectDetails, raw))
 
-    @reads("search_projects", shell="gitlab search-projects", positional=("search",))
+    @reads("search_projects", toolset="projects", shell="gitlab search-projects", positional=("search",))
     async def search_projects(
         self,
         search: str,

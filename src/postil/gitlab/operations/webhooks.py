@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Literal, TypeAlias
 
 from postil.gitlab.failures import invalid
-from postil.gitlab.instance.connection import Connection
 from postil.gitlab.operations.answers import Webhook
 from postil.gitlab.operations.arguments import Project
 from postil.gitlab.operations.marks import writes
-from postil.gitlab.policy.webhook_address import checked
+from postil.gitlab.part import GitLab
+from postil.gitlab.policy.webhook_address import check_webhook_address
 
 Event: TypeAlias = Literal["push", "issues", "merge_requests", "pipelines", "wiki"]
 FIELDS = {
@@ -24,30 +24,30 @@ FIELDS = {
 class WebhookOperations:
     """What can be told to GitLab about its hooks."""
 
-    gitlab: Connection
+    def __init__(self, context: GitLab) -> None:
+        self._gitlab = context.connection
 
-    @writes("configure_webhook", shell="gitlab webhook", positional=("project_id", "url"))
+    @writes("configure_webhook", toolset="webhooks", shell="gitlab webhook", positional=("project_id", "url"))
     async def configure_webhook(
         self, project_id: Project, url: str, events: list[Event], token: str | None = None
     ) -> Webhook:
         """Make a project's webhook send these events, or change the one with this url"""
         if not events:
             raise invalid("events", f"must name at least one of {', '.join(FIELDS)}")
-        project = await self.gitlab.project(project_id)
+        project = await self._gitlab.check_project(project_id)
         body: dict[str, object] = {field: name in events for name, field in FIELDS.items()}  # push is on by default
-        body |= {"url": await checked(url), "token": token}
+        body |= {"url": await check_webhook_address(url), "token": token}
         path = f"{project}/hooks"
-        known = await self._hook_id(path, url)
-        raw = (
-            await self.gitlab.send("POST", path, body)
-            if known is None
-            else await self.gitlab.send("PUT", f"{path}/{known}", body)
-        )
+        known = await self._find_hook(path, url)
+        if known is None:
+            raw = await self._gitlab.send("POST", path, body)
+        else:
+            raw = await self._gitlab.send("PUT", f"{path}/{known}", body)
         shown = [name for name, field in FIELDS.items() if raw.flag(field)]
         return Webhook(raw.number("id") or known, raw.text("url") or url, shown or list(events))
 
-    async def _hook_id(self, path: str, url: str) -> int | None:
-        async for raw in self.gitlab.every(path):
+    async def _find_hook(self, path: str, url: str) -> int | None:
+        async for raw in self._gitlab.get_every(path):
             if raw.text("url") == url:
                 return raw.number("id")
         return None

@@ -28,7 +28,7 @@ READ_BY = {
 AT_ONCE = 8
 
 
-async def filter_visible(gitlab: Connection, project: str, found: Sequence[tuple[str, Delivery]]) -> list[Delivery]:
+async def filter_visible(gitlab: Connection, project: str, found: Sequence[Delivery]) -> list[Delivery]:
     """Return the events of one project that this caller may see."""
     room = asyncio.Semaphore(AT_ONCE)
 
@@ -42,7 +42,7 @@ async def filter_visible(gitlab: Connection, project: str, found: Sequence[tuple
                 raise
             return True
 
-    deliveries = [delivery for _, delivery in found if delivery.event in READ_BY]
+    deliveries = [delivery for delivery in found if delivery.event in READ_BY]
     needs = {delivery.id: _list_needs(delivery) for delivery in deliveries}
     paths = sorted({path for each in needs.values() for path in each})
     readable = dict(zip(paths, await asyncio.gather(*(may_read(f"{project}/{path}") for path in paths)), strict=True))

@@ -102,7 +102,8 @@ class Guard:
             return
         found = await self._moments.recall(self._name_taint())
         known = int(found[0].decode().partition(" ")[0]) if found and found[0] else RANKS["public"]
-        if rank <= known and not await self._moments.keep({self._name_taint(): f"{rank} {project}".encode()}, TAINTED_FOR):
+        taint = {self._name_taint(): f"{rank} {project}".encode()}
+        if rank <= known and not await self._moments.keep(taint, TAINTED_FOR):
             raise NotOffered("What you read cannot be remembered just now", advice="Try again in a moment")
 
     @staticmethod
