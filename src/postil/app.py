@@ -227,9 +227,9 @@ class App:
 
 
 def _workspace(app: App) -> object:
-    from postil.workspace.overview import Overview
+    from postil.workspace.part import Workspace
 
-    return Overview(lambda: app.repository, app.parts_offered, app.glances, app.state_damage)
+    return Workspace(lambda: app.repository, app.parts_offered, app.glances, app.state_damage)
 
 
 def _inbox(app: App) -> object:
@@ -273,14 +273,19 @@ def _gitlab(app: App) -> object:
 
 
 def _flows(app: App) -> object:
-    from postil.flows.promotion import Flows
-
-    return Flows(app.registry().operation)
+    return app.registry().operation
 
 
 # A part adds its lines here: how its context is made from the App, and where its groups of operations are.
 PARTS: dict[str, Part] = {
-    "workspace": Part(_workspace, {"all": "postil.workspace.overview:Overview"}),
+    "workspace": Part(
+        _workspace,
+        {
+            "overview": "postil.workspace.overview:Overview",
+            "tracked_files": "postil.workspace.tracked_files:TrackedFiles",
+            "checks": "postil.workspace.checks:WorkspaceChecks",
+        },
+    ),
     "inbox": Part(_inbox, {"all": "postil.inbox.service:Inbox"}),
     "comments": Part(_comments, {"all": "postil.comments.operations.contract:Comments"}),
     "tracker": Part(_tracker, {"all": "postil.tracker.part:Tracker"}),
@@ -297,7 +302,7 @@ PARTS: dict[str, Part] = {
             "events": "postil.gitlab.operations.events:EventOperations",
         },
     ),
-    "flows": Part(_flows, {"all": "postil.flows.promotion:Flows"}),
+    "flows": Part(_flows, {"promotion": "postil.flows.promotion:PromotionFlows"}),
 }
 
 

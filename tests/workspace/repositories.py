@@ -3,6 +3,9 @@
 import subprocess
 from pathlib import Path
 
+from postil.workspace.part import Workspace
+from postil.workspace.repository import Repository, find_repository
+
 
 def git(folder: Path, *arguments: str, **more: str) -> str:
     """Run plain git, as a user would, and answer what it printed."""
@@ -23,3 +26,15 @@ def new_repository(folder: Path, **files: str) -> Path:
     git(folder, "add", "-A")
     git(folder, "commit", "-qm", "first")
     return folder
+
+
+GLANCES = [("inbox", "2 messages waiting"), ("comments", "7 comments")]
+
+
+def workspace(folder: Path, damage: list[str] | None = None) -> Workspace:
+    """The part's context around this folder."""
+
+    def find() -> Repository:
+        return find_repository(str(folder))
+
+    return Workspace(find, lambda: ("workspace", "inbox"), lambda: GLANCES, lambda: ("state.db", damage or []))

@@ -45,7 +45,7 @@ class AlreadyPromoted(Conflict):
     """The step was taken before; nothing was made a second time."""
 
 
-class Flows:
+class PromotionFlows:
     """The steps between the parts."""
 
     def __init__(self, operation: Callable[[str], Operation]) -> None:

@@ -11,6 +11,7 @@ from typing import IO
 
 import msgspec
 
+from postil.core.failure import Failure
 from postil.workspace.failures import GitFailed, GitMissing, GitTimedOut
 from postil.workspace.hardening import GitMode, command, environment
 from postil.workspace.spawn import run
@@ -131,6 +132,15 @@ def git_dialogue(root: str, *arguments: str, mode: GitMode = LOCAL) -> Generator
             process.stdin.close()
         process.kill()
         process.wait()
+
+
+def read_git_version(folder: str) -> str:
+    """Return git's version, such as 2.39.5; empty where there is no git."""
+    try:
+        said = try_git(folder, "version")
+    except Failure:
+        return ""
+    return said.out.decode("utf-8", "replace").strip().removeprefix("git version ").partition(" ")[0]
 
 
 def _verb(arguments: tuple[str, ...]) -> str:

@@ -1,10 +1,12 @@
-"""What the workspace part answers: structs that say themselves as text."""
+"""What the workspace part answers."""
 
 from __future__ import annotations
 
 from typing import Literal
 
 from msgspec import Struct
+
+from postil.core.answer import Answer
 
 
 class Versions(Struct, frozen=True):
@@ -15,7 +17,7 @@ class Versions(Struct, frozen=True):
     git: str
 
 
-class WorkspaceInfo(Struct, frozen=True):
+class WorkspaceInfo(Answer, frozen=True):
     """Where we are: `root` and `branch` are null outside a repository and on a detached HEAD."""
 
     root: str | None
@@ -23,8 +25,7 @@ class WorkspaceInfo(Struct, frozen=True):
     parts: list[str]
     versions: Versions
 
-    def text(self) -> str:
-        """For people and models."""
+    def for_model(self) -> str:
         place = f"Repository: {self.root}" if self.root else "Not inside a git repository"
         lines = [place]
         if self.root:
@@ -42,15 +43,14 @@ class Glance(Struct, frozen=True):
     says: str
 
 
-class Status(Struct, frozen=True):
+class Status(Answer, frozen=True):
     """All parts at a glance."""
 
     root: str | None
     branch: str | None
     glances: list[Glance]
 
-    def text(self) -> str:
-        """One line for the place, one for each part."""
+    def for_model(self) -> str:
         place = f"{self.root} on {self.branch or 'a detached HEAD'}" if self.root else "not inside a git repository"
         width = max((len(glance.part) for glance in self.glances), default=0)
         return "\n".join([place, *(f"{glance.part:<{width}}  {glance.says}" for glance in self.glances)])
@@ -64,19 +64,18 @@ class Fault(Struct, frozen=True):
     line: int | None = None
 
 
-class CheckedFiles(Struct, frozen=True):
+class CheckedFiles(Answer, frozen=True):
     """What a walk over the tracked files found."""
 
     files: int
     faults: list[Fault]
 
     @property
-    def exit_status(self) -> int:
+    def exit_status(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride] - a constant elsewhere
         """The shell's status: faults are worth noticing in a script."""
         return 1 if self.faults else 0
 
-    def text(self) -> str:
-        """For people and models."""
+    def for_model(self) -> str:
         if not self.faults:
             return f"{self.files} tracked files, all in order"
         found = [f"{fault.path}{f':{fault.line}' if fault.line else ''}: {_SAYS[fault.kind]}" for fault in self.faults]

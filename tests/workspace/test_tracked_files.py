@@ -1,0 +1,59 @@
+"""The walk over the tracked files names what is wrong with them."""
+
+from pathlib import Path
+
+import pytest
+
+from postil.core import call
+from postil.core.failure import Cancelled
+from postil.workspace.answers import Fault
+from postil.workspace.tracked_files import TrackedFiles
+from tests.workspace.repositories import workspace
+
+
+def test_the_walk_names_what_is_wrong_with_a_file(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    (folder / "a.txt").unlink()
+    (folder / "b.txt").write_bytes(b"x\r\n<<<<<<< HEAD\r\n1\r\n=======\r\n2\r\n>>>>>>> other\r\n")
+    (folder / "c.txt").unlink()
+    (folder / "c.txt").symlink_to(tmp_path_factory.mktemp("elsewhere"))
+    found = TrackedFiles(workspace(folder)).check_files()
+    assert found.files == 3
+    assert found.faults == [
+        Fault("a.txt", "missing"),
+        Fault("b.txt", "conflict-markers", 2),
+        Fault("c.txt", "outside-link"),
+    ]
+    assert found.exit_status == 1
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "<<<<<<< only the first marker\n",
+        "=======\n>>>>>>> no beginning\n",
+        "a heading\n=======\n",
+        "    <<<<<<< indented\n    =======\n    >>>>>>> quoted\n",
+    ],
+)
+def test_what_only_looks_like_a_conflict_is_none(folder: Path, content: str) -> None:
+    (folder / "a.txt").write_text(content)
+    assert TrackedFiles(workspace(folder)).check_files().faults == []
+
+
+def test_only_the_given_paths_are_walked(folder: Path) -> None:
+    assert TrackedFiles(workspace(folder)).check_files(("a.txt", "b.txt")).files == 2
+
+
+def test_a_path_that_looks_like_a_flag_is_a_path(folder: Path) -> None:
+    assert TrackedFiles(workspace(folder)).check_files(("--others",)).files == 0
+
+
+def test_a_walk_that_was_given_up_stops(folder: Path) -> None:
+    given_up = call.Call()
+    given_up.cancelled = True
+    call.enter(given_up)
+    try:
+        with pytest.raises(Cancelled):
+            TrackedFiles(workspace(folder)).check_files()
+    finally:
+        call.enter(call.Call())
