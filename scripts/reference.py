@@ -33,6 +33,7 @@ def generated() -> dict[Path, str]:
     """Every generated file and what it has to hold."""
     catalogues = {name: describe_part(name) for name in PARTS}
     files = {FOLDER / f"{name}.json": catalogue_file(catalogue) for name, catalogue in catalogues.items()}
+    files[FOLDER / "commands.json"] = command_index(catalogues)
     files[REFERENCE] = "\n".join([HEAD, *(section(name, catalogue) for name, catalogue in catalogues.items())])
     files[ROOT / "docs" / "errors.md"] = errors.page()
     return files | client_methods.files(catalogues["gitlab"])
@@ -45,6 +46,16 @@ def catalogue_file(catalogue: Catalogue) -> str:
         entries = ",\n".join(msgspec.json.encode(entry).decode("utf-8") for entry in getattr(catalogue, field))
         lists.append(f'"{field}": [' + (f"\n{entries}\n]" if entries else "]"))
     return "{\n" + ",\n".join(lists) + "\n}\n"
+
+
+def command_index(catalogues: dict[str, Catalogue]) -> str:
+    """The first word of every command, and the parts that have commands with it."""
+    parts: dict[str, list[str]] = {}
+    for name, catalogue in catalogues.items():
+        for word in dict.fromkeys(entry.shell.split()[0] for entry in catalogue.operations if entry.shell):
+            parts.setdefault(word, []).append(name)
+    lines = ",\n".join(f'"{word}": {msgspec.json.encode(named).decode()}' for word, named in sorted(parts.items()))
+    return f"{{\n{lines}\n}}\n"
 
 
 def section(part: str, catalogue: Catalogue) -> str:

@@ -17,7 +17,7 @@ from postil.settings.load import _ENVIRONMENT  # pyright: ignore[reportPrivateUs
 from postil.surfaces.setup.clients import CLIENTS
 from postil.surfaces.setup.connect import snippet
 from postil.surfaces.shell.argv import PROGRAMS, find, split_globals
-from postil.surfaces.shell.commands import parser_of, spelled
+from postil.surfaces.shell.commands import Words
 from postil.surfaces.shell.help import BUILTINS
 from scripts import demo
 
@@ -97,7 +97,8 @@ def test_the_commands_on_every_page_can_be_parsed(page: str, program: str, line:
         assert program != "postil" or words[0] in (*BUILTINS, "--version", "--help"), words
     elif not {"--help", "…", "..."} & {*words}:
         entry, rest = found
-        parser_of(entry, program).parse_args(spelled(entry, rest))
+        reader = Words(entry, program)
+        reader.check(reader.read(rest)[0])
 
 
 def test_the_picture_shows_what_the_commands_answer() -> None:

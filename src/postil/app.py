@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
-from postil.core.catalogue import Catalogue, describe
+from postil.core.catalogue import Catalogue, OperationEntry, describe
 from postil.core.failure import Failure
 from postil.core.registry import Offer, Registry
 from postil.settings.model import BadSettings, Settings
@@ -170,12 +170,21 @@ class App:
         made, owner = self.context(part), group_class(part, name)
         return made if isinstance(made, owner) else owner(made)
 
-    def registry(self, offer: Offer | None = None, catalogue: Catalogue | None = None) -> Registry:
-        """Returns what is offered under these settings; groups are made on first use."""
-        whole = read_catalogue() if catalogue is None else catalogue
-        if offer is None:
-            offer = msgspec.structs.replace(self.settings.offer(), hidden=self._hidden_of_gitlab(whole))
-        return Registry(whole, self.group, offer)
+    def registry(self, parts: Iterable[str] = ()) -> Registry:
+        """Returns what these parts (all by default) offer to a person; groups are made on first use."""
+        catalogue = read_catalogue(parts)
+        hidden = self._hidden_of_gitlab(catalogue)
+        return Registry(catalogue, self.group, msgspec.structs.replace(self.settings.offer(), hidden=hidden))
+
+    def tools(self) -> list[OperationEntry]:
+        """Returns what assistants are offered."""
+        catalogue = read_catalogue()
+        return Registry(catalogue, None, self._offer(catalogue)).tools
+
+    def parts_with(self, word: str) -> Sequence[str]:
+        """Returns the parts that have commands with this first word, from the generated index."""
+        with open(os.path.join(CATALOGUE, "commands.json"), "rb") as file:
+            return msgspec.json.decode(file.read(), type=dict[str, tuple[str, ...]]).get(word, ())
 
     def _offer(self, catalogue: Catalogue, *, brought: bool = False) -> Offer:
         """Returns what assistants are offered. Callers may have `brought` a GitLab token of their own."""
@@ -196,12 +205,10 @@ class App:
         from postil.wire.server import Server
 
         if contract:
-            whole = CONTRACTS[contract].only(contract, read_catalogue([contract]))
-            registry, face = self.registry(self._offer(whole), whole), CONTRACTS[contract].face
+            face, catalogue = CONTRACTS[contract].face, CONTRACTS[contract].only(contract, read_catalogue([contract]))
         else:
-            whole = read_catalogue()
-            registry = self.registry(self._offer(whole, brought=over_http), whole)
-            face = united(self.parts_offered())
+            face, catalogue = united(self.parts_offered()), read_catalogue()
+        registry = Registry(catalogue, self.group, self._offer(catalogue, brought=over_http))
         return Server(registry, face, keys=self.keys, secret=self._request_state_key)
 
     def _request_state_key(self) -> bytes:

@@ -137,3 +137,20 @@ def test_a_group_is_made_when_one_of_its_operations_is_used() -> None:
     registry.operation("shelve")
     registry.operation("put_book")
     assert made == ["shelves"]
+
+
+class Bell:
+    """Another part."""
+
+    @reads("ring", shell="bell ring")
+    def ring(self) -> str:
+        """Ring."""
+        return "ding"
+
+
+def test_what_a_part_has_that_is_turned_off_is_withheld() -> None:
+    registry = Registry.of([("library", Shelves()), ("belfry", Bell())], Offer(parts=("belfry",)))
+    assert set(registry.operations) == {"ring"}
+    assert "shelve" in {entry.name for entry in registry.withheld}
+    with pytest.raises(UnknownOperation):
+        registry.operation("shelve")

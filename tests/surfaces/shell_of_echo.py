@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from contextvars import copy_context
 
+from postil.core.catalogue import OperationEntry
 from postil.core.delivery import Deliveries
 from postil.core.ports import Keys, Moments, State
 from postil.core.registry import Registry
@@ -35,8 +37,14 @@ class EchoApp:
     def counts(self) -> dict[str, float]:
         return {}
 
-    def registry(self) -> Registry:
+    def registry(self, parts: Iterable[str] = ()) -> Registry:
         return Registry.of([("echo", self.echo)], self.settings.offer())
+
+    def tools(self) -> Sequence[OperationEntry]:
+        return self.registry().tools
+
+    def parts_with(self, word: str) -> Sequence[str]:
+        return ()
 
     def server(self, contract: str = "", *, over_http: bool = False) -> Server:
         return Server(self.registry(), Face("echo", "1", UNITED), keys=self.keys)

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from postil.app import read_catalogue
 from postil.core.catalogue import OperationEntry
 from postil.core.failure import Failure
-from postil.surfaces.shell.commands import arguments_of, kebab, parser_of, spelled
+from postil.surfaces.shell.commands import Words, kebab
+from postil.surfaces.shell.flags import parser_of
 
 COMMANDS = [entry for entry in read_catalogue().operations if entry.shell]
 
@@ -48,8 +49,20 @@ def test_words_that_may_be_left_out_are_left_to_the_operation(entry: OperationEn
     needed = {name: schema["properties"][name] for name in schema.get("required", ())}
     words = [_fitting(needed[name]) for name in entry.positional if name in needed]
     words += [f"--{kebab(name)}={_fitting(field)}" for name, field in needed.items() if name not in entry.positional]
-    parsed = parser_of(entry, "postil").parse_args(spelled(entry, words))
-    assert set(arguments_of(parsed)[0]) == set(needed)
+    reader = Words(entry, "postil")
+    arguments = reader.read(words)[0]
+    reader.check(arguments)
+    assert set(arguments) == set(needed)
+
+
+@pytest.mark.parametrize("entry", COMMANDS, ids=named)
+def test_every_flag_is_known_as_the_help_shows_it_and_as_the_schema_has_it(entry: OperationEntry) -> None:
+    for name, field in msgspec.json.decode(entry.command_schema).get("properties", {}).items():
+        if name in entry.positional:
+            continue
+        value = [] if field.get("type") == "boolean" else [_fitting(field)]
+        for flag in (f"--{kebab(name)}", f"--{name}", f"-{entry.flags[name]}" if name in entry.flags else f"--{name}"):
+            assert list(Words(entry, "postil").read([flag, *value])[0]) == [name], flag
 
 
 def _fitting(field: dict[str, Any]) -> str:
@@ -91,7 +104,7 @@ def test_whatever_the_words_are_they_parse_or_are_refused(entry: OperationEntry,
     with contextlib.suppress(Failure), pytest.MonkeyPatch.context() as patch:
         patch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"typed")))
         try:
-            parser_of(entry, "postil").parse_args(spelled(entry, words))
+            Words(entry, "postil").read(words)
         except SystemExit as help_shown:  # -h among the letters of a short flag
             ended = help_shown.code
     assert ended == 0

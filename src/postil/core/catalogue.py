@@ -6,7 +6,7 @@ command line costs nothing of the code behind them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from typing import Any
 
 import msgspec
@@ -114,6 +114,11 @@ class Catalogue(Struct, frozen=True):
     checks: list[HookEntry] = []
     announcers: list[HookEntry] = []
     glances: list[HookEntry] = []
+
+    def of_parts(self, parts: Container[str]) -> Catalogue:
+        """Returns what these parts have of it."""
+        lists = (getattr(self, field) for field in self.__struct_fields__)
+        return Catalogue(*([entry for entry in entries if entry.part in parts] for entries in lists))
 
 
 def describe(groups: Iterable[tuple[str, str, type]]) -> Catalogue:

@@ -5,7 +5,7 @@ Every surface calls through here, so an operation behaves the same on all of the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -19,15 +19,6 @@ if TYPE_CHECKING:
 
 LONGEST_KEY = 256
 _DOUBT = b"!"  # no JSON begins with it
-
-
-def run_here(operation: Operation, arguments: Mapping[str, Any]) -> object:
-    """Run an operation in this thread, to its end: the shell's way, which needs no event loop for plain ones."""
-    if not operation.is_async:
-        return operation.run(**arguments)
-    import asyncio  # only the operations that wait need it
-
-    return asyncio.run(operation.run(**arguments))
 
 
 def once(operation: Operation, arguments: object, key: str, keys: Keys, run: Callable[[], object]) -> object:

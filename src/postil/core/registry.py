@@ -16,7 +16,7 @@ from postil.core.catalogue import Catalogue, HookEntry, OperationEntry, PromptEn
 from postil.core.failure import NotFound, UnknownOperation
 from postil.core.operation import Operation
 from postil.core.prompt import Prompt
-from postil.core.resource import is_template, match
+from postil.core.resource import match
 
 Listed: TypeAlias = Literal["tools", "resources", "prompts"]
 
@@ -69,17 +69,21 @@ class Registry:
     ) -> None:
         """`make` returns the living group of a part and a name; without it nothing can be called."""
         offer = offer or Offer()
-        self.operations: dict[str, OperationEntry] = {e.name: e for e in catalogue.operations if offer.includes(e)}
-        self.withheld: list[OperationEntry] = [e for e in catalogue.operations if e.name not in self.operations]
+        everything = catalogue.operations
+        if offer.parts:
+            catalogue = catalogue.of_parts(offer.parts)
+        # An operation without a toolset is asked about only where there is something to ask: this runs at every start.
+        asks = offer.read_only or offer.allow or offer.deny
+        self.operations: dict[str, OperationEntry] = {
+            e.name: e for e in catalogue.operations if not (asks or e.toolset) or offer.includes(e)
+        }
+        self.withheld: list[OperationEntry] = [e for e in everything if e.name not in self.operations]
         self.tools: list[OperationEntry] = [e for e in self.operations.values() if e.tool]
         self._names = {alias: e.name for e in self.operations.values() for alias in e.aliases}
-        offered = [e for e in catalogue.resources if offer.includes_part(e.part)]
-        self.resources: list[ResourceEntry] = [e for e in offered if not is_template(e.uri)]
-        self.templates: list[ResourceEntry] = [e for e in offered if is_template(e.uri)]
-        self.prompts: dict[str, PromptEntry] = {e.name: e for e in catalogue.prompts if offer.includes_part(e.part)}
-        self.checks: list[HookEntry] = [e for e in catalogue.checks if offer.includes_part(e.part)]
-        self.glances: list[HookEntry] = [e for e in catalogue.glances if offer.includes_part(e.part)]
-        self._announcers = [e for e in catalogue.announcers if offer.includes_part(e.part)]
+        self.resources: list[ResourceEntry] = [e for e in catalogue.resources if "{" not in e.uri]
+        self.templates: list[ResourceEntry] = [e for e in catalogue.resources if "{" in e.uri]
+        self.prompts: dict[str, PromptEntry] = {e.name: e for e in catalogue.prompts}
+        self.checks, self.glances, self._announcers = catalogue.checks, catalogue.glances, catalogue.announcers
         self._make = make
         self._groups: dict[tuple[str, str], object] = {}
         self._bound: dict[str, Operation] = {}

@@ -40,11 +40,6 @@ def resource(
     return apply
 
 
-def is_template(uri: str) -> bool:
-    """Whether the address has variables."""
-    return "{" in uri
-
-
 def match(template: str, uri: str) -> dict[str, str] | None:
     """The variables of a template in an address: `{name}` stays within a segment, `{+name}` spans several.
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
+    from postil.core.catalogue import OperationEntry
     from postil.core.delivery import Deliveries
     from postil.core.ports import Keys, Moments, State
     from postil.core.registry import Registry
@@ -22,8 +24,16 @@ class Composition(Protocol):
         """Whether other replicas see the same state."""
         ...
 
-    def registry(self) -> Registry:
-        """What the settings leave visible."""
+    def registry(self, parts: Iterable[str] = ()) -> Registry:
+        """Returns what the settings leave visible of these parts; of all by default."""
+        ...
+
+    def tools(self) -> Sequence[OperationEntry]:
+        """Returns what assistants are offered."""
+        ...
+
+    def parts_with(self, word: str) -> Sequence[str]:
+        """Returns the parts that have commands with this first word."""
         ...
 
     def state_database(self) -> State:

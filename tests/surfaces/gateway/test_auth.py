@@ -213,7 +213,7 @@ def test_a_name_is_used_once_and_an_unknown_one_is_told() -> None:
         made(state)
     with pytest.raises(NoSuchKey):
         access_keys.revoke(state, "nobody")
-    assert [key.name for key in access_keys.listed(state)] == ["ci"]
+    assert [key.name for key in access_keys.list_keys(state)] == ["ci"]
 
 
 def signed(body: bytes, age: float = 0) -> dict[str, str]:

@@ -76,8 +76,8 @@ def create(
     return key
 
 
-def listed(state: State) -> list[AccessKey]:
-    """All keys, in the order of their making."""
+def list_keys(state: State) -> list[AccessKey]:
+    """Returns all keys, in the order of their making."""
     with state.reading() as records:
         return sorted((_read(value) for _, value in records.range(SPACE)), key=lambda key: key.created)
 

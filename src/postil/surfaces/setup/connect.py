@@ -15,7 +15,8 @@ from postil.surfaces.setup.clients import CLIENTS, Client, entry, executable, pa
 from postil.surfaces.setup.files import ClientFile
 from postil.surfaces.setup.probe import try_entry
 from postil.surfaces.shell.argv import Globals
-from postil.surfaces.shell.commands import Parser, Usage, add_common, arguments_of, near
+from postil.surfaces.shell.commands import Usage, near
+from postil.surfaces.shell.flags import Parser
 from postil.surfaces.shell.output import say, table
 
 
@@ -31,9 +32,8 @@ def run_setup(composed: Composition, words: list[str], program: str, options: Gl
     does.add_argument("--write", action="store_const", dest="does", const="write", help="put it into the client's file")
     does.add_argument("--check", action="store_const", dest="does", const="check", help="run the client's own entry")
     does.add_argument("--remove", action="store_const", dest="does", const="remove", help="take it out again")
-    add_common(parser, writes=False)
-    given, common = arguments_of(parser.parse_args(words[1:]))
-    as_json = bool(common.get("--json"))
+    given, common = parser.read(words[1:])
+    as_json = common.as_json
     root = find_root(composed.settings)
     if given["client"] is None:
         return _list(composed.settings, root, as_json)

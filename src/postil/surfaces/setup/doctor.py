@@ -26,9 +26,10 @@ from postil.surfaces.setup.connect import find_root
 from postil.surfaces.setup.files import ClientFile
 from postil.surfaces.setup.probe import try_entry
 from postil.surfaces.shell.argv import PROGRAMS, Globals, find
-from postil.surfaces.shell.commands import Parser, add_common, arguments_of, parser_of
-from postil.surfaces.shell.operations import perform
+from postil.surfaces.shell.commands import Common, Words
+from postil.surfaces.shell.flags import Parser
 from postil.surfaces.shell.output import colored, readable
+from postil.surfaces.shell.run import perform
 
 
 class Checked(Struct, frozen=True, omit_defaults=True):
@@ -49,14 +50,13 @@ def run_doctor(composed: Composition, words: list[str], program: str, options: G
         description="Look for what is wrong, and say what to do",
     )
     parser.add_argument("--fix", action="store_true", help="run the commands that repair what was found")
-    add_common(parser, writes=False)
-    given, common = arguments_of(parser.parse_args(words[1:]))
+    given, common = parser.read(words[1:])
     rows: list[Checked] = []
     for row in checked(composed, fix=given["fix"]):
         rows.append(row)
-        if not common.get("--json"):
+        if not common.as_json:
             _show(row, composed.settings)
-    if common.get("--json"):
+    if common.as_json:
         sys.stdout.write(msgspec.json.encode(rows).decode("utf-8") + "\n")
     return 1 if any(row.status == "error" for row in rows) else 0
 
@@ -108,8 +108,8 @@ def _repaired(composed: Composition, registry: Registry, advice: str) -> str:
     if found is None:
         return ""
     entry, words = found
-    arguments = arguments_of(parser_of(entry, named[1]).parse_args(words))[0]
-    said = readable(perform(composed, registry, entry.name, arguments, no_input=True))
+    arguments = Words(entry, named[1]).read(words)[0]
+    said = readable(perform(composed, registry, entry, arguments, Common(no_input=True)))
     return " ".join(said.split()) if isinstance(said, str) else "done"
 
 

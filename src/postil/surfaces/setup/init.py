@@ -14,9 +14,10 @@ from postil.surfaces.setup.connect import find_root, may_write, open_file
 from postil.surfaces.setup.files import ClientFile
 from postil.surfaces.setup.probe import try_entry
 from postil.surfaces.shell.argv import Globals
-from postil.surfaces.shell.commands import Parser, Usage, add_common, arguments_of, near
-from postil.surfaces.shell.operations import perform
+from postil.surfaces.shell.commands import Common, Usage, near
+from postil.surfaces.shell.flags import Parser
 from postil.surfaces.shell.output import readable, say
+from postil.surfaces.shell.run import run_named
 
 
 def run_init(composed: Composition, words: list[str], program: str, options: Globals) -> int:
@@ -27,8 +28,7 @@ def run_init(composed: Composition, words: list[str], program: str, options: Glo
     )
     parser.add_argument("--with", dest="others", metavar="NAMES", default="", help=f"also: {', '.join(CLIENTS)}, …")
     parser.add_argument("--dry-run", action="store_true", help="show the changes and write nothing")
-    add_common(parser, writes=False)
-    given, common = arguments_of(parser.parse_args(words[1:]))
+    given, common = parser.read(words[1:])
     root = find_root(composed.settings)
     if not root:
         raise NotFound("There is no git repository here", advice="Change into one, or make one with `git init`")
@@ -43,7 +43,7 @@ def run_init(composed: Composition, words: list[str], program: str, options: Glo
     if given["dry_run"]:
         say("Nothing was written (--dry-run)")
         return 0
-    if not options.no_input and not common.get("--no-input") and not _agreed():
+    if not options.no_input and not common.no_input and not _agreed():
         say("Nothing was written")
         return 0
     may_write(composed.settings)
@@ -85,7 +85,7 @@ def _agreed() -> bool:
 
 def _set_up_part(composed: Composition, name: str, operation: str) -> None:
     try:
-        said = readable(perform(composed, composed.registry(), operation, {}, no_input=True))
+        said = readable(run_named(composed, operation, {}, Common(no_input=True)))
     except Failure as failure:
         say(f"{name}: {failure.message}")
         return

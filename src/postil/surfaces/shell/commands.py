@@ -1,16 +1,15 @@
-"""Commands of the shell, made from the catalogue: an argument parser for one operation, and its answer as JSON values.
+"""The words of one command become the arguments of its operation.
 
-Only the parser of the chosen command is built. What the values mean is checked by the operation itself.
+What the words are is read from the catalogue; what the values mean is checked by the operation itself, once. Only when
+it refuses them are the words looked at again, to say it in the terms of the command line.
 """
 
 from __future__ import annotations
 
-import argparse
-import os
 import re
 import sys
 from collections.abc import Iterable
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn, cast
 
 import msgspec
 
@@ -20,140 +19,180 @@ from postil.core.failure import InvalidArguments
 Schema = dict[str, Any]
 TEXTS = frozenset({"text", "comment", "body", "description", "content", "message", "note", "reason", "reply"})
 """Arguments that hold prose: `-` for one of them means standard input."""
-
-
-class Parser(argparse.ArgumentParser):
-    """An argument parser whose faults are failures, so that one place prints them all."""
-
-    def __init__(self, prog: str, description: str, **options: Any) -> None:
-        super().__init__(prog, description=description, allow_abbrev=False, formatter_class=Formatter, **options)
-
-    def error(self, message: str) -> NoReturn:
-        """Raise instead of exiting; a flag that is not known gets the nearest one."""
-        if message.startswith("unrecognized arguments: -"):
-            flag = message.split()[2].partition("=")[0]
-            flags = [name for action in self._actions for name in action.option_strings if name.startswith("--")]
-            message = f"There is no flag {flag}{near(flag, flags)}"
-        raise Usage(message[:1].upper() + message[1:], advice=f"Run `{self.prog} --help`")
-
-
-class Formatter(argparse.RawDescriptionHelpFormatter):
-    """Help as wide as the terminal. argparse would import shutil to measure it, for every parser it builds."""
-
-    def __init__(self, prog: str) -> None:
-        super().__init__(prog, width=_columns())
-
-
-def _columns() -> int:
-    try:
-        return min(os.get_terminal_size(sys.stdout.fileno()).columns, 120) - 2
-    except (OSError, ValueError):
-        return 98
+SWITCHES = ("--json", "--no-input")
+KEY = "--idempotency-key"
 
 
 class Usage(InvalidArguments):
     """The command line cannot be understood."""
 
 
-def parser_of(entry: OperationEntry, program: str) -> Parser:
-    """The parser of one operation's command."""
-    parser = Parser(program, entry.description, argument_default=argparse.SUPPRESS)
-    schema: Schema = msgspec.json.decode(entry.command_schema)
-    required = set(schema.get("required", ()))
-    fields: Schema = schema.get("properties", {})
-    for name in entry.positional:
-        _add_positional(parser, name, fields[name], name in required)
-    for name, field in fields.items():
-        if name not in entry.positional:
-            _add_flag(parser, name, field, name in required, entry.flags.get(name, ""))
-    add_common(parser, writes=entry.effect != "reads")
-    return parser
-
-
-def add_common(parser: argparse.ArgumentParser, *, writes: bool) -> None:
+class Common(NamedTuple):
     """The flags that every command has."""
-    common = parser.add_argument_group("common options")
-    common.add_argument("--json", action="store_true", dest="--json", help="print the result as JSON")
-    common.add_argument("--no-input", action="store_true", dest="--no-input", help="never ask anything")
-    if writes:
-        common.add_argument(
-            "--idempotency-key",
-            dest="--idempotency-key",
-            metavar="KEY",
-            help="the same key again gives the same answer and no second effect",
-        )
+
+    as_json: bool = False
+    no_input: bool = False
+    key: str = ""
 
 
-def arguments_of(parsed: argparse.Namespace) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The operation's arguments, and the common flags by their own names."""
-    given: dict[str, Any] = vars(parsed)
-    common = {name: value for name, value in given.items() if name.startswith("--")}
-    return {name: value for name, value in given.items() if name not in common}, common
+class Words:
+    """The words behind a command, read one after the other.
 
-
-def _add_positional(parser: argparse.ArgumentParser, name: str, field: Schema, required: bool) -> None:
-    choices = ", ".join(map(str, field.get("enum", ())))
-    options: dict[str, Any] = {"metavar": kebab(name).upper(), "help": _help(field) or choices}
-    if _kind(field) == "array":
-        options |= {"nargs": "+" if required else "*", "action": "extend"}
-    elif not required:
-        options["nargs"] = "?"
-    parser.add_argument(name, type=_Reader(name, field.get("items", field)), **options)
-
-
-def _add_flag(parser: argparse.ArgumentParser, name: str, field: Schema, required: bool, short: str) -> None:
-    kind = _kind(field)
-    names = ([f"-{short}"] if short else []) + [f"--{kebab(name)}"]
-    options: dict[str, Any] = {"dest": name, "help": _help(field), "required": required}
-    if kind != "boolean":
-        options["type"] = _Reader(name, field.get("items", field) if kind == "array" else field)
-        options["metavar"] = _metavar(name, field)
-        if kind == "array":
-            options["action"] = "append"
-    elif field.get("default") is True:
-        options["action"] = argparse.BooleanOptionalAction
-    else:
-        options["action"] = "store_true"
-    parser.add_argument(*names, **options)
-
-
-def spelled(entry: OperationEntry, words: list[str]) -> list[str]:
-    """The words with every flag in its one spelling and joined to its value.
-
-    So `--filePath` (as in the tool's schema) works beside `--file-path`, and a value may begin with a hyphen: a remark
-    such as "-1 is wrong here" is not a flag.
+    Every flag is taken in the spelling of the shell (`--file-path`) and in that of the tool's schema (`--filePath`).
+    A flag that takes a value takes the next word whatever it begins with, unless that is a flag of this command: so a
+    remark such as "-1 is wrong here" needs no quoting of its own.
     """
-    fields: Schema = msgspec.json.decode(entry.command_schema).get("properties", {})
-    flags: dict[str, str] = {}
-    valued = {"--idempotency-key"}
-    for name, field in fields.items():
-        if name in entry.positional:
-            continue
-        flag = f"--{kebab(name)}"
-        flags |= {f"--{name}": flag, flag: flag}
-        if name in entry.flags:
-            flags[f"-{entry.flags[name]}"] = flag
-        if _kind(field) != "boolean":
-            valued.add(flag)
-    known = {*flags, *valued, "--json", "--no-input", "--help", "-h"}
-    rest = list(reversed(words))
-    answer: list[str] = []
-    while rest:
-        word = rest.pop()
-        if word == "--":
-            return [*answer, "--", *reversed(rest)]
-        name, joined, value = word.partition("=")
-        flag = flags.get(name, name)
-        if joined:
-            answer.append(f"{flag}={value}" if name in flags else word)
-        elif flag in valued and rest and rest[-1] not in known:
-            answer.append(f"{flag}={rest.pop()}")
+
+    def __init__(self, entry: OperationEntry, program: str) -> None:
+        self.entry, self.program = entry, program
+        schema: Schema = msgspec.json.decode(entry.command_schema)
+        self.fields: dict[str, Schema] = schema.get("properties", {})
+        self.required: list[str] = schema.get("required", [])
+
+    def read(self, words: list[str]) -> tuple[dict[str, Any], Common]:
+        """Returns the arguments and the common flags. Raises Usage. Prints the help, and ends, where that is asked."""
+        given: dict[str, Any] = {}
+        plain: list[str] = []
+        unknown: list[str] = []
+        rest = words[::-1]
+        while rest:
+            word = rest.pop()
+            if word == "--":
+                plain += reversed(rest)
+                break
+            if word[:1] != "-" or len(word) == 1 or " " in word.partition("=")[0] or _NUMBER.fullmatch(word):
+                plain.append(word)
+            elif not self._flag(word, rest, given):
+                unknown.append(word)
+        common = Common(given.pop("--json", False), given.pop("--no-input", False), given.pop(KEY, ""))
+        unknown += self._place(plain, given)
+        if unknown:
+            self.check(given)  # what is missing is said first
+            self._refuse_unknown(unknown)
+        return given, common
+
+    def _flag(self, word: str, rest: list[str], given: dict[str, Any]) -> bool:
+        """Read a flag, with its value from the rest. Returns whether there is such a flag."""
+        flag, joined, value = word.partition("=")
+        name = self._argument(flag)
+        if not name and word[1] != "-" and len(word) > 2:  # -l5, or -ab for -a -b
+            name, joined, value = self._argument(word[:2]), "=", word[2:]
+            if name and self._kind(name) == "boolean":
+                rest.append(f"-{value}")
+                joined = ""
+        if not name:
+            return False
+        kind = self._kind(name)
+        if kind == "boolean":
+            if joined:
+                raise self.fault(f"argument {self.shown(name)}: ignored explicit argument {value!r}")
+            if name == "--help":
+                self._show_help()
+            given[name] = not flag.startswith("--no-") or name in SWITCHES or kebab(name) == flag[2:]
+            return True
+        if not joined:
+            if not rest or (rest[-1][:1] == "-" and self._argument(rest[-1])):
+                raise self.fault(f"argument {self.shown(name)}: expected one argument")
+            value = rest.pop()
+        if name == KEY:
+            given[name] = value
+        elif kind == "array":
+            given.setdefault(name, []).append(self._value(name, value))
         else:
-            answer.append(flags.get(word, word))
-    return answer
+            given[name] = self._value(name, value)
+        return True
+
+    def _argument(self, flag: str) -> str:
+        """Returns the argument that a flag stands for; a common flag stands for itself."""
+        if flag[:2] != "--":
+            if flag == "-h":
+                return "--help"
+            return next((name for name, letter in self.entry.flags.items() if flag == f"-{letter}"), "")
+        if flag in SWITCHES or flag == "--help" or (flag == KEY and self.entry.effect != "reads"):
+            return flag
+        spoken = flag[2:]
+        first, *others = spoken.split("-")
+        for name in (spoken, spoken.replace("-", "_"), first + "".join(word.capitalize() for word in others)):
+            if name in self.fields and name not in self.entry.positional:
+                return name
+        denied = self._argument(f"--{spoken[3:]}") if first == "no" and others else ""
+        return denied if denied in self.fields and self.fields[denied].get("default") is True else ""
+
+    def _kind(self, name: str) -> str:
+        return kind_of(self.fields[name]) if name in self.fields else "string" if name == KEY else "boolean"
+
+    def _place(self, words: list[str], given: dict[str, Any]) -> list[str]:
+        """Give the words without a flag to the arguments that take them. Returns those that nothing takes."""
+        names = self.entry.positional
+        for place, name in enumerate(names):
+            needed = sum(other in self.required for other in names[place + 1 :]) if len(names) > 1 else 0
+            free = len(words) - (needed if name not in self.required else 0)
+            if free <= 0:
+                continue
+            if kind_of(self.fields[name]) == "array":
+                count = max(len(words) - needed, 1)
+                given[name] = [self._value(name, word) for word in words[:count]]
+                words = words[count:]
+            else:
+                given[name] = self._value(name, words[0])
+                words = words[1:]
+        return words
+
+    def _value(self, name: str, word: str) -> Any:
+        field = self.fields[name]
+        try:
+            return read_value(name, field.get("items", field) if kind_of(field) == "array" else field, word)
+        except ValueError as wrong:
+            raise self.fault(f"argument {self.shown(name)}: {wrong}") from None
+
+    def check(self, given: dict[str, Any]) -> None:
+        """Raise Usage, in the words of the command line, when an argument is missing or is none of its choices."""
+        missing = [name for name in self.required if name not in given]
+        if missing:
+            order = [*self.entry.positional, *self.fields]
+            shown = ", ".join(self.shown(name) for name in sorted(missing, key=order.index))
+            raise self.fault(f"the following arguments are required: {shown}")
+        for name, value in given.items():
+            field = self.fields[name]
+            choices: list[object] = field.get("items", field).get("enum", [])
+            for one in cast("list[object]", value) if isinstance(value, list) else [value]:
+                if choices and isinstance(one, str) and one not in choices:
+                    among = f"{one!r} is none of {', '.join(map(str, choices))}{near(one, map(str, choices))}"
+                    raise self.fault(f"argument {self.shown(name)}: {among}")
+
+    def _refuse_unknown(self, words: list[str]) -> NoReturn:
+        flag = words[0].partition("=")[0]
+        if flag[:1] == "-":
+            flags = [f"--{kebab(name)}" for name in self.fields if name not in self.entry.positional]
+            raise self.fault(f"There is no flag {flag}{near(flag, [*flags, *SWITCHES, KEY, '--help'])}")
+        raise self.fault(f"unrecognized arguments: {' '.join(words)}")
+
+    def shown(self, name: str) -> str:
+        """Returns an argument as the command line has it: TEXT, or -l/--line."""
+        if name not in self.fields:
+            return "-h/--help" if name == "--help" else name
+        if name in self.entry.positional:
+            return kebab(name).upper()
+        short = self.entry.flags.get(name)
+        return f"-{short}/--{kebab(name)}" if short else f"--{kebab(name)}"
+
+    def fault(self, message: str) -> Usage:
+        """Returns the failure for words that cannot be understood."""
+        return Usage(message[:1].upper() + message[1:], advice=f"Run `{self.program} --help`")
+
+    def _show_help(self) -> NoReturn:
+        from postil.surfaces.shell.flags import parser_of  # argparse, for its layout alone
+
+        parser_of(self.entry, self.program).print_help()
+        raise SystemExit(0)
 
 
-def _kind(field: Schema) -> str:
+_NUMBER = re.compile(r"-\d+|-\d*\.\d+")
+"""A negative number is no flag: no command has a digit for one."""
+
+
+def kind_of(field: Schema) -> str:
+    """Returns the JSON type of an argument; `any` where it has several."""
     kind = field.get("type")
     if isinstance(kind, str):
         return kind
@@ -164,74 +203,39 @@ def _kind(field: Schema) -> str:
     return "array" if kinds == {"array"} else "any"
 
 
-def _metavar(name: str, field: Schema) -> str:
-    one: Schema = field.get("items", field)
-    values: list[object] = one.get("enum", [])
-    if values:
-        return "|".join(map(str, values)) if len(values) <= 8 else kebab(name).upper()
-    return {"integer": "N", "number": "N", "object": "JSON"}.get(_kind(one), kebab(name).upper())
-
-
-def _help(field: Schema) -> str:
-    parts = [str(field["description"])] if field.get("description") else []
-    if field.get("default") not in (None, "", [], {}, False):
-        parts.append(f"(default: {field['default']})")
-    return " ".join(parts).replace("%", "%%")
-
-
-class _Reader:
-    """Turns one word of the command line into a JSON value of the schema's type."""
-
-    def __init__(self, name: str, field: Schema) -> None:
-        self.name = name
-        self.field = field
-        self.kind = _kind(field)
-
-    def __repr__(self) -> str:  # argparse puts it into its messages
-        return self.kind
-
-    def __call__(self, word: str) -> Any:
-        if word is argparse.SUPPRESS:  # an optional word that was left out: Python 3.11 asks for the default's type too
-            return word
-        if self.kind in ("integer", "number"):
-            return self._number(word)
-        if self.kind in ("object", "array"):
-            return read_json(word, kebab(self.name))
-        if self.kind == "any":
-            return self._any(word)
-        values = self.field.get("enum")
-        if values and word not in values:
-            raise argparse.ArgumentTypeError(f"{word!r} is none of {', '.join(map(str, values))}{near(word, values)}")
-        if word == "-" and self.name in TEXTS:
-            return read_stdin()
-        return word
-
-    def _number(self, word: str) -> int | float:
+def read_value(name: str, field: Schema, word: str) -> Any:
+    """Returns one word as a JSON value of the schema's type. Raises ValueError with a sentence."""
+    kind = kind_of(field)
+    if kind in ("integer", "number"):
         try:
             return int(word)
         except ValueError:
             pass
         try:
-            if self.kind == "integer":
-                raise ValueError(word)
-            return float(word)
+            return float(word if kind == "number" else "none")
         except ValueError:
-            raise argparse.ArgumentTypeError(f"{word!r} is not a {'whole ' * (self.kind == 'integer')}number") from None
+            raise ValueError(f"{word!r} is not a {'whole ' * (kind == 'integer')}number") from None
+    if kind in ("object", "array"):
+        return read_json(word, kebab(name))
+    if kind == "any":
+        return _one_of_several(name, field, word)
+    return read_stdin() if word == "-" and name in TEXTS and "enum" not in field else word
 
-    def _any(self, word: str) -> Any:
-        """One of several types: a whole number, a structure or true/false where the schema has it, else the text."""
-        kinds = {str(option.get("type")) for option in self.field.get("anyOf", ())}
-        if "integer" in kinds and re.fullmatch(r"-?\d{1,18}", word):
-            return int(word)
-        if kinds & {"object", "array"} and word[:1] in "{[":
-            return read_json(word, kebab(self.name))
-        if "boolean" in kinds and word in ("true", "false"):
-            return word == "true"
-        return word
+
+def _one_of_several(name: str, field: Schema, word: str) -> Any:
+    """Returns a whole number, a structure or true/false where the schema has it, else the text."""
+    kinds = {str(option.get("type")) for option in field.get("anyOf", ())}
+    if "integer" in kinds and re.fullmatch(r"-?\d{1,18}", word):
+        return int(word)
+    if kinds & {"object", "array"} and word[:1] in "{[":
+        return read_json(word, kebab(name))
+    if "boolean" in kinds and word in ("true", "false"):
+        return word == "true"
+    return word
 
 
 def read_json(word: str, name: str) -> Any:
-    """JSON given as a word, as `@file`, or as `-` for standard input."""
+    """Returns JSON given as a word, as `@file`, or as `-` for standard input."""
     if word == "-":
         word = read_stdin()
     elif word.startswith("@"):
@@ -249,7 +253,7 @@ def read_json(word: str, name: str) -> Any:
 
 
 def read_stdin() -> str:
-    """All of standard input, which has to be UTF-8."""
+    """Returns all of standard input, which has to be UTF-8."""
     try:
         return sys.stdin.buffer.read().decode("utf-8").removesuffix("\n")
     except UnicodeDecodeError:
@@ -257,13 +261,13 @@ def read_stdin() -> str:
 
 
 def kebab(name: str) -> str:
-    """`filePath` and `file_path` as the shell says them: `file-path`."""
+    """Returns `filePath` and `file_path` as the shell says them: `file-path`."""
     return re.sub(r"(?<=[a-z0-9])([A-Z])", r"-\1", name).replace("_", "-").lower()
 
 
 def near(word: str, known: Iterable[str]) -> str:
-    """A question for a mistyped word, or nothing."""
+    """Returns a question that names the nearest known word, or an empty text."""
     from difflib import get_close_matches
 
-    found = get_close_matches(word, [str(each) for each in known], 1, 0.5)
+    found = get_close_matches(word, list(known), 1, 0.5)
     return f". Did you mean {found[0]!r}?" if found else ""

@@ -56,7 +56,7 @@ def explain(entries: list[OperationEntry], words: list[str], program: str, prefi
     raise Usage(f"There is no command `{program} {' '.join(spoken[:2])}`{guess}", advice=f"Run `{program} --help`")
 
 
-def say_if_withheld(withheld: list[OperationEntry], words: list[str], program: str, prefixes: tuple[str, ...]) -> None:
+def refuse_withheld(withheld: list[OperationEntry], words: list[str], program: str, prefixes: tuple[str, ...]) -> None:
     """Refuse a command that exists and is not offered under these settings: it is no misspelling."""
     found = find(withheld, words, prefixes)
     if found is None:

@@ -1,26 +1,31 @@
-"""One run of the command line: find the command, parse its words, run it, print the answer, say the exit status."""
+"""One run of the command line: find the command, read its words, run it, print the answer, return the exit status."""
 
 from __future__ import annotations
 
 import io
 import sys
 from collections.abc import Callable
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
-from postil.core.failure import Failure, InternalError
+from postil.core import call
+from postil.core.catalogue import OperationEntry
+from postil.core.failure import Failure, InternalError, UnknownOperation
+from postil.core.registry import Registry
 from postil.surfaces.composition import Compose, Composition
 from postil.surfaces.shell.argv import PROGRAMS, Globals, find, split_globals
+from postil.surfaces.shell.commands import Common, Words
+from postil.surfaces.shell.output import ShellCall, show, tell_failure, warn
 
 Builtin: TypeAlias = Callable[["Composition", list[str], str, Globals], int]
 
 
 _BUILTINS = {
-    "call": "shell.tools",
-    "tools": "shell.tools",
+    "call": "shell.builtins",
+    "tools": "shell.builtins",
+    "key": "shell.builtins",
+    "audit": "shell.builtins",
     "setup": "setup.connect",
     "doctor": "setup.doctor",
-    "key": "shell.keys",
-    "audit": "shell.keys",
     "init": "setup.init",
     "completion": "shell.completion",
     "complete-words": "shell.completion",
@@ -42,12 +47,10 @@ def run(words: list[str], program: str, compose: Compose, part: str = "") -> int
 
     A program of one part knows the commands of that part alone.
     """
-    options = Globals()
     settings = None
-    _speak_utf8()
+    _print_utf8()
     try:
-        words = readable_words(words)
-        options, words = split_globals(words)
+        options, words = split_globals(readable_words(words))
         if words[:1] == ["serve"]:
             from postil.surfaces.shell.serve import serve
 
@@ -57,26 +60,24 @@ def run(words: list[str], program: str, compose: Compose, part: str = "") -> int
         settings = load(cwd=options.folder, flags=options.flags, file=options.config)
         return _command(compose(settings), words, Program(program, PROGRAMS.get(program, ()), part), options)
     except Failure as failure:
-        from postil.surfaces.shell.output import tell_failure
-
         return tell_failure(failure, settings, as_json="--json" in words)
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:
-        return _reader_gone()
+        return _leave_pipe()
     except Exception:
-        return _bug(settings is not None and settings.debug)
+        return _tell_bug(settings is not None and settings.debug)
 
 
-def _speak_utf8() -> None:
-    """What we print is UTF-8 whatever the locale says: a program that reads our JSON has to rely on it."""
+def _print_utf8() -> None:
+    """Print UTF-8 whatever the locale says: a program that reads our JSON has to rely on it."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper) and stream.encoding.lower() != "utf-8":
             stream.reconfigure(encoding="utf-8", errors="backslashreplace")
 
 
 def readable_words(words: list[str]) -> list[str]:
-    """The words, all of them text: bytes that are not UTF-8 would be damaged on their way."""
+    """Returns the words if all of them are text. Raises Usage: bytes that are not UTF-8 would be damaged later."""
     for word in words:
         try:
             word.encode("utf-8")
@@ -92,27 +93,75 @@ def readable_words(words: list[str]) -> list[str]:
 
 def _command(composed: Composition, words: list[str], program: Program, options: Globals) -> int:
     for warning in composed.settings.warnings:
-        from postil.surfaces.shell.output import warn
-
         warn(warning)
     builtin = _builtin(words[0]) if words and program.name == "postil" else None
     if builtin is not None and words[0] not in _SHARED:
         return builtin(composed, words, program.name, options)
-    registry = composed.registry()
-    entries = [entry for entry in registry.operations.values() if program.part in ("", entry.part)]
-    found = find(entries, words, program.prefixes)
+    registry = composed.registry((program.part,) if program.part else composed.parts_with(words[0] if words else ""))
+    found = find(registry.operations.values(), words, program.prefixes)
     if found is None and builtin is not None:
         return builtin(composed, words, program.name, options)
     if found is None:
-        from postil.surfaces.shell.help import explain, say_if_withheld
+        from postil.surfaces.shell.help import explain, refuse_withheld
 
-        say_if_withheld(registry.withheld, words, program.name, program.prefixes)
-        return explain(entries, words, program.name, program.prefixes)
+        registry = composed.registry((program.part,) if program.part else ())
+        refuse_withheld(registry.withheld, words, program.name, program.prefixes)
+        return explain(list(registry.operations.values()), words, program.name, program.prefixes)
     entry, rest = found
-    from postil.surfaces.shell.operations import run_operation
+    reader = Words(entry, f"{program.name} {' '.join(words[: len(words) - len(rest)])}")
+    arguments, common = reader.read(rest)
+    if options.no_input:
+        common = common._replace(no_input=True)
+    result = perform(composed, registry, entry, arguments, common, reader.check)
+    return show(result, composed.settings, as_json=common.as_json)
 
-    used = " ".join(words[: len(words) - len(rest)])
-    return run_operation(composed, registry, entry, rest, f"{program.name} {used}", options)
+
+def run_named(composed: Composition, name: str, arguments: Any, common: Common) -> object:
+    """Run an operation by its name, or by an older name of it. Raises UnknownOperation."""
+    registry = composed.registry()
+    entry = registry.find(name)
+    if entry is None:
+        raise UnknownOperation(f"Unknown operation: {name[:100]}", name=name[:100])
+    return perform(composed, registry, entry, arguments, common)
+
+
+def perform(
+    composed: Composition,
+    registry: Registry,
+    entry: OperationEntry,
+    arguments: Any,
+    common: Common,
+    explain: Callable[[Any], None] | None = None,
+) -> object:
+    """Run one operation as the person at this terminal.
+
+    `explain` may raise a better failure for arguments that the operation refused.
+    """
+    doing = ShellCall(interactive=not common.no_input and sys.stdin.isatty() and sys.stderr.isatty())
+    call.enter(doing)
+    operation = registry.operation(entry.name)
+    try:
+        decoded = operation.decode(arguments | entry.settled if entry.settled else arguments, from_shell=True)
+    except Failure:
+        if explain is not None:
+            explain(arguments)
+        raise
+
+    def start() -> object:
+        if not operation.is_async:
+            return operation.run(**decoded)
+        import asyncio  # only the operations that wait need it
+
+        return asyncio.run(operation.run(**decoded))
+
+    try:
+        if common.key and operation.mark.effect != "reads":
+            from postil.core.invoke import once
+
+            return once(operation, arguments | entry.settled, common.key, composed.keys(), start)
+        return start()
+    finally:
+        doing.clear()
 
 
 def _builtin(word: str) -> Builtin | None:
@@ -124,18 +173,16 @@ def _builtin(word: str) -> Builtin | None:
     return None
 
 
-def _reader_gone() -> int:
-    """The reader closed the pipe (`postil … | head`): no fault, and no second complaint when Python flushes at exit."""
+def _leave_pipe() -> int:
+    """Make no second complaint when Python flushes at exit: that the reader is gone (`… | head`) is no fault."""
     import os
 
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return 141
 
 
-def _bug(debug: bool) -> int:
+def _tell_bug(debug: bool) -> int:
     import traceback
-
-    from postil.surfaces.shell.output import tell_failure
 
     if debug:
         traceback.print_exc()

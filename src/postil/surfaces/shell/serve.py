@@ -67,7 +67,8 @@ def _given(words: list[str], program: str) -> dict[str, Any]:
     """The flags, as a layer of settings."""
     import argparse  # a server started without flags does not pay for it
 
-    from postil.surfaces.shell.commands import Parser, Usage, near
+    from postil.surfaces.shell.commands import Usage, near
+    from postil.surfaces.shell.flags import Parser
 
     parser = Parser(
         prog={"postil": "postil serve", "git mile": "git mile mcp-server"}.get(program, program),

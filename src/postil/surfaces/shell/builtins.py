@@ -1,39 +1,77 @@
-"""`postil key` and `postil audit`: the access keys of the HTTP server, and what was done with them."""
+"""Built-in commands over the whole: `tools`, `call`, and for HTTP `key` and `audit`."""
 
 from __future__ import annotations
 
 import os
 import sys
 import time
+from typing import TYPE_CHECKING
 
 import msgspec
 
-from postil import secret
 from postil.surfaces.composition import Composition
-from postil.surfaces.gateway import access_keys
-from postil.surfaces.gateway.audit import AuditLog
 from postil.surfaces.shell.argv import Globals
-from postil.surfaces.shell.commands import Parser, Usage, add_common, arguments_of
+from postil.surfaces.shell.commands import Usage, read_json
+from postil.surfaces.shell.flags import Parser
 from postil.surfaces.shell.output import show, table
+from postil.surfaces.shell.run import run_named
 
-VERBS = ("create", "list", "revoke")
+if TYPE_CHECKING:
+    from postil.surfaces.gateway.access_keys import AccessKey
+
+
+def run_tools(composed: Composition, words: list[str], program: str, options: Globals) -> int:
+    """List the tools of the united server."""
+    common = Parser(prog=f"{program} tools", description="List what assistants see").read(words[1:])[1]
+    tools = composed.tools()
+    if not common.as_json:
+        shown = table([(entry.name, entry.effect, entry.description) for entry in tools])
+        return show(shown, composed.settings, as_json=False)
+    listed = [
+        {
+            "name": entry.name,
+            "part": entry.part,
+            "effect": entry.effect,
+            "description": entry.description,
+            "shell": entry.shell,
+            "inputSchema": entry.input_schema,
+        }
+        for entry in tools
+    ]
+    return show(listed, composed.settings, as_json=True)
+
+
+def run_call(composed: Composition, words: list[str], program: str, options: Globals) -> int:
+    """Call an operation by its name."""
+    parser = Parser(
+        prog=f"{program} call",
+        description="Call an operation by its name, with arguments as a JSON object",
+    )
+    parser.add_argument("NAME", help="the operation, as in `postil tools`")
+    parser.add_argument("ARGUMENTS", nargs="?", default="{}", help="JSON; @FILE reads a file, - reads standard input")
+    parsed, common = parser.read(words[1:], writes=True)
+    common = common._replace(no_input=options.no_input or common.no_input)
+    result = run_named(composed, parsed["NAME"], read_json(parsed["ARGUMENTS"], "ARGUMENTS"), common)
+    return show(result, composed.settings, as_json=common.as_json)
 
 
 def run_key(composed: Composition, words: list[str], program: str, options: Globals) -> int:
     """Make, list and revoke access keys."""
+    from postil import secret
+    from postil.surfaces.gateway import access_keys
+
     parser = Parser(prog=f"{program} key", description="Access keys for `serve --http --auth key`")
-    parser.add_argument("VERB", choices=VERBS, help="what to do")
+    parser.add_argument("VERB", choices=("create", "list", "revoke"), help="what to do")
     parser.add_argument("NAME", nargs="?", default="", help="the key's name")
     parser.add_argument("--workspace", action="store_true", help="may use this workspace's inbox, comments and issues")
     parser.add_argument("--gitlab-read-only", action="store_true", help="may change nothing on GitLab")
     parser.add_argument("--gitlab-token-file", metavar="FILE", help="the GitLab token to use for it; - reads stdin")
     parser.add_argument("--require-signature", action="store_true", help="takes signed calls only (X-MCP-Signature)")
-    add_common(parser, writes=False)
-    parsed, common = arguments_of(parser.parse_args(words[1:]))
-    as_json, verb, name = bool(common.get("--json")), parsed["VERB"], parsed["NAME"]
+    parsed, common = parser.read(words[1:])
+    as_json, verb, name = common.as_json, parsed["VERB"], parsed["NAME"]
     state = composed.state_database()
     if verb == "list":
-        keys = [shown(key) for key in access_keys.listed(state)]
+        keys = [_shown(key) for key in access_keys.list_keys(state)]
         if as_json:
             return show(keys, composed.settings, as_json=True)
         rows = [(str(key["name"]), str(key["created"]), ", ".join(map(str, key["may"]))) for key in keys]  # type: ignore[arg-type]
@@ -48,13 +86,13 @@ def run_key(composed: Composition, words: list[str], program: str, options: Glob
     key = access_keys.create(
         state,
         name,
-        workspace=bool(parsed.get("workspace")),
-        read_only=bool(parsed.get("gitlab_read_only")),
-        gitlab_token=read_token(parsed.get("gitlab_token_file") or ""),
+        workspace=parsed["workspace"],
+        read_only=parsed["gitlab_read_only"],
+        gitlab_token=read_token(parsed["gitlab_token_file"] or ""),
         secret=lambda: secret.subkey(secret.load(composed.settings), "stored-credentials"),
-        must_sign=bool(parsed.get("require_signature")),
+        must_sign=parsed["require_signature"],
     )
-    if parsed.get("require_signature") and not composed.settings.security.signing_key_files:
+    if parsed["require_signature"] and not composed.settings.security.signing_key_files:
         sys.stderr.write("No secret is named in security.signing_key_files: until one is, this key opens nothing\n")
     if not as_json:
         sys.stderr.write("This key is shown once; Postil keeps only its hash:\n")
@@ -63,19 +101,20 @@ def run_key(composed: Composition, words: list[str], program: str, options: Glob
 
 def run_audit(composed: Composition, words: list[str], program: str, options: Globals) -> int:
     """Show the last writes that came over HTTP."""
+    from postil.surfaces.gateway.audit import AuditLog
+
     parser = Parser(prog=f"{program} audit", description="Who changed what over HTTP")
     parser.add_argument("--limit", type=int, default=50, help="how many, counted from the last")
-    add_common(parser, writes=False)
-    parsed, common = arguments_of(parser.parse_args(words[1:]))
+    parsed, common = parser.read(words[1:])
     entries = AuditLog(composed.state_database).read(max(1, min(int(parsed["limit"]), 10_000)))
-    if common.get("--json"):
+    if common.as_json:
         return show([msgspec.to_builtins(entry) for entry in entries], composed.settings, as_json=True)
     rows = [entry.line() for entry in entries]
     return show(table(rows) if rows else "No writes yet", composed.settings, as_json=False)
 
 
-def shown(key: access_keys.AccessKey) -> dict[str, object]:
-    """What may be told of a key."""
+def _shown(key: AccessKey) -> dict[str, object]:
+    """Returns what may be told of a key."""
     may = [word for word, given in (("workspace", key.workspace), ("GitLab token", bool(key.sealed))) if given]
     when = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(key.created))
     only = [word for word, given in (("read only", key.read_only), ("signed only", key.must_sign)) if given]
@@ -83,7 +122,7 @@ def shown(key: access_keys.AccessKey) -> dict[str, object]:
 
 
 def read_token(path: str) -> str:
-    """A GitLab token from a file or standard input: never from the command line, which others can see."""
+    """Returns a GitLab token from a file or standard input: never from the command line, which others can see."""
     if not path:
         return ""
     try:
