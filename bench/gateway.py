@@ -43,7 +43,7 @@ def serve(kind: str) -> None:
     bearers = Bearers([LocalToken("token")], hint="")
     # As many as the window can hold: the benchmark must not be refused, and a full window is the costly case.
     limits = Limits(moments, per_minute=1_000_000 if chain else 0, in_flight=100)
-    door = Gateway(
+    gateway = Gateway(
         bearers,
         limits=limits,
         addresses=read_lists(["127.0.0.0/8", "10.0.0.0/8"], ["192.0.2.1"])[0] if chain else None,
@@ -52,7 +52,7 @@ def serve(kind: str) -> None:
     listener = listen("127.0.0.1", 0)
     print(listener.getsockname()[1], flush=True)
     server = Server(Registry.of([("echo", Echo())]), Face("echo", "1", UNITED))
-    serve_http(server, None if kind == "bare" else door, hosts_for("127.0.0.1", (), ()), listener)
+    serve_http(server, None if kind == "bare" else gateway, hosts_for("127.0.0.1", (), ()), listener)
 
 
 def message(kind: str, port: int) -> bytes:

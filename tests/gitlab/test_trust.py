@@ -52,7 +52,7 @@ def test_callers_tokens_are_verified_under_the_same_certificates(gitlab: tuple[s
 
     async def verified(settings: GitLabSettings) -> str:
         ways = GitLabTokens(settings.url, trust=settings.trust)
-        found = await ways.visitor("glpat-token-of-somebody", {}, _allowed)
+        found = await ways.identify("glpat-token-of-somebody", {}, _allowed)
         assert found is not None
         return found.caller.principal
 

@@ -13,7 +13,8 @@ from typing import Any
 from msgspec import Struct
 
 from postil.core.registry import Registry
-from postil.surfaces.http.app import Door, HttpApp
+from postil.surfaces.gateway.gateway import Gateway
+from postil.surfaces.http.app import HttpApp
 from postil.surfaces.http.serve import hosts_for, listen
 from postil.surfaces.http.server import HttpServer
 from postil.wire.server import UNITED, Face, Server
@@ -125,7 +126,9 @@ class Connection:
 class Running:
     """A real server with the echo part, in a thread with its own event loop."""
 
-    def __init__(self, door: Door | None = None, gitlab: object = None, routes: Any = None, **endpoint: Any) -> None:
+    def __init__(
+        self, gateway: Gateway | None = None, gitlab: object = None, routes: Any = None, **endpoint: Any
+    ) -> None:
         self.echo = Echo()
         parts: list[tuple[str, object]] = [("echo", self.echo)]
         self.registry = Registry.of([*parts, ("gitlab", gitlab)] if gitlab else parts)
@@ -134,7 +137,7 @@ class Running:
         self.server.report = lambda bug, where: self.bugs.append(bug)
         self.listener = listen("127.0.0.1", 0)
         self.port: int = self.listener.getsockname()[1]
-        self._door, self._endpoint, self._routes = door, endpoint, routes
+        self._gateway, self._endpoint, self._routes = gateway, endpoint, routes
         self._ready = threading.Event()
         self._thread = threading.Thread(target=lambda: asyncio.run(self._main()), daemon=True)
 
@@ -142,7 +145,7 @@ class Running:
         self.endpoint = Endpoint(self.server, **self._endpoint)
         self.app = HttpApp(
             self.server,
-            door=self._door,
+            gateway=self._gateway,
             hosts=hosts_for("127.0.0.1", (), ()),
             endpoint=self.endpoint,
             routes=self._routes,
@@ -204,9 +207,11 @@ def request(method: str, params: dict[str, Any] | None = None, request_id: Any =
 
 
 @contextmanager
-def running(door: Door | None = None, gitlab: object = None, routes: Any = None, **endpoint: Any) -> Generator[Running]:
+def running(
+    gateway: Gateway | None = None, gitlab: object = None, routes: Any = None, **endpoint: Any
+) -> Generator[Running]:
     """A server that is ended when the test is over."""
-    server = Running(door, gitlab, routes, **endpoint)
+    server = Running(gateway, gitlab, routes, **endpoint)
     server.start()
     try:
         yield server

@@ -20,12 +20,12 @@ from postil.storage.memory import MemoryState
 from postil.storage.redis_connection import StateAway
 from postil.surfaces.gateway import access_keys, gitlab_tokens, oauth
 from postil.surfaces.gateway.access_keys import AccessKeys, KeyExists, NoSuchKey
-from postil.surfaces.gateway.auth import LocalToken, Way
+from postil.surfaces.gateway.auth import Authenticator, LocalToken
 from postil.surfaces.gateway.gitlab_tokens import GitLabTokens
 from postil.surfaces.gateway.oauth import OAuthTokens
 from postil.surfaces.gateway.signatures import Policy, Signatures, signature
-from tests.surfaces.gateway.door import door
 from tests.surfaces.gateway.fake_gitlab import FakeGitLab, fake_gitlab
+from tests.surfaces.gateway.gateways import gateway_of
 from tests.wire.http_client import Running, request, running
 
 SECRET = b"k" * 32
@@ -62,8 +62,8 @@ def call(server: Running, method: str, token: str, **headers: Any) -> Any:
     return server.post(request(method), Authorization=f"Bearer {token}", **headers)
 
 
-def serving(*ways: Way) -> Any:
-    return running(door(ways=ways), gitlab=GitLabPart())
+def serving(*ways: Authenticator) -> Any:
+    return running(gateway_of(ways=ways), gitlab=GitLabPart())
 
 
 def test_a_gitlab_token_is_verified_and_its_user_is_the_caller(gitlab: FakeGitLab) -> None:
@@ -226,7 +226,7 @@ def signed(body: bytes, age: float = 0) -> dict[str, str]:
 def test_a_key_may_demand_signatures_where_the_server_does_not(policy: Policy) -> None:
     state = MemoryState()
     strict, other = made(state, "strict", must_sign=True), made(state, "other")
-    guard = door(ways=[AccessKeys(state, lambda: SECRET)])
+    guard = gateway_of(ways=[AccessKeys(state, lambda: SECRET)])
     guard.signatures = Signatures(policy, [SIGNING], MemoryEphemeralStore().first)
     body = msgspec.json.encode(request("who"))
     plain = {"X_MCP_Signature": signature(SIGNING, body).decode()}
@@ -249,7 +249,7 @@ def test_a_key_may_demand_signatures_where_the_server_does_not(policy: Policy) -
 def test_where_signing_is_demanded_streams_ends_and_metrics_are_signed_too() -> None:
     state = MemoryState()
     key = made(state, must_sign=True)
-    guard = door(ways=[AccessKeys(state, lambda: SECRET)])
+    guard = gateway_of(ways=[AccessKeys(state, lambda: SECRET)])
     guard.signatures = Signatures("optional", [SIGNING], MemoryEphemeralStore().first)
     bearer = {"Authorization": f"Bearer {key}"}
     with running(guard, gitlab=GitLabPart()) as server:

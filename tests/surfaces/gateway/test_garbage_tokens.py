@@ -20,8 +20,8 @@ from postil.surfaces.gateway.gateway import Gateway
 from postil.surfaces.gateway.gitlab_tokens import GitLabTokens
 from postil.surfaces.gateway.limits import FAILURES
 from postil.surfaces.gateway.refused import Refused
-from tests.surfaces.gateway.door import door
 from tests.surfaces.gateway.fake_gitlab import fake_gitlab
+from tests.surfaces.gateway.gateways import gateway_of
 from tests.wire.http_client import request, running
 
 MANY = 10_000
@@ -35,7 +35,7 @@ def test_ten_thousand_wrong_tokens_from_one_address_are_refused_without_asking()
         gitlab.add(GOOD, 42, "api")
         gitlab.add(OTHER, 43, "api")
         way = GitLabTokens(gitlab.url, ("*",))
-        with running(door(ways=[way], addresses=addresses, per_minute=0)) as server:
+        with running(gateway_of(ways=[way], addresses=addresses, per_minute=0)) as server:
             connection = server.connect(60)
 
             def ask(token: str, address: str = "203.0.113.7") -> int:
@@ -88,7 +88,7 @@ def test_each_of_ten_thousand_tokens_from_many_addresses_is_asked_about_once_a_m
         monkeypatch.setattr(gitlab_tokens.time, "monotonic", lambda: now)
         upstream = Upstream()
         way = GitLabTokens("https://gitlab.example.com", client=upstream.client)
-        gateway = door(ways=[way], moments=MemoryEphemeralStore(lambda: now))
+        gateway = gateway_of(ways=[way], moments=MemoryEphemeralStore(lambda: now))
         assert isinstance(await enter(gateway, GOOD, "198.51.100.1"), Caller)
         tokens = [(f"glpat-garbage-{number}", f"10.0.{number // 2500}.{number // 10 % 250}") for number in range(MANY)]
         for _ in range(3):  # ten wrong ones from each address, thrice: not one more than an address may try
@@ -112,7 +112,7 @@ def test_more_tokens_than_are_remembered_push_out_no_good_one(monkeypatch: pytes
     async def flood() -> None:
         upstream = Upstream()
         way = GitLabTokens("https://gitlab.example.com", client=upstream.client)
-        gateway = door(ways=[way])
+        gateway = gateway_of(ways=[way])
         await enter(gateway, GOOD, "198.51.100.1")
         for number in range(1_000):
             await enter(gateway, f"glpat-garbage-{number}", f"10.1.{number // 100}.{number % 100}")
@@ -127,7 +127,7 @@ def test_more_tokens_than_are_remembered_push_out_no_good_one(monkeypatch: pytes
 def test_a_token_that_many_bring_at_once_is_asked_about_once() -> None:
     async def crowd() -> None:
         upstream = Upstream()
-        gateway = door(ways=[GitLabTokens("https://gitlab.example.com", client=upstream.client)])
+        gateway = gateway_of(ways=[GitLabTokens("https://gitlab.example.com", client=upstream.client)])
         came = await asyncio.gather(*(enter(gateway, GOOD, "198.51.100.1") for _ in range(200)))
         assert all(isinstance(one, Caller) for one in came)
         assert upstream.asked == {GOOD: 1}

@@ -11,7 +11,7 @@ import pytest
 from postil.storage.ephemeral import MemoryEphemeralStore
 from postil.surfaces.gateway.auth import LocalToken
 from postil.surfaces.gateway.signatures import signature
-from tests.surfaces.gateway.door import RIGHT, door
+from tests.surfaces.gateway.gateways import RIGHT, gateway_of
 from tests.wire.http_client import Running, request, running
 from tests.wire.test_http_streams import until
 
@@ -31,7 +31,7 @@ def call(server: Running, bearer: str = RIGHT) -> tuple[int, str | None]:
 
 def test_the_601st_call_of_a_minute_is_refused_and_the_window_rolls() -> None:
     clock = Clock()
-    with running(door(moments=MemoryEphemeralStore(clock))) as server:
+    with running(gateway_of(moments=MemoryEphemeralStore(clock))) as server:
         first = server.post(request("echo", {"text": "x"}), Authorization=RIGHT)
         shown = [first.headers[f"x-ratelimit-{name}"] for name in ("limit", "remaining", "reset")]
         assert shown == ["600", "599", "1640995200"]
@@ -53,7 +53,7 @@ def test_the_601st_call_of_a_minute_is_refused_and_the_window_rolls() -> None:
 
 
 def test_every_item_of_a_batch_costs_one_and_the_rest_are_refused_inside_it() -> None:
-    with running(door(per_minute=5)) as server:
+    with running(gateway_of(per_minute=5)) as server:
         batch = [request("echo", {"text": "x"}, n) for n in range(8)]
         answer = server.post(batch, Authorization=RIGHT)
         assert (answer.status, answer.headers["x-ratelimit-remaining"]) == (200, "0")
@@ -65,15 +65,15 @@ def test_every_item_of_a_batch_costs_one_and_the_rest_are_refused_inside_it() ->
 
 def test_limits_are_kept_by_token_and_zero_turns_them_off() -> None:
     ways = [LocalToken("one"), LocalToken("two")]
-    with running(door(ways=ways, per_minute=1)) as server:
+    with running(gateway_of(ways=ways, per_minute=1)) as server:
         assert [call(server, "Bearer one")[0] for _ in range(2)] == [200, 429]
         assert call(server, "Bearer two")[0] == 200
-    with running(door(per_minute=0, in_flight=0)) as server:
+    with running(gateway_of(per_minute=0, in_flight=0)) as server:
         assert [call(server) for _ in range(3)] == [(200, None)] * 3
 
 
 def test_so_many_calls_of_one_token_run_at_once() -> None:
-    with running(door(in_flight=2)) as server:
+    with running(gateway_of(in_flight=2)) as server:
         body = json.dumps(request("sleep")).encode()
         headers = {"Content-Type": "application/json", "Authorization": RIGHT}
         sleepers = [server.connect() for _ in range(2)]
@@ -92,11 +92,11 @@ def test_wrong_credentials_from_one_address_cost_no_memory_and_harm_nobody_else(
     asked: list[str] = []
 
     class Slow:
-        async def visitor(self, bearer: str, headers: object, attempt: object) -> None:
+        async def identify(self, bearer: str, headers: object, attempt: object) -> None:
             await attempt()  # type: ignore[operator]
             asked.append(bearer)
 
-    with running(door(ways=[LocalToken("right"), Slow()])) as server:
+    with running(gateway_of(ways=[LocalToken("right"), Slow()])) as server:
         statuses = [call(server, f"Bearer garbage-{n}")[0] for n in range(60)]
         assert statuses == [401] * 30 + [429] * 30
         assert len(asked) == 30  # nobody is asked about the others
@@ -104,7 +104,7 @@ def test_wrong_credentials_from_one_address_cost_no_memory_and_harm_nobody_else(
 
 
 def test_every_answer_to_a_known_token_says_what_is_left() -> None:
-    with running(door(per_minute=5, secrets=[b"s" * 32])) as server:
+    with running(gateway_of(per_minute=5, secrets=[b"s" * 32])) as server:
         stamp = str(int(time.time()))
         echo = json.dumps(request("echo", {"text": "x"})).encode()
         sign = signature(b"s" * 32, f"{stamp}..".encode() + echo).decode()

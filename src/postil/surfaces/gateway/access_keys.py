@@ -100,7 +100,7 @@ class AccessKeys:
         self._state, self._secret = state, secret
         self._known: dict[str, tuple[float, AccessKey | None]] = {}
 
-    async def visitor(self, bearer: str, headers: Mapping[bytes, bytes], attempt: Attempt) -> Visitor | None:
+    async def identify(self, bearer: str, headers: Mapping[bytes, bytes], attempt: Attempt) -> Visitor | None:
         """The holder of this key."""
         found = _KEY.fullmatch(bearer)
         if found is None:

@@ -12,6 +12,7 @@ import socket
 from collections.abc import Callable, Iterable, Mapping
 from typing import TypeAlias
 
+from postil.core import codes
 from postil.core.failure import Failure
 
 Address: TypeAlias = ipaddress.IPv4Address | ipaddress.IPv6Address
@@ -26,7 +27,7 @@ MOST_REMEMBERED = 4096
 class BadAddress(Failure):
     """An entry of an address list that is none."""
 
-    code = -32602
+    code = codes.INVALID_PARAMS
     exit_status = 2
 
 

@@ -25,10 +25,10 @@ Attempt: TypeAlias = Callable[[], Awaitable[None]]
 """Raises Refused where too many wrong credentials came from."""
 
 
-class Way(Protocol):
+class Authenticator(Protocol):
     """One way to know a credential."""
 
-    async def visitor(self, bearer: str, headers: Mapping[bytes, bytes], attempt: Attempt) -> Visitor | None:
+    async def identify(self, bearer: str, headers: Mapping[bytes, bytes], attempt: Attempt) -> Visitor | None:
         """Who this is; None when the credential is not of this way. Raises Unavailable when nobody can tell just now.
 
         Awaits `attempt` before it asks anybody else about a credential that it has not seen to be good.
@@ -39,7 +39,7 @@ class Way(Protocol):
 class Bearers:
     """The ways of one mode."""
 
-    def __init__(self, ways: Sequence[Way], *, hint: str, challenge: str = 'Bearer realm="postil"') -> None:
+    def __init__(self, ways: Sequence[Authenticator], *, hint: str, challenge: str = 'Bearer realm="postil"') -> None:
         self.ways, self._hint, self._challenge = ways, hint, challenge
 
     async def identify(self, headers: Mapping[bytes, bytes], attempt: Attempt) -> Visitor:
@@ -52,7 +52,7 @@ class Bearers:
         if scheme.lower() != b"bearer" or not bearer or len(bearer) > LONGEST:
             raise WrongCredential(self._hint, self._challenge)
         for way in self.ways:
-            visitor = await way.visitor(bearer.decode("latin-1"), headers, attempt)
+            visitor = await way.identify(bearer.decode("latin-1"), headers, attempt)
             if visitor is not None:
                 return visitor
         raise WrongCredential(self._hint, f'{self._challenge}, error="invalid_token"')
@@ -69,6 +69,6 @@ class LocalToken:
         self._token = token.encode("ascii")
         self._visitor = Visitor(Caller(surface="http"), fingerprint(token))
 
-    async def visitor(self, bearer: str, headers: Mapping[bytes, bytes], attempt: Attempt) -> Visitor | None:
+    async def identify(self, bearer: str, headers: Mapping[bytes, bytes], attempt: Attempt) -> Visitor | None:
         """The local user."""
         return self._visitor if hmac.compare_digest(bearer.encode("latin-1"), self._token) else None

@@ -1,19 +1,24 @@
-"""The gateway as the settings want it: which ways to authenticate, which lists, which limits."""
+"""The gateway as the settings want it: which authenticators, which lists, which limits, and which pages beside it."""
 
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from urllib.parse import urlsplit
 
+from postil.core import codes
+from postil.core.call import Caller
 from postil.core.failure import Failure
-from postil.surfaces.gateway.addresses import read_lists
-from postil.surfaces.gateway.auth import Bearers, LocalToken, Way
+from postil.surfaces.gateway.addresses import Addresses, read_lists
+from postil.surfaces.gateway.auth import Authenticator, Bearers, LocalToken
 from postil.surfaces.gateway.gateway import Gateway
 from postil.surfaces.gateway.limits import Limits
 from postil.surfaces.gateway.signatures import Signatures
+from postil.wire.transports.http.endpoint import Receive, Scope, Send, respond
+from postil.wire.transports.http.headers import Headers
 
 if TYPE_CHECKING:
-    from postil.settings.model import Settings
     from postil.surfaces.composition import Composition
     from postil.surfaces.gateway.gitlab_link import GitLabLinks
 
@@ -30,12 +35,30 @@ HINTS = {
 class BadGateway(Failure):
     """A setting of the gateway that cannot be used."""
 
-    code = -32602
+    code = codes.INVALID_PARAMS
     exit_status = 2
 
 
-def compose(composed: Composition, token: str, links: GitLabLinks | None = None) -> tuple[Gateway, list[str]]:
-    """The gateway, and what the person who starts it should know."""
+Route: TypeAlias = Callable[[Scope, Headers, Receive, Send], Awaitable[None]]
+"""A path of its own, which decides itself who may use it."""
+
+
+class Guard(NamedTuple):
+    """What stands before a server over HTTP: who is let in, and the pages beside its endpoint."""
+
+    gateway: Gateway
+    routes: dict[str, Route]
+    hosts: tuple[str, ...] = ()
+    """Names that the pages are reached by, beside those of the settings."""
+    origins: tuple[str, ...] = ()
+    page_for: Callable[[Caller, str], str] | None = None
+    """Returns the address of the page where a caller can give what only they have; empty where there is none."""
+    warnings: Sequence[str] = ()
+    """What the person who starts the server should know."""
+
+
+def compose(composed: Composition, token: str) -> Guard:
+    """Returns the gateway and the pages as the settings want them."""
     settings = composed.settings
     security, http = settings.security, settings.http
     addresses, warnings = read_lists(security.ip_whitelist, security.blocked_ips, http.trusted_proxies)
@@ -48,20 +71,59 @@ def compose(composed: Composition, token: str, links: GitLabLinks | None = None)
             advice="Name a file with the shared secret in security.signing_key_files",
         )
     signatures = Signatures(security.signature, secrets, moments.first) if secrets else None
-    return Gateway(
-        _bearers(composed, token, links), limits=limits, addresses=addresses, signatures=signatures
-    ), warnings
+    links = _gitlab_links(composed)
+    bearers = _bearers(composed, token, links)
+    gateway = Gateway(bearers, limits=limits, addresses=addresses, signatures=signatures)
+    routes = _routes(composed, links, addresses)
+    if links is None:
+        return Guard(gateway, routes, warnings=warnings)
+
+    def page_for(caller: Caller, what: str) -> str:
+        return links.address_for(caller) if what == "gitlab" else ""
+
+    # People open our page there; a proxy that speaks HTTPS makes the browser's origin another than what we see.
+    own = urlsplit(settings.oauth.resource)
+    return Guard(gateway, routes, (own.netloc,), (f"{own.scheme}://{own.netloc}",), page_for, warnings)
+
+
+def _routes(composed: Composition, links: GitLabLinks | None, addresses: Addresses) -> dict[str, Route]:
+    """Returns the paths beside `/mcp` that these settings open."""
+    opened: dict[str, Route] = {}
+    settings = composed.settings
+    if settings.http.auth == "oauth":
+        from postil.surfaces.gateway import oauth
+
+        document = oauth.metadata(settings.oauth)
+
+        async def show(scope: Scope, headers: Headers, receive: Receive, send: Send) -> None:
+            await respond(send, 200, document)
+
+        opened[oauth.metadata_path(settings.oauth.resource)] = show
+        opened["/.well-known/oauth-protected-resource"] = show
+    if links is not None:
+        from postil.surfaces.gateway import gitlab_link
+
+        opened[gitlab_link.PATH] = gitlab_link.ConnectPage(links, settings.gitlab, composed.moments(), addresses)
+    keys = [read_secret(path) for path in settings.security.webhook_key_files]
+    if keys:
+        from postil.surfaces.gateway.webhooks import PATH, Verifier, WebhookReceiver
+
+        deliveries = composed.deliveries()
+        opened[PATH] = WebhookReceiver(Verifier(keys), lambda: deliveries, composed.moments(), addresses)
+    return opened
 
 
 def _bearers(composed: Composition, token: str, links: GitLabLinks | None) -> Bearers:
     settings = composed.settings
     mode = settings.http.auth
-    ways: list[Way] = []
+    ways: list[Authenticator] = []
     challenge = 'Bearer realm="postil"'
     if mode in ("", "local"):
         ways.append(LocalToken(token))
     if mode in ("", "pat"):
-        ways.append(_gitlab_tokens(settings))
+        from postil.surfaces.gateway.gitlab_tokens import GitLabTokens
+
+        ways.append(GitLabTokens(settings.gitlab.url, settings.http.members, trust=settings.gitlab.trust))
     if mode == "key":
         from postil import secret
         from postil.surfaces.gateway.access_keys import AccessKeys
@@ -82,8 +144,8 @@ def _bearers(composed: Composition, token: str, links: GitLabLinks | None) -> Be
     return Bearers(ways, hint=HINTS[mode], challenge=challenge)
 
 
-def gitlab_links(composed: Composition) -> GitLabLinks | None:
-    """The tokens that OAuth users gave; none in another mode, or where GitLab is not offered."""
+def _gitlab_links(composed: Composition) -> GitLabLinks | None:
+    """Returns the tokens that OAuth users gave; None in another mode, or where GitLab is not offered."""
     settings = composed.settings
     if settings.http.auth != "oauth" or not settings.oauth.resource or not settings.offer().includes_part("gitlab"):
         return None
@@ -98,14 +160,8 @@ def gitlab_links(composed: Composition) -> GitLabLinks | None:
     )
 
 
-def _gitlab_tokens(settings: Settings) -> Way:
-    from postil.surfaces.gateway.gitlab_tokens import GitLabTokens
-
-    return GitLabTokens(settings.gitlab.url, settings.http.members, trust=settings.gitlab.trust)
-
-
 def read_secret(path: str) -> bytes:
-    """A secret from its file, without the newline that editors add."""
+    """Returns a secret from its file, without the newline that editors add."""
     path = os.path.expanduser(path)
     try:
         with open(path, "rb") as file:

@@ -65,9 +65,9 @@ class Gateway:
         """Count the calls against the token's limits."""
         return await self.limits.charge(visitor.token, incoming)
 
-    def land(self, visitor: Visitor, ticket: str) -> None:
-        """They have ended."""
-        self.limits.land(visitor.token, ticket)
+    def release(self, visitor: Visitor, ticket: str) -> None:
+        """Give the places of calls that have ended back."""
+        self.limits.release(visitor.token, ticket)
 
     def check_scope(self, visitor: Visitor, incoming: Incoming, everything: Mapping[str, Any]) -> None:
         """Refuse, naming the scope, what only the token's scopes hide."""

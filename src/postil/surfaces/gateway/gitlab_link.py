@@ -21,6 +21,7 @@ from urllib.parse import parse_qs, quote, urlsplit
 import msgspec
 from msgspec import Struct
 
+from postil.core import codes
 from postil.core.call import Caller
 from postil.core.failure import Failure
 from postil.core.ports import Moments, State
@@ -113,8 +114,8 @@ class GitLabLinks:
             changes.put(SPACE, fingerprint(principal), sealed)
         self._known.pop(principal, None)
 
-    def address(self, caller: Caller) -> str:
-        """Where this caller can give their token; nothing where nobody could tell that it is theirs."""
+    def address_for(self, caller: Caller) -> str:
+        """Returns where this caller can give their token; empty where nobody could tell that it is theirs."""
         expected = self._expected.get(caller.principal)
         if expected is None or not (expected.user_id or expected.username):
             return ""
@@ -152,7 +153,7 @@ class ConnectPage:
         elif scope["method"] == "POST":
             await _show(send, *await self._take(_fields(await read_body(receive, headers, LARGEST_FORM))))
         else:
-            raise Refused(405, "Method Not Allowed", -32600, [(b"allow", b"GET, POST")])
+            raise Refused(405, "Method Not Allowed", codes.INVALID_REQUEST, [(b"allow", b"GET, POST")])
 
     def _form(self, sealed: str, said: str = "", status: int = 200) -> tuple[int, str]:
         expected = self._links.request(sealed)

@@ -65,7 +65,7 @@ class GitLabTokens:
         self.asked = 0
         """How often GitLab was asked, for the metrics."""
 
-    async def visitor(self, bearer: str, headers: Mapping[bytes, bytes], attempt: Attempt) -> Visitor | None:
+    async def identify(self, bearer: str, headers: Mapping[bytes, bytes], attempt: Attempt) -> Visitor | None:
         """The GitLab user this token belongs to."""
         if not _TOKEN.fullmatch(bearer):
             return None

@@ -10,6 +10,7 @@ import math
 import time
 from collections.abc import Sequence
 
+from postil.core import codes
 from postil.core.ports import Entered, Entry, Moments, Taken
 from postil.surfaces.gateway.refused import Refused
 from postil.wire.protocol import jsonrpc
@@ -52,8 +53,8 @@ class Limits:
             return _cut(incoming, entered.granted, SPENT.format(self.per_minute)), headers, entered.ticket
         raise Refused(429, SPENT.format(self.per_minute), headers=[*headers, _wait(entered)])
 
-    def land(self, token: str, ticket: str) -> None:
-        """Calls that began have ended."""
+    def release(self, token: str, ticket: str) -> None:
+        """Give the places of calls that have ended back."""
         if ticket:
             self._moments.leave(f"rate:{token}", ticket)
 
@@ -103,5 +104,5 @@ def _cut(items: Sequence[jsonrpc.Incoming], granted: int, message: str) -> list[
             granted -= not isinstance(item, jsonrpc.Response)
             served.append(item)
         elif isinstance(item, jsonrpc.Request | jsonrpc.Invalid):
-            served.append(jsonrpc.Invalid(item.id, -32000, message, {"status": 429}))
+            served.append(jsonrpc.Invalid(item.id, codes.SERVER_ERROR, message, {"status": 429}))
     return served

@@ -75,7 +75,7 @@ class OAuthTokens:
         self._fetched = -KEYS_KEPT
         self._fetching = asyncio.Lock()
 
-    async def visitor(self, bearer: str, headers: Mapping[bytes, bytes], attempt: Attempt) -> Visitor | None:
+    async def identify(self, bearer: str, headers: Mapping[bytes, bytes], attempt: Attempt) -> Visitor | None:
         """The subject of this token."""
         import jwt  # only where OAuth is spoken
 

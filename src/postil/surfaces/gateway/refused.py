@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from postil.core import codes
+
 
 class Refused(Exception):
     """Answered as a JSON-RPC error object whose `data.status` repeats the HTTP status."""
 
     def __init__(
-        self, status: int, message: str, code: int = -32000, headers: Sequence[tuple[bytes, bytes]] = ()
+        self, status: int, message: str, code: int = codes.SERVER_ERROR, headers: Sequence[tuple[bytes, bytes]] = ()
     ) -> None:
         super().__init__(message)
         self.status, self.message, self.code, self.headers = status, message, code, headers

@@ -5,6 +5,7 @@ from __future__ import annotations
 from msgspec import Struct
 
 from postil.core.call import Caller
+from postil.core.catalogue import OperationEntry, PromptEntry, ResourceEntry
 
 
 class View(Struct, frozen=True):
@@ -14,6 +15,12 @@ class View(Struct, frozen=True):
     """The parts that read this machine's workspace: inbox, comments, issues."""
     gitlab_writes: bool = True
     """The operations that change something on GitLab, which some tokens may not."""
+
+    def shows(self, entry: OperationEntry | ResourceEntry | PromptEntry) -> bool:
+        """Returns whether such a caller sees this entry."""
+        if entry.part != "gitlab":
+            return self.workspace
+        return self.gitlab_writes or not isinstance(entry, OperationEntry) or entry.effect == "reads"
 
 
 class Visitor(Struct, frozen=True):

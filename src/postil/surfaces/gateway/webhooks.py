@@ -18,6 +18,7 @@ from typing import Any, cast
 import msgspec
 from msgspec import Raw
 
+from postil.core import codes
 from postil.core.delivery import Deliveries, Delivery
 from postil.core.failure import Failure
 from postil.core.ports import Moments
@@ -86,7 +87,7 @@ def _decoded(key: bytes) -> bytes:
 class BadWebhookKey(Failure):
     """A secret that cannot be one."""
 
-    code = -32602
+    code = codes.INVALID_PARAMS
     exit_status = 2
 
 
@@ -108,7 +109,7 @@ class WebhookReceiver:
     async def __call__(self, scope: Scope, headers: Headers, receive: Receive, send: Send) -> None:
         """Take one delivery."""
         if scope["method"] != "POST":
-            raise Refused(405, "Method Not Allowed", -32600, [(b"allow", b"POST")])
+            raise Refused(405, "Method Not Allowed", codes.INVALID_REQUEST, [(b"allow", b"POST")])
         client = scope.get("client")
         address = self._addresses.client(client[0] if client else None, headers)
         if self._addresses.ask and not self._addresses.admit(address):
@@ -144,9 +145,9 @@ def read_delivery(headers: Headers, body: bytes) -> Delivery:
         body.decode("utf-8")
         said: object = msgspec.json.decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        raise Refused(400, "Bad Request: the body is not JSON", -32700) from None
+        raise Refused(400, "Bad Request: the body is not JSON", codes.PARSE_ERROR) from None
     if not isinstance(said, dict):
-        raise Refused(400, "Bad Request: an event is one JSON object", -32600)
+        raise Refused(400, "Bad Request: an event is one JSON object", codes.INVALID_REQUEST)
     named = headers.get(b"x-gitlab-event", b"").strip(b" \t").decode("latin-1")[:100]
     project_id, project = _project(cast("dict[str, Any]", said))
     sent = headers.get(b"webhook-id") or headers.get(b"idempotency-key") or headers.get(b"x-gitlab-event-uuid") or b""

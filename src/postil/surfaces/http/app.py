@@ -1,16 +1,17 @@
-"""The ASGI application: routes, and the chain before them. `wire/transports/http` speaks on `/mcp`."""
+"""The ASGI application: routes, and what stands before them. `wire/transports/http` speaks on `/mcp`."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import TYPE_CHECKING
 
 from postil import __version__
+from postil.core import codes
 from postil.core.call import Caller
-from postil.core.catalogue import OperationEntry, PromptEntry, ResourceEntry
+from postil.surfaces.gateway.gateway import Gateway
 from postil.surfaces.gateway.limits import Incoming
 from postil.surfaces.gateway.refused import Refused, Unavailable
-from postil.surfaces.gateway.signatures import Bodiless, Content
+from postil.surfaces.gateway.signatures import Bodiless
 from postil.surfaces.gateway.visitor import View, Visitor
 from postil.surfaces.http.hosts import Hosts
 from postil.surfaces.http.metrics import Metrics
@@ -18,8 +19,11 @@ from postil.wire.protocol import jsonrpc
 from postil.wire.server import Server
 from postil.wire.transports.http import body as http_body
 from postil.wire.transports.http import headers as http_headers
-from postil.wire.transports.http.endpoint import Asked, Endpoint, RawHeaders, Receive, Scope, Send, respond
+from postil.wire.transports.http.endpoint import Asked, Endpoint, Receive, Scope, Send, respond
 from postil.wire.transports.http.headers import Headers
+
+if TYPE_CHECKING:
+    from postil.surfaces.gateway.compose import Route
 
 LARGEST_BODY = jsonrpc.LARGEST_FRAME
 MOST_BODIES = 64 * LARGEST_BODY
@@ -28,44 +32,14 @@ SMALL_BODY = 64 * 1024
 OPEN = frozenset({"/healthz", "/readyz", "/version"})
 
 
-class Door(Protocol):
-    """Who is let in, and how often: the gateway, or nothing in a test."""
-
-    async def admit(self, headers: Headers, client: tuple[str, int] | None) -> Visitor:
-        """Who this is, or Refused."""
-        ...
-
-    async def check_signed(self, visitor: Visitor, headers: Headers, content: Content) -> None:
-        """Refused when the request is not what was signed, or not signed where this caller must."""
-        ...
-
-    async def charge(self, visitor: Visitor, incoming: Incoming | None) -> tuple[Incoming | None, RawHeaders, str]:
-        """Count the calls; what remains to be served, the headers that say what is left, and a ticket to land."""
-        ...
-
-    def check_scope(self, visitor: Visitor, incoming: Incoming, everything: Mapping[str, Any]) -> None:
-        """Refused, with the scope's name, when only a missing scope hides what is called."""
-        ...
-
-    def land(self, visitor: Visitor, ticket: str) -> None:
-        """The calls have ended."""
-        ...
-
-
-class Route(Protocol):
-    """A path of its own, which decides itself who may use it."""
-
-    async def __call__(self, scope: Scope, headers: Headers, receive: Receive, send: Send) -> None: ...
-
-
 class HttpApp:
-    """The application. Composed without a door it lets everyone in: only tests do that."""
+    """The application. Composed without a gateway it lets everyone in: only tests do that."""
 
     def __init__(
         self,
         server: Server,
         *,
-        door: Door | None,
+        gateway: Gateway | None,
         hosts: Hosts,
         endpoint: Endpoint | None = None,
         routes: Mapping[str, Route] | None = None,
@@ -75,7 +49,7 @@ class HttpApp:
         self.endpoint = endpoint or Endpoint(server)
         self.metrics = metrics or Metrics()
         self._endpoints = {View(): self.endpoint}
-        self._door, self._hosts = door, hosts
+        self._gateway, self._hosts = gateway, hosts
         self._routes = routes or {}
         self._everyone = Caller(surface="http")
         self._bodies = 0
@@ -90,10 +64,10 @@ class HttpApp:
                 raise Refused(403, "Forbidden: this Host or Origin is not served here")
             path: str = scope["path"]
             if path == "/mcp":
-                if self._door is None:
+                if self._gateway is None:
                     await self._speak(scope["method"], Asked(headers, self._everyone, receive, send), self.endpoint)
                 else:
-                    await self._admit(self._door, scope, headers, receive, send)
+                    await self._admit(self._gateway, scope, headers, receive, send)
             elif path in self._routes:
                 await self._routes[path](scope, headers, receive, send)
             else:
@@ -101,7 +75,7 @@ class HttpApp:
         except Refused as refused:
             await self._refuse(refused, send, receive if has_body(headers) else None)
         except http_headers.RepeatedHeader as repeated:
-            await self._refuse(Refused(400, f"Bad Request: {repeated.name} came twice", -32600), send)
+            await self._refuse(Refused(400, f"Bad Request: {repeated.name} came twice", codes.INVALID_REQUEST), send)
         except http_body.TooLarge:
             await self._refuse(_too_large(), send, receive)
         except http_body.ClientLeft:
@@ -112,36 +86,36 @@ class HttpApp:
 
     # -- /mcp -------------------------------------------------------------------------------------------------------
 
-    async def _admit(self, door: Door, scope: Scope, headers: Headers, receive: Receive, send: Send) -> None:
-        visitor = await door.admit(headers, scope.get("client"))
+    async def _admit(self, gateway: Gateway, scope: Scope, headers: Headers, receive: Receive, send: Send) -> None:
+        visitor = await gateway.admit(headers, scope.get("client"))
         asked = Asked(headers, visitor.caller, receive, send)
         endpoint = self._endpoints.get(visitor.view) or self._narrow(visitor.view)
         try:
-            incoming = await self._checked(door, visitor, scope, asked)
+            incoming = await self._checked(gateway, visitor, scope, asked)
         except (Refused, http_body.TooLarge) as fault:
             refused = fault if isinstance(fault, Refused) else _too_large()
-            _, left, _ = await door.charge(visitor, None)  # every answer to a known token says what is left
+            _, left, _ = await gateway.charge(visitor, None)  # every answer to a known token says what is left
             refused.headers = [*refused.headers, *left]
             raise refused from None
-        incoming, asked.carried, ticket = await door.charge(visitor, incoming)
+        incoming, asked.carried, ticket = await gateway.charge(visitor, incoming)
         try:
             if incoming is not None:
                 await self._post(asked, incoming, endpoint)
             else:
                 await self._speak(scope["method"], asked, endpoint)
         finally:
-            door.land(visitor, ticket)
+            gateway.release(visitor, ticket)
 
-    async def _checked(self, door: Door, visitor: Visitor, scope: Scope, asked: Asked) -> Incoming | None:
-        """What was posted, if it may be; nothing where there is no body."""
+    async def _checked(self, gateway: Gateway, visitor: Visitor, scope: Scope, asked: Asked) -> Incoming | None:
+        """Returns what was posted, if it may be; None where there is no body."""
         if scope["method"] != "POST":
             session = asked.headers.get(http_headers.SESSION, b"")
-            await door.check_signed(visitor, asked.headers, Bodiless(scope["method"], scope["path"], session))
+            await gateway.check_signed(visitor, asked.headers, Bodiless(scope["method"], scope["path"], session))
             return None
         body = await self._body(asked)
-        await door.check_signed(visitor, asked.headers, body)
+        await gateway.check_signed(visitor, asked.headers, body)
         incoming = jsonrpc.parse(body)
-        door.check_scope(visitor, incoming, self.server.registry.operations)
+        gateway.check_scope(visitor, incoming, self.server.registry.operations)
         return incoming
 
     async def _speak(self, method: str, asked: Asked, endpoint: Endpoint) -> None:
@@ -152,7 +126,7 @@ class HttpApp:
         elif method == "DELETE":
             await endpoint.delete(asked)
         else:
-            raise Refused(405, "Method Not Allowed", -32600, [(b"allow", b"POST, GET, DELETE")])
+            raise Refused(405, "Method Not Allowed", codes.INVALID_REQUEST, [(b"allow", b"POST, GET, DELETE")])
 
     async def _post(self, asked: Asked, incoming: Incoming, endpoint: Endpoint) -> None:
         asked.key = http_headers.text(asked.headers, b"idempotency-key") or ""
@@ -160,7 +134,7 @@ class HttpApp:
 
     async def _body(self, asked: Asked) -> bytes:
         if not http_headers.is_json(asked.headers):
-            raise Refused(415, "The body must be application/json", -32600)
+            raise Refused(415, "The body must be application/json", codes.INVALID_REQUEST)
         announced = asked.headers.get(b"content-length", b"")
         size = int(announced) if announced.isdigit() and len(announced) < 8 else LARGEST_BODY
         if size <= SMALL_BODY:
@@ -174,14 +148,8 @@ class HttpApp:
             self._bodies -= size
 
     def _narrow(self, view: View) -> Endpoint:
-        """The endpoint for callers who see less."""
-
-        def keeps(entry: OperationEntry | ResourceEntry | PromptEntry) -> bool:
-            if entry.part != "gitlab":
-                return view.workspace
-            return view.gitlab_writes or not isinstance(entry, OperationEntry) or entry.effect == "reads"
-
-        endpoint = Endpoint(self.server.narrowed(self.server.registry.narrowed(keeps)))
+        """Returns the endpoint for callers who see less."""
+        endpoint = Endpoint(self.server.narrowed(self.server.registry.narrowed(view.shows)))
         self._endpoints[view] = endpoint
         return endpoint
 
@@ -189,13 +157,13 @@ class HttpApp:
 
     async def _other(self, path: str, headers: Headers, scope: Scope, send: Send) -> None:
         is_get = scope["method"] in ("GET", "HEAD")
-        if path not in OPEN and self._door is not None:
-            visitor = await self._door.admit(headers, scope.get("client"))
-            await self._door.check_signed(visitor, headers, Bodiless(scope["method"], path))
+        if path not in OPEN and self._gateway is not None:
+            visitor = await self._gateway.admit(headers, scope.get("client"))
+            await self._gateway.check_signed(visitor, headers, Bodiless(scope["method"], path))
         if path not in OPEN and path != "/metrics":
-            raise Refused(404, "Not Found", -32600)
+            raise Refused(404, "Not Found", codes.INVALID_REQUEST)
         if not is_get:
-            raise Refused(405, "Method Not Allowed", -32600, [(b"allow", b"GET")])
+            raise Refused(405, "Method Not Allowed", codes.INVALID_REQUEST, [(b"allow", b"GET")])
         if path == "/healthz":
             await respond(send, 200, b'{"status":"ok"}')
         elif path == "/readyz":
@@ -240,7 +208,7 @@ class HttpApp:
 
 
 def _too_large() -> Refused:
-    return Refused(413, f"A body has at most {LARGEST_BODY // (1024 * 1024)} MiB", -32600)
+    return Refused(413, f"A body has at most {LARGEST_BODY // (1024 * 1024)} MiB", codes.INVALID_REQUEST)
 
 
 def has_body(headers: Headers) -> bool:

@@ -8,23 +8,20 @@ import socket
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, NoReturn
-from urllib.parse import urlsplit
 
 from postil.core.failure import Failure
 from postil.surfaces.gateway.audit import AuditLog
-from postil.surfaces.gateway.compose import compose, gitlab_links, read_secret
-from postil.surfaces.http.app import Door, HttpApp, Route
+from postil.surfaces.gateway.compose import Route, compose
+from postil.surfaces.gateway.gateway import Gateway
+from postil.surfaces.http.app import HttpApp
 from postil.surfaces.http.hosts import LOOPBACK, Hosts, is_loopback, split_address
 from postil.surfaces.http.metrics import Metrics
 from postil.surfaces.setup.clients import http_snippets
 from postil.wire.server import Server
-from postil.wire.transports.http.endpoint import Receive, Scope, Send, respond
-from postil.wire.transports.http.headers import Headers
 
 if TYPE_CHECKING:
     from postil.settings.model import Settings
     from postil.surfaces.composition import Composition
-    from postil.surfaces.gateway.gitlab_link import GitLabLinks
 
 
 class CannotListen(Failure):
@@ -34,7 +31,7 @@ class CannotListen(Failure):
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """A bound socket, so that the port is known before anyone can connect."""
+    """Returns a bound socket, so that the port is known before anyone can connect."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     # The protocol by name: asyncio turns Nagle's delay off only where it sees that this is TCP.
     listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
@@ -51,7 +48,7 @@ def listen(host: str, port: int) -> socket.socket:
 
 
 def hosts_for(host: str, names: Iterable[str], origins: Iterable[str]) -> Hosts:
-    """The names a server bound to this address answers to."""
+    """Returns the names that a server bound to this address answers to."""
     own = f"[{host}]" if ":" in host else host
     return Hosts([*LOOPBACK, own, *names], origins)
 
@@ -66,8 +63,7 @@ def run(server: Server, composed: Composition) -> NoReturn:
         raise CannotListen(f"Cannot listen: {wrong}", advice="Give --http HOST:PORT") from None
     check_reach(host, settings)
     token = secrets.token_urlsafe(24)
-    links = gitlab_links(composed)
-    door, said = compose(composed, token, links)
+    guard = compose(composed, token)
     tls = tls_options(settings)
     listener = listen(host, port)
     shown = f"[{host}]" if ":" in host else host
@@ -77,55 +73,17 @@ def run(server: Server, composed: Composition) -> NoReturn:
         say(f"token {token}")
         for whom, snippet in http_snippets(url, token):
             say(f"for {whom}:\n  {snippet}")
-    for sentence in said:
+    for sentence in guard.warnings:
         say(f"warning: {sentence}")
-    names, origins = http.allowed_hosts, http.allowed_origins
-    if links is not None:
-        # People open our page there; a proxy that speaks HTTPS makes the browser's origin another than what we see.
-        own = urlsplit(settings.oauth.resource)
-        names, origins = (*names, own.netloc), (*origins, f"{own.scheme}://{own.netloc}")
-        server.page_for = lambda caller, what: links.address(caller) if what == "gitlab" else ""
-    hosts = hosts_for(host, names, origins)
+    hosts = hosts_for(host, (*http.allowed_hosts, *guard.hosts), (*http.allowed_origins, *guard.origins))
+    if guard.page_for is not None:
+        server.page_for = guard.page_for
     server.witness = AuditLog(composed.state_database).write
     if composed.is_shared:
         # What may be away for a moment is asked first: no write, wherever it goes, is made that nobody could audit.
         server.ready = composed.state_database().version
         server.moments = composed.moments()
-    serve(server, door, hosts, listener, routes=routes(composed, links), tls=tls, counts=composed.counts)
-
-
-def routes(composed: Composition, links: GitLabLinks | None = None) -> dict[str, Route]:
-    """The paths beside `/mcp` that these settings open."""
-    opened: dict[str, Route] = {}
-    settings = composed.settings
-    if settings.http.auth == "oauth":
-        from postil.surfaces.gateway import oauth
-
-        document = oauth.metadata(settings.oauth)
-
-        async def show(scope: Scope, headers: Headers, receive: Receive, send: Send) -> None:
-            await respond(send, 200, document)
-
-        opened[oauth.metadata_path(settings.oauth.resource)] = show
-        opened["/.well-known/oauth-protected-resource"] = show
-    if links is not None:
-        from postil.surfaces.gateway import gitlab_link
-        from postil.surfaces.gateway.addresses import read_lists
-
-        security = settings.security
-        lists, _ = read_lists(security.ip_whitelist, security.blocked_ips, settings.http.trusted_proxies)
-        page = gitlab_link.ConnectPage(links, settings.gitlab, composed.moments(), lists)
-        opened[gitlab_link.PATH] = page
-    keys = [read_secret(path) for path in settings.security.webhook_key_files]
-    if keys:
-        from postil.surfaces.gateway.addresses import read_lists
-        from postil.surfaces.gateway.webhooks import PATH, Verifier, WebhookReceiver
-
-        security = settings.security
-        lists, _ = read_lists(security.ip_whitelist, security.blocked_ips, settings.http.trusted_proxies)
-        deliveries = composed.deliveries()
-        opened[PATH] = WebhookReceiver(Verifier(keys), lambda: deliveries, composed.moments(), lists)
-    return opened
+    serve(server, guard.gateway, hosts, listener, routes=guard.routes, tls=tls, counts=composed.counts)
 
 
 def check_reach(host: str, settings: Settings) -> None:
@@ -146,7 +104,7 @@ def check_reach(host: str, settings: Settings) -> None:
 
 
 def tls_options(settings: Settings) -> dict[str, Any]:
-    """The certificate and its key for uvicorn; nothing where a proxy speaks HTTPS for us."""
+    """Returns the certificate and its key for uvicorn; nothing where a proxy speaks HTTPS for us."""
     cert, key = settings.http.tls_cert, settings.http.tls_key
     if not cert and not key:
         return {}
@@ -163,8 +121,8 @@ def tls_options(settings: Settings) -> dict[str, Any]:
     return {"ssl_certfile": cert, "ssl_keyfile": key}
 
 
-def calls_made(server: Server) -> dict[str, float]:
-    """The calls of each operation, for the metrics."""
+def count_calls(server: Server) -> dict[str, float]:
+    """Returns how often each operation was called, for the metrics."""
     made = server.calls.items()
     return {f'postil_calls_total{{operation="{name}",outcome="{outcome}"}}': n for (name, outcome), n in made}
 
@@ -177,7 +135,7 @@ def say(sentence: str) -> None:
 
 def serve(
     server: Server,
-    door: Door | None,
+    gateway: Gateway | None,
     hosts: Hosts,
     listener: socket.socket,
     *,
@@ -194,10 +152,10 @@ def serve(
 
     async def main() -> int:
         metrics = Metrics()
-        metrics.sources.append(lambda: calls_made(server))
-        counting = [getattr(each, "counts", None) for each in (door, *(routes or {}).values())]
+        metrics.sources.append(lambda: count_calls(server))
+        counting = [getattr(each, "counts", None) for each in (gateway, *(routes or {}).values())]
         metrics.sources += [source for source in (*counting, counts) if source is not None]
-        app = HttpApp(server, door=door, hosts=hosts, routes=routes, metrics=metrics)
+        app = HttpApp(server, gateway=gateway, hosts=hosts, routes=routes, metrics=metrics)
         running = HttpServer(app, **(tls or {}))
         await running.serve(sockets=[listener])
         return 128 + running.ended_by if running.ended_by else 0

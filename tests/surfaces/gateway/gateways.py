@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from postil.storage.ephemeral import MemoryEphemeralStore
 from postil.surfaces.gateway.addresses import Addresses
-from postil.surfaces.gateway.auth import Bearers, LocalToken, Way
+from postil.surfaces.gateway.auth import Authenticator, Bearers, LocalToken
 from postil.surfaces.gateway.gateway import Gateway
 from postil.surfaces.gateway.limits import Limits
 from postil.surfaces.gateway.signatures import Signatures
@@ -15,9 +15,9 @@ TOKEN = "the-printed-token"
 RIGHT = f"Bearer {TOKEN}"
 
 
-def door(
+def gateway_of(
     *,
-    ways: Sequence[Way] = (),
+    ways: Sequence[Authenticator] = (),
     per_minute: int = 600,
     in_flight: int = 100,
     moments: MemoryEphemeralStore | None = None,
