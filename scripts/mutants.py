@@ -36,6 +36,8 @@ ROOT = Path(__file__).resolve().parents[1]
 SRC = ROOT / "src"
 PACKAGES = ("core", "wire", "surfaces/gateway", "gitlab/instance", "gitlab/policy", "storage")
 EQUIVALENT = Path(__file__).with_name("mutants.json")
+MAP = ROOT / "build" / "mutants-map.json"
+MOST_MAPPED = 60
 
 # The tests that know a package from outside; they follow the module's own test and those that import it.
 NEAR = {
@@ -88,6 +90,13 @@ COMPARISONS: dict[type[ast.cmpop], type[ast.cmpop]] = {
 }
 ENDINGS = {"startswith": "endswith", "endswith": "startswith"}
 BROKEN = 70
+# What is called for its own sake: what is logged, what is closed a little later by itself, what is said about types.
+NOISE = re.compile(r"(_?log(ger)?|logging|warnings)\.|cast$|TypeVar$|Meta$|print$|.*\.(close|add_done_callback)$")
+# A second more or less is nobody's business; nor is the thousand-and-first entry of a cache.
+DURATIONS = re.compile(
+    r"timeout|second|ttl|grace|delay|pause|patien|interval|drain|remember|most|at_once", re.IGNORECASE
+)
+MOST_EXACT = 1000
 ENDS = (ast.Raise, ast.Return, ast.Continue, ast.Break)
 
 
@@ -132,10 +141,21 @@ def _changes(tree: ast.Module) -> Iterator[tuple[ast.expr | ast.stmt, str, str]]
             continue
         if isinstance(node, ast.expr | ast.stmt):
             yield from ((changed, where or "module", new) for changed, new in _changed(node))
+        if isinstance(node, ast.keyword) and DURATIONS.search(node.arg or ""):
+            continue
+        if isinstance(node, ast.Assign | ast.AnnAssign) and _is_duration(node):
+            continue
         if isinstance(node, ast.AnnAssign):
             todo += [(node.value, where)] if node.value else []
         elif not _is_noise(node):
             todo += [(child, where) for child in ast.iter_child_nodes(node)]
+
+
+def _is_duration(node: ast.Assign | ast.AnnAssign) -> bool:
+    """A constant that says how long or how many."""
+    target = node.target if isinstance(node, ast.AnnAssign) else node.targets[0]
+    named = isinstance(target, ast.Name) and DURATIONS.search(target.id) is not None
+    return named and isinstance(node.value, ast.Constant | ast.BinOp)
 
 
 def _is_protocol(node: ast.AST) -> bool:
@@ -149,7 +169,7 @@ def _is_noise(node: ast.AST) -> bool:
     called = node.value if isinstance(node, ast.Expr) else node
     if isinstance(called, ast.Call):
         name = ast.unparse(called.func)
-        return bool(re.match(r"(_?log(ger)?|logging|warnings)\.|cast$|TypeVar$|Meta$|print$", name))
+        return NOISE.match(name) is not None
     return isinstance(node, ast.Subscript) and ast.unparse(node.value) in {"Annotated", "Literal", "TypeAlias"}
 
 
@@ -166,7 +186,7 @@ def _changed(node: ast.expr | ast.stmt) -> Iterator[tuple[ast.expr | ast.stmt, s
         yield node, f"({ast.unparse(node.operand)})"
     elif isinstance(node, ast.Constant) and isinstance(node.value, bool):
         yield node, str(not node.value)
-    elif isinstance(node, ast.Constant) and isinstance(node.value, int):
+    elif isinstance(node, ast.Constant) and isinstance(node.value, int) and node.value <= MOST_EXACT:
         yield node, str(node.value + 1)
     elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and len(node.args) == 1:
         text, given = ast.unparse(node.func.value), ast.unparse(node.args[0])
@@ -216,15 +236,79 @@ def tests_for(path: str) -> list[str]:
     module = Path(path)
     dotted = "postil." + ".".join(module.with_suffix("").parts)
     own = ROOT / "tests" / module.parent / f"test_{module.name}"
-    near: list[Path] = []
-    for name in NEAR[package]:
-        place = ROOT / name
-        near += sorted(place.rglob("test_*.py")) if place.is_dir() else [place]
-    near = [each for each in near if each.exists()]
     imports = re.compile(rf"(?:from|import) {re.escape(dotted)}\b")
-    direct = [each for each in near if imports.search(each.read_text("utf-8"))]
-    ordered = dict.fromkeys([*([own] if own.exists() else []), *direct, *near])
+    direct = [each for each in near(package) if imports.search(each.read_text("utf-8"))]
+    ordered = dict.fromkeys([*([own] if own.exists() else []), *direct, *near(package)])
     return [str(each.relative_to(ROOT)) for each in ordered]
+
+
+def near(package: str) -> list[Path]:
+    """The tests that know a package from outside."""
+    places = [ROOT / name for name in NEAR[package]]
+    files = [file for place in places for file in (sorted(place.rglob("test_*.py")) if place.is_dir() else [place])]
+    return [file for file in files if file.exists()]
+
+
+class Coverage:
+    """Which tests run which lines, and how long they take: the quickest of them judge a mutant first.
+
+    Made by `--map` in one run of all tests; without it a mutant is judged file by file. Lines that only another process
+    runs are in no map, so a mutant that the mapped tests let pass is judged by the files as well.
+    """
+
+    def __init__(self) -> None:
+        self.lines: dict[str, dict[str, list[str]]] = {}
+        self.seconds: dict[str, float] = {}
+        if MAP.exists():
+            self.lines, self.seconds = json.loads(MAP.read_text("utf-8"))
+
+    def tests(self, mutant: Mutant) -> list[str]:
+        """The tests that run the mutant's line, quickest first."""
+        return self.lines.get(mutant.path, {}).get(str(mutant.line), [])[:MOST_MAPPED]
+
+
+class Mapping:
+    """A pytest plugin that measures which test runs which line."""
+
+    def __init__(self, source: Path) -> None:
+        import coverage
+
+        self.source = source / "postil"
+        self.coverage = coverage.Coverage(data_file=None, source=[str(self.source)], config_file=False)
+        self.coverage.start()
+        self.seconds: dict[str, float] = {}
+
+    def pytest_runtest_logstart(self, nodeid: str) -> None:
+        self.coverage.switch_context(nodeid)
+
+    def pytest_runtest_logreport(self, report) -> None:
+        self.seconds[report.nodeid] = self.seconds.get(report.nodeid, 0.0) + report.duration
+
+    def pytest_sessionfinish(self) -> None:
+        self.coverage.stop()
+        data = self.coverage.get_data()
+        lines: dict[str, dict[str, list[str]]] = {}
+        for file in data.measured_files():
+            held = {
+                str(line): sorted((test for test in tests if test in self.seconds), key=self._cost)
+                for line, tests in data.contexts_by_lineno(file).items()
+            }
+            lines[str(Path(file).relative_to(self.source))] = {line: tests for line, tests in held.items() if tests}
+        MAP.parent.mkdir(exist_ok=True)
+        MAP.write_text(json.dumps([lines, self.seconds]), "utf-8")
+
+    def _cost(self, test: str) -> float:
+        return self.seconds[test]
+
+
+def make_map() -> None:
+    """One run of all tests, each line with the tests that ran it."""
+    warm_up()
+    files = dict.fromkeys(test for package in PACKAGES for test in near(package))
+    with tempfile.TemporaryDirectory(prefix="postil-mutants-") as folder:
+        if (child := os.fork()) == 0:
+            _run(SRC, [str(file.relative_to(ROOT)) for file in files], Mapping(SRC), Path(folder))
+        os.waitpid(child, 0)
 
 
 class Judged(NamedTuple):
@@ -277,7 +361,7 @@ def judge(source: Path, tests: list[str], budget: float, scratch: Path) -> tuple
         with open(log, "wb") as file:
             os.dup2(file.fileno(), 1)
             os.dup2(file.fileno(), 2)
-        _run(source, tests, budget, scratch)
+        _run(source, tests, Budget(budget), scratch)
     deadline = time.monotonic() + budget + 45
     while True:
         ended, status = os.waitpid(child, os.WNOHANG)
@@ -300,7 +384,7 @@ def judge(source: Path, tests: list[str], budget: float, scratch: Path) -> tuple
     return code != 0, failed[1] if failed else f"exit status {code}"
 
 
-def _run(source: Path, tests: list[str], budget: float, scratch: Path) -> None:
+def _run(source: Path, tests: list[str], plugin: "Budget | Mapping", scratch: Path) -> None:
     import pytest
 
     os.chdir(ROOT)
@@ -313,12 +397,22 @@ def _run(source: Path, tests: list[str], budget: float, scratch: Path) -> None:
     sys.dont_write_bytecode = True
     sys.path[:0] = [str(source), str(ROOT)]
     sys.argv = ["pytest"]
-    options = ["-x", "-q", "-p", "no:cacheprovider", "--hypothesis-seed=0", "--timeout=15", "--no-header", "--tb=line"]
+    options = [
+        "-q",
+        *(["-x"] if isinstance(plugin, Budget) else []),
+        "-p",
+        "no:cacheprovider",
+        "--hypothesis-seed=0",
+        "--timeout=15",
+        "--no-header",
+        "--tb=line",
+    ]
     options += ["-W", "ignore::pytest.PytestAssertRewriteWarning", f"--basetemp={scratch / 'tmp'}"]
-    budget_plugin, code = Budget(budget), BROKEN
+    code = BROKEN
     try:
-        ended = pytest.main([*options, *tests], plugins=[budget_plugin])
-        code = 1 if budget_plugin.failed or ended in (3, 4) else 0  # 3, 4: a conftest could not be imported
+        ended = pytest.main([*options, *tests], plugins=[plugin])
+        failed = isinstance(plugin, Budget) and plugin.failed
+        code = 1 if failed or ended in (3, 4) else 0  # 3, 4: a conftest could not be imported
     except BaseException:  # noqa: BLE001 # the child must not go on as its parent
         traceback.print_exc()
     finally:
@@ -329,7 +423,7 @@ def _run(source: Path, tests: list[str], budget: float, scratch: Path) -> None:
 
 def work(todo: "SimpleQueue[Mutant | None]", done: "SimpleQueue[Judged]", folder: Path, budget: float) -> None:
     """One worker: a copy of the source of its own, one mutant after the other."""
-    source, scratch = folder / "src", folder / "scratch"
+    source, scratch, coverage = folder / "src", folder / "scratch", Coverage()
     shutil.copytree(SRC, source)
     scratch.mkdir()
     while (mutant := todo.get()) is not None:
@@ -341,7 +435,11 @@ def work(todo: "SimpleQueue[Mutant | None]", done: "SimpleQueue[Judged]", folder
             path.unlink()
         file.write_bytes(original[: mutant.start] + mutant.text.encode("utf-8") + original[mutant.end :])
         began = time.monotonic()
-        caught, by = judge(source, tests_for(mutant.path), budget, scratch)
+        caught, by = False, ""
+        if mapped := coverage.tests(mutant):
+            caught, by = judge(source, mapped, budget, scratch)
+        if not caught:
+            caught, by = judge(source, tests_for(mutant.path), budget, scratch)
         done.put(Judged(mutant, caught, by, time.monotonic() - began))
         file.write_bytes(original)
         os.utime(file, ns=(times.st_atime_ns, times.st_mtime_ns))
@@ -437,6 +535,7 @@ def main() -> int:
     parser.add_argument("--least", type=int, default=0, help="fail when fewer are caught")
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--budget", type=float, default=25, help="seconds of tests for one mutant")
+    parser.add_argument("--map", action="store_true", help="first find out which test runs which line")
     parser.add_argument("--list", action="store_true", help="only name them")
     given = parser.parse_args()
     mutants = every_mutant(given.chosen)
@@ -445,6 +544,8 @@ def main() -> int:
     if given.list:
         print(*(f"{m.path}:{m.line}: {m.where}: {m.what}" for m in mutants), f"{len(mutants)} mutants", sep="\n")
         return 0
+    if given.map:
+        make_map()
     judged = judge_all(mutants, given.workers, given.budget, loud=True)
     print(table(judged))
     return 1 if sum(one.caught for one in judged) < given.least else 0
