@@ -39,8 +39,6 @@ MANY_MEMBERS = {
     "comments/operations/contract.py:Comments": (73, "not rebuilt yet"),
     "comments/sidecar/document.py:Sidecar": (32, "one noun: a comment file and every edit of it"),
     "gitlab/part.py:GitLab": (42, "not rebuilt yet"),
-    "inbox/service.py:Inbox": (33, "not rebuilt yet"),
-    "inbox/store.py:Shelf": (38, "not rebuilt yet"),
     "tracker/index/index.py:Index": (35, "not rebuilt yet"),
     "tracker/operations/assistant.py:AssistantTools": (27, "not rebuilt yet"),
     "tracker/operations/resources.py:Resources": (32, "not rebuilt yet"),
@@ -124,8 +122,6 @@ GONE_PRESENT: set[str] = {
     "core/call.py:settle",
     "core/ports.py:Moments",
     "gitlab/instance/pages.py:told",
-    "inbox/hooks.py:_told",
-    "inbox/store.py:_found",
     "tracker/imports/model.py:Past",
     "tracker/index/bulk_fold.py:Growing",
     "tracker/index/bulk_fold.py:Nursery",
@@ -240,7 +236,6 @@ ASKS_WHO_CALLS = {
     "comments/source_tree.py",
     "gitlab/events.py",
     "gitlab/operations/presentation.py",
-    "inbox/service.py",
 }
 
 

@@ -95,7 +95,7 @@ class App:
         if not kinds or self.settings.read_only or "inbox" not in self.parts_offered():
             return EventLog(self.state, gitlab.forget_changed)
         from postil.flows.reports import Reports
-        from postil.inbox.service import Inbox
+        from postil.inbox.part import Inbox
 
         inbox = self.context("inbox")
         assert isinstance(inbox, Inbox)
@@ -240,7 +240,7 @@ def _workspace(app: App) -> object:
 
 
 def _inbox(app: App) -> object:
-    from postil.inbox.service import Inbox
+    from postil.inbox.part import Inbox
 
     config = os.path.dirname(app.settings.folders.config)
     return Inbox(lambda: app.state, lambda: app.repository, app.settings.cwd, config, app.settings.terminal)
@@ -293,7 +293,15 @@ PARTS: dict[str, Part] = {
             "checks": "postil.workspace.checks:WorkspaceChecks",
         },
     ),
-    "inbox": Part(_inbox, {"all": "postil.inbox.service:Inbox"}),
+    "inbox": Part(
+        _inbox,
+        {
+            "people": "postil.inbox.operations.for_people:PeopleTools",
+            "assistants": "postil.inbox.operations.for_assistants:AssistantTools",
+            "lazygit": "postil.inbox.operations.for_lazygit:LazygitTools",
+            "resources": "postil.inbox.operations.resources:MessageResources",
+        },
+    ),
     "comments": Part(_comments, {"all": "postil.comments.operations.contract:Comments"}),
     "tracker": Part(_tracker, {"all": "postil.tracker.part:Tracker"}),
     "gitlab": Part(

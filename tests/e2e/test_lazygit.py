@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.lazygit import Lazygit
+from tests.inbox.examples import PUBLISHED
 from tests.inbox.people import Person, git
-from tests.inbox.test_reading import PUBLISHED
 
 NASTY = 'It\'s "bad": $(touch pwned) `touch pwned` 日本 {{.X}} \\n; rm -rf | & < >'
 

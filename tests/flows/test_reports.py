@@ -19,8 +19,10 @@ from postil.core.delivery import Delivery
 from postil.flows.reports import CURSORS, Reports, write_report
 from postil.gitlab.events import EventLog
 from postil.inbox.answers import Shown
-from postil.inbox.hooks import output
-from postil.inbox.service import Inbox
+from postil.inbox.hooks import format_output
+from postil.inbox.operations.for_assistants import AssistantTools
+from postil.inbox.operations.for_people import PeopleTools
+from postil.inbox.part import Inbox
 from postil.settings.load import load
 from postil.storage.memory import MemoryState
 from postil.workspace.repository import find_repository
@@ -53,7 +55,7 @@ class Office:
         self.reports.hand_over()
 
     def messages(self) -> list[Shown]:
-        return list(self.inbox.list_messages().messages)
+        return list(PeopleTools(self.inbox).list_messages().messages)
 
 
 @pytest.fixture
@@ -130,10 +132,10 @@ def test_an_address_that_is_none_and_a_confidential_title_are_left_out() -> None
 def test_an_assistant_is_not_told_that_the_person_said_it(office: Office) -> None:
     office.log.keep(delivery("1"))
     office.reports.hand_over()
-    said = office.inbox.check_messages().text()
+    said = AssistantTools(office.inbox).check_messages().for_model()
     assert "From: GitLab" in said
     assert "Please improve" not in said
-    assert "The person" not in output("prompt", office.messages())
+    assert "The person" not in format_output("prompt", office.messages())
 
 
 def test_the_repository_cannot_ask_for_it(repository: Path, tmp_path: Path) -> None:

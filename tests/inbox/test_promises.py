@@ -482,7 +482,7 @@ def test_sending_imports_neither_the_server_nor_http_nor_gitlab(person: Person) 
         timeout=30,
     )
     loaded = set(re.findall(r"'([\w.]+)'", done.stdout.splitlines()[-1]))
-    assert "postil.inbox.service" in loaded
+    assert "postil.inbox.operations.for_people" in loaded
     forbidden = ("postil.wire", "postil.gitlab", "postil.comments", "postil.tracker", "postil.anchor.search")
     assert [name for name in loaded if name.startswith(forbidden)] == []
     heavy = {

@@ -21,7 +21,7 @@ from postil.inbox.failures import (
     StillOpen,
 )
 from postil.inbox.model import Message, Place, Reply
-from postil.inbox.store import Shelf
+from postil.inbox.store import MessageStore
 from postil.storage.holder import this_process
 from postil.storage.memory import MemoryState
 from postil.storage.sqlite import SqliteState
@@ -33,8 +33,8 @@ ME = this_process()
 
 
 @pytest.fixture
-def shelf(state: State) -> Shelf:
-    return Shelf(state, "repository")
+def store(state: State) -> MessageStore:
+    return MessageStore(state, "repository")
 
 
 def message(comment: str, **more: object) -> Callable[[int], Message]:
@@ -45,23 +45,23 @@ def leases(messages: list[Message]) -> list[tuple[int, str]]:
     return [(one.id, one.lease.id) for one in messages if one.lease is not None]
 
 
-def test_another_repository_sees_nothing(state: State, shelf: Shelf) -> None:
-    shelf.add(message("x"))
-    other = Shelf(state, "other")
+def test_another_repository_sees_nothing(state: State, store: MessageStore) -> None:
+    store.add(message("x"))
+    other = MessageStore(state, "other")
     assert other.open_messages() == []
     with pytest.raises(NoSuchMessage):
         other.get(1)
 
 
-def test_the_hundredth_reply_costs_what_the_first_did_and_all_are_kept(state: State, shelf: Shelf) -> None:
-    shelf.add(message("x"))
+def test_the_hundredth_reply_costs_what_the_first_did_and_all_are_kept(state: State, store: MessageStore) -> None:
+    store.add(message("x"))
 
     def stored() -> int:
         with state.reading() as records:
             return len(dict(records.range("inbox/repository/queued"))[f"{1:012d}"])
 
     def say(n: int) -> Message:
-        return shelf.reply(1, Reply("assistant", f"reply {n}", "2025-07-01T10:30:00Z"))
+        return store.reply(1, Reply("assistant", f"reply {n}", "2025-07-01T10:30:00Z"))
 
     for n in range(10):
         say(n)
@@ -69,134 +69,134 @@ def test_the_hundredth_reply_costs_what_the_first_did_and_all_are_kept(state: St
     last = [say(n) for n in range(10, 120)][-1]
     assert stored() - early < 10
     assert [one.text for one in last.replies] == [f"reply {n}" for n in range(70, 120)]
-    assert len(shelf.open_messages()[0].replies) == 50
-    assert [one.text for one in shelf.get(1).replies] == [f"reply {n}" for n in range(120)]
-    shelf.close(1, "addressed", Reply("assistant", "done", "2025-07-01T10:30:00Z"), "", "")
-    assert [one.text for one in shelf.get(1).replies][-2:] == ["reply 119", "done"]
-    shelf.reopen(1)
-    assert len(shelf.get(1).replies) == 121
+    assert len(store.open_messages()[0].replies) == 50
+    assert [one.text for one in store.get(1).replies] == [f"reply {n}" for n in range(120)]
+    store.close(1, "addressed", Reply("assistant", "done", "2025-07-01T10:30:00Z"), "", "")
+    assert [one.text for one in store.get(1).replies][-2:] == ["reply 119", "done"]
+    store.reopen(1)
+    assert len(store.get(1).replies) == 121
 
 
-def test_a_reply_that_has_expired_is_not_replaced_by_another_messages(state: State, shelf: Shelf) -> None:
-    shelf.add(message("first"))
-    shelf.add(message("second"))
+def test_a_reply_that_has_expired_is_not_replaced_by_another_messages(state: State, store: MessageStore) -> None:
+    store.add(message("first"))
+    store.add(message("second"))
     for number, text in ((1, "early"), (1, "late"), (2, "to the second")):
-        shelf.reply(number, Reply("you", text, "2025-07-01T10:30:00Z"))
+        store.reply(number, Reply("you", text, "2025-07-01T10:30:00Z"))
     with state.writing() as changes:  # closed long ago, and answered once more meanwhile
         ((key, _), *_) = changes.range("inbox/repository/replies")
         changes.delete("inbox/repository/replies", key)
-    assert [one.text for one in shelf.get(1).replies] == ["late"]
-    assert [one.text for one in shelf.close(1, "addressed", None, "", "").replies] == ["late"]
-    assert [one.text for one in shelf.get(2).replies] == ["to the second"]
+    assert [one.text for one in store.get(1).replies] == ["late"]
+    assert [one.text for one in store.close(1, "addressed", None, "", "").replies] == ["late"]
+    assert [one.text for one in store.get(2).replies] == ["to the second"]
 
 
-def test_replies_that_an_older_version_kept_inside_the_message_are_still_there(shelf: Shelf) -> None:
-    shelf.add(message("x", replies=(Reply("you", "old", "2025-07-01T10:30:00Z"),)))
-    shelf.reply(1, Reply("you", "new", "2025-07-01T10:30:00Z"))
-    assert [one.text for one in shelf.get(1).replies] == ["old", "new"]
+def test_replies_that_an_older_version_kept_inside_the_message_are_still_there(store: MessageStore) -> None:
+    store.add(message("x", replies=(Reply("you", "old", "2025-07-01T10:30:00Z"),)))
+    store.reply(1, Reply("you", "new", "2025-07-01T10:30:00Z"))
+    assert [one.text for one in store.get(1).replies] == ["old", "new"]
 
 
 def test_a_lease_that_is_over_queues_the_message_again(state: State) -> None:
-    shelf = Shelf(state, "repository", lease_seconds=-1)
-    shelf.add(message("x"))
-    (first,) = shelf.take("one", ME, 10)
-    (second,) = shelf.take("two", ME, 10)
+    store = MessageStore(state, "repository", lease_seconds=-1)
+    store.add(message("x"))
+    (first,) = store.take("one", ME, 10)
+    (second,) = store.take("two", ME, 10)
     assert (first.attempt, second.attempt, second.id) == (1, 2, first.id)
     with pytest.raises(StaleLease):
-        shelf.acknowledge(1, first.lease.id if first.lease else "", "one")
-    shelf.confirm(leases([first]))  # too late: it changes nothing
-    assert shelf.get(1).state in ("queued", "leased")
-    shelf.confirm(leases([second]))
-    assert shelf.get(1).state == "seen"
+        store.acknowledge(1, first.lease.id if first.lease else "", "one")
+    store.confirm(leases([first]))  # too late: it changes nothing
+    assert store.get(1).state in ("queued", "leased")
+    store.confirm(leases([second]))
+    assert store.get(1).state == "seen"
 
 
-def test_a_lease_ends_with_its_process(shelf: Shelf) -> None:
-    shelf.add(message("x"))
+def test_a_lease_ends_with_its_process(store: MessageStore) -> None:
+    store.add(message("x"))
     dead = " ".join([*ME.split(" ")[:-2], "999999", "1"])
-    shelf.take("one", dead, 10)
-    assert shelf.get(1).state == "queued"
-    assert [one.attempt for one in shelf.take("two", ME, 10)] == [2]
+    store.take("one", dead, 10)
+    assert store.get(1).state == "queued"
+    assert [one.attempt for one in store.take("two", ME, 10)] == [2]
 
 
-def test_a_lease_made_before_the_clock_was_set_back_ends(shelf: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:
-    shelf.add(message("x"))
+def test_a_lease_made_before_the_clock_was_set_back_ends(store: MessageStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    store.add(message("x"))
     real = time.time()
     monkeypatch.setattr(time, "time", lambda: real + 365 * 86400)
-    shelf.take("one", ME, 10)
+    store.take("one", ME, 10)
     monkeypatch.setattr(time, "time", lambda: real)
-    assert [one.id for one in shelf.take("two", ME, 10)] == [1]
+    assert [one.id for one in store.take("two", ME, 10)] == [1]
 
 
-def test_numbers_and_order_do_not_follow_the_clock(shelf: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_numbers_and_order_do_not_follow_the_clock(store: MessageStore, monkeypatch: pytest.MonkeyPatch) -> None:
     real = time.time()
     for jump in (0, -86400, 86400):
         monkeypatch.setattr(time, "time", lambda jump=jump: real + jump)
-        shelf.add(message(str(jump)))
+        store.add(message(str(jump)))
     monkeypatch.setattr(time, "time", lambda: real)
-    assert [one.comment for one in shelf.take("one", ME, 10)] == ["0", "-86400", "86400"]
+    assert [one.comment for one in store.take("one", ME, 10)] == ["0", "-86400", "86400"]
 
 
-def test_a_lost_answer_queues_and_a_wait_finds_it(shelf: Shelf) -> None:
-    shelf.add(message("x"))
-    taken = shelf.take("one", ME, 10, after=0)
-    assert shelf.take("one", ME, 10, after=taken[0].sequence) == []
-    shelf.lose(leases(taken))
-    (again,) = shelf.take("one", ME, 10, after=taken[0].sequence)
+def test_a_lost_answer_queues_and_a_wait_finds_it(store: MessageStore) -> None:
+    store.add(message("x"))
+    taken = store.take("one", ME, 10, after=0)
+    assert store.take("one", ME, 10, after=taken[0].sequence) == []
+    store.lose(leases(taken))
+    (again,) = store.take("one", ME, 10, after=taken[0].sequence)
     assert (again.id, again.attempt) == (1, 2)
 
 
-def test_a_lost_broadcast_comes_again_to_that_client_alone(shelf: Shelf) -> None:
-    shelf.add(message("x", broadcast=True))
-    mine, theirs = shelf.take("me", ME, 10), shelf.take("them", ME, 10)
+def test_a_lost_broadcast_comes_again_to_that_client_alone(store: MessageStore) -> None:
+    store.add(message("x", broadcast=True))
+    mine, theirs = store.take("me", ME, 10), store.take("them", ME, 10)
     assert len(mine) == len(theirs) == 1
-    shelf.lose(leases(mine))
-    assert len(shelf.take("me", ME, 10)) == 1
-    assert shelf.take("them", ME, 10) == []
+    store.lose(leases(mine))
+    assert len(store.take("me", ME, 10)) == 1
+    assert store.take("them", ME, 10) == []
 
 
-def test_asking_again_and_again_writes_nothing(state: State, shelf: Shelf) -> None:
-    shelf.take("one", ME, 10)
+def test_asking_again_and_again_writes_nothing(state: State, store: MessageStore) -> None:
+    store.take("one", ME, 10)
     version = state.version()
     for _ in range(5):
-        assert shelf.take("one", ME, 10) == []
+        assert store.take("one", ME, 10) == []
     assert state.version() == version
 
 
-def test_a_digest_is_taken_once(shelf: Shelf) -> None:
-    assert shelf.add(message("x"), digest="d") is not None
-    assert shelf.add(message("x"), digest="d") is None
-    assert shelf.knows("d")
-    assert len(shelf.open_messages()) == 1
+def test_a_digest_is_taken_once(store: MessageStore) -> None:
+    assert store.add(message("x"), digest="d") is not None
+    assert store.add(message("x"), digest="d") is None
+    assert store.knows("d")
+    assert len(store.open_messages()) == 1
 
 
-def test_the_text_is_kept_while_a_message_needs_it(shelf: Shelf) -> None:
+def test_the_text_is_kept_while_a_message_needs_it(store: MessageStore) -> None:
     for comment in ("one", "two"):
-        shelf.add(message(comment), b"the text\n" * 100)
-    first, second = shelf.open_messages()
-    shelf.close(first.id, "addressed", None, "", "")
-    assert shelf.text_of(second) == b"the text\n" * 100
-    shelf.close(second.id, "addressed", None, "", "")
-    assert shelf.text_of(shelf.reopen(first.id)) == b"the text\n" * 100
+        store.add(message(comment), b"the text\n" * 100)
+    first, second = store.open_messages()
+    store.close(first.id, "addressed", None, "", "")
+    assert store.text_of(second) == b"the text\n" * 100
+    store.close(second.id, "addressed", None, "", "")
+    assert store.text_of(store.reopen(first.id)) == b"the text\n" * 100
 
 
-def test_a_damaged_record_is_named_and_keeps_no_other_up(state: State, shelf: Shelf) -> None:
+def test_a_damaged_record_is_named_and_keeps_no_other_up(state: State, store: MessageStore) -> None:
     for comment in ("one", "two", "three"):
-        shelf.add(message(comment))
+        store.add(message(comment))
     with state.writing() as changes:
         changes.put("inbox/repository/queued", f"{2:012d}", b'{"id": 2, "comm')
-    assert shelf.damaged() == [2]
-    assert [one.id for one in shelf.open_messages()] == [1, 3]
-    assert [one.comment for one in shelf.take("me", ME, 2)] == ["one", "three"]
+    assert store.damaged() == [2]
+    assert [one.id for one in store.open_messages()] == [1, 3]
+    assert [one.comment for one in store.take("me", ME, 2)] == ["one", "three"]
     with pytest.raises(MessageDamaged):
-        shelf.get(2)
+        store.get(2)
 
 
 def test_a_flipped_byte_anywhere_is_a_failure_or_no_matter(tmp_path: Path) -> None:
     original = SqliteState(str(tmp_path / "state.db"))
-    shelf = Shelf(original, "repository")
+    store = MessageStore(original, "repository")
     for number in range(30):
-        shelf.add(message(f"remark {number}"), b"text\n" * 50)
-    shelf.take("me", ME, 10)
+        store.add(message(f"remark {number}"), b"text\n" * 50)
+    store.take("me", ME, 10)
     original.close()
     content = (tmp_path / "state.db").read_bytes()
     chance = random.Random(1)
@@ -210,7 +210,7 @@ def test_a_flipped_byte_anywhere_is_a_failure_or_no_matter(tmp_path: Path) -> No
         path = tmp_path / f"{number}.db"
         path.write_bytes(spoiled)
         state = SqliteState(str(path), busy_seconds=0.2)
-        broken = Shelf(state, "repository")
+        broken = MessageStore(state, "repository")
         try:
             for one in broken.open_messages():
                 broken.text_of(one)
@@ -226,21 +226,21 @@ def test_a_flipped_byte_anywhere_is_a_failure_or_no_matter(tmp_path: Path) -> No
     assert {"fine", "StateDamaged"} <= outcomes
 
 
-def test_states_refuse_what_makes_no_sense(shelf: Shelf) -> None:
-    shelf.add(message("x"))
+def test_states_refuse_what_makes_no_sense(store: MessageStore) -> None:
+    store.add(message("x"))
     with pytest.raises(StillOpen):
-        shelf.reopen(1)
-    shelf.acknowledge(1, "", "me")
+        store.reopen(1)
+    store.acknowledge(1, "", "me")
     with pytest.raises(AlreadyRead):
-        shelf.edit(1, "late")
+        store.edit(1, "late")
     with pytest.raises(AlreadyRead):
-        shelf.withdraw(1)
-    shelf.close(1, "addressed", Reply("me", "done", "now"), "", "me")
-    shelf.close(1, "addressed", None, "", "me")
+        store.withdraw(1)
+    store.close(1, "addressed", Reply("me", "done", "now"), "", "me")
+    store.close(1, "addressed", None, "", "me")
     with pytest.raises(AlreadyClosed):
-        shelf.close(1, "declined", None, "", "me")
+        store.close(1, "declined", None, "", "me")
     with pytest.raises(NoSuchMessage):
-        shelf.get(2)
+        store.get(2)
 
 
 class Life(RuleBasedStateMachine):
@@ -248,7 +248,7 @@ class Life(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.shelf = Shelf(MemoryState(), "repository")
+        self.store = MessageStore(MemoryState(), "repository")
         self.sent = 0
         self.closed: set[int] = set()
         self.held: dict[str, list[Message]] = {"a": [], "b": []}
@@ -256,12 +256,12 @@ class Life(RuleBasedStateMachine):
 
     @rule()
     def send(self) -> None:
-        self.shelf.add(message(f"m{self.sent}"))
+        self.store.add(message(f"m{self.sent}"))
         self.sent += 1
 
     @rule(client=st.sampled_from("ab"), after=st.none() | st.integers(0, 10))
     def take(self, client: str, after: int | None) -> None:
-        taken = self.shelf.take(client, ME, 3, after)
+        taken = self.store.take(client, ME, 3, after)
         for one in taken:
             assert one.attempt == self.attempts.get(one.id, 0) + 1
             self.attempts[one.id] = one.attempt
@@ -269,24 +269,24 @@ class Life(RuleBasedStateMachine):
 
     @rule(client=st.sampled_from("ab"))
     def lose(self, client: str) -> None:
-        self.shelf.lose(leases(self.held[client]))
+        self.store.lose(leases(self.held[client]))
         self.held[client] = []
 
     @rule(client=st.sampled_from("ab"))
     def confirm(self, client: str) -> None:
-        self.shelf.confirm(leases(self.held[client]))
+        self.store.confirm(leases(self.held[client]))
         self.held[client] = []
 
     @rule(client=st.sampled_from("ab"))
     def resolve(self, client: str) -> None:
         for one in self.held[client][:1]:
-            self.shelf.close(one.id, "addressed", None, one.lease.id if one.lease else "", client)
+            self.store.close(one.id, "addressed", None, one.lease.id if one.lease else "", client)
             self.closed.add(one.id)
             self.held[client].remove(one)
 
     @invariant()
     def nothing_is_lost(self) -> None:
-        assert {one.id for one in self.shelf.open_messages()} | self.closed == set(range(1, self.sent + 1))
+        assert {one.id for one in self.store.open_messages()} | self.closed == set(range(1, self.sent + 1))
 
     @invariant()
     def nobody_holds_what_another_holds(self) -> None:

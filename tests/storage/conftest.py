@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from postil.core import call
 from tests.storage.redis_server import RedisServer, redis_server
 
 
@@ -17,3 +18,10 @@ def server() -> Iterator[RedisServer]:
 def address(server: RedisServer) -> str:
     server.clear()
     return server.address
+
+
+@pytest.fixture(autouse=True)
+def silent_call() -> Iterator[None]:
+    """What one test enters is no call of the next."""
+    yield
+    call.enter(call.Call())

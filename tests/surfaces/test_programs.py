@@ -163,7 +163,7 @@ def test_the_version_imports_nothing_at_all(repository: Path) -> None:
 
 def test_the_server_imports_no_http_and_no_part(repository: Path) -> None:
     heavy = HEAVY - {"asyncio", "ssl", "socket", "inspect"}
-    parts = {"postil.inbox.service", "postil.comments.operations.contract", "postil.tracker.part", "postil.gitlab.part"}
+    parts = {"postil.inbox.part", "postil.comments.operations.contract", "postil.tracker.part", "postil.gitlab.part"}
     assert imported_by(repository, ["serve"]) & (heavy | parts | {"argparse"}) == set()
 
 

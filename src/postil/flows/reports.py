@@ -18,7 +18,7 @@ from postil.core.ports import State
 from postil.gitlab.events import EventLog, describe_event
 from postil.gitlab.instance.records import Record
 from postil.gitlab.policy.untrusted import clean, frame, shorten
-from postil.inbox.service import Inbox
+from postil.inbox.part import Inbox
 
 CURSORS = "flows/reports"
 AT_ONCE = 50

@@ -7,7 +7,7 @@ from typing import Literal, TypeAlias
 from msgspec import Struct
 
 from postil.core.failure import Failure
-from postil.inbox.model import Message, line_text, span_of
+from postil.inbox.model import Message, format_span, parse_span
 from postil.workspace.files import read_file
 from postil.workspace.paths import RelativePath
 from postil.workspace.repository import Repository
@@ -22,8 +22,8 @@ class Anchor(Struct, frozen=True, omit_defaults=True):
     state: Whereabouts
     line: str = ""
 
-    def text(self) -> str:
-        """For people: `moved to 57`."""
+    def describe(self) -> str:
+        """Returns words for people: `moved to 57`."""
         if self.state == "moved":
             return f"moved to {self.line}"
         if self.state == "drifted" and self.line:
@@ -32,7 +32,7 @@ class Anchor(Struct, frozen=True, omit_defaults=True):
 
 
 def anchor(repository: Repository, message: Message, kept: bytes | None) -> Anchor:
-    """Find the message's lines in the file as it is now."""
+    """Returns where the message's lines are in the file as it is now."""
     place = message.place
     if not place.file:
         return Anchor("exact")
@@ -40,7 +40,7 @@ def anchor(repository: Repository, message: Message, kept: bytes | None) -> Anch
         now = read_file(repository.root, RelativePath(place.file), LARGEST_READ)
     except Failure:
         return Anchor("gone")
-    span = span_of(place.line)
+    span = parse_span(place.line)
     if span is None:
         return Anchor("exact")
     if kept is None:
@@ -54,7 +54,7 @@ def anchor(repository: Repository, message: Message, kept: bytes | None) -> Anch
     found = relocate(old, new, Span(span[0] - place.start, span[1] - place.start), place.file)
     if found.span is None:
         return Anchor("gone")
-    line = line_text((found.span.start, found.span.last))
+    line = format_span((found.span.start, found.span.last))
     if found.state in ("exact", "moved"):
         return Anchor("exact" if line == place.line else "moved", line)
     return Anchor("drifted", line)

@@ -9,9 +9,9 @@ import os
 
 from msgspec import Struct
 
-from postil.inbox.diff import Hunk, hunks
+from postil.inbox.diff import Hunk, parse_hunks
 from postil.inbox.failures import LineOutOfRange, NoSuchCommit, NothingToCommentOn
-from postil.inbox.model import Context, Place, Side, line_text, span_of
+from postil.inbox.model import Context, Place, Side, format_span, parse_span
 from postil.workspace.digest import blob_id
 from postil.workspace.failures import FileMissing
 from postil.workspace.files import read_file
@@ -36,36 +36,36 @@ class Captured(Struct, frozen=True):
 def capture(
     repository: Repository, cwd: str, file: str, line: str, side: Side, context: Context, commit: str
 ) -> Captured:
-    """Catch what a remark is about; raises when the file, the line or the commit does not exist."""
-    span = span_of(line)
-    whole = _commit(repository, commit) if commit else ""
+    """Returns what a remark is about. Raises FileMissing, BadLine, LineOutOfRange, NoSuchCommit, NothingToCommentOn."""
+    span = parse_span(line)
+    whole = _resolve_commit(repository, commit) if commit else ""
     if not file.strip():
         if not whole:
             raise NothingToCommentOn
         return Captured(Place("", context=context, commit=whole, branch=repository.branch() or ""), None)
-    inside = inside_of(repository, cwd, file)
-    content = _content(repository, inside, side, context, whole)
-    text = _text(content)
+    inside = locate_file(repository, cwd, file)
+    content = _read_version(repository, inside, side, context, whole)
+    text = _split_lines(content)
     if span is not None:
-        _check(span, text)
-    kept, start = _kept(content, text, span)
+        _check_span(span, text)
+    kept, start = _cut_window(content, text, span)
     place = Place(
         file=inside,
-        line=line_text(span),
+        line=format_span(span),
         side=side,
         context=context,
         commit=whole,
         branch=repository.branch() or "",
         blob=blob_id(content),
-        code=_code(text, span),
-        hunk=_hunk(repository, inside, span, side, context, whole) if span else "",
+        code=_cut_code(text, span),
+        hunk=_find_hunk(repository, inside, span, side, context, whole) if span else "",
         start=start,
     )
     return Captured(place, kept)
 
 
-def inside_of(repository: Repository, cwd: str, file: str) -> RelativePath:
-    """The file below the root. A relative path counts from where the person stands, else from the root."""
+def locate_file(repository: Repository, cwd: str, file: str) -> RelativePath:
+    """Returns the file below the root. A relative path counts from where the person stands, else from the root."""
     here = resolve_inside(repository.root, file, base=cwd if _is_below(cwd, repository.root) else "")
     if os.path.isabs(file) or os.path.lexists(os.path.join(repository.root, here)):
         return here
@@ -78,15 +78,15 @@ def _is_below(folder: str, root: str) -> bool:
     return real == root or real.startswith(root + "/")
 
 
-def _commit(repository: Repository, name: str) -> str:
+def _resolve_commit(repository: Repository, name: str) -> str:
     asked = try_git(repository.root, "rev-parse", "--verify", "--quiet", "--end-of-options", name + "^{commit}")
     if asked.status != 0:
         raise NoSuchCommit(name)
     return asked.out.decode().strip()
 
 
-def _content(repository: Repository, inside: RelativePath, side: Side, context: Context, commit: str) -> bytes:
-    for version in _versions(side, context, commit):
+def _read_version(repository: Repository, inside: RelativePath, side: Side, context: Context, commit: str) -> bytes:
+    for version in _list_versions(side, context, commit):
         if version == "work tree":
             try:
                 return read_file(repository.root, inside, LARGEST_READ)
@@ -98,8 +98,8 @@ def _content(repository: Repository, inside: RelativePath, side: Side, context: 
     raise FileMissing(inside)
 
 
-def _versions(side: Side, context: Context, commit: str) -> tuple[str, ...]:
-    """Where the text commented on is, first choice first. A file deleted here is still known to the index or HEAD."""
+def _list_versions(side: Side, context: Context, commit: str) -> tuple[str, ...]:
+    """Returns where the text may be, first choice first. A file deleted here is still known to the index or HEAD."""
     if commit:
         return (commit, f"{commit}^") if side == "new" else (f"{commit}^", commit)
     if context == "stagingSecondary":
@@ -107,8 +107,8 @@ def _versions(side: Side, context: Context, commit: str) -> tuple[str, ...]:
     return ("work tree", "", "HEAD") if side == "new" else ("", "HEAD", "work tree")
 
 
-def _text(content: bytes) -> list[str] | None:
-    """The lines, or None for a binary file."""
+def _split_lines(content: bytes) -> list[str] | None:
+    """Returns the lines, or None for a binary file."""
     if b"\0" in content[:8192]:
         return None
     lines = content.decode("utf-8", "replace").split("\n")
@@ -117,21 +117,21 @@ def _text(content: bytes) -> list[str] | None:
     return lines
 
 
-def _check(span: tuple[int, int], text: list[str] | None) -> None:
+def _check_span(span: tuple[int, int], text: list[str] | None) -> None:
     count = len(text or ())
     for line in span:
         if line > count:
             raise LineOutOfRange(line, count)
 
 
-def _code(text: list[str] | None, span: tuple[int, int] | None) -> str:
+def _cut_code(text: list[str] | None, span: tuple[int, int] | None) -> str:
     if text is None or span is None:
         return ""
     return "\n".join(text[span[0] - 1 : span[1]][:MOST_CODE_LINES])
 
 
-def _kept(content: bytes, text: list[str] | None, span: tuple[int, int] | None) -> tuple[bytes | None, int]:
-    """What to keep of the file, to find the lines again later: all of it, or a window of a very large one."""
+def _cut_window(content: bytes, text: list[str] | None, span: tuple[int, int] | None) -> tuple[bytes | None, int]:
+    """Returns what to keep of the file to find the lines again: all of it, or a window of a very large one."""
     if text is None or span is None:
         return None, 0
     if len(content) <= LARGEST_TEXT:
@@ -141,16 +141,18 @@ def _kept(content: bytes, text: list[str] | None, span: tuple[int, int] | None) 
     return (window, start) if len(window) <= LARGEST_TEXT else (None, 0)
 
 
-def _hunk(repository: Repository, inside: str, span: tuple[int, int], side: Side, context: Context, commit: str) -> str:
-    for hunk in diff_of(repository, inside, context, commit):
+def _find_hunk(
+    repository: Repository, inside: str, span: tuple[int, int], side: Side, context: Context, commit: str
+) -> str:
+    for hunk in read_diff(repository, inside, context, commit):
         if hunk.covers(span, side):
             text = hunk.text()
             return text if len(text) <= MOST_HUNK_BYTES else text[:MOST_HUNK_BYTES] + "\n…"
     return ""
 
 
-def diff_of(repository: Repository, inside: str, context: Context, commit: str) -> list[Hunk]:
-    """The hunks of the diff that the person sees in this context."""
+def read_diff(repository: Repository, inside: str, context: Context, commit: str) -> list[Hunk]:
+    """Returns the hunks of the diff that the person sees in this context."""
     if repository.bare:
         return []
     if commit:
@@ -163,4 +165,4 @@ def diff_of(repository: Repository, inside: str, context: Context, commit: str) 
         arguments = ["diff", "HEAD"]
     shown = try_git(repository.root, *arguments, "--no-color", "--", inside)
     # A repository without a commit has no HEAD to compare with; a remark is not refused for want of a hunk.
-    return hunks(shown.out.decode("utf-8", "replace")) if shown.status == 0 else []
+    return parse_hunks(shown.out.decode("utf-8", "replace")) if shown.status == 0 else []

@@ -13,15 +13,15 @@ MOST_SHOWN = 10
 SEPARATOR = "\n\n" + "-" * 50 + "\n\n"
 
 
-def view(messages: Sequence[Shown]) -> str:
-    """The messages as the contract shows them, or its sentence for none."""
+def format_view(messages: Sequence[Shown]) -> str:
+    """Returns the messages as the contract shows them, or its sentence for none."""
     if not messages:
         return NOTHING
-    return SEPARATOR.join(_one(number, message) for number, message in enumerate(messages, 1))
+    return SEPARATOR.join(_format_message(number, message) for number, message in enumerate(messages, 1))
 
 
-def _one(number: int, message: Shown) -> str:
-    if message.source:  # no person wrote it and no code is meant: the contract's request would be nobody's
+def _format_message(number: int, message: Shown) -> str:
+    if message.source:  # no person wrote it and no code is meant: the contract's request makes no sense
         return f"Message {number}:\nFrom: {message.source}\nComment: {message.comment}\nTime: {message.time}"
     rows = [f"Message {number}:", f"File: {file_row(message.file, message.commit)}"]
     if message.line:
@@ -31,5 +31,5 @@ def _one(number: int, message: Shown) -> str:
 
 
 def file_row(file: str, commit: str) -> str:
-    """The file, or the commit where a message is about a whole commit."""
+    """Returns the file, or the commit where a message is about a whole commit."""
     return file or f"commit {commit}"

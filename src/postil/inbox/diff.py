@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from postil.inbox.model import Side, line_text
+from postil.inbox.model import Side, format_span
 
 _HEADER = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 
@@ -28,37 +28,37 @@ class Hunk(Struct, frozen=True):
     lines: tuple[Line, ...]
 
     def covers(self, span: tuple[int, int], side: Side) -> bool:
-        """Whether it shows any of these lines."""
+        """Returns whether it shows any of these lines."""
         numbers = [line.new if side == "new" else line.old for line in self.lines]
         shown = [number for number in numbers if number]
         return bool(shown) and shown[0] <= span[1] and span[0] <= shown[-1]
 
     def text(self) -> str:
-        """The hunk as git printed it."""
+        """Returns the hunk as git printed it."""
         return "\n".join([self.header, *(line.sign + line.text for line in self.lines)])
 
     def changed_blocks(self) -> Iterator[tuple[str, Line]]:
-        """Runs of changed lines: the line numbers in the new file, and the line that shows what it is about."""
+        """Yields runs of changed lines: the line numbers in the new file, and the line that shows what it is about."""
         block: list[Line] = []
         for line in (*self.lines, Line(" ", "", 0, 0)):
             if line.sign != " ":
                 block.append(line)
             elif block:
-                yield _block(block, line)
+                yield _summarize(block, line)
                 block = []
 
 
-def _block(block: list[Line], behind: Line) -> tuple[str, Line]:
+def _summarize(block: list[Line], behind: Line) -> tuple[str, Line]:
     added = [line for line in block if line.sign == "+"]
     shown = next((line for line in added or block if line.text.strip()), (added or block)[0])
     if added:
-        return line_text((added[0].new, added[-1].new)), shown
+        return format_span((added[0].new, added[-1].new)), shown
     # Only deletions: the remark goes to the line behind them, or to the last one before.
     return str(max(1, behind.new or 1)), shown
 
 
-def hunks(diff: str) -> list[Hunk]:
-    """The hunks of a diff of one file, in order."""
+def parse_hunks(diff: str) -> list[Hunk]:
+    """Returns the hunks of a diff of one file, in order."""
     found: list[Hunk] = []
     header, lines, old, new = "", list[Line](), 0, 0
     for row in diff.split("\n"):

@@ -29,20 +29,20 @@ class Payload(Struct, frozen=True):
     stop_hook_active: bool = False
 
     def client(self) -> str:
-        """A name for the session that runs the hook."""
+        """Returns a name for the session that runs the hook."""
         return "hook-" + (re.sub(r"[^\w.-]", "", self.session_id)[:80] or "session")
 
 
 def read_payload() -> Payload:
-    """What came on standard input; nothing at all where a person tries the command by hand."""
+    """Returns what came on standard input; an empty payload where a person tries the command by hand."""
     try:
-        content = _bounded(sys.stdin.fileno()) if not sys.stdin.isatty() else b""
+        content = _read_bounded(sys.stdin.fileno()) if not sys.stdin.isatty() else b""
         return msgspec.json.decode(content, type=Payload) if content.strip() else Payload()
     except (OSError, ValueError, RecursionError):
         return Payload()
 
 
-def _bounded(source: int) -> bytes:
+def _read_bounded(source: int) -> bytes:
     """Read to the end, but never longer than a moment: a hook must not hold up a conversation."""
     deadline = time.monotonic() + PATIENCE
     chunks: list[bytes] = []
@@ -55,27 +55,27 @@ def _bounded(source: int) -> bytes:
     return b"".join(chunks)
 
 
-def output(event: str, messages: Sequence[Shown]) -> str:
-    """What the client wants to read: plain text, or, to go on instead of stopping, a decision as JSON."""
+def format_output(event: str, messages: Sequence[Shown]) -> str:
+    """Returns what the client wants to read: plain text, or, to go on instead of stopping, a decision as JSON."""
     if not messages:
         return ""
-    said = "\n\n".join(_told(messages))
+    said = "\n\n".join(_format_messages(messages))
     said += "\n\nWhen one is done, call inbox_resolve with its number (or run `postil inbox resolve NUMBER`)."
     if event == "stop":
         return msgspec.json.encode({"decision": "block", "reason": said}).decode()
     return said
 
 
-def _told(messages: Sequence[Shown]) -> list[str]:
-    """Their words, those of the person apart from what another system reported."""
-    remarks = [message.text() for message in messages if not message.source]
-    reports = [message.text() for message in messages if message.source]
+def _format_messages(messages: Sequence[Shown]) -> list[str]:
+    """Returns their words, those of the person apart from what another system reported."""
+    remarks = [message.for_model() for message in messages if not message.source]
+    reports = [message.for_model() for message in messages if message.source]
     if remarks:
-        remarks.insert(0, f"The person reviewing this repository left {_count(len(remarks))} about this code:")
+        remarks.insert(0, f"The person reviewing this repository left {_describe_count(len(remarks))} about this code:")
     if reports:
         reports.insert(0, "Other systems reported, for your information:")
     return [*remarks, *reports]
 
 
-def _count(number: int) -> str:
+def _describe_count(number: int) -> str:
     return "a remark" if number == 1 else f"{number} remarks"

@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Struct
 
 from postil.core.failure import Failure
-from postil.inbox.model import LONGEST_COMMENT, line_text, span_of
+from postil.inbox.model import LONGEST_COMMENT, format_span, parse_span
 from postil.workspace.digest import sha256
 from postil.workspace.repository import Repository, locate
 
@@ -30,20 +30,20 @@ class LegacyMessage(Struct, frozen=True):
     line: str | int | None = None
 
     def span(self) -> str:
-        """The line in our spelling; one that makes no sense is left out rather than the message."""
+        """Returns the line in our spelling; one that makes no sense is left out rather than the message."""
         try:
-            return line_text(span_of(str(self.line or "")))
+            return format_span(parse_span(str(self.line or "")))
         except Failure:
             return ""
 
     def digest(self) -> str:
-        """The contract's SHA-256 over file, comment and time; the line joins in when there is one."""
+        """Returns the contract's SHA-256 over file, comment and time; the line joins in when there is one."""
         parts = [self.file, self.comment, self.time] + ([self.span()] if self.span() else [])
         return sha256("".join(parts).encode("utf-8", "surrogatepass"))
 
 
 def read_message(path: str) -> LegacyMessage | None:
-    """The message in the file, or None: no file, half-written, or not a message."""
+    """Returns the message in the file, or None: no file, half-written, or not a message."""
     try:
         with open(path, "rb") as file:
             content = file.read(LARGEST + 1)
@@ -53,7 +53,7 @@ def read_message(path: str) -> LegacyMessage | None:
 
 
 def parse(content: bytes) -> LegacyMessage | None:
-    """A message from the content of the file, or None while it cannot be understood."""
+    """Returns the message of a file's content, or None while it cannot be understood."""
     if len(content) > LARGEST:
         return None
     try:
@@ -66,7 +66,7 @@ def parse(content: bytes) -> LegacyMessage | None:
 
 
 def is_for(message: LegacyMessage, repository: Repository) -> bool:
-    """Whether the message is about this repository. No root at all means any."""
+    """Returns whether the message is about this repository. No root at all means any."""
     if not message.project_root.strip():
         return True
     try:
@@ -95,7 +95,7 @@ def delete_if_unchanged(path: str, taken: LegacyMessage) -> None:
 
 
 def watch(path: str, changed: Callable[[], None]) -> Callable[[], None]:
-    """Call `changed` when the file may have changed, also when its folder is made only later."""
+    """Call `changed` when the file may have changed, even in a new folder. Returns a function that stops this."""
     from postil.workspace.watch import EVERYTHING, call_on_change  # ctypes: only servers wait
 
     folders = [os.path.dirname(path)]

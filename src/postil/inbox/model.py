@@ -6,9 +6,9 @@ reached the assistant is it seen. A lost answer queues it again, with the same i
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias
+from typing import Annotated, Literal, TypeAlias
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from postil.inbox.failures import BadLine, CommentTooLong, EmptyComment
 
@@ -19,12 +19,13 @@ Side: TypeAlias = Literal["new", "old"]
 Context: TypeAlias = Literal[
     "", "files", "staging", "stagingSecondary", "commitFiles", "patchBuilding", "commits", "subCommits", "stash"
 ]
+Number = Annotated[int, Meta(ge=1, description="the number of a message, as in #12")]
 CLOSED: tuple[Outcome, ...] = ("addressed", "declined", "dismissed")
 LONGEST_COMMENT = 64 * 1024
 
 
 class Lease(Struct, frozen=True):
-    """Who has the message for now: `holder` a process, empty when only time tells; `client` a connection of it."""
+    """Who has the message: a process (`holder`, empty when only time ends the lease) and its connection (`client`)."""
 
     id: str
     client: str
@@ -86,8 +87,8 @@ class Message(Struct, frozen=True, omit_defaults=True):
     """Which system reported it, about no code; empty for what a person wrote."""
 
 
-def checked_comment(comment: str) -> str:
-    """The comment, unchanged; raises when it says nothing or too much."""
+def check_comment(comment: str) -> str:
+    """Returns the comment unchanged. Raises EmptyComment, CommentTooLong."""
     if not comment.strip():
         raise EmptyComment
     size = len(comment.encode("utf-8", "surrogatepass"))
@@ -96,15 +97,15 @@ def checked_comment(comment: str) -> str:
     return comment
 
 
-def span_of(line: str) -> tuple[int, int] | None:
-    """First and last line of `42` or `42-45`; None for the whole file (empty, or the word `file`)."""
+def parse_span(line: str) -> tuple[int, int] | None:
+    """Returns the first and last line of `42` or `42-45`; None for the whole file (empty, or the word `file`)."""
     text = line.strip()
     if text in ("", "file"):
         return None
     first, dash, last = text.partition("-")
     try:
-        start = _number(first)
-        end = _number(last) if dash else start
+        start = _parse_number(first)
+        end = _parse_number(last) if dash else start
     except ValueError:
         raise BadLine(line) from None
     if start < 1 or end < start:
@@ -112,15 +113,15 @@ def span_of(line: str) -> tuple[int, int] | None:
     return start, end
 
 
-def _number(text: str) -> int:
+def _parse_number(text: str) -> int:
     text = text.strip()
     if not text.isascii() or not text.isdigit() or len(text) > 9:
         raise ValueError(text)
     return int(text)
 
 
-def line_text(span: tuple[int, int] | None) -> str:
-    """The canonical spelling of a span of lines."""
+def format_span(span: tuple[int, int] | None) -> str:
+    """Returns the canonical spelling of a span of lines."""
     if span is None:
         return ""
     start, end = span

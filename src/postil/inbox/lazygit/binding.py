@@ -1,6 +1,6 @@
-"""The key in lazygit: a safe binding for each context, in a file of its own that is never anybody else's.
+"""The key in lazygit: a safe binding for each context, written to a file of our own.
 
-A person's YAML is not edited. The binding goes to the repository's `.git/lazygit.yml`, or, for all repositories, to a
+A person's YAML is never edited. The binding goes to the repository's `.git/lazygit.yml`, or, for all repositories, to a
 file that lazygit merges by `LG_CONFIG_FILE`. Every template is quoted: a remark or a file name must not reach a shell
 as code. What lazygit understands depends on its version, so the installed one is asked for it.
 """
@@ -45,7 +45,7 @@ BINDINGS = (
 
 
 class NotOurs(Conflict):
-    """The file belongs to the user."""
+    """The file was not written by Postil."""
 
     def __init__(self, path: str, mine: str) -> None:
         super().__init__(
@@ -73,15 +73,15 @@ def find_version() -> Version | None:
     return (int(said[1]), int(said[2])) if said else None
 
 
-def binding(key: str = "<c-y>", version: Version | None = None) -> str:
+def format_bindings(key: str = "<c-y>", version: Version | None = None) -> str:
     """Returns the whole file for this version of lazygit; None stands for the newest."""
     if not re.fullmatch(r"<[\w-]{1,20}>|[\w!-/:-@\[-`{-~]", key) or key in ('"', "\\"):
         raise BadKey(key)
     output = "output: popup" if version is None or version >= OUTPUT_POPUP_SINCE else "showOutput: true"
-    return "\n".join([MARK, "customCommands:", *(_entry(one, key, output) for one in BINDINGS)]) + "\n"
+    return "\n".join([MARK, "customCommands:", *(_format_binding(one, key, output) for one in BINDINGS)]) + "\n"
 
 
-def _entry(one: Binding, key: str, output: str) -> str:
+def _format_binding(one: Binding, key: str, output: str) -> str:
     quoted = "{{%s | quote}}"
     place = f" --commit {quoted % one.commit}" if one.commit else ""
     file = f" --file {quoted % one.path}" if one.path else ""
@@ -117,12 +117,12 @@ def _entry(one: Binding, key: str, output: str) -> str:
 
 
 def install(repository: Repository | None, config: str, key: str) -> str:
-    """Write the binding and say what to do; a file of somebody else is refused."""
-    folder = _folder(repository, config)
+    """Write the binding. Returns what to do next. Raises NotOurs for a file that Postil did not write."""
+    folder = _target_folder(repository, config)
     path = os.path.join(folder, FILE)
-    text = binding(key, find_version())
+    text = format_bindings(key, find_version())
     if _is_foreign(path):
-        raise NotOurs(path, os.path.join(_folder(None, config), FILE))
+        raise NotOurs(path, os.path.join(_target_folder(None, config), FILE))
     os.makedirs(os.path.dirname(folder), exist_ok=True)
     if not os.path.isdir(folder):
         make_folder(os.path.dirname(folder), os.path.basename(folder))
@@ -141,18 +141,18 @@ def install(repository: Repository | None, config: str, key: str) -> str:
 
 
 def uninstall(repository: Repository | None, config: str) -> str:
-    """Delete the file, if it is ours."""
-    folder = _folder(repository, config)
+    """Delete the file. Raises NotOurs for one that Postil did not write."""
+    folder = _target_folder(repository, config)
     path = os.path.join(folder, FILE)
     if not os.path.lexists(path):
         return f"There is no {path}: nothing to remove"
     if _is_foreign(path):
-        raise NotOurs(path, os.path.join(_folder(None, config), FILE))
+        raise NotOurs(path, os.path.join(_target_folder(None, config), FILE))
     remove_file(folder, FILE)
     return f"Removed {path}"
 
 
-def _folder(repository: Repository | None, config: str) -> str:
+def _target_folder(repository: Repository | None, config: str) -> str:
     return repository.common_dir if repository is not None else os.path.join(config, "postil")
 
 

@@ -17,8 +17,8 @@ _SENDS = re.compile(r"lazygit-mcp-bridge\s+send|postil\s+inbox\s+send")
 _TEMPLATE = re.compile(r"\{\{(.*?)\}\}", re.DOTALL)
 
 
-def findings(config: str, repository: Repository | None, named: Sequence[str] = ()) -> list[Finding]:
-    """One finding a fault, or one that says all is well. `named` are files that LG_CONFIG_FILE adds."""
+def check_configs(config: str, repository: Repository | None, named: Sequence[str] = ()) -> list[Finding]:
+    """Returns one finding for each fault, or one that says all is well. `named` are files that LG_CONFIG_FILE adds."""
     old = os.path.join(config, "jesseduffield", "lazygit", "config.yml")
     usual = os.path.join(config, "lazygit", "config.yml")
     paths = [old, usual, os.path.join(config, "postil", "lazygit.yml")]
@@ -32,7 +32,7 @@ def findings(config: str, repository: Repository | None, named: Sequence[str] = 
             "Delete that customCommands entry and run `postil setup lazygit`, whose binding quotes every value",
         )
         for path in paths
-        for line in unsafe_lines(_read(path))
+        for line in find_unsafe_lines(_read(path))
     ]
     if os.path.exists(old) and os.path.exists(usual):
         found.append(
@@ -48,8 +48,8 @@ def findings(config: str, repository: Repository | None, named: Sequence[str] = 
     ]
 
 
-def unsafe_lines(text: str) -> list[int]:
-    """Lines of commands that send a remark through a shell with a template that is not quoted."""
+def find_unsafe_lines(text: str) -> list[int]:
+    """Returns the lines of commands that send a remark through a shell with a template that is not quoted."""
     lines: list[int] = []
     for match in re.finditer(r"^[ \t-]*command:(.*(?:\n[ \t]++(?!-\s|[-\w]+:\s).*)*)", text, re.MULTILINE):
         command = match[1]

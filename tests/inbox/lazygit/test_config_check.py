@@ -1,54 +1,31 @@
-"""`postil setup lazygit` writes files of its own and nothing else; the doctor finds what is unsafe."""
+"""The doctor finds bindings that are unsafe, and configs that hide others."""
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
+from postil.inbox.lazygit.config_check import find_unsafe_lines
+from tests.inbox.examples import PUBLISHED
 from tests.inbox.people import Person
-from tests.inbox.test_reading import PUBLISHED
 
 
-def test_it_writes_the_repository_s_own_file_and_takes_it_away_again(person: Person) -> None:
-    file = person.root / ".git" / "lazygit.yml"
-    said = person.run("postil", "setup", "lazygit")
-    assert said.returncode == 0, said.stderr
-    assert str(file) in said.stdout
-    assert len(said.stdout.splitlines()) <= 12
-    printed = person.run("postil", "setup", "lazygit", "--print")
-    assert file.read_text() == printed.stdout
-    assert person.run("postil", "setup", "lazygit", "--remove").returncode == 0
-    assert not file.exists()
-    assert person.run("postil", "setup", "lazygit", "--remove").returncode == 0
+def test_the_published_block_is_known_to_be_unsafe() -> None:
+    assert find_unsafe_lines(PUBLISHED) == [8]
+    assert find_unsafe_lines(PUBLISHED.replace("}}", "| quote }}").replace('"{{', "{{").replace('}}"', "}}")) == []
 
 
-def test_a_file_of_the_user_is_never_touched(person: Person) -> None:
-    file = person.root / ".git" / "lazygit.yml"
-    file.write_text("# mine\ngui: {}\n")
-    for words in ((), ("--remove",)):
-        refused = person.run("postil", "setup", "lazygit", *words)
-        assert refused.returncode == 6
-        assert "--user" in refused.stderr
-    assert file.read_text() == "# mine\ngui: {}\n"
-
-
-def test_for_all_repositories_it_has_a_file_of_its_own(person: Person) -> None:
-    said = person.run("postil", "setup", "lazygit", "--user")
-    file = person.config / "postil" / "lazygit.yml"
-    assert said.returncode == 0, said.stderr
-    assert f"{file}" in said.stdout
-    assert "LG_CONFIG_FILE" in said.stdout
-    assert "--remove --user" in said.stdout
-    assert person.run("postil", "setup", "lazygit", "--remove", "--user").returncode == 0
-    assert not file.exists()
+def test_a_command_over_several_lines_is_read_too() -> None:
+    folded = "customCommands:\n  - key: x\n    command: >-\n      postil inbox send\n      --comment {{.Form.C}}\n"
+    assert find_unsafe_lines(folded) == [3]
+    assert find_unsafe_lines(folded.replace("}}", " | quote}}")) == []
 
 
 def findings(person: Person) -> list[dict[str, str]]:
     code = (
         "import json; from postil.app import App; from postil.settings.load import load; import msgspec\n"
-        "print(msgspec.json.encode(App(load()).context('inbox').check_lazygit()).decode())\n"
+        "print(msgspec.json.encode(App(load()).group('inbox', 'lazygit').check_lazygit()).decode())\n"
     )
-    import subprocess
-    import sys
-
     done = subprocess.run(
         [sys.executable, "-c", code],
         cwd=person.root,

@@ -1,11 +1,13 @@
 """The binding that `postil setup lazygit` writes: what each version of lazygit can read."""
 
 import os
+import re
 from pathlib import Path
 
 import pytest
 
-from postil.inbox.lazygit import BINDINGS, binding, find_version
+from postil.inbox.lazygit.binding import BINDINGS, BadKey, find_version, format_bindings
+from postil.inbox.lazygit.config_check import find_unsafe_lines
 from tests.inbox.people import Person
 
 OUTPUT_KEYS = ("output:", "showOutput:")
@@ -18,17 +20,17 @@ def rows_about_output(text: str) -> list[str]:
 @pytest.mark.parametrize("version", [None, (0, 44), (0, 50), (0, 51), (0, 66), (1, 0)])
 def test_a_binding_never_holds_both_keys_for_its_output(version: tuple[int, int] | None) -> None:
     # from 0.51 on lazygit turns the old key into the new one, and refuses a file that then has it twice
-    assert len(rows_about_output(binding(version=version))) == len(BINDINGS)
+    assert len(rows_about_output(format_bindings(version=version))) == len(BINDINGS)
 
 
 @pytest.mark.parametrize("version", [(0, 44), (0, 50)])
 def test_an_old_lazygit_gets_the_key_it_knows(version: tuple[int, int]) -> None:
-    assert set(rows_about_output(binding(version=version))) == {"showOutput: true"}
+    assert set(rows_about_output(format_bindings(version=version))) == {"showOutput: true"}
 
 
 @pytest.mark.parametrize("version", [None, (0, 51), (0, 66), (1, 0)])
 def test_a_new_or_unknown_lazygit_gets_the_new_key(version: tuple[int, int] | None) -> None:
-    assert set(rows_about_output(binding(version=version))) == {"output: popup"}
+    assert set(rows_about_output(format_bindings(version=version))) == {"output: popup"}
 
 
 def install_fake_lazygit(folder: Path, prints: str, status: int = 0) -> None:
@@ -74,3 +76,21 @@ def test_setup_writes_what_the_installed_lazygit_can_read(person: Person, tmp_pa
         assert person.run("postil", "setup", "lazygit").returncode == 0
         written = (person.root / ".git" / "lazygit.yml").read_text()
         assert set(rows_about_output(written)) == {row}
+
+
+def test_every_template_of_the_binding_that_reaches_a_shell_is_quoted() -> None:
+    text = format_bindings()
+    commands = re.findall(r"^ +command: '(.*)'$", text, re.MULTILINE)
+    assert len(commands) == 2 * sum(one.lines for one in BINDINGS) + sum(not one.lines for one in BINDINGS)
+    for command in commands:
+        templates = re.findall(r"\{\{(.*?)\}\}", command)
+        assert templates
+        assert all(template.endswith("| quote") for template in templates)
+    assert find_unsafe_lines(text) == []
+    assert [context in text for context in ("staging", "patchBuilding", "commits")] == [True] * 3
+
+
+@pytest.mark.parametrize("key", ["", '"', "<c-y>\n", "ab", "<c y>", "\\"])
+def test_what_is_no_key_is_refused(key: str) -> None:
+    with pytest.raises(BadKey):
+        format_bindings(key)

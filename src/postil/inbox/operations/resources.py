@@ -1,0 +1,80 @@
+"""What can be read and watched of the inbox: the resource of the contract, announcements, the status, the doctor."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from postil.core.announcer import Announcement, Tell, announcer
+from postil.core.check import Finding, check
+from postil.core.failure import Failure
+from postil.core.glance import glance
+from postil.core.resource import resource
+from postil.inbox import contract
+from postil.inbox.answers import show
+from postil.inbox.part import Inbox, client
+
+
+class MessageResources:
+    """Messages as others see them."""
+
+    def __init__(self, inbox: Inbox) -> None:
+        self._inbox = inbox
+
+    @resource("lazygit://messages", name="Lazygit Messages", watch="watch")
+    def messages(self) -> str:
+        """Messages from lazygit for code improvement"""
+        self._inbox.take_legacy()
+        waiting = self._inbox.messages.waiting(client(), contract.MOST_SHOWN)
+        return contract.format_view([show(message, None) for message in waiting])
+
+    def watch(self, uri: str, changed: Callable[[], None]) -> Callable[[], None]:
+        """Call `changed` when what `lazygit://messages` shows has changed. Returns a function that stops this."""
+        seen = self._waiting_numbers()
+
+        def look() -> None:
+            nonlocal seen
+            self._inbox.take_legacy()
+            now = self._waiting_numbers()
+            if now != seen:
+                seen = now
+                changed()
+
+        return self._inbox.on_news(look)
+
+    def _waiting_numbers(self) -> list[int]:
+        return [message.id for message in self._inbox.messages.waiting("", contract.MOST_SHOWN)]
+
+    @announcer("new messages")
+    def announce(self, tell: Tell) -> Callable[[], None]:
+        """Tell of each message that is queued from now on: its file, never its words."""
+        store = self._inbox.messages
+        last = store.sequence()
+
+        def look() -> None:
+            nonlocal last
+            self._inbox.take_legacy()
+            fresh = [message for message in store.waiting("", 1000) if message.sequence > last]
+            for message in fresh:
+                file = message.source or contract.file_row(message.place.file, message.place.commit)
+                tell(Announcement("info", "New message from lazygit", {"file": file}))
+            last = max([last, *(message.sequence for message in fresh)])
+
+        return self._inbox.on_news(look)
+
+    @check("messages")
+    def check_inbox(self) -> Finding:
+        """See whether messages can be kept."""
+        try:
+            counts, damaged = self._inbox.messages.counts(), self._inbox.messages.damaged()
+        except Failure as failure:
+            return Finding("error", failure.message, failure.advice)
+        if damaged:
+            numbers = ", ".join(f"#{number}" for number in damaged)
+            return Finding("error", f"these messages are damaged: {numbers}", "Send them again; the others are whole")
+        return Finding("ok", f"{counts.waiting} messages waiting")
+
+    @glance
+    def glance(self) -> str:
+        """One line for `postil status`."""
+        waiting = self._inbox.messages.counts().waiting
+        return f"{waiting} {'message' if waiting == 1 else 'messages'} waiting"

@@ -1,0 +1,73 @@
+"""What people do with their messages, asked directly."""
+
+from pathlib import Path
+
+import pytest
+
+from postil.core.registry import Offer, Registry
+from postil.inbox.failures import AlreadyRead, EmptyComment, NoSuchMessage
+from postil.inbox.operations.for_people import PeopleTools
+from postil.inbox.part import Inbox
+from postil.storage.memory import MemoryState
+from postil.workspace.repository import find_repository
+from tests.workspace.repositories import new_repository
+
+
+@pytest.fixture
+def inbox(tmp_path: Path) -> Inbox:
+    root, state = str(new_repository(tmp_path / "r", a__txt="one\ntwo\n")), MemoryState()
+    return Inbox(lambda: state, lambda: find_repository(root), root)
+
+
+@pytest.fixture
+def people(inbox: Inbox) -> PeopleTools:
+    return PeopleTools(inbox)
+
+
+def test_a_receipt_has_the_number_and_how_many_wait(people: PeopleTools) -> None:
+    people.send("first", "a.txt", 1)
+    receipt = people.send("second", "a.txt", "2")
+    assert (receipt.id, receipt.file, receipt.line, receipt.waiting, receipt.note) == (2, "a.txt", "2", 2, "")
+
+
+def test_a_quiet_receipt_names_the_file_as_it_was_typed(people: PeopleTools) -> None:
+    assert people.send("x", "./a.txt", quiet=True).for_model() == "Message sent successfully for ./a.txt"
+
+
+def test_from_eleven_on_the_sender_is_told(people: PeopleTools) -> None:
+    notes = [people.send(str(number), "a.txt").note for number in range(11)]
+    assert notes[:10] == [""] * 10
+    assert notes[10].startswith("11 messages wait")
+
+
+def test_a_refused_send_stores_nothing(people: PeopleTools, inbox: Inbox) -> None:
+    with pytest.raises(EmptyComment):
+        people.send(" ", "a.txt")
+    assert inbox.messages.open_messages() == []
+
+
+def test_closed_messages_are_listed_on_request_in_their_order(people: PeopleTools) -> None:
+    for comment in ("one", "two", "three"):
+        people.send(comment, "a.txt")
+    people.withdraw(2)
+    assert [one.comment for one in people.list_messages().messages] == ["one", "three"]
+    assert [one.state for one in people.list_messages(all=True).messages] == ["queued", "dismissed", "queued"]
+
+
+def test_edit_withdraw_and_reopen_say_what_they_did(people: PeopleTools) -> None:
+    people.send("x", "a.txt")
+    assert people.edit(1, "y").for_model() == "#1 changed"
+    assert people.show(1).comment == "y"
+    assert people.withdraw(1).for_model() == "#1 withdrawn"
+    with pytest.raises(AlreadyRead):
+        people.edit(1, "z")
+    assert people.reopen(1).for_model() == "#1 queued again"
+    with pytest.raises(NoSuchMessage):
+        people.show(2)
+
+
+def test_a_quiet_send_is_for_the_shell_alone(people: PeopleTools) -> None:
+    operation = Registry.of([("inbox", people)], Offer(hidden=frozenset())).operation("inbox_send")
+    with pytest.raises(Exception, match="unknown field `quiet`"):
+        operation.decode({"comment": "x", "quiet": True})
+    assert operation.decode({"comment": "x", "quiet": True}, from_shell=True)["quiet"] is True
