@@ -163,8 +163,8 @@ def test_asking_again_and_again_writes_nothing(state: State, store: MessageStore
 
 
 def test_a_digest_is_taken_once(store: MessageStore) -> None:
-    assert store.add(message("x"), digest="d") is not None
-    assert store.add(message("x"), digest="d") is None
+    assert store.add_once("d", message("x"))
+    assert not store.add_once("d", message("x"))
     assert store.knows("d")
     assert len(store.open_messages()) == 1
 

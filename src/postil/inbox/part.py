@@ -85,7 +85,7 @@ class Inbox:
         def make(number: int) -> Message:
             return Message(number, Place(""), comment, timestamp(), "note", source=source)
 
-        return self.messages.add(make, digest=digest) is not None
+        return self.messages.add_once(digest, make)
 
     def deliver(self, after: int | None = None) -> list[tuple[Shown, int]]:
         """Lease messages to the caller. Returns each with its sequence. The call's end makes them seen or queued."""
@@ -136,7 +136,7 @@ class Inbox:
             def make(number: int) -> Message:
                 return Message(number, caught.place, found.comment, found.time or timestamp())
 
-            self.messages.add(make, caught.text, found.digest())
+            self.messages.add_once(found.digest(), make, caught.text)
         return found
 
     def on_news(self, look: Callable[[], None]) -> Callable[[], None]:

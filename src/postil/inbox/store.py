@@ -62,20 +62,19 @@ class MessageStore:
 
     # -- adding ---------------------------------------------------------------------------------------------------
 
-    def add(self, make: Callable[[int], Message], text: bytes | None = None, digest: str = "") -> Message | None:
-        """Queue a message, with the text it is about. Returns None when one with this digest came before."""
+    def add(self, make: Callable[[int], Message], text: bytes | None = None) -> tuple[Message, Counts]:
+        """Queue a message, with the text it is about. Returns it, and how many wait now."""
         with self._writing() as messages:
-            changes = messages.records
-            if digest:
-                if changes.get("inbox/hashes", digest) is not None:
-                    return None
-                changes.put("inbox/hashes", digest, b"", time.time() + HASHES_KEPT_SECONDS)
-            message = messages.put(
-                structs.replace(make(changes.next("inbox")), sequence=changes.next("inbox/sequence"))
-            )
-            if text is not None and message.place.blob:
-                changes.put(self._prefix + "texts", _text_key(message), zlib.compress(text, 1))
-        return message
+            return messages.add(make, text), messages.counts()
+
+    def add_once(self, digest: str, make: Callable[[int], Message], text: bytes | None = None) -> bool:
+        """Queue a message, unless one with this digest came before. Returns whether it was queued."""
+        with self._writing() as messages:
+            if messages.records.get("inbox/hashes", digest) is not None:
+                return False
+            messages.records.put("inbox/hashes", digest, b"", time.time() + HASHES_KEPT_SECONDS)
+            messages.add(make, text)
+        return True
 
     def knows(self, digest: str) -> bool:
         """Returns whether a message with this digest was ever taken in."""
@@ -87,9 +86,7 @@ class MessageStore:
     def counts(self) -> Counts:
         """Returns how many messages wait, and when an assistant last looked."""
         with self._reading() as messages:
-            lapsed = sum(messages.is_lapsed(message) for message in messages.decode_all("leased"))
-            waiting = sum(messages.records.count(self._prefix + space) for space in ("queued", "broadcast"))
-            return Counts(waiting + lapsed, messages.last_read())
+            return messages.counts()
 
     def open_messages(self) -> list[Message]:
         """Returns everything not addressed, declined or dismissed, oldest first."""
@@ -240,6 +237,12 @@ class _Messages:
         found = (_decode(value) for _, value in self.records.range(self._prefix + space))
         return (message for message in found if message is not None)
 
+    def counts(self) -> Counts:
+        """Returns how many wait, those on leases that are over included, and when an assistant last looked."""
+        lapsed = sum(self.is_lapsed(message) for message in self.decode_all("leased"))
+        waiting = sum(self.records.count(self._prefix + space) for space in ("queued", "broadcast"))
+        return Counts(waiting + lapsed, self.last_read())
+
     def last_read(self) -> float:
         """Returns when an assistant last looked."""
         try:
@@ -335,6 +338,14 @@ class _Messages:
         return self.move(lent, "leased", lease=lease)
 
     # -- writing --------------------------------------------------------------------------------------------------
+
+    def add(self, make: Callable[[int], Message], text: bytes | None) -> Message:
+        """Queue a new message, with the text it is about."""
+        changes = self.records
+        message = structs.replace(make(changes.next("inbox")), sequence=changes.next("inbox/sequence"))
+        if text is not None and message.place.blob:
+            changes.put(self._prefix + "texts", _text_key(message), zlib.compress(text, 1))
+        return self.put(message)
 
     def requeue(self, message: Message, **changed: Any) -> Message:
         """Queue a message again, behind all others."""

@@ -51,9 +51,7 @@ class PeopleTools:
         def make(number: int) -> Message:
             return Message(number, caught.place, text, timestamp(), kind, broadcast=broadcast)
 
-        message = inbox.messages.add(make, caught.text)
-        assert message is not None  # only a digest makes it None
-        counts = inbox.messages.counts()
+        message, counts = inbox.messages.add(make, caught.text)
         note = describe_overflow(counts.waiting) if counts.waiting > contract.MOST_SHOWN else ""
         if quiet:
             if note:
