@@ -7,15 +7,17 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
+from msgspec.structs import replace
 
 from postil.anchor.syntax.languages import language_of
 from postil.anchor.syntax.symbols import symbols
-from postil.comments.anchoring.marker import marker_for
-from postil.comments.operations.contract import Comments
-from postil.comments.sidecar.format import blob_id
+from postil.comments.anchoring.marker import make_marker
+from postil.comments.clock import new_id
+from postil.comments.model import NewMarker
 from postil.comments.sidecar.json_edit import JsonObject, new_document
+from postil.workspace.digest import blob_id
 from postil.workspace.paths import RelativePath
-from tests.comments.workspaces import workspace, write
+from tests.comments.workspaces import Comments, workspace, write
 
 PER_FILE = 200
 COMMON = """
@@ -102,16 +104,16 @@ def module(number: int, *, edited: bool = False, steps: int = 60) -> str:
 
 def commented(comments: Comments, name: str, number: int, count: int) -> bytes:
     """A sidecar with comments all over its source."""
-    source = comments.ground.source(RelativePath(name))
+    source = comments.tree.source(RelativePath(name))
     named = symbols(source.text, language_of(name))
     lines = [line for line, text in enumerate(source.lines, 1) if text.strip()]
-    markers: list[JsonObject] = []
+    markers: list[NewMarker] = []
     held: list[JsonObject] = []
     made = "2026-01-01T00:00:00.000Z"
     for line in sorted(random.Random(number).sample(lines, count)):
         id_ = f"c_{number}_{line}"
-        marker = {**marker_for(source, named, line), "commentIds": [id_]}
+        marker = replace(make_marker(source, named, line, name=new_id("gm_"), now=made), commentIds=(id_,))
         markers.append(marker)
-        times = {"created": made, "updated": made, "ghostMarkerId": marker["id"]}
+        times = {"created": made, "updated": made, "ghostMarkerId": marker.id}
         held.append({"id": id_, "line": line, "text": f"on line {line}", "author": "ai", **times})
     return new_document({"file": name, "version": "2.1.0", "ghostMarkers": markers, "comments": held})

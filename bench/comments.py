@@ -27,12 +27,11 @@ from postil.anchor.model import Source, Span
 from postil.anchor.relocate import relocate_all
 from postil.anchor.syntax.languages import grammar
 from postil.anchor.syntax.symbols import symbols
-from postil.comments.operations.contract import Comments
 from postil.comments.search.patterns import GAP, Pattern
-from postil.comments.search.regex import compiled, spans
+from postil.comments.search.regex import compile_linear, spans
 from postil.comments.search.text_file import Run
 from postil.comments.sidecar.document import Sidecar
-from tests.comments.workspaces import commit, sidecar, workspace, write
+from tests.comments.workspaces import Comments, commit, sidecar, workspace, write
 
 PYTHON = str(ROOT / ".venv" / "bin" / "python")
 WRITERS, EACH, PIPELINED = 8, 1000, 20
@@ -51,21 +50,24 @@ QUERIES = (
 HOSTILE = ("(a+)+$", "(x+x+)+y", "(.*)*b", "(?:a|a?)+$")
 WRITER = """
 import sys
-from postil.comments.operations.contract import Comments
-comments = Comments(sys.argv[1])
+from postil.comments.operations.contract import ContractTools
+from postil.comments.part import CommentsContext
+comments = ContractTools(CommentsContext(sys.argv[1]))
 for number in range(int(sys.argv[2])):
     print(comments.add("a.py", number % 100 + 1, f"{sys.argv[3]}-{number}", "NOTE").commentId)
 """
 IN_FOLDER = "import os, sys; os.chdir(sys.argv[1]); os.execv(sys.argv[2], sys.argv[2:])"
 FIRST_SEARCH = """
 import sys
-from postil.comments.operations.contract import Comments
-print(Comments(sys.argv[1]).search("rate limiting").totalResults)
+from postil.comments.operations.contract import ContractTools
+from postil.comments.part import CommentsContext
+print(ContractTools(CommentsContext(sys.argv[1])).search("rate limiting").totalResults)
 """
 EXPORT = """
 import re, sys
-from postil.comments.operations.contract import Comments
-Comments(sys.argv[1]).export_to("parquet", output=sys.argv[2])
+from postil.comments.operations.contract import ContractTools
+from postil.comments.part import CommentsContext
+ContractTools(CommentsContext(sys.argv[1])).export("parquet", output=sys.argv[2])
 print(re.search(r"VmHWM:\\s+(\\d+)", open("/proc/self/status").read())[1])  # getrusage would count its parent's, too
 """
 
@@ -229,7 +231,7 @@ def searched(root: Path, count: int) -> Iterator[Goal]:
 
 def _growth(comments: Comments, query: str) -> float:
     """How many times longer a pattern takes over all texts than over a tenth of them."""
-    whole = comments.overview.index._corpus._file  # pyright: ignore[reportPrivateUsage]
+    whole = comments.overview.index._texts._file  # pyright: ignore[reportPrivateUsage]
     ends = list(whole.ends[: len(whole) // 10])
     part = Run(whole.run[: ends[-1] + 2], list(whole.numbers[: len(ends)]), ends)
     return _spent(lambda: whole.search(Pattern(query)))[1] / _spent(lambda: part.search(Pattern(query)))[1]
@@ -237,9 +239,9 @@ def _growth(comments: Comments, query: str) -> float:
 
 def _scanned(comments: Comments, query: str) -> int:
     """How many matches RE2 finds in the bytes that are searched, and nothing made of them."""
-    run = comments.overview.index._corpus._file.run  # pyright: ignore[reportPrivateUsage]
+    run = comments.overview.index._texts._file.run  # pyright: ignore[reportPrivateUsage]
     Pattern(query)
-    first = spans(compiled(f"(?m:{query})", ignore_case=True))
+    first = spans(compile_linear(f"(?m:{query})", ignore_case=True))
     found = at = 0
     while True:
         start, stop = first(run, at)

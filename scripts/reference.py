@@ -86,7 +86,8 @@ def section(part: str, catalogue: Catalogue) -> str:
 
 def operation(entry: OperationEntry, others: list[OperationEntry]) -> list[str]:
     """The reference of one operation, and the other words it is said by."""
-    schema: dict[str, Any] = msgspec.json.decode(entry.input_schema)
+    schema: dict[str, Any] = msgspec.json.decode(entry.command_schema)
+    published: dict[str, Any] = msgspec.json.decode(entry.input_schema).get("properties", {})
     required = set(schema.get("required", ()))
     fields: dict[str, Any] = schema.get("properties", {})
     lines = [f"### `{entry.name}`", "", entry.description.rstrip(".") + ".", ""]
@@ -100,7 +101,8 @@ def operation(entry: OperationEntry, others: list[OperationEntry]) -> list[str]:
         lines += ["| argument | type | | |", "|---|---|---|---|"]
         for name, field in fields.items():
             about = str(field.get("description", "")).replace("|", "\\|")
-            lines.append(f"| `{name}` | {kind(field)} | {'required' if name in required else ''} | {about} |")
+            note = "required" if name in required else "" if name in published else "shell only"
+            lines.append(f"| `{name}` | {kind(field)} | {note} | {about} |")
         lines.append("")
     if entry.output_schema is not None:
         keys = msgspec.json.decode(entry.output_schema).get("properties", {})

@@ -97,7 +97,7 @@ GIT_RUNNERS = {ROOT / "src/postil/workspace/git.py", ROOT / "src/postil/workspac
 FILE_REPLACERS = {
     ROOT / "src/postil/workspace/files.py",
     ROOT / "src/postil/storage/sqlite.py",  # puts a new database under its name; it never replaces one
-    ROOT / "src/postil/comments/operations/transfer.py",  # streams an export beside the file that a person named
+    ROOT / "src/postil/comments/transfer/export.py",  # streams an export beside the file that a person named
 }
 
 

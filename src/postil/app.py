@@ -247,9 +247,9 @@ def _inbox(app: App) -> object:
 
 
 def _comments(app: App) -> object:
-    from postil.comments.operations.contract import Comments
+    from postil.comments.part import CommentsContext
 
-    return Comments(app.settings.cwd, cache_home=app.settings.folders.cache)
+    return CommentsContext(app.settings.cwd, cache_home=app.settings.folders.cache)
 
 
 def _tracker(app: App) -> object:
@@ -302,7 +302,20 @@ PARTS: dict[str, Part] = {
             "resources": "postil.inbox.operations.resources:MessageResources",
         },
     ),
-    "comments": Part(_comments, {"all": "postil.comments.operations.contract:Comments"}),
+    "comments": Part(
+        _comments,
+        {
+            "contract": "postil.comments.operations.contract:ContractTools",
+            "by_id": "postil.comments.operations.by_id:CommentsById",
+            "relocate": "postil.comments.operations.relocate:RelocateTools",
+            "review": "postil.comments.operations.review:ReviewTools",
+            "history": "postil.comments.operations.history:HistoryTools",
+            "transfer": "postil.comments.operations.transfer:TransferTools",
+            "maintenance": "postil.comments.operations.maintenance:MaintenanceTools",
+            "resources": "postil.comments.operations.resources:CommentResources",
+            "prompts": "postil.comments.operations.prompts:CommentPrompts",
+        },
+    ),
     "tracker": Part(_tracker, {"all": "postil.tracker.part:Tracker"}),
     "gitlab": Part(
         _gitlab,

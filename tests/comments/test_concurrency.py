@@ -11,18 +11,18 @@ from pathlib import Path
 
 import pytest
 
-from postil.comments.anchoring.marker import marker_for
-from postil.comments.operations.contract import Comments
+from postil.comments.anchoring.marker import make_marker
+from postil.comments.model import Addition, NewComment
 from postil.comments.sidecar.dialects import extension_accepts
 from postil.comments.sidecar.document import Sidecar
-from postil.comments.storage.group_commit import Addition, Leaving
+from postil.comments.storage.group_commit import PendingAdd
 from postil.workspace.paths import RelativePath
-from tests.comments.workspaces import sidecar, workspace, write
+from tests.comments.workspaces import Comments, sidecar, workspace, write
 
 SOURCE = "".join(f"value_{n} = {n}\n" for n in range(1, 101))
 WRITER = """
 import sys
-from postil.comments.operations.contract import Comments
+from tests.comments.workspaces import Comments
 comments = Comments(sys.argv[1])
 for number in range(int(sys.argv[3])):
     added = comments.add("a.py", number % 100 + 1, f"{sys.argv[2]}-{number}", "NOTE")
@@ -86,7 +86,7 @@ def test_what_was_acknowledged_survives_a_killed_writer(tmp_path: Path) -> None:
 MOVER = """
 import os, sys
 from postil.comments.storage import move_journal as moves
-from postil.comments.operations.contract import Comments
+from tests.comments.workspaces import Comments
 comments = Comments(sys.argv[1])
 step, left = sys.argv[3], int(sys.argv[4])
 def dying(original):
@@ -130,24 +130,25 @@ def test_a_change_of_another_program_between_two_of_ours_is_kept(tmp_path: Path)
 
 
 def addition(comments: Comments, line: int, id: str) -> Addition:
-    source = comments.ground.source(RelativePath("a.py"))
-    made = {"author": "ai", "created": "2026-01-01T00:00:00.000Z", "updated": "2026-01-01T00:00:00.000Z"}
-    return Addition(source.blob, {"id": id, "line": line, "text": id, **made}, marker_for(source, [], line))
+    source = comments.tree.source(RelativePath("a.py"))
+    now = "2026-01-01T00:00:00.000Z"
+    new = NewComment(id=id, line=line, text=id, author="ai", created=now, updated=now, startLine=line)
+    return Addition(source.blob, new, make_marker(source, [], line, name=f"gm_{line}", now=now))
 
 
 def waiting_folder(comments: Comments) -> str:
-    return os.path.join(comments.ground.folder, f"comments-{comments.ground.key}.waiting")
+    return os.path.join(comments.tree.folder, f"comments-{comments.tree.key}.waiting")
 
 
 def test_whoever_has_the_lock_writes_what_others_wait_for_and_tells_them(tmp_path: Path) -> None:
     comments = workspace(tmp_path, **{"a.py": SOURCE})
     first = comments.add("a.py", 7, "first", "NOTE")
-    left = [Leaving(waiting_folder(comments), "a.py", addition(comments, line, f"c_{line}")) for line in (7, 8, 9)]
+    left = [PendingAdd(waiting_folder(comments), "a.py", addition(comments, line, f"c_{line}")) for line in (7, 8, 9)]
     for each in left:
         each.put()
-    assert [each.written() for each in left] == ["", "", ""]
+    assert [each.marker() for each in left] == ["", "", ""]
     comments.add("a.py", 8, "the next writer", "NOTE")
-    answers = [each.written() for each in left]
+    answers = [each.marker() for each in left]
     stored = Sidecar("a.py", sidecar(tmp_path, "a.py"))
     assert [each.text for each in stored.comments] == ["first", "c_7", "the next writer", "c_8", "c_9"]
     assert {each.id: each.markerId for each in stored.comments if each.id.startswith("c_") and len(each.id) < 5} == {
@@ -162,8 +163,8 @@ def test_whoever_has_the_lock_writes_what_others_wait_for_and_tells_them(tmp_pat
 
 def test_what_a_dead_process_left_is_thrown_away_and_other_versions_wait(tmp_path: Path) -> None:
     comments = workspace(tmp_path, **{"a.py": SOURCE})
-    dead = Leaving(waiting_folder(comments), "a.py", addition(comments, 3, "c_dead"))
-    older = Leaving(waiting_folder(comments), "a.py", addition(comments, 4, "c_older"))
+    dead = PendingAdd(waiting_folder(comments), "a.py", addition(comments, 3, "c_dead"))
+    older = PendingAdd(waiting_folder(comments), "a.py", addition(comments, 4, "c_older"))
     older.put()
     write(tmp_path, "a.py", SOURCE + "one_more = 1\n")
     dead.put()
@@ -177,7 +178,7 @@ def test_what_a_dead_process_left_is_thrown_away_and_other_versions_wait(tmp_pat
     comments.add("a.py", 1, "alive", "NOTE")
     assert [each.text for each in Sidecar("a.py", sidecar(tmp_path, "a.py")).comments] == ["at once", "alive"]
     assert [each.endswith("c_older") for each in os.listdir(waiting_folder(comments))] == [True]
-    assert older.written() == ""
+    assert older.marker() == ""
     older.take_back()
 
 
@@ -193,7 +194,9 @@ def test_a_writer_goes_on_for_others_until_another_program_writes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     comments = workspace(tmp_path, **{"a.py": SOURCE})
-    left = [Leaving(waiting_folder(comments), "a.py", addition(comments, line, f"c_{line}")) for line in (1, 2, 3, 4)]
+    left = [
+        PendingAdd(waiting_folder(comments), "a.py", addition(comments, line, f"c_{line}")) for line in (1, 2, 3, 4)
+    ]
     left[0].put()
     moments = 0
 
@@ -209,10 +212,10 @@ def test_a_writer_goes_on_for_others_until_another_program_writes(
     monkeypatch.setattr("postil.comments.storage.store.LONGEST_SERVICE", 60.0)
     comments.add("a.py", 9, "ours", "NOTE")
     monkeypatch.undo()
-    assert [bool(each.written()) for each in left] == [True, True, True, False]
+    assert [bool(each.marker()) for each in left] == [True, True, True, False]
     assert b'"theirs": true' in sidecar(tmp_path, "a.py")
     comments.add("a.py", 9, "ours again", "NOTE")
-    assert left[3].written()
+    assert left[3].marker()
     for each in left:
         each.take_back()
     stored = sidecar(tmp_path, "a.py")

@@ -9,12 +9,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from postil.comments.operations.contract import Comments
 from postil.core.content import Embedded
 from postil.core.failure import Failure, InvalidArguments
 from postil.core.operation import Operation
-from postil.core.registry import Registry
-from tests.comments.workspaces import CONTRACT, contract_workspace, sidecar
+from tests.comments.workspaces import CONTRACT, Comments, contract_workspace, sidecar
 
 
 @pytest.fixture
@@ -24,7 +22,7 @@ def comments(tmp_path: Path) -> Comments:
 
 def called(comments: Comments, name: str, arguments: dict[str, Any]) -> Any:
     """Call a tool as a client does: arguments decoded, then run."""
-    operation: Operation = Registry.of([("comments", comments)]).operation(name)
+    operation: Operation = comments.face().operation(name)
     return operation.run(**operation.decode(arguments))
 
 
@@ -48,20 +46,20 @@ def without_ids(text: str) -> str:
 
 @pytest.mark.parametrize("tool", CONTRACT["tools"], ids=lambda tool: tool["name"])
 def test_the_published_schema_is_the_contracts(comments: Comments, tool: dict[str, Any]) -> None:
-    entry = Registry.of([("comments", comments)]).operations[tool["name"]]
+    entry = comments.face().operations[tool["name"]]
     assert msgspec.json.decode(entry.input_schema) == tool["inputSchema"]
     assert entry.description == tool["description"]
 
 
 def test_the_tools_are_listed_in_the_contracts_order(comments: Comments) -> None:
-    names = [entry.name for entry in Registry.of([("comments", comments)]).tools]
+    names = [entry.name for entry in comments.face().tools]
     assert names[:7] == [tool["name"] for tool in CONTRACT["tools"]]
 
 
 def test_adding_a_comment_answers_the_contracts_text(comments: Comments) -> None:
     arguments, text, _ = example("add_comment")
     added = called(comments, "add_comment", arguments)
-    assert without_ids(added.text()) == without_ids(text)
+    assert without_ids(added.for_model()) == without_ids(text)
     assert re.fullmatch(r"c_\d{19}", added.commentId)
     assert re.fullmatch(r"gm_\d{19}", added.ghostMarkerId)
 
@@ -70,15 +68,15 @@ def test_editing_a_comment_answers_the_contracts_text(comments: Comments) -> Non
     added = called(comments, "add_comment", example("add_comment")[0])
     arguments, text, _ = example("edit_comment")
     edited = called(comments, "edit_comment", {**arguments, "commentId": added.commentId})
-    assert without_ids(edited.text()) == without_ids(text)
-    assert arguments["text"].encode() in sidecar(Path(comments.ground.root), "src/services/auth.ts")
+    assert without_ids(edited.for_model()) == without_ids(text)
+    assert arguments["text"].encode() in sidecar(Path(comments.tree.root), "src/services/auth.ts")
 
 
 def test_deleting_a_comment_answers_the_contracts_text(comments: Comments) -> None:
     added = called(comments, "add_comment", example("add_comment")[0])
     arguments, text, _ = example("delete_comment")
     deleted = called(comments, "delete_comment", {**arguments, "commentId": added.commentId})
-    assert without_ids(deleted.text()) == without_ids(text)
+    assert without_ids(deleted.for_model()) == without_ids(text)
     assert called(comments, "get_file_comments", {"filePath": arguments["filePath"]}).comments == ()
 
 
@@ -94,7 +92,7 @@ def test_searching_answers_the_contracts_text_and_metadata(comments: Comments) -
     called(comments, "add_comment", {**second, "tag": "TODO"})  # no AI metadata: left out
     arguments, text, metadata = example("search_comments")
     found = called(comments, "search_comments", arguments)
-    assert without_ids(found.text()) == without_ids(text)
+    assert without_ids(found.for_model()) == without_ids(text)
     assert found.metadata() == metadata
 
 
@@ -110,7 +108,7 @@ def test_the_comments_of_a_file_are_answered_as_the_contract_shows(comments: Com
         called(comments, "add_comment", {"filePath": path, "line": line, "tag": tag, "author": author, "text": text})
     arguments, text, metadata = example("get_file_comments")
     answer = called(comments, "get_file_comments", arguments)
-    assert without_ids(answer.text()).startswith(without_ids(text.removesuffix("\n\n...")))
+    assert without_ids(answer.for_model()).startswith(without_ids(text.removesuffix("\n\n...")))
     assert answer.metadata() == metadata
 
 
@@ -118,7 +116,7 @@ def test_moving_a_comment_answers_the_contracts_text(comments: Comments) -> None
     added = called(comments, "add_comment", example("add_comment")[0])
     arguments, text, _ = example("move_comment")
     moved = called(comments, "move_comment", {**arguments, "commentId": added.commentId})
-    assert without_ids(moved.text()) == without_ids(text)
+    assert without_ids(moved.for_model()) == without_ids(text)
     there = called(comments, "get_file_comments", {"filePath": arguments["targetFile"]}).comments
     assert [(each.id, each.line) for each in there] == [(added.commentId, 25)]
     assert called(comments, "get_file_comments", {"filePath": arguments["sourceFile"]}).comments == ()
@@ -128,7 +126,7 @@ def test_training_data_is_exported_as_the_contract_shows(comments: Comments) -> 
     called(comments, "add_comment", {**example("add_comment")[0], "text": "TODO: Add rate limiting"})
     arguments, _, metadata = example("export_comments")
     answer = called(comments, "export_comments", arguments)
-    (block,) = answer.content()
+    (block,) = answer.for_model()
     assert isinstance(block, Embedded)
     assert (block.resource.uri, block.resource.mime_type) == ("export://training-data.jsonl", "application/x-ndjson")
     (record,) = [msgspec.json.decode(line) for line in (block.resource.text or "").splitlines()]
@@ -154,7 +152,7 @@ def test_a_missing_file_is_the_contracts_error(comments: Comments) -> None:
     wanted = error_named("File not found")
     failure = failing(comments, "get_file_comments", {"filePath": wanted["data"]["filePath"]})
     assert (failure.code, failure.message) == (wanted["code"], wanted["message"])
-    assert failure.details() == {**wanted["data"], "workspaceRoot": comments.ground.root}
+    assert failure.details() == {**wanted["data"], "workspaceRoot": comments.tree.root}
 
 
 def test_an_unknown_comment_is_the_contracts_error(comments: Comments) -> None:
@@ -174,7 +172,7 @@ def test_a_line_past_the_end_is_the_contracts_error(comments: Comments) -> None:
 def test_a_syntax_error_at_the_line_is_the_contracts_error(comments: Comments) -> None:
     wanted = error_named("Failed to parse source code")
     broken = "".join(f"const a{n} = {n};\n" for n in range(40)) + "function f() {\n  return (1 +;\n}\n"
-    (Path(comments.ground.root) / "src/broken.ts").write_text(broken)
+    (Path(comments.tree.root) / "src/broken.ts").write_text(broken)
     failure = failing(comments, "add_comment", {"filePath": "src/broken.ts", "line": 42, "text": "x", "tag": "NOTE"})
     assert (failure.code, failure.message) == (wanted["code"], wanted["message"])
     assert failure.details()["filePath"] == "src/broken.ts"

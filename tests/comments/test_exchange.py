@@ -9,10 +9,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from postil.comments.operations.contract import Comments
-from postil.comments.transfer.read_export import guarded, unguarded
+from postil.comments.transfer.read_export import guard_cell, unguard_cell
 from postil.core.failure import Failure, InvalidArguments, NotFound
-from tests.comments.workspaces import sidecar, workspace, write
+from tests.comments.workspaces import Comments, sidecar, workspace, write
 
 CODE = "".join(f"value_{n} = {n}\n" for n in range(1, 31))
 
@@ -23,12 +22,12 @@ def comments(tmp_path: Path) -> Comments:
 
 
 def root_of(comments: Comments) -> Path:
-    return Path(comments.ground.root)
+    return Path(comments.tree.root)
 
 
-def filled(comments: Comments) -> list[str]:
+def fill(comments: Comments) -> list[str]:
     """Three comments: on a range, with a thread, and by an assistant."""
-    first = comments.add_lines("a.py", 5, 'TODO: =SUM(1)\n"two" lines', endLine=7, author="ann").commentId
+    first = comments.add("a.py", 5, 'TODO: =SUM(1)\n"two" lines', endLine=7, author="ann").commentId
     comments.reply(first, "yes, and?", author="bob")
     comments.resolve(first, author="bob")
     second = comments.add("a.py", 9, "it's fine", "NOTE", "claude", {"model": "m", "confidence": 0.5, "own": [1]})
@@ -45,31 +44,31 @@ def as_told(comments: Comments) -> dict[str, object]:
 
 @pytest.mark.parametrize("format_", ["json", "jsonl", "csv"])
 def test_an_export_is_taken_in_again_once(comments: Comments, tmp_path: Path, format_: str) -> None:
-    ids = filled(comments)
+    ids = fill(comments)
     out = str(tmp_path / f"out.{format_}")
-    assert comments.export_to(format_, output=out).totalComments == 3
+    assert comments.export(format_, output=out).totalComments == 3
     before = as_told(comments)
-    again = comments.import_files((out,))
+    again = comments.transfer.import_files((out,))
     assert (again.added, again.skipped) == ((), 3)
     other = workspace(tmp_path / "there", **{"a.py": CODE, "lib/b.py": CODE})
-    taken = other.import_files((out,))
+    taken = other.transfer.import_files((out,))
     assert sorted(each.commentId for each in taken.added) == sorted(ids)
-    assert other.import_files((out,)).skipped == 3
+    assert other.transfer.import_files((out,)).skipped == 3
     after = as_told(other)
     kept = ("id", "text", "author", "created", "updated", "line", "endLine", "tag", "status", "state", "filePath")
     kept += ("replies", "resolvedBy", "resolvedAt", "aiMeta") if format_ == "json" else ()
     for identity in ids:
         old, new = (msgspec.convert(told[identity], dict[str, object]) for told in (before, after))
         assert {key: old.get(key) for key in kept} == {key: new.get(key) for key in kept}
-    assert other.check_files().faults == ()
+    assert other.maintenance.check_files().faults == ()
 
 
 def test_imported_comments_are_found_where_their_code_is_now(comments: Comments, tmp_path: Path) -> None:
-    filled(comments)
+    fill(comments)
     out = str(tmp_path / "out.json")
-    comments.export_to("json", output=out)
+    comments.export("json", output=out)
     other = workspace(tmp_path / "there", **{"a.py": "# new\n# lines\n" + CODE, "lib/b.py": CODE.replace("_30", "_x")})
-    other.import_files((out,))
+    other.transfer.import_files((out,))
     found = {each.text[:8]: (each.line, each.state) for each in other.listed().comments}
     assert found["it's fin"][0] == 11
     assert found["TODO: =S"][0] == 7
@@ -77,13 +76,13 @@ def test_imported_comments_are_found_where_their_code_is_now(comments: Comments,
 
 
 def test_comments_of_files_that_are_not_here_are_named(comments: Comments, tmp_path: Path) -> None:
-    filled(comments)
+    fill(comments)
     out = str(tmp_path / "out.jsonl")
-    comments.export_to("jsonl", output=out)
+    comments.export("jsonl", output=out)
     other = workspace(tmp_path / "there", **{"a.py": CODE})
-    taken = other.import_files((out,))
+    taken = other.transfer.import_files((out,))
     assert (len(taken.added), taken.skipped, taken.missing) == (2, 0, ("lib/b.py",))
-    assert "lib/b.py is not here" in taken.text()
+    assert "lib/b.py is not here" in taken.for_model()
 
 
 @pytest.mark.parametrize(
@@ -101,7 +100,7 @@ def test_comments_of_files_that_are_not_here_are_named(comments: Comments, tmp_p
 def test_a_document_that_is_none_changes_nothing(comments: Comments, tmp_path: Path, name: str, content: bytes) -> None:
     write(tmp_path, name, content)
     with pytest.raises(InvalidArguments) as caught:
-        comments.import_files((str(tmp_path / name),))
+        comments.transfer.import_files((str(tmp_path / name),))
     assert caught.value.advice
     assert comments.listed().total == 0
 
@@ -111,26 +110,26 @@ def test_a_document_cannot_lead_out_of_the_workspace(comments: Comments, tmp_pat
     evil = {"completion": "x", "metadata": {"filePath": "../here-too/a.py", "line": 1}}
     write(tmp_path, "evil.jsonl", b"\n".join(map(msgspec.json.encode, (row, evil))))
     with pytest.raises(Failure) as caught:
-        comments.import_files((str(tmp_path / "evil.jsonl"),))
+        comments.transfer.import_files((str(tmp_path / "evil.jsonl"),))
     assert caught.value.code == -32003
     assert comments.listed().total == 0
     with pytest.raises(NotFound):
-        comments.import_files((str(tmp_path / "missing.json"),))
+        comments.transfer.import_files((str(tmp_path / "missing.json"),))
 
 
 def test_a_spreadsheet_runs_nothing(comments: Comments) -> None:
     comments.add("a.py", 1, '=HYPERLINK("http://x")', "NOTE", "@ann")
-    rows = list(csv.reader(io.StringIO(str(comments.export_to("csv").document))))
+    rows = list(csv.reader(io.StringIO(str(comments.export("csv").document))))
     assert rows[1][rows[0].index("text")] == '\'=HYPERLINK("http://x")'
     assert rows[1][rows[0].index("author")] == "'@ann"
     for cell in ("=1", "'=1", "'", "plain", "'quoted'", "-x"):
-        assert unguarded(guarded(cell)) == cell
+        assert unguard_cell(guard_cell(cell)) == cell
 
 
 def test_a_page_shows_comments_and_runs_nothing(comments: Comments) -> None:
-    filled(comments)
+    fill(comments)
     comments.add("a.py", 2, "<script>alert(1)</script>", "NOTE", "<b>ann")
-    page = str(comments.export_to("html", context=1).document)
+    page = str(comments.export("html", context=1).document)
     assert "<script>" not in page
     assert "&lt;script&gt;alert(1)" in page
     assert "<b>ann" not in page
@@ -139,8 +138,10 @@ def test_a_page_shows_comments_and_runs_nothing(comments: Comments) -> None:
 
 
 def test_the_contract_has_four_formats(comments: Comments) -> None:
+    export = comments.face().operation("export_comments")
     with pytest.raises(InvalidArguments):
-        comments.export("csv")
+        export.decode({"format": "html"})
+    assert comments.export("html").format == "html"  # the shell and the united server have more
 
 
 def test_a_source_that_is_not_utf_8_is_never_written_back(comments: Comments) -> None:
@@ -149,14 +150,14 @@ def test_a_source_that_is_not_utf_8_is_never_written_back(comments: Comments) ->
     path = write(root, "latin.py", content)
     comments.add("latin.py", 3, "inline me", "NOTE")
     for command in (
-        lambda: comments.import_files(("latin.py",), remove=True),
-        lambda: comments.write_inline("latin.py"),
+        lambda: comments.transfer.import_files(("latin.py",), remove=True),
+        lambda: comments.transfer.write_inline("latin.py"),
     ):
         with pytest.raises(Failure) as caught:
             command()
         assert caught.value.code == -32006
     assert path.read_bytes() == content
-    assert len(comments.import_files(("latin.py",)).added) == 1
+    assert len(comments.transfer.import_files(("latin.py",)).added) == 1
 
 
 def test_line_ends_and_the_byte_order_mark_survive_inline_comments(comments: Comments) -> None:
@@ -164,8 +165,8 @@ def test_line_ends_and_the_byte_order_mark_survive_inline_comments(comments: Com
     content = b"\xef\xbb\xbfconst a = 1;\r\nconst b = 2;\r\n"
     path = write(root, "win.ts", content)
     comments.add("win.ts", 2, "look", "NOTE")
-    assert comments.write_inline("win.ts").written == 1
+    assert comments.transfer.write_inline("win.ts").written == 1
     assert path.read_bytes() == b"\xef\xbb\xbfconst a = 1;\r\n// @paired: look\r\nconst b = 2;\r\n"
-    comments.import_files(("win.ts",), remove=True)
+    comments.transfer.import_files(("win.ts",), remove=True)
     assert path.read_bytes() == content
     assert len(msgspec.json.decode(sidecar(root, "win.ts"))["comments"]) == 1

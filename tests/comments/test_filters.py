@@ -8,12 +8,10 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from postil.comments.operations.arguments import Filters
-from postil.comments.operations.contract import Comments
-from postil.comments.search.filters import without_filters
-from postil.comments.search.search import Wanted
+from postil.comments.operations.validation import Filters
+from postil.comments.search.filters import Conditions, split_filters
 from postil.core.failure import InvalidArguments
-from tests.comments.workspaces import sidecar, workspace, write
+from tests.comments.workspaces import Comments, sidecar, workspace, write
 
 TODAY = datetime(2026, 6, 15, 12, tzinfo=UTC)
 CODE = "".join(f"value_{n} = {n}\n" for n in range(1, 31))
@@ -22,20 +20,20 @@ CODE = "".join(f"value_{n} = {n}\n" for n in range(1, 31))
 @pytest.mark.parametrize(
     ("query", "rest", "wanted"),
     [
-        ("tag:TODO rate limit", "rate limit", Wanted(tag="TODO")),
-        ("tag:todo author:x is:orphaned", "", Wanted(tag="TODO", author="x", state="orphaned")),
-        ('author:"Ann B" a.*b', "a.*b", Wanted(author="Ann B")),
-        ("is:resolved has:ai is:stale", "", Wanted(status="resolved", with_ai=True, stale=True)),
-        ("file:src/**/*.ts", "", Wanted(file="src/**/*.ts")),
-        ("created:>7d", "", Wanted(since="2026-06-08T12:00:00.000Z")),
-        ("created:<2w x", "x", Wanted(until="2026-06-01T12:00:00.000Z")),
-        ("created:>=2026-01-31", "", Wanted(since="2026-01-31T00:00:00.000Z")),
-        ("created:2026-01-31", "", Wanted(since="2026-01-31T00:00:00.000Z", until="2026-02-01T00:00:00.000Z")),
-        ("nothing:special see http://x (tag:none)", "nothing:special see http://x (tag:none)", Wanted()),
+        ("tag:TODO rate limit", "rate limit", Conditions(tag="TODO")),
+        ("tag:todo author:x is:orphaned", "", Conditions(tag="TODO", author="x", state="orphaned")),
+        ('author:"Ann B" a.*b', "a.*b", Conditions(author="Ann B")),
+        ("is:resolved has:ai is:stale", "", Conditions(status="resolved", with_ai=True, stale=True)),
+        ("file:src/**/*.ts", "", Conditions(file="src/**/*.ts")),
+        ("created:>7d", "", Conditions(since="2026-06-08T12:00:00.000Z")),
+        ("created:<2w x", "x", Conditions(until="2026-06-01T12:00:00.000Z")),
+        ("created:>=2026-01-31", "", Conditions(since="2026-01-31T00:00:00.000Z")),
+        ("created:2026-01-31", "", Conditions(since="2026-01-31T00:00:00.000Z", until="2026-02-01T00:00:00.000Z")),
+        ("nothing:special see http://x (tag:none)", "nothing:special see http://x (tag:none)", Conditions()),
     ],
 )  # fmt: skip
-def test_filters_are_taken_out_of_the_query(query: str, rest: str, wanted: Wanted) -> None:
-    assert without_filters(query, Wanted(), TODAY) == (rest, wanted)
+def test_filters_are_taken_out_of_the_query(query: str, rest: str, wanted: Conditions) -> None:
+    assert split_filters(query, Conditions(), TODAY) == (rest, wanted)
 
 
 @pytest.mark.parametrize(
@@ -43,7 +41,7 @@ def test_filters_are_taken_out_of_the_query(query: str, rest: str, wanted: Wante
 )
 def test_a_filter_there_is_none_of_is_refused_with_advice(query: str) -> None:
     with pytest.raises(InvalidArguments) as caught:
-        without_filters(query, Wanted(), TODAY)
+        split_filters(query, Conditions(), TODAY)
     assert caught.value.advice
 
 
@@ -61,7 +59,7 @@ def comments(tmp_path: Path) -> Comments:
 
 def test_a_search_with_filters_in_it_finds_what_they_say(comments: Comments) -> None:
     def texts(query: str) -> list[str]:
-        return sorted(each.text for each in comments.search_more(query).comments)
+        return sorted(each.text for each in comments.search(query).comments)
 
     assert texts("tag:TODO") == ["TODO: limit the rate", "rate limiting is done"]
     assert texts("rate author:bob is:open") == ["rate of change"]
@@ -69,9 +67,9 @@ def test_a_search_with_filters_in_it_finds_what_they_say(comments: Comments) -> 
     assert texts("rate created:>7d") == ["TODO: limit the rate", "rate of change"]
     assert texts("created:<1y") == ["rate limiting is done"]
     assert texts("file:lib") == ["rate limiting is done"]
-    write(Path(comments.ground.root), "a.py", "".join(CODE.splitlines(keepends=True)[:5]))
+    write(Path(comments.tree.root), "a.py", "".join(CODE.splitlines(keepends=True)[:5]))
     assert texts("is:orphaned") == ["rate of change"]
-    assert comments.search_more("tag:TODO", plain=True).totalResults == 0
+    assert comments.search("tag:TODO", plain=True).totalResults == 0
 
 
 def test_assistants_may_filter_by_state_and_status_too(comments: Comments) -> None:

@@ -9,11 +9,11 @@ import msgspec
 import pytest
 
 from postil.comments.index.refresh_worker import ENOUGH
-from postil.comments.operations.contract import Comments
+from postil.comments.operations.by_id import ListedAt
 from postil.comments.sidecar.dialects import extension_accepts
 from postil.workspace import watch
 from tests.comments.sidecars import EXTENSION, FIRST, PLAYGROUND, REFERENCE, SOURCE, as_javascript
-from tests.comments.workspaces import commit, sidecar, workspace, write
+from tests.comments.workspaces import Comments, commit, sidecar, workspace, write
 from tests.workspace.repositories import git
 
 CODE = '''"""Prices and taxes."""
@@ -55,7 +55,7 @@ def comments(tmp_path: Path) -> Comments:
 
 
 def root_of(comments: Comments) -> Path:
-    return Path(comments.ground.root)
+    return Path(comments.tree.root)
 
 
 def add_at(comments: Comments, code: str, text: str = "look here") -> str:
@@ -99,7 +99,7 @@ def test_reading_leaves_the_work_tree_clean(comments: Comments) -> None:
 def test_relocate_writes_the_new_place_and_the_extension_takes_it(comments: Comments) -> None:
     identity = add_at(comments, "taxed = ")
     write(root_of(comments), "shop.py", "# new\n" + CODE)
-    (step,) = comments.relocate_now().moved
+    (step,) = comments.relocate().moved
     assert (step.commentId, step.targetLine) == (identity, line_of(CODE, "taxed = ") + 1)
     written = msgspec.json.decode(sidecar(root_of(comments), "shop.py"))
     (marker,) = written["ghostMarkers"]
@@ -107,7 +107,7 @@ def test_relocate_writes_the_new_place_and_the_extension_takes_it(comments: Comm
     assert marker["x-anchor"]["history"][0]["line"] == step.sourceLine
     assert extension_accepts(sidecar(root_of(comments), "shop.py"))
     assert comments.file_comments("shop.py").comments[0].state == "exact"
-    assert comments.relocate_now().moved == ()
+    assert comments.relocate().moved == ()
 
 
 def test_a_branch_switch_and_back_needs_no_hook(comments: Comments) -> None:
@@ -179,7 +179,7 @@ def test_the_moving_commit_is_named(comments: Comments) -> None:
 
 def test_a_range_ends_where_its_code_ends(comments: Comments) -> None:
     start, end = line_of(CODE, "def gross"), line_of(CODE, "return round")
-    comments.add_lines("shop.py", start, "all of it", endLine=end)
+    comments.add("shop.py", start, "all of it", endLine=end)
     changed = "# top\n" + CODE.replace("    taxed =", "    log(price)\n    log(RATE)\n    taxed =")
     write(root_of(comments), "shop.py", changed)
     (found,) = comments.file_comments("shop.py").comments
@@ -197,7 +197,7 @@ def test_a_function_moved_to_another_file_takes_its_comment_along(comments: Comm
     commit(root, "split")
     place = comments.show(identity).comment
     assert (place.movedTo, place.line) == ("tax.py", line_of(moved, "taxed = "))
-    (step,) = comments.relocate_now().moved
+    (step,) = comments.relocate().moved
     assert (step.source, step.target) == ("shop.py", "tax.py")
     assert [each.id for each in comments.file_comments("tax.py").comments] == [identity]
     assert comments.file_comments("shop.py").comments == ()
@@ -215,7 +215,7 @@ def test_a_renamed_file_whose_sidecar_stayed_behind_is_found(comments: Comments)
     commit(root, "renamed")
     place = comments.show(identity).comment
     assert (place.movedTo, place.line) == ("store.py", line_of(CODE, "def total"))
-    comments.relocate_now()
+    comments.relocate()
     assert [each.id for each in comments.file_comments("store.py").comments] == [identity]
 
 
@@ -288,7 +288,7 @@ def test_the_reference_servers_marker_whose_symbol_is_gone_says_so(comments: Com
 def test_without_git_comments_still_follow(tmp_path: Path) -> None:
     write(tmp_path, "shop.py", CODE)
     comments = Comments(str(tmp_path), cache_home=str(tmp_path / ".cache"))
-    assert not comments.ground.git
+    assert not comments.tree.git
     comments.add("shop.py", line_of(CODE, "taxed = "), "plain folder", "NOTE")
     write(tmp_path, "shop.py", "# top\n" + CODE)
     assert comments.file_comments("shop.py").comments[0].line == line_of(CODE, "taxed = ") + 1
@@ -327,7 +327,8 @@ def test_comments_at_a_revision_are_those_it_held_in_its_own_code(comments: Comm
     write(root, "shop.py", "# top\n" + CODE)
     second = comments.add("shop.py", line_of("# top\n" + CODE, "def total"), "later", "NOTE").commentId
     commit(root, "more")
-    there = comments.at(then)
+    there = comments.listed(revision=then)
+    assert isinstance(there, ListedAt)
     assert [(each.id, each.line) for each in there.comments] == [(first, line_of(CODE, "taxed = "))]
     assert [(each.id, each.line) for each in there.later] == [(second, line_of(CODE, "def total"))]
 
@@ -347,7 +348,7 @@ def test_the_engine_can_be_measured_on_this_history(comments: Comments) -> None:
     root = root_of(comments)
     write(root, "shop.py", "# top\n" + CODE.replace("count=1", "count=2"))
     commit(root, "two changes")
-    measured = comments.bench()
+    measured = comments.history.bench()
     assert measured.lines > 10
     assert measured.right == measured.lines
 

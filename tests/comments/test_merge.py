@@ -14,11 +14,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from postil.comments.operations.contract import Comments
 from postil.comments.sidecar.dialects import extension_accepts
-from postil.comments.sidecar.merge import merged
+from postil.comments.sidecar.merge import merge_sidecars
 from tests.comments.sidecars import as_javascript
-from tests.comments.workspaces import commit, sidecar, workspace
+from tests.comments.workspaces import Comments, commit, sidecar, workspace
 from tests.workspace.repositories import git
 
 SOURCE = "".join(f"value_{n} = {n}\n" for n in range(1, 31))
@@ -57,19 +56,19 @@ def test_comments_added_on_both_sides_are_both_there() -> None:
     base = document(comment("c_1", "base"))
     ours = document(comment("c_1", "base"), comment("c_2", "ours"))
     theirs = document(comment("c_1", "base"), comment("c_3", "theirs"))
-    result = read(merged("a.py", base, ours, theirs))
+    result = read(merge_sidecars("a.py", base, ours, theirs))
     assert {key: each["text"] for key, each in result.items()} == {"c_1": "base", "c_2": "ours", "c_3": "theirs"}
 
 
 def test_both_may_begin_the_file() -> None:
-    result = read(merged("a.py", None, document(comment("c_2", "ours")), document(comment("c_3", "theirs"))))
+    result = read(merge_sidecars("a.py", None, document(comment("c_2", "ours")), document(comment("c_3", "theirs"))))
     assert result.keys() == {"c_2", "c_3"}
 
 
 def test_an_edit_of_one_side_is_taken() -> None:
     base = document(comment("c_1", "base"))
     theirs = document(comment("c_1", "better", "2026-02-01T00:00:00.000Z", tag="TODO"))
-    (result,) = read(merged("a.py", base, base, theirs)).values()
+    (result,) = read(merge_sidecars("a.py", base, base, theirs)).values()
     assert (result["text"], result["tag"]) == ("better", "TODO")
     assert "x-revisions" not in result
 
@@ -78,7 +77,7 @@ def test_a_text_edited_on_both_sides_keeps_the_newer_and_the_other_as_a_revision
     base = document(comment("c_1", "base"))
     ours = document(comment("c_1", "ours", "2026-02-01T00:00:00.000Z"))
     theirs = document(comment("c_1", "theirs", "2026-03-01T00:00:00.000Z"))
-    (result,) = read(merged("a.py", base, ours, theirs)).values()
+    (result,) = read(merge_sidecars("a.py", base, ours, theirs)).values()
     assert result["text"] == "theirs"
     assert [each["text"] for each in result["x-revisions"]] == ["ours"]
 
@@ -89,7 +88,7 @@ def test_different_keys_edited_on_two_sides_are_both_taken() -> None:
     other = {"id": "r_2", "text": "so", "author": "c", "created": "2026-02-02T00:00:00.000Z"}
     ours = document(comment("c_1", "base", "2026-02-01T00:00:00.000Z", replies=[reply], status="open"))
     theirs = document(comment("c_1", "base", "2026-02-02T00:00:00.000Z", replies=[other], status="resolved"))
-    (result,) = read(merged("a.py", base, ours, theirs)).values()
+    (result,) = read(merge_sidecars("a.py", base, ours, theirs)).values()
     assert result["status"] == "resolved"
     assert [each["id"] for each in result["replies"]] == ["r_1", "r_2"]
 
@@ -97,15 +96,15 @@ def test_different_keys_edited_on_two_sides_are_both_taken() -> None:
 def test_a_comment_deleted_here_and_untouched_there_is_gone() -> None:
     base = document(comment("c_1", "base"), comment("c_2", "other"))
     ours = document(comment("c_2", "other"))
-    assert read(merged("a.py", base, ours, base)).keys() == {"c_2"}
-    assert read(merged("a.py", base, base, ours)).keys() == {"c_2"}
+    assert read(merge_sidecars("a.py", base, ours, base)).keys() == {"c_2"}
+    assert read(merge_sidecars("a.py", base, base, ours)).keys() == {"c_2"}
 
 
 def test_a_comment_deleted_here_and_edited_there_stays() -> None:
     base = document(comment("c_1", "base"))
     edited = document(comment("c_1", "edited", "2026-02-01T00:00:00.000Z"))
     for ours, theirs in ((document(), edited), (edited, document())):
-        (result,) = read(merged("a.py", base, ours, theirs)).values()
+        (result,) = read(merge_sidecars("a.py", base, ours, theirs)).values()
         assert result["text"] == "edited"
 
 
@@ -114,7 +113,7 @@ def test_a_marker_moved_on_one_side_is_where_that_side_put_it() -> None:
     moved = json.loads(base)
     moved["ghostMarkers"][0] |= {"line": 20, "lineText": "value_20 = 20", "lastVerified": "2026-02-01T00:00:00.000Z"}
     for ours, theirs in ((base, as_javascript(moved)), (as_javascript(moved), base)):
-        (marker,) = json.loads(merged("a.py", base, ours, theirs))["ghostMarkers"]
+        (marker,) = json.loads(merge_sidecars("a.py", base, ours, theirs))["ghostMarkers"]
         assert marker["line"] == 20
 
 
@@ -132,8 +131,8 @@ def side(values: dict[str, tuple[str, str]]) -> bytes:
 def test_it_does_not_matter_which_side_is_ours(
     base: dict[str, tuple[str, str]], ours: dict[str, tuple[str, str]], theirs: dict[str, tuple[str, str]]
 ) -> None:
-    one = read(merged("a.py", side(base), side(ours), side(theirs)))
-    other = read(merged("a.py", side(base), side(theirs), side(ours)))
+    one = read(merge_sidecars("a.py", side(base), side(ours), side(theirs)))
+    other = read(merge_sidecars("a.py", side(base), side(theirs), side(ours)))
     assert one == other
 
 
@@ -141,7 +140,7 @@ def test_it_does_not_matter_which_side_is_ours(
 def test_whatever_was_said_on_a_side_is_still_said(
     base: dict[str, tuple[str, str]], ours: dict[str, tuple[str, str]], theirs: dict[str, tuple[str, str]]
 ) -> None:
-    result = read(merged("a.py", side(base), side(ours), side(theirs)))
+    result = read(merge_sidecars("a.py", side(base), side(ours), side(theirs)))
     for mine, other in ((ours, theirs), (theirs, ours)):
         for identity, value in mine.items():
             if value == base.get(identity):
@@ -165,7 +164,7 @@ def search(tmp_path: Path) -> str:
 def test_git_merges_branches_with_the_driver(tmp_path: Path, search: str) -> None:
     comments = workspace(tmp_path / "work", **{"a.py": SOURCE})
     root = tmp_path / "work"
-    comments.setup_git()
+    comments.maintenance.setup_git()
     comments.add("a.py", 1, "base", "NOTE")
     commit(root, "base")
     git(root, "checkout", "-q", "-b", "other")
@@ -184,7 +183,7 @@ def test_git_merges_branches_with_the_driver(tmp_path: Path, search: str) -> Non
 def test_git_merges_the_same_comment_edited_on_both_branches(tmp_path: Path, search: str, name: str) -> None:
     comments = workspace(tmp_path / "work", **{name: SOURCE})
     root = tmp_path / "work"
-    comments.setup_git()
+    comments.maintenance.setup_git()
     edited = comments.add(name, 1, "base", "NOTE").commentId
     deleted = comments.add(name, 3, "deleted by us", "NOTE").commentId
     answered = comments.add(name, 5, "answered by both", "NOTE").commentId
@@ -215,14 +214,14 @@ def test_git_merges_the_same_comment_edited_on_both_branches(tmp_path: Path, sea
 
 def test_setting_up_git_can_be_undone(tmp_path: Path) -> None:
     comments = workspace(tmp_path, **{"a.py": SOURCE, ".gitattributes": "*.png binary\n"})
-    assert not comments.setup_git(check=True).driver
-    comments.setup_git()
-    comments.setup_git()
+    assert not comments.maintenance.setup_git(check=True).driver
+    comments.maintenance.setup_git()
+    comments.maintenance.setup_git()
     assert (tmp_path / ".gitattributes").read_text() == "*.png binary\n*.comments merge=postil-comments\n"
-    assert comments.setup_git(check=True).driver
-    comments.setup_git(remove=True)
+    assert comments.maintenance.setup_git(check=True).driver
+    comments.maintenance.setup_git(remove=True)
     assert (tmp_path / ".gitattributes").read_text() == "*.png binary\n"
-    assert not comments.setup_git(check=True).driver
+    assert not comments.maintenance.setup_git(check=True).driver
 
 
 def test_a_conflicted_sidecar_is_restored_from_both_sides(tmp_path: Path) -> None:
@@ -237,7 +236,7 @@ def test_a_conflicted_sidecar_is_restored_from_both_sides(tmp_path: Path) -> Non
     commit(tmp_path, "ours")
     assert subprocess.run(["git", "merge", "-q", "other"], cwd=tmp_path, capture_output=True).returncode == 1
     conflicted = sidecar(tmp_path, "a.py")
-    (fault,) = comments.check_files(fix=True).faults
+    (fault,) = comments.maintenance.check_files(fix=True).faults
     assert "both sides" in fault.fixed
     assert {each.text for each in comments.file_comments("a.py").comments} == {"base", "ours", "theirs"}
     (aside,) = [path for path in tmp_path.iterdir() if ".damaged-" in path.name]
@@ -261,7 +260,7 @@ def test_a_comment_moved_on_one_side_is_where_that_side_put_it(tmp_path: Path) -
     comments.edit("a.py", moved, "edited here")
     comments.add("a.py", 9, "new here", "NOTE")
     ours = sidecar(tmp_path, "a.py")
-    for result in (merged("a.py", base, ours, theirs), merged("a.py", base, theirs, ours)):
+    for result in (merge_sidecars("a.py", base, ours, theirs), merge_sidecars("a.py", base, theirs, ours)):
         assert extension_accepts(result)
         (tmp_path / "a.py.comments").write_bytes(result)
         found = {each.id: each for each in comments.file_comments("a.py").comments}
@@ -282,7 +281,7 @@ def test_a_comment_moved_on_both_sides_is_in_one_place_whichever_side_is_ours(tm
         sides.append(sidecar(tmp_path, "a.py"))
     places: set[int] = set()
     for ours, theirs in (sides, sides[::-1]):
-        (tmp_path / "a.py.comments").write_bytes(merged("a.py", base, ours, theirs))
+        (tmp_path / "a.py.comments").write_bytes(merge_sidecars("a.py", base, ours, theirs))
         (found,) = comments.file_comments("a.py").comments
         places.add(found.line)
     assert len(places) == 1

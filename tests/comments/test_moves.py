@@ -7,13 +7,12 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from postil.comments.operations.arguments import Filters
-from postil.comments.operations.contract import Comments
+from postil.comments.operations.validation import Filters
 from postil.comments.sidecar.dialects import extension_accepts
 from postil.core.failure import NotFound
 from tests.comments.sidecars import EXTENSION, SOURCE, as_javascript
 from tests.comments.test_resources import subscribed
-from tests.comments.workspaces import commit, sidecar, workspace, write
+from tests.comments.workspaces import Comments, commit, sidecar, workspace, write
 
 CODE = "".join(f"def function_{n}(value):\n    return value + {n}\n\n\n" for n in range(8))
 
@@ -24,7 +23,7 @@ def comments(tmp_path: Path) -> Comments:
 
 
 def root_of(comments: Comments) -> Path:
-    return Path(comments.ground.root)
+    return Path(comments.tree.root)
 
 
 def split(root: Path, number: int) -> None:
@@ -41,7 +40,7 @@ def test_undoing_a_migration_ties_the_comment_to_the_code_it_had(comments: Comme
     commit(root, "commented")
     split(root, 7)
     commit(root, "split")
-    assert len(comments.relocate_now().moved) == 1
+    assert len(comments.relocate().moved) == 1
     undone = comments.undo(identity)
     assert (undone.sourceFile, undone.targetFile, undone.targetLine) == ("b.py", "a.py", 30)
     after = msgspec.json.decode(sidecar(root, "a.py"))
@@ -58,7 +57,7 @@ def test_undoing_a_relocation_and_a_move_by_hand_goes_back_step_by_step(comments
     root = root_of(comments)
     identity = comments.add("a.py", 6, "step by step", "NOTE").commentId
     write(root, "a.py", "# above\n" + CODE)
-    comments.relocate_now()
+    comments.relocate()
     comments.move("a.py", "b.py", identity, 1)
     assert comments.undo(identity).targetLine == 7
     assert comments.show(identity).comment.newText == "    return value + 1"
@@ -97,7 +96,7 @@ def test_a_journal_whose_files_are_damaged_stops_no_other_write(comments: Commen
     root = root_of(comments)
     comments.add("a.py", 1, "here", "NOTE")
     write(root, "b.py.comments", b"{")
-    journal = Path(comments.ground.folder) / f"comments-{comments.ground.key}.move"
+    journal = Path(comments.tree.folder) / f"comments-{comments.tree.key}.move"
     journal.write_bytes(b'{"comment":"c_1","source":"b.py","target":"a.py"}')
     comments.add("a.py", 2, "all the same", "NOTE")
     assert len(comments.file_comments("a.py").comments) == 2
@@ -114,7 +113,7 @@ def test_code_moved_in_shows_at_once_wherever_its_file_is_asked_for(comments: Co
     assert [each.id for each in comments.file_comments("b.py").comments] == [identity]
     assert [each.movedTo for each in comments.file_comments("a.py").comments] == ["b.py"]
     assert comments.search("last", Filters(filePath="b.py")).totalResults == 1
-    assert [each.id for each in comments.read_file("b.py").comments] == [identity]
+    assert [each.id for each in comments.resources.read_file("b.py").comments] == [identity]
 
 
 def test_lost_code_is_found_when_it_turns_up_later_and_lost_when_it_leaves(comments: Comments) -> None:
@@ -160,7 +159,7 @@ def test_all_comments_of_a_file_go_to_the_one_that_has_their_code(comments: Comm
 
 def test_a_copy_is_a_comment_of_its_own(comments: Comments) -> None:
     original = comments.add("a.py", 2, "TODO: both", "TODO", "ann").commentId
-    copied = comments.copy(original, "a.py", 6).commentId
+    copied = comments.add("a.py", 6, copyOf=original).commentId
     assert copied != original
     assert [(each.line, each.text, each.tag) for each in comments.listed().comments] == [
         (2, "TODO: both", "TODO"),
@@ -203,4 +202,4 @@ def test_a_copy_of_the_code_is_offered_and_the_comment_stays(comments: Comments)
     shown = comments.show(identity)
     assert (shown.comment.filePath, shown.comment.line) == ("a.py", 6)
     assert [(each.path, each.line) for each in shown.copies] == [("pasted.py", 5)]
-    assert f"postil comments copy {identity} pasted.py 5" in shown.text()
+    assert f"postil comments copy {identity} pasted.py 5" in shown.for_model()

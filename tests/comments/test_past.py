@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from postil.comments.operations.contract import Comments
-from tests.comments.workspaces import commit, workspace, write
+from tests.comments.workspaces import Comments, commit, workspace, write
 from tests.workspace.repositories import git
 
 CODE = "".join(f"def function_{n}(value):\n    return value + {n}\n\n\n" for n in range(8))
@@ -27,20 +26,20 @@ def test_the_history_of_a_comment_tells_what_was_said_and_where_it_was(comments:
     commit(tmp_path, "replied")
     comments.move("a.py", "b.py", identity, 1)
     comments.resolve(identity, author="cy")
-    lifetime = comments.lifetime(identity)
+    lifetime = comments.history.lifetime(identity)
     assert [each.did for each in lifetime.changes] == ["made", "edited", "tagged", "replied", "left a.py:6", "resolved"]
     change = lifetime.changes[1]
     assert (change.before, change.after) == ("first words", "FIXME: second words")
     assert change.commit is not None
     assert change.commit.id == edited
-    assert "+ FIXME: second words" in lifetime.text()
+    assert "+ FIXME: second words" in lifetime.for_model()
     assert lifetime.changes[-1].by == "cy"
 
 
 def test_the_history_of_a_comment_that_was_never_committed_has_its_replies(comments: Comments) -> None:
     identity = comments.add("a.py", 6, "new", "NOTE").commentId
     comments.reply(identity, "yes", author="bob")
-    assert [each.did for each in comments.lifetime(identity).changes] == ["made", "replied"]
+    assert [each.did for each in comments.history.lifetime(identity).changes] == ["made", "replied"]
 
 
 def test_a_force_pushed_branch_keeps_comments_on_their_code(comments: Comments, tmp_path: Path) -> None:
@@ -51,7 +50,7 @@ def test_a_force_pushed_branch_keeps_comments_on_their_code(comments: Comments, 
     git(tmp_path, "reflog", "expire", "--expire=now", "--all")
     git(tmp_path, "gc", "-q", "--prune=now")
     assert comments.show(identity).comment.line == 7
-    assert [each.line for each in comments.at("HEAD").comments] == [7]
+    assert [each.line for each in comments.listed(revision="HEAD").comments] == [7]
 
 
 def test_a_rebase_leaves_comments_on_their_code_and_no_file_changed(comments: Comments, tmp_path: Path) -> None:
@@ -82,5 +81,5 @@ def test_a_pull_that_renamed_the_file_and_its_sidecar_keeps_the_comment(comments
     git(clone, "pull", "-q")
     (found,) = theirs.listed("lib/named.py").comments
     assert (found.id, found.line, found.state) == (identity, 7, "moved")
-    theirs.relocate_now()
+    theirs.relocate()
     assert b'"file": "lib/named.py"' in (clone / "lib/named.py.comments").read_bytes()

@@ -8,10 +8,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from postil.comments.operations.contract import Comments
 from postil.core.failure import InvalidArguments
-from postil.core.registry import Registry
-from tests.comments.workspaces import CONTRACT, auth_source, contract_workspace, write
+from tests.comments.workspaces import CONTRACT, Comments, auth_source, contract_workspace, write
 
 
 @pytest.fixture
@@ -20,13 +18,13 @@ def comments(tmp_path: Path) -> Comments:
 
 
 def said(comments: Comments, name: str, **arguments: str) -> str:
-    asked = Registry.of([("comments", comments)]).prompt(name)
+    asked = comments.registry().prompt(name)
     return asked.run(**asked.decode(arguments))
 
 
 @pytest.mark.parametrize("listed", CONTRACT["prompts"], ids=lambda each: each["name"])
 def test_the_prompts_are_listed_as_in_the_contract(comments: Comments, listed: dict[str, Any]) -> None:
-    entry = Registry.of([("comments", comments)]).prompts[listed["name"]]
+    entry = comments.registry().prompts[listed["name"]]
     assert entry.description == listed["description"]
     assert msgspec.to_builtins(entry.arguments) == listed["arguments"]
 
@@ -52,7 +50,7 @@ def test_an_unknown_focus_is_refused(comments: Comments) -> None:
 def test_complex_functions_are_counted_and_simple_ones_left_out(comments: Comments) -> None:
     branches = "".join(f"    if x == {n}:\n        return {n}\n" for n in range(12))
     write(
-        Path(comments.ground.root),
+        Path(comments.tree.root),
         "tool.py",
         f"def simple(x):\n    return x\n\n\ndef hard(x):\n{branches}    return 0\n",
     )
@@ -76,14 +74,14 @@ def test_orphans_come_with_their_old_code(comments: Comments) -> None:
     assert "nothing to fix" in said(comments, "fix_orphans")
     comments.add("src/services/auth.ts", 42, "check attempts", "TODO")
     old = auth_source().splitlines()[41]
-    write(Path(comments.ground.root), "src/services/auth.ts", "export {};\n")
+    write(Path(comments.tree.root), "src/services/auth.ts", "export {};\n")
     text = said(comments, "fix_orphans", filePath="src/services/auth.ts")
     assert "check attempts" in text
     assert old in text
 
 
 def test_file_arguments_complete_from_the_workspace(comments: Comments) -> None:
-    assert comments.complete_file("src/serv") == ["src/services/auth.ts", "src/services/security/auth.ts"]
-    assert comments.complete_file("login") == ["src/api/login.ts"]
+    assert comments.prompts.complete_file("src/serv") == ["src/services/auth.ts", "src/services/security/auth.ts"]
+    assert comments.prompts.complete_file("login") == ["src/api/login.ts"]
     comments.add("src/app.ts", 1, "one", "NOTE")
-    assert comments.complete_commented_file("") == ["src/app.ts"]
+    assert comments.prompts.complete_commented_file("") == ["src/app.ts"]

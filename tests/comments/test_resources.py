@@ -12,10 +12,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from postil.comments.operations.contract import Comments
 from postil.core.failure import Failure
-from postil.core.registry import Registry
-from tests.comments.workspaces import commit, contract_workspace, write
+from tests.comments.workspaces import Comments, commit, contract_workspace, write
 from tests.workspace.repositories import git
 
 
@@ -25,7 +23,7 @@ def comments(tmp_path: Path) -> Comments:
 
 
 def read(comments: Comments, uri: str) -> Any:
-    registry = Registry.of([("comments", comments)])
+    registry = comments.registry()
     entry, variables = registry.resource(uri)
     return msgspec.json.decode(msgspec.json.encode(registry.method(entry)(**variables)))
 
@@ -54,7 +52,7 @@ def test_a_file_a_tag_and_the_enriched_have_addresses(comments: Comments) -> Non
 
 
 def test_a_source_in_a_folder_called_tags_is_a_file_and_not_a_tag(comments: Comments) -> None:
-    write(Path(comments.ground.root), "tags/TODO", "a\n")
+    write(Path(comments.tree.root), "tags/TODO", "a\n")
     comments.add("tags/TODO", 1, "here", "NOTE")
     assert read(comments, "comment://workspace/tags/TODO.comments")["filePath"] == "tags/TODO"
     assert read(comments, "comment://workspace/tags/TODO")["totalCount"] == 0
@@ -62,7 +60,7 @@ def test_a_source_in_a_folder_called_tags_is_a_file_and_not_a_tag(comments: Comm
 
 def test_an_orphan_is_listed_with_its_reason(comments: Comments) -> None:
     comments.add("src/services/auth.ts", 42, "gone soon", "TODO")
-    write(Path(comments.ground.root), "src/services/auth.ts", "export {};\n")
+    write(Path(comments.tree.root), "src/services/auth.ts", "export {};\n")
     body = read(comments, "comment://workspace/orphaned")
     assert body["totalCount"] == 1
     assert body["orphanedComments"][0]["reason"]
@@ -95,7 +93,7 @@ class Bell:
 
 def subscribed(comments: Comments, uri: str) -> tuple[Bell, Callable[[], None]]:
     bell = Bell()
-    return bell, Registry.of([("comments", comments)]).watch(uri, bell)
+    return bell, comments.registry().watch(uri, bell)
 
 
 def test_only_those_whose_comments_changed_are_told(comments: Comments) -> None:
@@ -116,9 +114,9 @@ def test_only_those_whose_comments_changed_are_told(comments: Comments) -> None:
 
 
 def test_another_process_an_editor_and_git_are_heard(comments: Comments) -> None:
-    root = Path(comments.ground.root)
+    root = Path(comments.tree.root)
     file, stop = subscribed(comments, "comment://workspace/src/app.ts.comments")
-    script = "import sys; from postil.comments.operations.contract import Comments\n"
+    script = "import sys; from tests.comments.workspaces import Comments\n"
     script += "Comments(sys.argv[1]).add('src/app.ts', 5, 'from outside', 'NOTE')"
     subprocess.run([sys.executable, "-c", script, str(root)], check=True, timeout=60)
     assert file.waits_for(1)
@@ -132,7 +130,7 @@ def test_another_process_an_editor_and_git_are_heard(comments: Comments) -> None
 
 
 def test_a_source_edited_away_from_its_comments_tells_nobody(comments: Comments) -> None:
-    root = Path(comments.ground.root)
+    root = Path(comments.tree.root)
     comments.add("src/app.ts", 1, "at the top", "NOTE")
     note, stop_note = subscribed(comments, "comment://workspace/tags/NOTE")
     login, stop_login = subscribed(comments, "comment://workspace/src/api/login.ts.comments")

@@ -11,12 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from postil.comments.failures import PatternRefused
-from postil.comments.operations.contract import Comments
 from postil.comments.search import patterns
 from postil.comments.search import text_file as corpus_module
 from postil.comments.search.patterns import Pattern
-from postil.comments.search.text_file import Corpus
-from tests.comments.workspaces import workspace
+from postil.comments.search.text_file import TextFile
+from tests.comments.workspaces import Comments, workspace
 
 TEXTS = ["abc", "xab\ncd", "z", "da", "", "Grüße\nan die\n", "z\n", "x\x00y", "\n a"]
 
@@ -90,7 +89,7 @@ def test_a_pattern_finds_in_many_texts_what_it_finds_in_each(query: str, tmp_pat
     except PatternRefused:
         assert query == "("
         return
-    hits = Corpus(str(tmp_path / "c")).search(database(TEXTS), pattern)
+    hits = TextFile(str(tmp_path / "c")).search(database(TEXTS), pattern)
     assert hits.numbers() == alone(pattern, TEXTS)
     assert len(hits) == len(hits.numbers())
 
@@ -112,7 +111,7 @@ def test_any_pattern_finds_in_any_texts_what_it_finds_in_each(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(corpus_module, "MOST_LOOSE", loose)
         patch.setattr(patterns, "DENSE", dense)
-        hits = Corpus(str(tmp_path_factory.mktemp("corpus") / "c")).search(database(texts), pattern)
+        hits = TextFile(str(tmp_path_factory.mktemp("corpus") / "c")).search(database(texts), pattern)
     expected = alone(pattern, texts)
     assert hits.numbers() == expected
     assert len(hits) == len(expected)
@@ -122,10 +121,10 @@ def test_any_pattern_finds_in_any_texts_what_it_finds_in_each(
 def test_the_next_process_searches_the_file_and_reads_no_texts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(corpus_module, "MOST_LOOSE", 3)
     db = database(f"text {number}" for number in range(10))
-    Corpus(str(tmp_path / "c")).catch_up(db)
+    TextFile(str(tmp_path / "c")).catch_up(db)
     read: list[str] = []
     db.set_trace_callback(read.append)
-    corpus = Corpus(str(tmp_path / "c"))
+    corpus = TextFile(str(tmp_path / "c"))
     assert corpus.search(db, Pattern("text 7")).numbers() == [8]
     assert len(corpus._file) == 10  # pyright: ignore[reportPrivateUsage]
     assert not any("count(*)" in sentence or "BEGIN" in sentence for sentence in read)
@@ -134,7 +133,7 @@ def test_the_next_process_searches_the_file_and_reads_no_texts(tmp_path: Path, m
 def test_texts_that_came_and_went_are_seen_by_every_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(corpus_module, "MOST_LOOSE", 3)
     db = database(f"text {number}" for number in range(10))
-    one, other = Corpus(str(tmp_path / "c")), Corpus(str(tmp_path / "c"))
+    one, other = TextFile(str(tmp_path / "c")), TextFile(str(tmp_path / "c"))
     every = Pattern("text")
     assert len(one.search(db, every)) == len(other.search(db, every)) == 10
     add(db, ["text a", "none"])
@@ -142,11 +141,11 @@ def test_texts_that_came_and_went_are_seen_by_every_process(tmp_path: Path, monk
         db.execute("DELETE FROM note WHERE seq IN (1, 2)")
     assert one.search(db, every).numbers() == other.search(db, every).numbers() == [*range(3, 12)]
     add(db, [f"text {number}" for number in range(20)])  # the file grows: only one of them writes it
-    for corpus in (one, other, Corpus(str(tmp_path / "c"))):
+    for corpus in (one, other, TextFile(str(tmp_path / "c"))):
         assert len(corpus.search(db, every)) == 29
     with db:
         db.execute("DELETE FROM note WHERE seq < 25")  # most is gone: the file is made anew
-    for corpus in (one, other, Corpus(str(tmp_path / "c"))):
+    for corpus in (one, other, TextFile(str(tmp_path / "c"))):
         assert corpus.search(db, every).numbers() == [*range(25, 33)]
     assert len(list(tmp_path.glob("c.*"))) == 2
 
@@ -155,7 +154,7 @@ def test_texts_that_came_and_went_are_seen_by_every_process(tmp_path: Path, monk
 def test_a_lost_or_damaged_file_is_made_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, harm: str) -> None:
     monkeypatch.setattr(corpus_module, "MOST_LOOSE", 3)
     db = database(f"text {number}" for number in range(10))
-    Corpus(str(tmp_path / "c")).catch_up(db)
+    TextFile(str(tmp_path / "c")).catch_up(db)
     for file in tmp_path.glob("c.*"):
         if harm == "unlink":
             file.unlink()
@@ -163,13 +162,13 @@ def test_a_lost_or_damaged_file_is_made_anew(tmp_path: Path, monkeypatch: pytest
             file.write_bytes(file.read_bytes()[:-1])
         else:
             file.write_bytes(bytes(len(file.read_bytes())))
-    assert len(Corpus(str(tmp_path / "c")).search(db, Pattern("text"))) == 10
+    assert len(TextFile(str(tmp_path / "c")).search(db, Pattern("text"))) == 10
 
 
 def test_a_folder_that_cannot_be_written_costs_time_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(corpus_module, "MOST_LOOSE", 3)
     db = database(f"text {number}" for number in range(10))
-    corpus = Corpus(str(tmp_path / "missing" / "c"))
+    corpus = TextFile(str(tmp_path / "missing" / "c"))
     assert len(corpus.search(db, Pattern("text"))) == 10
     add(db, ["more text"])
     assert len(corpus.search(db, Pattern("text"))) == 11

@@ -10,9 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from postil.anchor.fingerprint import line_hash
+from postil.comments.clock import new_id, now
 from postil.comments.sidecar.dialects import Unreadable, extension_accepts
-from postil.comments.sidecar.document import Sidecar, fingerprint_of
-from postil.comments.sidecar.format import detect_tag, line_hash, new_id
+from postil.comments.sidecar.document import LineTexts, Sidecar
+from postil.comments.sidecar.format import detect_tag
 from postil.comments.sidecar.json_edit import Document, new_document
 from postil.comments.storage.store import is_sidecar
 from tests.comments.sidecars import (
@@ -64,7 +66,7 @@ def test_what_is_written_the_extension_takes(value: dict[str, Any]) -> None:
     sidecar = read(value)
     first = sidecar.comments[0]
     sidecar.change(first.id, {"text": "changed"})
-    sidecar.finish(lambda line: fingerprint_of(LINES, line))
+    sidecar.finish(lambda line: LineTexts.at(LINES, line), now(), new_id)
     assert extension_accepts(sidecar.text())
     written = json.loads(sidecar.text())
     assert len(written["comments"]) == len(value["comments"])
@@ -81,7 +83,7 @@ def test_what_is_written_the_extension_takes(value: dict[str, Any]) -> None:
 def test_a_file_the_reference_server_damaged_is_repaired() -> None:
     assert not extension_accepts(as_javascript(DAMAGED_BY_REFERENCE))
     sidecar = read(DAMAGED_BY_REFERENCE)
-    sidecar.finish(lambda line: fingerprint_of(LINES, line))
+    sidecar.finish(lambda line: LineTexts.at(LINES, line), now(), new_id)
     assert extension_accepts(sidecar.text())
     assert {each.id for each in sidecar.comments} == {
         "714694ea-d554-4e62-9b8f-2f2e5a3a1c11",
@@ -98,7 +100,7 @@ def test_twins_of_one_millisecond_get_an_id_each_and_keep_their_lines() -> None:
         "ghostMarkers": [*REFERENCE["ghostMarkers"], marker],
     }
     sidecar = read(both)
-    sidecar.finish(lambda line: fingerprint_of(LINES, line))
+    sidecar.finish(lambda line: LineTexts.at(LINES, line), now(), new_id)
     first, second = sidecar.comments
     assert first.id == "c_1730000000000" != second.id
     places = {each.id: each.line for each in sidecar.markers}
@@ -124,7 +126,7 @@ def test_odd_formatting_of_others_is_kept() -> None:
     sidecar = Sidecar("simple.js", text)
     sidecar.add(
         {"id": "c_1", "line": 1, "text": "x", "author": "a", "created": "t", "updated": "t"},
-        {"id": "gm_1", "line": 1, "commentIds": ["c_1"], **fingerprint_of(LINES, 1), "lastVerified": "t"},
+        {"id": "gm_1", "line": 1, "commentIds": ["c_1"], **LineTexts.at(LINES, 1)._asdict(), "lastVerified": "t"},
     )
     written = sidecar.text()
     assert b'"n": 1.50e3' in written
@@ -138,7 +140,7 @@ def test_comments_are_kept_in_the_order_of_their_lines() -> None:
         raw: dict[str, object] = {"id": f"c_{number}", "line": line, "text": "x"}
         raw |= {"author": "a", "created": "t", "updated": "t"}
         marker: dict[str, object] = {"id": f"gm_{line}", "line": line, "commentIds": [f"c_{number}"]}
-        sidecar.add(raw, {**marker, **fingerprint_of(LINES, line), "lastVerified": "t"})
+        sidecar.add(raw, {**marker, **LineTexts.at(LINES, line)._asdict(), "lastVerified": "t"})
     assert [each.line for each in sidecar.comments] == [1, 3, 3, 5, 9]
     assert [(each.line, len(each.commentIds)) for each in sidecar.markers] == [(1, 1), (3, 2), (5, 1), (9, 1)]
     for number in range(5):

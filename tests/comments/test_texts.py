@@ -7,10 +7,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from postil.comments.operations.contract import Comments
 from postil.core.failure import InvalidArguments
 from tests.comments.sidecars import EXTENSION, SOURCE, as_javascript
-from tests.comments.workspaces import sidecar, workspace, write
+from tests.comments.workspaces import Comments, sidecar, workspace, write
 
 CODE = "class Basket:\n    def total(self):\n        return 0\n\n\ndef gross(price):\n    return price\n"
 
@@ -21,7 +20,7 @@ def comments(tmp_path: Path) -> Comments:
 
 
 def root_of(comments: Comments) -> Path:
-    return Path(comments.ground.root)
+    return Path(comments.tree.root)
 
 
 def test_a_text_names_its_code_as_it_is_called_now(comments: Comments) -> None:
@@ -30,9 +29,9 @@ def test_a_text_names_its_code_as_it_is_called_now(comments: Comments) -> None:
     write(root_of(comments), "a.py", CODE.replace("def total", "def sum_of_items"))
     shown = comments.show(identity)
     assert shown.comment.text == "${className}.${functionName} costs ${price}"
-    assert "Basket.sum_of_items costs ${price}" in shown.text()
-    assert "Basket.sum_of_items" in comments.listed().text()
-    assert "Basket.sum_of_items" in comments.file_comments("a.py").text()
+    assert "Basket.sum_of_items costs ${price}" in shown.for_model()
+    assert "Basket.sum_of_items" in comments.listed().for_model()
+    assert "Basket.sum_of_items" in comments.file_comments("a.py").for_model()
     assert "Basket.sum_of_items" in str(comments.export("markdown").document)
 
 
@@ -53,7 +52,7 @@ def test_what_an_assistant_says_of_its_comment_is_kept_whole(comments: Comments)
     (kept,) = msgspec.json.decode(sidecar(root_of(comments), "a.py"))["comments"]
     assert kept["aiMeta"] == given
     assert comments.show(added.commentId).comment.aiMeta == given
-    assert "AI: m (confidence: 1)" in comments.search("x").text()
+    assert "AI: m (confidence: 1)" in comments.search("x").for_model()
 
 
 @pytest.mark.parametrize(
@@ -76,17 +75,17 @@ def test_a_number_too_large_for_any_cache_hides_no_comment(comments: Comments) -
 
 def test_a_stale_comment_stays_stale_until_somebody_confirms_it(comments: Comments) -> None:
     root = root_of(comments)
-    identity = comments.add_lines("a.py", 7, "gives back the price", author="ann").commentId
+    identity = comments.add("a.py", 7, "gives back the price", author="ann").commentId
     for step in ("price + 0", "round(price + 0, 2)", "round(tax(price) + 0, 2)"):  # each a small change
         write(root, "a.py", CODE.replace("    return price\n", f"    return {step}\n"))
-        comments.relocate_now()
+        comments.relocate()
     found = comments.show(identity).comment
     assert (found.state, found.stale) == ("exact", True)
     assert [each.id for each in comments.listed(stale=True).comments] == [identity]
-    assert "[stale]" in comments.listed().text()
+    assert "[stale]" in comments.listed().for_model()
     fresh = comments.add("a.py", 7, "about the code as it is", "NOTE").commentId
     assert comments.show(fresh).comment.stale is False
-    comments.confirm(identity)
+    comments.contract.move(identity)
     assert comments.listed(stale=True).total == 0
     comments.undo(identity)
     assert comments.show(identity).comment.line == 7

@@ -7,18 +7,16 @@ import io
 import os
 import sys
 from pathlib import Path
-from typing import Literal
 
 import msgspec
 import pytest
 
-from postil.comments.operations.contract import Comments
-from postil.comments.transfer.documents import redacted
-from postil.comments.transfer.inline import extracted, inline_comment, inserted
+from postil.comments.transfer.documents import redact
+from postil.comments.transfer.inline import extract_inline, inline_comment, insert_inline
 from postil.core import call
-from postil.core.failure import Conflict, Failure, InvalidArguments, NotAllowed, NotFound
+from postil.core.failure import Conflict, Failure, InvalidArguments, NotFound
 from tests.comments.sidecars import DAMAGED_BY_REFERENCE, EXTENSION, REFERENCE, SOURCE, as_javascript
-from tests.comments.workspaces import commit, sidecar, workspace, write
+from tests.comments.workspaces import Comments, commit, sidecar, workspace, write
 
 CODE = "".join(f"value_{n} = {n}\n" for n in range(1, 31))
 
@@ -29,7 +27,7 @@ def comments(tmp_path: Path) -> Comments:
 
 
 def root_of(comments: Comments) -> Path:
-    return Path(comments.ground.root)
+    return Path(comments.tree.root)
 
 
 def test_a_thread_has_replies_and_an_end(comments: Comments) -> None:
@@ -102,16 +100,16 @@ def test_search_filters_by_file_author_date_and_counts_before_the_limit(comments
     for number in range(5):
         comments.add("a.py", number + 1, f"Rate limit {number}", "TODO", "ann")
     comments.add("lib/b.py", 1, "rate of change", "NOTE", "bob")
-    found = comments.search_more("rate", limit=2)
+    found = comments.search("rate", limit=2)
     assert (found.totalResults, len(found.comments)) == (6, 2)
-    assert comments.search_more("rate", file="lib").totalResults == 1
-    assert comments.search_more("rate", author="ann").totalResults == 5
-    assert comments.search_more("rate", until="2020-01-01").totalResults == 0
-    assert comments.search_more("rate", since="2020-01-01T00:00:00+02:00").totalResults == 6
-    assert comments.search_more("^rate.*[34]$").totalResults == 2
-    assert comments.search_more("(?-i)Rate").totalResults == 5
-    assert comments.search_more("limit [0-9", plain=True).totalResults == 0
-    assert comments.search_more("LIMIT 3", plain=True).totalResults == 1
+    assert comments.search("rate", file="lib").totalResults == 1
+    assert comments.search("rate", author="ann").totalResults == 5
+    assert comments.search("rate", until="2020-01-01").totalResults == 0
+    assert comments.search("rate", since="2020-01-01T00:00:00+02:00").totalResults == 6
+    assert comments.search("^rate.*[34]$").totalResults == 2
+    assert comments.search("(?-i)Rate").totalResults == 5
+    assert comments.search("limit [0-9", plain=True).totalResults == 0
+    assert comments.search("LIMIT 3", plain=True).totalResults == 1
 
 
 def test_a_changed_comment_is_found_by_its_new_text_only(comments: Comments) -> None:
@@ -140,10 +138,10 @@ def test_every_format_is_exported(comments: Comments) -> None:
 def test_parquet_can_be_read_again(comments: Comments, tmp_path: Path) -> None:
     parquet = pytest.importorskip("pyarrow.parquet")
     comments.add("a.py", 5, "TODO: five", "TODO")
-    exported = comments.export("parquet")
-    table = parquet.read_table(io.BytesIO(base64.b64decode(str(exported.blob))))
+    export_document = comments.export("parquet")
+    table = parquet.read_table(io.BytesIO(base64.b64decode(str(export_document.blob))))
     assert table.to_pylist()[0]["text"] == "TODO: five"
-    written = comments.export_to("parquet", output=str(tmp_path / "out.parquet"))
+    written = comments.export("parquet", output=str(tmp_path / "out.parquet"))
     assert written.sizeBytes == (tmp_path / "out.parquet").stat().st_size
 
 
@@ -161,29 +159,29 @@ def test_training_data_keeps_no_secret(comments: Comments) -> None:
     text = str(comments.export("jsonl").document)
     assert key not in text
     assert "hunter22" not in text
-    assert redacted("nothing secret: x = 'abc'") == "nothing secret: x = 'abc'"
+    assert redact("nothing secret: x = 'abc'") == "nothing secret: x = 'abc'"
 
 
 def test_inline_comments_come_out_and_go_back(comments: Comments) -> None:
     source = "// @paired: TODO: first\nconst a = 1;\nconst b = 2; // @paired-comment: about b\nconst c = 3;\n"
     write(root_of(comments), "inline.ts", source)
-    assert len(comments.import_files(("inline.ts",), remove=True).added) == 2
+    assert len(comments.transfer.import_files(("inline.ts",), remove=True).added) == 2
     assert (root_of(comments) / "inline.ts").read_text() == "const a = 1;\nconst b = 2;\nconst c = 3;\n"
     found = comments.file_comments("inline.ts").comments
     assert [(each.line, each.tag, each.text, each.state) for each in found] == [
         (1, "TODO", "TODO: first", "exact"),
         (2, None, "about b", "exact"),
     ]
-    assert comments.write_inline("inline.ts").written == 2
-    assert comments.write_inline("inline.ts").written == 0
-    again = comments.import_files(("inline.ts",))
+    assert comments.transfer.write_inline("inline.ts").written == 2
+    assert comments.transfer.write_inline("inline.ts").written == 0
+    again = comments.transfer.import_files(("inline.ts",))
     assert (len(again.added), again.skipped) == (0, 2)
 
 
 @pytest.mark.parametrize("path", ["a.py", "a.ts", "a.html", "a.css", "a.sql", "a.unknown", "a.rb"])
 def test_what_is_written_inline_is_read_back(path: str) -> None:
-    text = inserted(path, "one\n  two\nthree\n", [(2, "first line\nsecond */ --> line")])
-    taken = extracted(text, remove=True)
+    text = insert_inline(path, "one\n  two\nthree\n", [(2, "first line\nsecond */ --> line")])
+    taken = extract_inline(text, remove=True)
     assert taken.without == "one\n  two\nthree\n"
     assert [each.line for each in taken.found] == [2]
     assert "first line\nsecond" in taken.found[0].text
@@ -194,9 +192,9 @@ def test_what_is_written_inline_is_read_back(path: str) -> None:
 def test_files_of_the_reference_server_are_repaired_on_request(comments: Comments, value: object) -> None:
     write(root_of(comments), "simple.js", SOURCE)
     write(root_of(comments), "simple.js.comments", as_javascript(value))
-    assert comments.check_files().exit_status == 7
-    assert comments.check_files(fix=True).exit_status == 0
-    assert comments.check_files().faults == ()
+    assert comments.maintenance.check_files().exit_status == 7
+    assert comments.maintenance.check_files(fix=True).exit_status == 0
+    assert comments.maintenance.check_files().faults == ()
 
 
 def test_a_damaged_file_is_restored_from_the_newest_backup(comments: Comments) -> None:
@@ -205,7 +203,7 @@ def test_a_damaged_file_is_restored_from_the_newest_backup(comments: Comments) -
     write(root, "simple.js.comments", b"{")
     write(root, "simple.js.backup-2025-10-19T09-51-00-011Z.comments", b"{")
     write(root, "simple.js.backup-2025-10-18T09-51-00-011Z.comments", as_javascript(EXTENSION))
-    (fault,) = comments.check_files(fix=True).faults
+    (fault,) = comments.maintenance.check_files(fix=True).faults
     assert "2025-10-18" in fault.fixed
     assert len(comments.file_comments("simple.js").comments) == 1
 
@@ -216,12 +214,12 @@ def test_a_damaged_file_is_restored_from_the_last_commit_or_set_aside(comments: 
     commit(root, "commented")
     write(root, "a.py.comments", b"broken")
     write(root, "lib/b.py.comments", b"broken too")
-    assert comments.doctor_files().status == "error"
-    first, second = comments.check_files(fix=True).faults
+    assert comments.maintenance.doctor_files().status == "error"
+    first, second = comments.maintenance.check_files(fix=True).faults
     assert "last commit" in first.fixed
     assert "set aside" in second.fixed
     assert [each.text for each in comments.listed().comments] == ["committed"]
-    assert comments.doctor_files().status == "ok"
+    assert comments.maintenance.doctor_files().status == "ok"
     kept = {path.read_bytes() for path in root.rglob("*.damaged-*")}
     assert kept == {b"broken", b"broken too"}
 
@@ -235,10 +233,10 @@ def test_a_comment_moved_here_and_edited_there_is_joined_on_request(comments: Co
     write(root, "a.py", "gone = True\n")
     edited = before.replace(b'"before"', b'"edited there"').replace(b'"updated": "2', b'"updated": "3')
     write(root, "a.py.comments", edited)  # as a merge of two branches leaves it
-    assert "also in a.py" in comments.check_files().faults[0].problem
-    (fault,) = comments.check_files(fix=True).faults
+    assert "also in a.py" in comments.maintenance.check_files().faults[0].problem
+    (fault,) = comments.maintenance.check_files(fix=True).faults
     assert fault.fixed == "joined in moved.py"
-    assert comments.check_files().faults == ()
+    assert comments.maintenance.check_files().faults == ()
     (found,) = comments.listed().comments
     assert (found.filePath, found.line, found.text) == ("moved.py", 2, "edited there")
     assert [each.text for each in found.revisions] == ["before"]
@@ -249,14 +247,14 @@ def test_a_person_reviews_uncertain_comments_at_a_terminal(comments: Comments, m
     for line in (3, 13, 23):
         comments.add("a.py", line, f"about {line}", "NOTE")
     write(root, "a.py", "alpha = 'a'\nbeta = 'b'\n")
-    assert len(comments.orphaned().comments) == 3
-    assert len(comments.review().waiting) == 3  # nobody to ask
+    assert len(comments.reviewing.list_orphans().comments) == 3
+    assert len(comments.reviewing.review().waiting) == 3  # nobody to ask
     person = call.Call()
     person.interactive = True
     call.enter(person)
     monkeypatch.setattr(sys, "stdin", io.StringIO("nonsense\n2\nd\nq\n"))
     try:
-        reviewed = comments.review()
+        reviewed = comments.reviewing.review()
     finally:
         call.enter(call.Call())
     assert (reviewed.placed, reviewed.deleted, reviewed.skipped) == (1, 1, 1)
@@ -267,11 +265,11 @@ def test_the_review_keeps_ranges_and_asks_about_stale_comments(
     comments: Comments, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     root = root_of(comments)
-    lost = comments.add_lines("a.py", 3, "about three lines", endLine=5).commentId
+    lost = comments.add("a.py", 3, "about three lines", endLine=5).commentId
     stale = comments.add("a.py", 20, "about twenty", "NOTE").commentId
     edited = CODE.replace("value_20 = 20", "value_20 = compute(20, [1, 2, 3], deep=True) or other(value_19)")
     write(root, "a.py", edited.replace("value_3 = 3\nvalue_4 = 4\nvalue_5 = 5\n", ""))
-    waiting = {each.id: each for each in comments.review().waiting}
+    waiting = {each.id: each for each in comments.reviewing.review().waiting}
     assert lost in waiting
     person = call.Call()
     person.interactive = True
@@ -279,7 +277,7 @@ def test_the_review_keeps_ranges_and_asks_about_stale_comments(
     said = {lost: "a.py:7\n", stale: "k\n" if stale in waiting and waiting[stale].stale else "s\n"}
     monkeypatch.setattr(sys, "stdin", io.StringIO("".join(said[identity] for identity in waiting)))
     try:
-        comments.review()
+        comments.reviewing.review()
     finally:
         call.enter(call.Call())
     found = {each.id: each for each in comments.listed().comments}
@@ -293,37 +291,30 @@ def test_an_unknown_id_is_not_found_and_nonsense_is_refused(comments: Comments) 
     with pytest.raises(InvalidArguments):
         comments.show("nonsense")
     with pytest.raises(NotFound):
-        comments.at("no-such-branch")
+        comments.listed(revision="no-such-branch")
     with pytest.raises(NotFound):
-        comments.at("--output=x")
+        comments.listed(revision="--output=x")
 
 
-@pytest.mark.parametrize("surface", ["http", "stdio"])
-def test_commands_of_the_shell_cannot_be_called_from_elsewhere(
-    comments: Comments, tmp_path: Path, surface: Literal["http", "stdio"]
-) -> None:
-    call.enter(call.Call(call.Caller(surface=surface)))
-    try:
-        for command in (
-            lambda: comments.export_to("json", output=str(tmp_path / "out.json")),
-            lambda: comments.merge_files("/etc/passwd", "/etc/passwd", "/etc/passwd"),
-            lambda: comments.relocate_here(batch=True),
-            comments.setup_git,
-            lambda: comments.import_files(("a.py",)),
-        ):
-            with pytest.raises(NotAllowed):
-                command()
-    finally:
-        call.enter(call.Call())
-    assert not (tmp_path / "out.json").exists()
+def test_commands_of_the_shell_cannot_be_called_from_elsewhere(comments: Comments, tmp_path: Path) -> None:
+    registry = comments.registry()
+    tools = {entry.name for entry in registry.tools}
+    assert not tools & {"comments_merge", "comments_import", "comments_setup_git"}
+    for name, arguments in (
+        ("export_comments", {"format": "json", "output": str(tmp_path / "out.json")}),
+        ("comments_relocate", {"batch": True}),
+        ("comments_relocate", {"files": ["/etc/passwd"]}),
+    ):
+        with pytest.raises(InvalidArguments, match="unknown field"):
+            registry.operation(name).decode(arguments)
 
 
 def test_the_status_shows_what_is_open_and_what_is_lost(comments: Comments) -> None:
-    assert comments.glance() == "no comments"
+    assert comments.contract.glance() == "no comments"
     comments.add("a.py", 3, "x", "NOTE")
-    assert comments.glance() == "1 open"
+    assert comments.contract.glance() == "1 open"
     write(root_of(comments), "a.py", "alpha = 'a'\n")
-    assert comments.glance() == "1 open, 1 without their code (postil comments orphans)"
+    assert comments.contract.glance() == "1 open, 1 without their code (postil comments orphans)"
 
 
 def test_a_name_that_is_not_text_hides_no_other(comments: Comments) -> None:
@@ -331,4 +322,4 @@ def test_a_name_that_is_not_text_hides_no_other(comments: Comments) -> None:
     with open(os.fsencode(root_of(comments)) + b"/caf\xe9.py.comments", "wb") as file:
         file.write(b"{}")
     assert comments.listed().total == 1
-    assert comments.check_files().faults == ()
+    assert comments.maintenance.check_files().faults == ()

@@ -6,7 +6,21 @@ from pathlib import Path
 
 import msgspec
 
-from postil.comments.operations.contract import Comments
+from postil.comments.index.overview import Overview
+from postil.comments.operations.answers import Moved
+from postil.comments.operations.by_id import CommentsById
+from postil.comments.operations.contract import ContractTools, Deleted, Edited
+from postil.comments.operations.history import HistoryTools
+from postil.comments.operations.maintenance import MaintenanceTools
+from postil.comments.operations.prompts import CommentPrompts
+from postil.comments.operations.relocate import RelocateTools
+from postil.comments.operations.resources import CommentResources
+from postil.comments.operations.review import ReviewTools
+from postil.comments.operations.transfer import TransferTools
+from postil.comments.part import CommentsContext
+from postil.contracts import CONTRACTS
+from postil.core.catalogue import describe
+from postil.core.registry import Registry
 from tests.workspace.repositories import git
 
 CONTRACT = msgspec.json.decode((Path(__file__).parent / "contract.json").read_bytes())
@@ -99,6 +113,59 @@ export class AuthService {
   }
 }
 """
+
+
+class Comments:
+    """Every group of operations over one context, as a server has them."""
+
+    def __init__(self, start: str, *, cache_home: str = "", author: str = "") -> None:
+        self.context = CommentsContext(start, cache_home=cache_home, author=author)
+        self.tree, self.store, self.reader = self.context.tree, self.context.store, self.context.reader
+        self.contract = ContractTools(self.context)
+        self.by_id = CommentsById(self.context)
+        self.relocating = RelocateTools(self.context)
+        self.reviewing = ReviewTools(self.context)
+        self.history = HistoryTools(self.context)
+        self.transfer = TransferTools(self.context)
+        self.maintenance = MaintenanceTools(self.context)
+        self.resources = CommentResources(self.context)
+        self.prompts = CommentPrompts(self.context)
+        self.add, self.edit_by_id, self.search = self.contract.add, self.contract.edit, self.contract.search
+        self.export, self.file_comments = self.contract.export, self.contract.file_comments
+        self.listed, self.show = self.by_id.list_comments, self.by_id.show
+        self.reply, self.resolve = self.by_id.reply, self.by_id.resolve
+        self.relocate, self.move_all = self.relocating.relocate, self.relocating.move_all
+        self.undo, self.blame = self.relocating.undo, self.history.blame
+
+    def edit(self, path: str, comment: str, text: str) -> Edited:
+        """As the contract has it."""
+        return self.contract.edit(comment, text, filePath=path)
+
+    def delete(self, path: str, comment: str) -> Deleted:
+        """As the contract has it."""
+        return self.contract.delete(comment, path)
+
+    def move(self, source: str, target: str, comment: str, line: int) -> Moved:
+        """As the contract has it."""
+        return self.contract.move(comment, target, line, sourceFile=source)
+
+    @property
+    def overview(self) -> Overview:
+        return self.context.overview
+
+    def registry(self) -> Registry:
+        """All of it, as the united server offers it."""
+        return Registry.of([("comments", each) for each in self._groups()])
+
+    def face(self) -> Registry:
+        """What the contract's own server offers, by the contract's arguments."""
+        living = {type(each).__name__: each for each in self._groups()}
+        whole = describe(("comments", name, type(each)) for name, each in living.items())
+        return Registry(CONTRACTS["comments"].only("comments", whole), lambda _, name: living[name])
+
+    def _groups(self) -> list[object]:
+        own = vars(self).values()
+        return [each for each in own if type(each).__module__.startswith("postil.comments.operations")]
 
 
 def workspace(folder: Path, **files: str) -> Comments:

@@ -35,7 +35,7 @@ def test_a_commands_help_names_every_argument(entry: OperationEntry) -> None:
 @pytest.mark.parametrize("entry", COMMANDS, ids=named)
 def test_a_commands_words_are_plain(entry: OperationEntry) -> None:
     assert re.fullmatch(r"[a-z][a-z-]*( [a-z][a-z-]*){0,2}", entry.shell)
-    fields = msgspec.json.decode(entry.input_schema).get("properties", {})
+    fields = msgspec.json.decode(entry.command_schema).get("properties", {})
     assert set(entry.positional) <= set(fields)
     assert set(entry.flags) <= set(fields) - set(entry.positional)
     letters = list(entry.flags.values())

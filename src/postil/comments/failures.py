@@ -13,7 +13,7 @@ Failure
 
 from __future__ import annotations
 
-from postil.core import call
+from postil.core import call, codes
 from postil.core.failure import Conflict, Failure, InvalidArguments, NotAllowed, NotFound, StorageFailed
 
 
@@ -25,7 +25,7 @@ def _because(failure: Failure, fact: str) -> str:
 class SourceNotFound(NotFound):
     """The source file is not there."""
 
-    code = -32001
+    code = codes.SOURCE_NOT_FOUND
 
     def __init__(self, path: str, root: str = "") -> None:
         facts: dict[str, object] = {"workspaceRoot": root} if root else {}
@@ -37,11 +37,11 @@ class SourceNotFound(NotFound):
 class CommentNotFound(NotFound):
     """No comment of that id in that file."""
 
-    code = -32002
+    code = codes.COMMENT_NOT_FOUND
 
     def __init__(self, path: str, comment: str) -> None:
-        in_shell = call.current().caller.surface == "shell"
-        how = "See them with `postil comments list`" if in_shell else "Use get_file_comments to list valid comment IDs"
+        typed = call.current().person
+        how = "See them with `postil comments list`" if typed else "Use get_file_comments to list valid comment IDs"
         facts = {"filePath": path} if path else {}
         super().__init__("Comment not found", advice=how, **facts, commentId=comment)
 
@@ -49,7 +49,7 @@ class CommentNotFound(NotFound):
 class InvalidFilePath(InvalidArguments):
     """A path that cannot name a file of the workspace."""
 
-    code = -32003
+    code = codes.INVALID_FILE_PATH
 
     def __init__(self, path: str, why: str) -> None:
         super().__init__(
@@ -66,7 +66,7 @@ class InvalidFilePath(InvalidArguments):
 class FileAccessDenied(NotAllowed):
     """A file that may not be read or written from here."""
 
-    code = -32004
+    code = codes.FILE_ACCESS_DENIED
 
     def __init__(self, path: str, why: str) -> None:
         super().__init__(
@@ -83,7 +83,7 @@ class FileAccessDenied(NotAllowed):
 class InvalidLine(InvalidArguments):
     """A line that the file does not have."""
 
-    code = -32005
+    code = codes.INVALID_LINE
 
     def __init__(self, path: str, line: int, count: int) -> None:
         super().__init__(
@@ -98,7 +98,7 @@ class InvalidLine(InvalidArguments):
 class SourceNotParsed(InvalidArguments):
     """No code can be made out where the comment should stand."""
 
-    code = -32006
+    code = codes.SOURCE_NOT_PARSED
 
     def __init__(self, path: str, fault: str, advice: str) -> None:
         super().__init__("Failed to parse source code", advice=advice, filePath=path, parseError=fault)
@@ -110,7 +110,7 @@ class SourceNotParsed(InvalidArguments):
 class SidecarDamaged(StorageFailed):
     """A sidecar that cannot be understood. It is left exactly as it is."""
 
-    code = -32007
+    code = codes.SIDECAR_DAMAGED
 
     def __init__(self, path: str, problem: str) -> None:
         super().__init__(
@@ -155,7 +155,7 @@ class ExtraMissing(Failure):
     """A format whose library is an optional extra that is not installed."""
 
     exit_status = 2
-    code = -32603
+    code = codes.INTERNAL_ERROR
 
     def __init__(self, what: str, extra: str) -> None:
         super().__init__(f"{what} needs an optional library", advice=f"Install it with: pip install 'postil[{extra}]'")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal, TypeAlias
 
-from msgspec import Meta, Struct, field
+from msgspec import UNSET, Meta, Struct, UnsetType, field
 
 State: TypeAlias = Literal["exact", "moved", "modified", "review", "orphaned"]
 AiMeta: TypeAlias = dict[str, Any]
@@ -120,6 +120,72 @@ class Marker(Struct, frozen=True):
     anchor: Anchor | None = None
 
 
+class SymbolAnchor(Struct, frozen=True):
+    """The extension's `astAnchor`: the symbol a marker stands in, its kind by VS Code's name."""
+
+    symbolPath: tuple[str, ...]
+    symbolKind: str
+    containerName: str | None
+    offset: int
+    """Lines from the symbol's first line."""
+
+
+class NewMarker(Struct, frozen=True, kw_only=True):
+    """A marker that is not in a sidecar yet, with the keys it will be written with, in their order."""
+
+    id: str
+    line: int
+    commentIds: tuple[str, ...] = ()
+    endLine: int | UnsetType = UNSET
+    astAnchor: SymbolAnchor | UnsetType | None = UNSET
+    lineHash: str
+    lineText: str
+    prevLineText: str
+    nextLineText: str
+    lastVerified: str
+    anchor: Anchor | UnsetType = field(default=UNSET, name="x-anchor")
+
+
+class NewComment(Struct, frozen=True, kw_only=True):
+    """A comment that is not in a sidecar yet, with the keys it will be written with, in their order."""
+
+    id: str
+    line: int
+    text: str
+    author: str
+    created: str
+    updated: str
+    startLine: int
+    endLine: int | UnsetType = UNSET
+    ghostMarkerId: str = ""
+    tag: str | None = None
+    status: Status = "open"
+    resolvedBy: str | UnsetType = UNSET
+    resolvedAt: str | UnsetType = UNSET
+    replies: tuple[Reply, ...] | UnsetType = UNSET
+    revisions: tuple[Revision, ...] | UnsetType = field(default=UNSET, name="x-revisions")
+    copyOf: str | UnsetType = field(default=UNSET, name="x-copy-of")
+    """The comment that this one repeats."""
+    aiMeta: AiMeta | UnsetType = UNSET
+    params: dict[str, NewParam] | UnsetType = UNSET
+
+
+class NewParam(Struct, frozen=True):
+    """What `${name}` in a new text stands for."""
+
+    value: str
+    type: Literal["dynamic"]
+    source: str
+
+
+class Addition(Struct, frozen=True):
+    """A comment to add, on one version of its source, and the marker it gets unless its lines have one."""
+
+    blob: str
+    comment: NewComment
+    marker: NewMarker
+
+
 class Candidate(Struct, frozen=True, omit_defaults=True):
     """A place the code may be at now."""
 
@@ -157,7 +223,7 @@ class Place(Struct, frozen=True, omit_defaults=True):
     """The code under it changed in substance since the comment was written."""
 
 
-class Placed(Struct, frozen=True):
+class Located(Struct, frozen=True):
     """A comment together with where it is."""
 
     comment: Comment

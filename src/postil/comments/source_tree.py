@@ -1,6 +1,6 @@
-"""The ground comments stand on: a folder, in git or not, its source files, and where locks and caches of it live.
+"""The source files that comments belong to: a folder, in git or not, and where its locks and caches are.
 
-Every path a caller names is checked here and answered with the contract's codes. Not here: comments.
+Every path that a caller names is checked here and refused with the contract's codes. Not here: comments.
 """
 
 from __future__ import annotations
@@ -13,10 +13,11 @@ from functools import lru_cache
 
 from msgspec import Struct
 
-from postil.comments.failures import FileAccessDenied, InvalidFilePath, SourceNotFound, SourceNotParsed
+from postil.comments.failures import FileAccessDenied, InvalidFilePath, InvalidLine, SourceNotFound, SourceNotParsed
 from postil.comments.model import LONGEST_PATH
-from postil.comments.sidecar.format import blob_id
 from postil.core import call
+from postil.core.failure import InvalidArguments
+from postil.workspace.digest import blob_id
 from postil.workspace.failures import FileMissing, FileTooLarge, FileUnreadable, UnsafePath
 from postil.workspace.files import read_file
 from postil.workspace.paths import RelativePath, resolve_inside
@@ -39,16 +40,16 @@ class Source(Struct, frozen=True):
     @property
     def lines(self) -> list[str]:
         """Its lines, without their ends; an empty file has one."""
-        return lines_of(self.text)
+        return split_lines(self.text)
 
 
-def lines_of(text: str) -> list[str]:
-    """The lines of a text: the piece after the last newline is none; a file of lone carriage returns has lines too."""
-    return list(_lines(text))
+def split_lines(text: str) -> list[str]:
+    """Returns the lines of a text. The piece after the last newline is none; lone carriage returns end lines, too."""
+    return list(_split(text))
 
 
-@lru_cache(2)  # whoever adds a comment asks for the same ones several times
-def _lines(text: str) -> tuple[str, ...]:
+@lru_cache(2)  # adding a comment asks for the same ones several times
+def _split(text: str) -> tuple[str, ...]:
     if "\n" not in text and "\r" in text:
         text = text.replace("\r", "\n")
     found = text.split("\n")
@@ -57,11 +58,10 @@ def _lines(text: str) -> tuple[str, ...]:
     return tuple(line.removesuffix("\r") for line in found) if "\r" in text else tuple(found)
 
 
-class Ground:
+class SourceTree:
     """One workspace. `start` is any folder in it; without git the folder itself is the workspace."""
 
     def __init__(self, start: str, cache_home: str = "") -> None:
-        self._start = os.path.realpath(start)
         found = locate(start)
         self.cache_home = cache_home
         self.git = found is not None and not found.bare
@@ -79,21 +79,11 @@ class Ground:
         self.id_width = _id_width(self.common_dir)
 
     def typed(self, given: str) -> str:
-        """What a person in the shell means by a path: from where they are, or from the root of the workspace."""
-        if not given or call.current().caller.surface != "shell":
-            return given
-        below = os.path.relpath(self._start, self.root)
-        if os.path.isabs(given):
-            inside = os.path.relpath(os.path.realpath(given), self.root)
-        else:
-            inside = os.path.normpath(os.path.join(below, given))
-        outside = inside == ".." or inside.startswith("../")
-        if outside or not os.path.lexists(os.path.join(self.root, inside)):
-            return given  # as it is: a glob, a path from the root, or one to refuse
-        return "" if inside == "." else inside
+        """Returns the path that a caller means: a person in the shell names it from the folder they stand in."""
+        return call.current().resolve(given, self.root) if given else given
 
     def path(self, given: str) -> RelativePath:
-        """The file a caller names, relative to the root; the contract's failures when it may not be one."""
+        """Returns the file that a caller names, relative to the root. Raises the contract's failures."""
         if not given or given.isspace():
             raise InvalidFilePath(given, "the path is empty")
         if len(given) > LONGEST_PATH:
@@ -118,15 +108,15 @@ class Ground:
         return inside
 
     def source(self, path: RelativePath) -> Source:
-        """The source file; the contract's failures when there is none that can be commented."""
+        """Returns the source file. Raises the contract's failures when there is none that can be commented."""
         try:
             content = read_file(self.root, path, LARGEST_SOURCE)
             stat = self.stat(path)
         except FileMissing:
-            raise SourceNotFound(path, self.shown_root()) from None
+            raise self.not_found(path) from None
         except UnsafePath as refused:
             if os.path.isdir(os.path.join(self.root, path)):
-                raise SourceNotFound(path, self.shown_root()) from None
+                raise self.not_found(path) from None
             raise FileAccessDenied(path, refused.message) from None
         except FileUnreadable as refused:
             raise FileAccessDenied(path, refused.message) from None
@@ -136,14 +126,28 @@ class Ground:
             raise SourceNotParsed(path, "the file is binary", "Comment on a text file")
         return Source(path, decode(content), blob_id(content, self.id_width), stat)
 
-    def stat(self, path: str) -> str:
-        """What changes whenever the file does; empty when it is not there."""
-        return self.stat_of(os.path.join(self.root, path))
+    def source_with_line(self, path: str, line: int, end: int = 0) -> Source:
+        """Returns a source that a caller names. Raises InvalidLine when it does not have these lines."""
+        source = self.source(self.path(path))
+        count = len(source.lines)
+        for number in (line, end or line):
+            if not 1 <= number <= count:
+                raise InvalidLine(source.path, number, count)
+        if end and end < line:
+            raise InvalidArguments("endLine is before line", path="endLine", line=line, endLine=end)
+        return source
 
-    def stat_of(self, path: str) -> str:
-        """The same for any path."""
+    def source_or_none(self, path: RelativePath) -> Source | None:
+        """Returns the source, or None when it is gone or is no text any more."""
         try:
-            seen = os.stat(path, follow_symlinks=False)
+            return self.source(path)
+        except (SourceNotFound, SourceNotParsed):
+            return None
+
+    def stat(self, path: str) -> str:
+        """Returns what changes whenever the file does; empty when it is not there. `path` may be absolute, too."""
+        try:
+            seen = os.stat(os.path.join(self.root, path), follow_symlinks=False)
         except OSError:
             return ""
         now = time.time_ns()
@@ -152,12 +156,16 @@ class Ground:
         return f"{seen.st_mtime_ns}-{seen.st_size}-{seen.st_ino}-{seen.st_ctime_ns}{fresh}"
 
     def shown_root(self) -> str:
-        """The root for a failure's data; callers from elsewhere have no use for a path of this machine."""
-        return "" if call.current().caller.surface == "http" else self.root
+        """Returns the root for a failure's data; empty for callers who may not know a path of this machine."""
+        return self.root if call.current().reveals_paths else ""
+
+    def not_found(self, path: str) -> SourceNotFound:
+        """Returns the failure that says this file is not there."""
+        return SourceNotFound(path, self.shown_root())
 
 
 def decode(content: bytes) -> str:
-    """The text of a file: UTF-8, with what is not replaced so that it can be shown and sent."""
+    """Returns the text of a file: UTF-8; other bytes are replaced, so that it can be shown and sent."""
     return content.decode("utf-8", "replace").removeprefix("\ufeff")
 
 

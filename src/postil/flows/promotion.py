@@ -13,8 +13,9 @@ from typing import Annotated, Any
 
 from msgspec import Meta
 
-from postil.comments.operations.answers import Added, CommentNow
+from postil.comments.operations.answers import CommentNow
 from postil.comments.operations.by_id import Shown as ShownComment
+from postil.comments.operations.contract import Added
 from postil.core.answer import Answer
 from postil.core.failure import Conflict, NotFound
 from postil.core.operation import Operation, writes

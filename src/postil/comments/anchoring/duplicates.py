@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from postil.comments.model import Candidate, Place
-from postil.comments.source_tree import Ground
+from postil.comments.source_tree import SourceTree
 from postil.comments.storage.store import SUFFIX
 from postil.core.failure import Failure
 from postil.workspace.git import try_git
@@ -16,22 +16,22 @@ MOST_PLACES = 20
 MOST_SHOWN = 5
 
 
-def copies(ground: Ground, place: Place) -> tuple[Candidate, ...]:
+def find_copies(tree: SourceTree, place: Place) -> tuple[Candidate, ...]:
     """Other places that have the same line between the same neighbours."""
     wanted = place.newText.split("\n")[0].strip()
-    if not ground.git or place.state in ("orphaned", "review") or not SHORTEST <= len(wanted) <= LONGEST:
+    if not tree.git or place.state in ("orphaned", "review") or not SHORTEST <= len(wanted) <= LONGEST:
         return ()
     asked = ("grep", "--untracked", "-I", "-n", "-z", "-F", "--full-name", "-e", wanted)
-    found = try_git(ground.root, *asked).out.decode("utf-8", "surrogateescape").split("\n")
+    found = try_git(tree.root, *asked).out.decode("utf-8", "surrogateescape").split("\n")
     rows = (row for row in map(_fields, found) if row[2].strip() == wanted and not row[0].endswith(SUFFIX))
     hits = [(path, int(line)) for path, line, _ in rows if line.isdigit()]
     if len(hits) > MOST_PLACES:
         return ()
-    around = _around(ground, place.path, place.line)
+    around = _neighbours(tree, place.path, place.line)
     there = [
         Candidate(path, line, 1.0, wanted)
         for path, line in hits
-        if (path, line) != (place.path, place.line) and around and around & _around(ground, path, line)
+        if (path, line) != (place.path, place.line) and around and around & _neighbours(tree, path, line)
     ]
     return tuple(there[:MOST_SHOWN])
 
@@ -41,10 +41,10 @@ def _fields(row: str) -> tuple[str, str, str]:
     return path, line, text
 
 
-def _around(ground: Ground, path: str, line: int) -> frozenset[tuple[int, str]]:
+def _neighbours(tree: SourceTree, path: str, line: int) -> frozenset[tuple[int, str]]:
     """The lines before and after one, but for blank ones and braces."""
     try:
-        lines = ground.source(RelativePath(path)).lines
+        lines = tree.source(RelativePath(path)).lines
     except Failure:
         return frozenset()
     near = ((step, lines[line - 1 + step].strip()) for step in (-1, 1) if 0 <= line - 1 + step < len(lines))

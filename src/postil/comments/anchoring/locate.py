@@ -1,4 +1,4 @@
-"""Where markers are now: texts and markers in, places out. Pure: the same input gives the same answer.
+"""Where markers and their comments are now: texts and markers in, places out. Pure: no files, no clock.
 
 A marker of ours names the version of the file it was made on; with that text at hand the engine compares two whole
 files. Without it, and for markers of the extension, the lines kept on the marker are looked for. A marker that keeps no
@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from postil.anchor.fingerprint import Fingerprint, relocate_fingerprints
 from postil.anchor.model import Relocation, Span
@@ -17,23 +18,26 @@ from postil.anchor.model import Source as Version
 from postil.anchor.relocate import relocate_all
 from postil.anchor.syntax.languages import language_of
 from postil.anchor.syntax.symbols import Symbol, owners, symbols
-from postil.comments.model import Anchor, Candidate, Marker, Place, State
-from postil.comments.sidecar.format import LONGEST_LINE, kept_of
-from postil.comments.source_tree import Source, lines_of
+from postil.comments.model import Anchor, Candidate, Located, Marker, Place, State
+from postil.comments.sidecar.dialects import LONGEST_LINE, trim_line
+from postil.comments.source_tree import Source, split_lines
+
+if TYPE_CHECKING:
+    from postil.comments.sidecar.document import Sidecar
 
 # Below this share of unchanged words the code under a comment is another one than the comment speaks of.
 STALE_BELOW = 0.6
 
 
-class Now:
-    """A source as it is now, with what is made of it once however many markers ask."""
+class PresentSource:
+    """A source as it is now, with what is computed from it once, however many markers ask."""
 
     def __init__(self, path: str, source: Source | None) -> None:
         self.path = path
         self.source = source
         self.text = source.text if source else ""
         self.blob = source.blob if source else ""
-        self.lines = lines_of(self.text) if source else []
+        self.lines = split_lines(self.text) if source else []
         self._symbols: list[Symbol] | None = None
         self._owners: list[Symbol | None] | None = None
         self._count: Counter[str] | None = None
@@ -47,14 +51,14 @@ class Now:
         after = self.trimmed[at + 1] if at + 1 < len(self.lines) else ""
         if (before == marker.prevLineText != "") or (after == marker.nextLineText != ""):
             return True
-        return self._times()[marker.lineText] == 1
+        return self._count_lines()[marker.lineText] == 1
 
     @cached_property
     def trimmed(self) -> list[str]:
         """The lines without the spaces around them, as markers keep them."""
-        return [kept_of(line) for line in self.lines]
+        return [trim_line(line) for line in self.lines]
 
-    def _times(self) -> Counter[str]:
+    def _count_lines(self) -> Counter[str]:
         if self._count is None:
             self._count = Counter(self.trimmed)
         return self._count
@@ -72,46 +76,69 @@ class Now:
         return self._owners[line] if 0 <= line < len(self._owners) else None
 
 
-def place_all(
-    now: Now, markers: Sequence[Marker], old_texts: Mapping[str, str], elsewhere: Sequence[Version] = ()
+def locate_all(
+    now: PresentSource, markers: Sequence[Marker], read_old_texts: Mapping[str, str], elsewhere: Sequence[Version] = ()
 ) -> list[Place]:
-    """The place of each marker, in the order asked. `elsewhere` are other files the code may have gone to."""
+    """Returns the place of each marker, in the order asked. `elsewhere` are other files the code may have gone to."""
     found: dict[int, Place] = {}
     by_version: dict[str, list[int]] = {}
     prints: list[int] = []
     for index, marker in enumerate(markers):
         anchor = current_anchor(marker)
         if anchor and anchor.blob == now.blob:
-            found[index] = _unchanged(marker, now)
+            found[index] = _place_unchanged(marker, now)
         elif not anchor and now.still_has(marker):
-            found[index] = _still_there(marker, now)
-        elif anchor and anchor.blob in old_texts:
+            found[index] = _place_unmoved(marker, now)
+        elif anchor and anchor.blob in read_old_texts:
             by_version.setdefault(anchor.blob, []).append(index)
         elif marker.lineText or (anchor and (anchor.pre or anchor.post)):
             prints.append(index)
         else:
-            found[index] = _believed(marker, now)
+            found[index] = _place_by_number(marker, now)
     for blob, indexes in by_version.items():
         spans = [Span(markers[index].line, markers[index].endLine) for index in indexes]
-        there = _between_versions(now, Version(old_texts[blob], now.path), spans, elsewhere)
+        there = _relocate(now, Version(read_old_texts[blob], now.path), spans, elsewhere)
         for index, each in zip(indexes, there, strict=True):
-            found[index] = _gone_with_its_file(each, now) or _placed(markers[index], each, now)
+            found[index] = _lost_with_file(each, now) or _place_at(markers[index], each, now)
     kept = [fingerprint_of(markers[index]) for index in prints]
-    here = relocate_fingerprints(kept, Version(now.text, now.path)) if now.source else [_lost(each) for each in kept]
-    there = _elsewhere(here, lambda some, other: relocate_fingerprints([kept[i] for i in some], other), elsewhere)
+    here = (
+        relocate_fingerprints(kept, Version(now.text, now.path))
+        if now.source
+        else [_relocate_lost(each) for each in kept]
+    )
+    there = _search_others(here, lambda some, other: relocate_fingerprints([kept[i] for i in some], other), elsewhere)
     for index, each in zip(prints, there, strict=True):
-        found[index] = _placed(markers[index], each, now)
+        found[index] = _place_at(markers[index], each, now)
     return [found[index] for index in range(len(markers))]
 
 
-def _between_versions(
-    now: Now, old: Version, spans: Sequence[Span], elsewhere: Sequence[Version]
+def locate_comments(
+    sidecar: Sidecar, now: PresentSource, texts: Mapping[str, str], elsewhere: Sequence[Version] = ()
+) -> list[Located]:
+    """Returns a sidecar's comments in their places, with the old versions at hand."""
+    comments, own = sidecar.comments, {marker.id: marker for marker in sidecar.markers}
+    markers = [own.get(each.markerId) or _bare_marker(each.line, each.endLine) for each in comments]
+    unique = list({id(marker): marker for marker in markers}.values())
+    places = locate_all(now, unique, texts, elsewhere)
+    by_marker = {id(marker): place for marker, place in zip(unique, places, strict=True)}
+    return [
+        Located(comment, own.get(comment.markerId), by_marker[id(marker)], sidecar.path)
+        for comment, marker in zip(comments, markers, strict=True)
+    ]
+
+
+def _bare_marker(line: int, end: int) -> Marker:
+    return Marker("", line, (), end)
+
+
+def _relocate(
+    now: PresentSource, old: Version, spans: Sequence[Span], elsewhere: Sequence[Version]
 ) -> Sequence[Relocation]:
     here = relocate_all(old, Version(now.text, now.path), spans)
-    return _elsewhere(here, lambda some, other: relocate_all(old, other, [spans[i] for i in some]), elsewhere)
+    return _search_others(here, lambda some, other: relocate_all(old, other, [spans[i] for i in some]), elsewhere)
 
 
-def _elsewhere(
+def _search_others(
     here: Sequence[Relocation],
     ask: Callable[[Sequence[int], Version], Sequence[Relocation]],
     elsewhere: Sequence[Version],
@@ -138,13 +165,13 @@ def current_anchor(marker: Marker) -> Anchor | None:
     return anchor if anchor and anchor.blob and anchor.line == marker.line else None
 
 
-def _still_there(marker: Marker, now: Now) -> Place:
+def _place_unmoved(marker: Marker, now: PresentSource) -> Place:
     text = "\n".join(now.lines[marker.line - 1 : max(marker.endLine, marker.line)])
     symbol = (marker.symbolPath, marker.symbolKind)
     return Place("exact", now.path, marker.line, marker.endLine, 0.99, "the line is unchanged", text, text, *symbol)
 
 
-def _unchanged(marker: Marker, now: Now) -> Place:
+def _place_unchanged(marker: Marker, now: PresentSource) -> Place:
     text = "\n".join(now.lines[marker.line - 1 : max(marker.endLine, marker.line)])
     return Place(
         "exact",
@@ -156,11 +183,11 @@ def _unchanged(marker: Marker, now: Now) -> Place:
         newText=text,
         symbolPath=marker.symbolPath,
         symbolKind=marker.symbolKind,
-        stale=_stale(marker, "exact", text, text),
+        stale=_is_stale(marker, "exact", text, text),
     )
 
 
-def _believed(marker: Marker, now: Now) -> Place:
+def _place_by_number(marker: Marker, now: PresentSource) -> Place:
     """A marker that keeps no text: its line number, and perhaps the name of a symbol."""
     name = marker.symbolPath[-1] if marker.symbolPath else ""
     named = [each for each in now.symbols() if each.name == name] if name else []
@@ -174,7 +201,7 @@ def _believed(marker: Marker, now: Now) -> Place:
         options = tuple(
             Candidate(now.path, each.span.start, 0.5, now.lines[each.span.start - 1].strip()) for each in named[:5]
         )
-        return _with_symbol(
+        return _add_symbol(
             Place(
                 "review",
                 now.path,
@@ -190,7 +217,7 @@ def _believed(marker: Marker, now: Now) -> Place:
     text = now.lines[line - 1].strip()
     reason = f"inside '{name}'" if inside else "only a line number was kept"
     place = Place("exact", now.path, line, marker.endLine, 0.9 if inside else 0.5, reason, oldText=text, newText=text)
-    return _with_symbol(place, now)
+    return _add_symbol(place, now)
 
 
 def fingerprint_of(marker: Marker) -> Fingerprint:
@@ -203,11 +230,11 @@ def fingerprint_of(marker: Marker) -> Fingerprint:
     return Fingerprint(marker.line, text, tuple(before), tuple(after), marker.symbolPath)
 
 
-def _lost(print_: Fingerprint) -> Relocation:
+def _relocate_lost(print_: Fingerprint) -> Relocation:
     return Relocation("orphaned", None, 1.0, "The source file no longer exists", print_.text, "")
 
 
-def _gone_with_its_file(found: Relocation, now: Now) -> Place | None:
+def _lost_with_file(found: Relocation, now: PresentSource) -> Place | None:
     """Against a missing file the engine compares with nothing; only what it finds elsewhere counts."""
     if now.source or (found.span and found.path):
         return None
@@ -216,7 +243,7 @@ def _gone_with_its_file(found: Relocation, now: Now) -> Place | None:
     )
 
 
-def _placed(marker: Marker, found: Relocation, now: Now) -> Place:
+def _place_at(marker: Marker, found: Relocation, now: PresentSource) -> Place:
     options = tuple(
         Candidate(each.path or now.path, each.span.start, each.confidence, each.text[:LONGEST_LINE], each.span.end)
         for each in found.candidates
@@ -225,7 +252,7 @@ def _placed(marker: Marker, found: Relocation, now: Now) -> Place:
     path, line = found.path or now.path, span.start if span else marker.line
     symbol = (marker.symbolPath, marker.symbolKind)
     if span and path == now.path:
-        symbol = _symbol_words(now, line)
+        symbol = _symbol_at(now, line)
     return Place(
         found.state,
         path,
@@ -237,32 +264,32 @@ def _placed(marker: Marker, found: Relocation, now: Now) -> Place:
         found.new_text,
         *symbol,
         options,
-        stale=_stale(marker, found.state, found.old_text, found.new_text),
+        stale=_is_stale(marker, found.state, found.old_text, found.new_text),
     )
 
 
-def _with_symbol(place: Place, now: Now) -> Place:
+def _add_symbol(place: Place, now: PresentSource) -> Place:
     from msgspec.structs import replace
 
-    path, kind = _symbol_words(now, place.line)
+    path, kind = _symbol_at(now, place.line)
     return replace(place, symbolPath=path, symbolKind=kind)
 
 
-def _symbol_words(now: Now, line: int) -> tuple[tuple[str, ...], str]:
+def _symbol_at(now: PresentSource, line: int) -> tuple[tuple[str, ...], str]:
     symbol = now.symbol_at(line)
     return (symbol.path, symbol.kind) if symbol else ((), "")
 
 
-def _stale(marker: Marker, state: State, old: str, new: str) -> bool:
+def _is_stale(marker: Marker, state: State, old: str, new: str) -> bool:
     """Whether the code is another than the comment was written about: since it was last settled, or long before."""
     wrote = marker.anchor.wrote if marker.anchor else ()
     if wrote and state in ("exact", "moved", "modified"):
         now = (line[: max(map(len, wrote))] for line in new.split("\n")[: len(wrote)])  # no more of it was kept
-        return _changed_in_substance("\n".join(wrote), "\n".join(now))
-    return state == "modified" and _changed_in_substance(old, new)
+        return _differs_much("\n".join(wrote), "\n".join(now))
+    return state == "modified" and _differs_much(old, new)
 
 
-def _changed_in_substance(old: str, new: str) -> bool:
+def _differs_much(old: str, new: str) -> bool:
     """Whether little of the code is left, whitespace aside."""
     if old == new:
         return False

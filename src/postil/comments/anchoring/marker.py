@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from msgspec import UNSET, to_builtins
+
 from postil.anchor.fingerprint import AROUND
 from postil.anchor.syntax.symbols import Symbol, innermost
 from postil.comments.anchoring.locate import current_anchor
-from postil.comments.model import Anchor, Event, Marker, Place
-from postil.comments.sidecar.document import OWN_KEY, anchor_object, fingerprint_of
-from postil.comments.sidecar.format import new_id, now
+from postil.comments.model import Anchor, Event, Marker, NewMarker, Place, SymbolAnchor
+from postil.comments.sidecar.document import LineTexts
 from postil.comments.sidecar.json_edit import JsonObject
 from postil.comments.source_tree import Source
 
@@ -18,49 +19,64 @@ MOST_EVENTS = 20
 MOST_BODY = 40
 
 
-def marker_for(source: Source, symbols: Sequence[Symbol], line: int, end: int = 0) -> JsonObject:
-    """A new marker on a line (or a range) of a source."""
-    made = now()
-    anchor = _anchor(source, line, end)
-    shape: JsonObject = {"id": new_id("gm_"), "line": line, "commentIds": []}
-    if end:
-        shape["endLine"] = end
-    return {
-        **shape,
-        "astAnchor": symbol_object(innermost(symbols, line), line),
-        **fingerprint_of(source.lines, line),
-        "lastVerified": made,
-        OWN_KEY: anchor_object(anchor),
-    }
+def make_marker(
+    source: Source,
+    symbols: Sequence[Symbol],
+    line: int,
+    end: int = 0,
+    *,
+    name: str,
+    now: str,
+    history: tuple[Event, ...] = (),
+    wrote: tuple[str, ...] = (),
+) -> NewMarker:
+    """Returns a new marker on a line (or a range) of a source; `name` becomes its id."""
+    lines = source.lines
+    last = max(line, end)
+    symbol = innermost(symbols, line)
+    return NewMarker(
+        id=name,
+        line=line,
+        endLine=end or UNSET,
+        astAnchor=_symbol_anchor(symbol, line) if symbol else None,
+        lastVerified=now,
+        anchor=Anchor(
+            blob=source.blob,
+            line=line,
+            end=end,
+            pre=_shorten(lines[max(0, line - 1 - AROUND) : line - 1]),
+            post=_shorten(lines[last : last + AROUND]),
+            body=_shorten(lines[line : min(last, line + MOST_BODY)]),
+            wrote=wrote,
+            history=history,
+        ),
+        **LineTexts.at(lines, line)._asdict(),
+    )
 
 
-def renewed(marker: Marker, place: Place, source: Source, symbols: Sequence[Symbol]) -> JsonObject:
-    """The keys of a marker that is settled in its new place in the same file; what was goes into its history."""
+def renew_marker(marker: Marker, place: Place, source: Source, symbols: Sequence[Symbol], now: str) -> JsonObject:
+    """Returns the keys of a marker in its new place in the same file; where it was goes into its history."""
     end = place.endLine if marker.endLine else 0
-    return {
-        "line": place.line,
-        "endLine": end or None,
-        "astAnchor": symbol_object(innermost(symbols, place.line), place.line),
-        **fingerprint_of(source.lines, place.line),
-        "lastVerified": now(),
-        OWN_KEY: anchor_object(_anchor(source, place.line, end, history_with(marker, place), wrote_of(marker, place))),
-    }
+    history, wrote = extend_history(marker, place, now), wrote_of(marker, place)
+    new = make_marker(source, symbols, place.line, end, name=marker.id, now=now, history=history, wrote=wrote)
+    values: JsonObject = {"endLine": None, **to_builtins(new)}
+    return {key: value for key, value in values.items() if key not in ("id", "commentIds")}
 
 
 def wrote_of(marker: Marker, place: Place) -> tuple[str, ...]:
-    """The code a comment was written about, when it is no longer what its marker is tied to."""
+    """Returns the code that a comment was written about, when its marker is tied to other code by now."""
     kept = marker.anchor.wrote if marker.anchor else ()
     if kept or place.state != "modified":
         return kept
-    return _kept(place.oldText.split("\n")[: MOST_BODY + 1])
+    return _shorten(place.oldText.split("\n")[: MOST_BODY + 1])
 
 
-def history_with(marker: Marker, place: Place, path: str = "", comment: str = "") -> tuple[Event, ...]:
-    """A marker's history with its present place added, before it goes to the next; `comment` when only one goes."""
+def extend_history(marker: Marker, place: Place, now: str, path: str = "", comment: str = "") -> tuple[Event, ...]:
+    """Returns a marker's history with the place that it leaves; `comment` when only that one leaves."""
     anchor = current_anchor(marker)
     texts = (marker.lineText, marker.prevLineText, marker.nextLineText)
     event = Event(
-        now(),
+        now,
         place.state,
         path,
         marker.line,
@@ -69,40 +85,16 @@ def history_with(marker: Marker, place: Place, path: str = "", comment: str = ""
         round(place.confidence, 3),
         place.reason[:LONGEST_KEPT],
         comment,
-        () if anchor else _kept(texts),
+        () if anchor else _shorten(texts),
     )
     before = marker.anchor.history if marker.anchor else ()
     return (*before, event)[-MOST_EVENTS:]
 
 
-def symbol_object(symbol: Symbol | None, line: int) -> JsonObject | None:
-    """The extension's `astAnchor`: the kind by VS Code's name, the offset from the symbol's first line."""
-    if symbol is None:
-        return None
-    return {
-        "symbolPath": list(symbol.path),
-        "symbolKind": symbol.kind.capitalize(),
-        "containerName": symbol.containers[-1] if symbol.containers else None,
-        "offset": line - symbol.span.start,
-    }
+def _symbol_anchor(symbol: Symbol, line: int) -> SymbolAnchor:
+    container = symbol.containers[-1] if symbol.containers else None
+    return SymbolAnchor(tuple(symbol.path), symbol.kind.capitalize(), container, line - symbol.span.start)
 
 
-def _anchor(
-    source: Source, line: int, end: int, history: tuple[Event, ...] = (), wrote: tuple[str, ...] = ()
-) -> Anchor:
-    lines = source.lines
-    last = max(line, end)
-    return Anchor(
-        blob=source.blob,
-        line=line,
-        end=end,
-        pre=_kept(lines[max(0, line - 1 - AROUND) : line - 1]),
-        post=_kept(lines[last : last + AROUND]),
-        body=_kept(lines[line : min(last, line + MOST_BODY)]),
-        wrote=wrote,
-        history=history,
-    )
-
-
-def _kept(lines: Sequence[str]) -> tuple[str, ...]:
+def _shorten(lines: Sequence[str]) -> tuple[str, ...]:
     return tuple(line[:LONGEST_KEPT] for line in lines)

@@ -11,9 +11,9 @@ from collections.abc import Iterable, Sequence
 
 from postil.anchor.model import Source as Version
 from postil.comments.anchoring.locate import fingerprint_of
-from postil.comments.git.objects import contents
-from postil.comments.model import Placed
-from postil.comments.source_tree import Ground, decode
+from postil.comments.git.objects import read_objects
+from postil.comments.model import Located
+from postil.comments.source_tree import SourceTree, decode
 from postil.comments.storage.store import SUFFIX
 from postil.core.failure import Failure
 from postil.workspace.git import git_lines, try_git
@@ -25,24 +25,26 @@ MOST_CHANGED = 2000
 MOST_COMMITS = 1000
 
 
-def other_files(ground: Ground, orphans: Sequence[Placed]) -> dict[str, list[Version]]:
+def find_other_files(tree: SourceTree, orphans: Sequence[Located]) -> dict[str, list[Version]]:
     """For each file with orphans the other files that have got their lines since, the likeliest first."""
-    if not ground.git:
+    if not tree.git:
         return {}
     wanted: dict[str, set[str]] = {}
     blobs: dict[str, set[str]] = {}
     for each in orphans:
-        wanted.setdefault(each.filePath, set()).update(_lines(each))
+        wanted.setdefault(each.filePath, set()).update(_list_lines(each))
         if each.marker and each.marker.anchor:
             blobs.setdefault(each.filePath, set()).add(each.marker.anchor.blob)
-    then = _commits(ground, blobs)
-    known = _Changed(ground)
+    then = _find_commits(tree, blobs)
+    known = _Changed(tree)
     hits: dict[str, Counter[str]] = {}
     for origin, lines in wanted.items():
         holding = known.since(then.get(origin, "HEAD"))
         count = Counter(path for line in lines for path in holding.get(line, ()) if path != origin)
         hits[origin] = Counter(dict(count.most_common(2 * MOST_FILES)))
-    before = _texts_at(ground, {(then.get(origin, "HEAD"), path) for origin, count in hits.items() for path in count})
+    before = _read_lines_at(
+        tree, {(then.get(origin, "HEAD"), path) for origin, count in hits.items() for path in count}
+    )
     found: dict[str, list[Version]] = {}
     for origin, count in hits.items():
         new: dict[str, int] = {}
@@ -57,8 +59,8 @@ def other_files(ground: Ground, orphans: Sequence[Placed]) -> dict[str, list[Ver
 class _Changed:
     """The files that differ from what they were at a commit, and which of them hold a line."""
 
-    def __init__(self, ground: Ground) -> None:
-        self._ground = ground
+    def __init__(self, tree: SourceTree) -> None:
+        self._tree = tree
         self._texts: dict[str, str] = {}
         self._lines: dict[str, frozenset[str]] = {}
         self._since: dict[str, dict[str, list[str]]] = {}
@@ -67,7 +69,7 @@ class _Changed:
         """For each line the changed files that hold it."""
         if commit not in self._since:
             holding: dict[str, list[str]] = {}
-            for path in changed_since(self._ground, commit):
+            for path in list_changed(self._tree, commit):
                 for line in self.lines(path):
                     holding.setdefault(line, []).append(path)
             self._since[commit] = holding
@@ -76,47 +78,45 @@ class _Changed:
     def lines(self, path: str) -> frozenset[str]:
         """The lines a file holds now, trimmed, but for the short ones that stand everywhere."""
         if path not in self._lines:
-            self._lines[path] = _telling(self.text(path))
+            self._lines[path] = _telling_lines(self.text(path))
         return self._lines[path]
 
     def text(self, path: str) -> str:
         """A file as it is now; nothing when it cannot be read."""
         if path not in self._texts:
             try:
-                self._texts[path] = self._ground.source(RelativePath(path)).text
+                self._texts[path] = self._tree.source(RelativePath(path)).text
             except Failure:
                 self._texts[path] = ""
         return self._texts[path]
 
 
-def changed_since(ground: Ground, commit: str) -> list[str]:
+def list_changed(tree: SourceTree, commit: str) -> list[str]:
     """The sources that are new or differ from what they were at a commit, committed or not."""
-    changed = try_git(
-        ground.root, "diff", "--name-only", "-z", "--no-renames", "--diff-filter=AM", commit, "--", "."
-    ).out
-    new = try_git(ground.root, "ls-files", "-z", "--others", "--exclude-standard").out
+    changed = try_git(tree.root, "diff", "--name-only", "-z", "--no-renames", "--diff-filter=AM", commit, "--", ".").out
+    new = try_git(tree.root, "ls-files", "-z", "--others", "--exclude-standard").out
     paths = [name.decode("utf-8", "surrogateescape") for name in (changed + new).split(b"\0") if name]
     return [path for path in paths if not path.endswith(SUFFIX)][:MOST_CHANGED]
 
 
-def _telling(text: str) -> frozenset[str]:
+def _telling_lines(text: str) -> frozenset[str]:
     return frozenset(line for row in text.split("\n") if len(line := row.strip()) >= SHORTEST_LINE)
 
 
-def _lines(orphan: Placed) -> Iterable[str]:
+def _list_lines(orphan: Located) -> Iterable[str]:
     if orphan.marker is None:
         return ()
     print_ = fingerprint_of(orphan.marker)
-    return _telling("\n".join((print_.text, *print_.before, *print_.after)))
+    return _telling_lines("\n".join((print_.text, *print_.before, *print_.after)))
 
 
-def _commits(ground: Ground, blobs: dict[str, set[str]]) -> dict[str, str]:
+def _find_commits(tree: SourceTree, blobs: dict[str, set[str]]) -> dict[str, str]:
     """For each file the latest commit at which it was as its comments knew it."""
     found: dict[str, str] = {}
     commit = ""
     fields: list[str] = []
     arguments = ("--raw", "--no-abbrev", "--no-renames", "-z", f"--max-count={MOST_COMMITS}", "--format=%x01%H")
-    for row in git_lines(ground.root, "log", *arguments, separator=b"\0"):
+    for row in git_lines(tree.root, "log", *arguments, separator=b"\0"):
         text = row.decode("utf-8", "surrogateescape").lstrip("\n")
         if text.startswith("\x01"):
             commit = text[1:].split("\n", 1)[0]
@@ -132,7 +132,7 @@ def _commits(ground: Ground, blobs: dict[str, set[str]]) -> dict[str, str]:
     return found
 
 
-def _texts_at(ground: Ground, places: set[tuple[str, str]]) -> dict[tuple[str, str], frozenset[str]]:
+def _read_lines_at(tree: SourceTree, places: set[tuple[str, str]]) -> dict[tuple[str, str], frozenset[str]]:
     """The telling lines of files at commits; one that was not there has none."""
-    there = contents(ground.root, (f"{commit}:{path}" for commit, path in places))
-    return {place: _telling(decode(there[name])) for place in places if (name := ":".join(place)) in there}
+    there = read_objects(tree.root, (f"{commit}:{path}" for commit, path in places))
+    return {place: _telling_lines(decode(there[name])) for place in places if (name := ":".join(place)) in there}

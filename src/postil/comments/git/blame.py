@@ -15,10 +15,11 @@ from msgspec import Struct
 from postil.anchor.model import Span
 from postil.anchor.relocate import relocate
 from postil.comments.model import Commit, Place
-from postil.comments.source_tree import Ground
-from postil.comments.storage.file_versions import OldTexts
+from postil.comments.source_tree import SourceTree
+from postil.comments.storage.file_versions import FileVersions
 from postil.core import call
 from postil.workspace.git import run_git, try_git
+from postil.workspace.paths import RelativePath
 
 MOST_COMMITS = 500
 
@@ -46,12 +47,12 @@ class Touch(Struct, frozen=True, omit_defaults=True):
     after: str = ""
 
 
-def versions(ground: Ground, path: str, most: int = MOST_COMMITS) -> list[Version]:
+def list_versions(tree: SourceTree, path: str, most: int = MOST_COMMITS) -> list[Version]:
     """The versions of a file, newest first, through renames."""
-    if not ground.git:
+    if not tree.git:
         return []
     done = try_git(
-        ground.root,
+        tree.root,
         "log",
         "--follow",
         "--raw",
@@ -63,10 +64,10 @@ def versions(ground: Ground, path: str, most: int = MOST_COMMITS) -> list[Versio
         "--",
         path,
     )
-    return list(_versions(done.out.decode("utf-8", "replace"))) if done.status == 0 else []
+    return list(_parse_versions(done.out.decode("utf-8", "replace"))) if done.status == 0 else []
 
 
-def _versions(text: str) -> Iterator[Version]:
+def _parse_versions(text: str) -> Iterator[Version]:
     for piece in text.split("\x01")[1:]:
         head, _, rest = piece.partition("\x03")
         identity = head.split("\x02")
@@ -84,17 +85,17 @@ def _versions(text: str) -> Iterator[Version]:
         )
 
 
-def touching(ground: Ground, texts: OldTexts, path: str, line: int, end: int = 0) -> list[Touch]:
+def list_touches(tree: SourceTree, versions: FileVersions, path: str, line: int, end: int = 0) -> list[Touch]:
     """The commits that made or changed these lines of the present file, newest first: blame for a comment."""
     found: list[Touch] = []
-    history = versions(ground, path)
+    history = list_versions(tree, path)
     wanted = [blob for each in history for blob in (each.blob, each.old_blob) if blob]
-    by_blob = texts.texts(wanted)
+    by_blob = versions.read(wanted)
     span = Span(line, end)
     if history and (newest := by_blob.get(history[0].blob)) is not None:
-        now = texts.now(path)
-        if now is not None and now != newest:  # edited since the last commit
-            there = relocate(now, newest, span, path)
+        now = tree.source_or_none(RelativePath(path))
+        if now is not None and now.text != newest:  # edited since the last commit
+            there = relocate(now.text, newest, span, path)
             if there.span is None:
                 return []
             span = there.span
@@ -121,12 +122,14 @@ def touching(ground: Ground, texts: OldTexts, path: str, line: int, end: int = 0
     return found
 
 
-def culprit(ground: Ground, texts: OldTexts, path: str, blob: str, line: int, place: Place) -> Commit | None:
+def find_culprit(
+    tree: SourceTree, versions: FileVersions, path: str, blob: str, line: int, place: Place
+) -> Commit | None:
     """The commit after which the code no longer was where and what it had been, or None when none is to blame."""
     if place.state == "exact" or not blob:
         return None
     later: list[Version] = []
-    for version in versions(ground, path):
+    for version in list_versions(tree, path):
         if version.blob == blob:
             break
         later.append(version)
@@ -135,7 +138,7 @@ def culprit(ground: Ground, texts: OldTexts, path: str, blob: str, line: int, pl
     else:
         return None
     later.reverse()
-    by_blob = texts.texts([blob, *(each.blob for each in later)])
+    by_blob = versions.read([blob, *(each.blob for each in later)])
     old = by_blob.get(blob)
     if old is None:
         return None
@@ -153,25 +156,25 @@ def culprit(ground: Ground, texts: OldTexts, path: str, blob: str, line: int, pl
     return later[first].commit if first < len(later) else None
 
 
-def text_at(ground: Ground, revision: str, path: str) -> bytes | None:
+def read_at(tree: SourceTree, revision: str, path: str) -> bytes | None:
     """A file as it was at a revision, or None."""
-    done = try_git(ground.root, "cat-file", "blob", f"{revision}:{path}")
+    done = try_git(tree.root, "cat-file", "blob", f"{revision}:{path}")
     return done.out if done.status == 0 else None
 
 
-def sidecars_at(ground: Ground, revision: str) -> list[str]:
+def list_sidecars_at(tree: SourceTree, revision: str) -> list[str]:
     """The sidecars that a revision holds."""
-    out = run_git(ground.root, "ls-tree", "-r", "-z", "--name-only", "--full-tree", revision)
+    out = run_git(tree.root, "ls-tree", "-r", "-z", "--name-only", "--full-tree", revision)
     return [name for name in out.decode("utf-8", "surrogateescape").split("\0") if name.endswith(".comments")]
 
 
-def resolved(ground: Ground, revision: str) -> Commit | None:
+def resolve_revision(tree: SourceTree, revision: str) -> Commit | None:
     """The commit a revision names, or None."""
-    done = try_git(ground.root, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}")
+    done = try_git(tree.root, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}")
     if done.status != 0:
         return None
     name = done.out.decode().strip()
-    shown = run_git(ground.root, "show", "-s", "--no-show-signature", "--format=%H%x02%an%x02%aI%x02%s", name)
+    shown = run_git(tree.root, "show", "-s", "--no-show-signature", "--format=%H%x02%an%x02%aI%x02%s", name)
     return Commit(*_fields(shown.decode("utf-8", "replace").strip()))
 
 

@@ -9,21 +9,20 @@ from __future__ import annotations
 import time
 from collections import Counter
 
-from msgspec import Struct
-
 from postil.anchor.model import Source as Version
 from postil.anchor.model import Span
 from postil.anchor.relocate import relocate_all
-from postil.comments.git.blame import text_at
-from postil.comments.source_tree import Ground, decode
+from postil.comments.git.blame import read_at
+from postil.comments.source_tree import SourceTree, decode
 from postil.core import call
+from postil.core.answer import Answer
 from postil.core.failure import NotFound
 from postil.workspace.git import run_git, try_git
 
 LINES_A_FILE = 40
 
 
-class Measured(Struct, frozen=True):
+class Measured(Answer, frozen=True):
     """How many lines were found again, and how long it took."""
 
     commits: int
@@ -36,7 +35,7 @@ class Measured(Struct, frozen=True):
     milliseconds: float
     """For each line, parsing included."""
 
-    def text(self) -> str:
+    def for_model(self) -> str:
         if not self.lines:
             return f"No file of now was changed in the last {self.commits} commits: there is nothing to measure."
 
@@ -50,11 +49,11 @@ class Measured(Struct, frozen=True):
         )
 
 
-def measure(ground: Ground, commits: int, most_files: int) -> Measured:
+def measure(tree: SourceTree, commits: int, most_files: int) -> Measured:
     """Follow lines from some commits ago to now."""
-    then, commits = _commit_ago(ground, commits)
+    then, commits = _find_commit(tree, commits)
     changed = run_git(
-        ground.root, "diff", "--name-only", "--diff-filter=M", "--no-renames", "-z", then, "HEAD", "--", "."
+        tree.root, "diff", "--name-only", "--diff-filter=M", "--no-renames", "-z", then, "HEAD", "--", "."
     )
     paths = [path for path in changed.decode("utf-8", "surrogateescape").split("\0") if path][:most_files]
     count: Counter[str] = Counter()
@@ -63,8 +62,8 @@ def measure(ground: Ground, commits: int, most_files: int) -> Measured:
     for number, path in enumerate(paths):
         call.current().check()
         call.current().progress(number, len(paths), path)
-        truth = _kept_lines(ground, then, path)
-        old, new = text_at(ground, then, path), text_at(ground, "HEAD", path)
+        truth = _find_kept_lines(tree, then, path)
+        old, new = read_at(tree, then, path), read_at(tree, "HEAD", path)
         if not truth or old is None or new is None or b"\0" in old[:8000]:
             continue
         files += 1
@@ -91,18 +90,18 @@ def measure(ground: Ground, commits: int, most_files: int) -> Measured:
     )
 
 
-def _commit_ago(ground: Ground, commits: int) -> tuple[str, int]:
+def _find_commit(tree: SourceTree, commits: int) -> tuple[str, int]:
     """The commit so many ago, or the first one, and how many ago that is."""
-    listed = try_git(ground.root, "rev-list", f"--max-count={commits + 1}", "--first-parent", "HEAD")
+    listed = try_git(tree.root, "rev-list", f"--max-count={commits + 1}", "--first-parent", "HEAD")
     names = listed.out.decode().split()
     if listed.status != 0 or len(names) < 2:
         raise NotFound("There is no history to measure on", advice="Run it in a repository with some commits")
     return names[-1], len(names) - 1
 
 
-def _kept_lines(ground: Ground, then: str, path: str) -> dict[int, int]:
+def _find_kept_lines(tree: SourceTree, then: str, path: str) -> dict[int, int]:
     """Old line to new line, for the lines that no commit since `then` has touched."""
-    done = try_git(ground.root, "blame", "--porcelain", f"{then}..HEAD", "--", path)
+    done = try_git(tree.root, "blame", "--porcelain", f"{then}..HEAD", "--", path)
     found: dict[int, int] = {}
     boundary = ""
     for row in done.out.split(b"\n"):

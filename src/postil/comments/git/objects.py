@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from postil.workspace.git import run_git
 
 
-def contents(root: str, names: Iterable[str], largest: int = 1 << 62) -> dict[str, bytes]:
+def read_objects(root: str, names: Iterable[str], largest: int = 1 << 62) -> dict[str, bytes]:
     """The files of these names (`<blob>` or `<revision>:<path>`), but for what is no file or too large."""
     asked = [name for name in dict.fromkeys(names) if name and "\n" not in name]
     if not asked:

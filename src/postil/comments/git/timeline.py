@@ -10,12 +10,12 @@ from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
-from postil.comments.git.blame import versions
-from postil.comments.git.objects import contents
+from postil.comments.git.blame import list_versions
+from postil.comments.git.objects import read_objects
 from postil.comments.model import Comment, Commit, Event
 from postil.comments.sidecar.dialects import Unreadable
 from postil.comments.sidecar.document import Sidecar
-from postil.comments.source_tree import Ground
+from postil.comments.source_tree import SourceTree
 from postil.comments.storage.store import SUFFIX
 from postil.core import call
 
@@ -31,7 +31,7 @@ class Change(Struct, frozen=True, omit_defaults=True):
     commit: Commit | None = None
 
 
-def changes(ground: Ground, comment: Comment, path: str, events: Sequence[Event]) -> list[Change]:
+def list_changes(tree: SourceTree, comment: Comment, path: str, events: Sequence[Event]) -> list[Change]:
     """Everything that is known to have happened to a comment, oldest first."""
     found = [Change(comment.created, "made", comment.author)]
     found += [
@@ -40,21 +40,21 @@ def changes(ground: Ground, comment: Comment, path: str, events: Sequence[Event]
     ]
     before: Comment | None = None
     paths = dict.fromkeys([path, *(each.path for each in events if each.path)])
-    for commit, then in _committed(ground, comment.id, list(paths)):
-        found += _between(before, then, commit) if before else []
+    for commit, then in _read_committed(tree, comment.id, list(paths)):
+        found += _compare(before, then, commit) if before else []
         before = then
     if before:
-        found += _between(before, comment, None)
+        found += _compare(before, comment, None)
     else:
         found += [Change(each.created, "replied", each.author, after=each.text) for each in comment.replies]
     return sorted(found, key=lambda each: each.at)
 
 
-def _committed(ground: Ground, comment: str, paths: Sequence[str]) -> Iterator[tuple[Commit, Comment]]:
+def _read_committed(tree: SourceTree, comment: str, paths: Sequence[str]) -> Iterator[tuple[Commit, Comment]]:
     """The comment as commits left it, oldest first."""
-    known = [(each, path) for path in paths for each in reversed(versions(ground, path + SUFFIX)) if each.blob]
+    known = [(each, path) for path in paths for each in reversed(list_versions(tree, path + SUFFIX)) if each.blob]
     known.sort(key=lambda each: each[0].commit.date)
-    texts = contents(ground.root, (version.blob for version, _ in known)) if known else {}
+    texts = read_objects(tree.root, (version.blob for version, _ in known)) if known else {}
     for number, (version, path) in enumerate(known):
         call.current().check()
         call.current().progress(number, len(known), "reading earlier versions")
@@ -66,7 +66,7 @@ def _committed(ground: Ground, comment: str, paths: Sequence[str]) -> Iterator[t
             yield version.commit, found
 
 
-def _between(old: Comment, new: Comment, commit: Commit | None) -> Iterator[Change]:
+def _compare(old: Comment, new: Comment, commit: Commit | None) -> Iterator[Change]:
     at, by = new.updated, commit.author if commit else ""
     if new.text != old.text:
         yield Change(at, "edited", by, old.text, new.text, commit)

@@ -17,12 +17,12 @@ from itertools import chain
 import msgspec
 from msgspec import Struct
 
-from postil.comments.model import Placed
-from postil.comments.search import text_file as corpus
+from postil.comments.model import Located
 from postil.comments.search.patterns import Pattern
-from postil.comments.search.text_file import Corpus, Hits
-from postil.comments.sidecar.format import moment, stamp
-from postil.comments.source_tree import Ground
+from postil.comments.search.text_file import TABLES as TEXT_TABLES
+from postil.comments.search.text_file import Hits, TextFile
+from postil.comments.sidecar.format import format_time, parse_time
+from postil.comments.source_tree import SourceTree
 
 LAYOUT = 7
 PAGE = 2000
@@ -104,13 +104,13 @@ class Seen(Struct, frozen=True):
 _encode = msgspec.msgpack.Encoder().encode
 
 
-def note(each: Placed) -> Note:
-    """A comment in its place, ready to be kept."""
+def make_note(each: Located) -> Note:
+    """Returns a comment in its place, ready to be kept."""
     comment, now = each.comment, each.place
     return Note(
         comment.id,
         comment.text,
-        _comparable(comment.created),
+        _normalize_time(comment.created),
         comment.tag,
         comment.author,
         comment.aiMeta is not None,
@@ -125,13 +125,13 @@ def note(each: Placed) -> Note:
 class Index:
     """The cache of one workspace. Threads share it; every process has its own connection."""
 
-    def __init__(self, ground: Ground) -> None:
-        base = os.path.join(ground.folder, f"comments-{ground.key}")
+    def __init__(self, tree: SourceTree) -> None:
+        base = os.path.join(tree.folder, f"comments-{tree.key}")
         self._path = f"{base}.db"
         self._lock = threading.RLock()
         self._open: sqlite3.Connection | None = None
-        self._corpus = Corpus(base)
-        self._decode = msgspec.msgpack.Decoder(Placed).decode
+        self._texts = TextFile(base)
+        self._decode = msgspec.msgpack.Decoder(Located).decode
 
     def stamps(self) -> dict[str, str]:
         """What was seen of every file."""
@@ -169,14 +169,14 @@ class Index:
                     if seen.notes is not None:
                         _replace_notes(db, seen.path, seen.notes)
 
-    def rows(self, where: str, values: Sequence[object] = ()) -> list[Placed]:
+    def rows(self, where: str, values: Sequence[object] = ()) -> list[Located]:
         """The comments for which a condition holds, by file. The condition is ours, its values the caller's."""
         sentence = f"{_BODIES} WHERE {where} ORDER BY path, place"
         with self._using() as db:
             bodies = db.execute(sentence, tuple(values)).fetchall()
         return [self._decode(body) for (body,) in bodies]
 
-    def stream(self, where: str = "1", values: Sequence[object] = ()) -> Iterator[Placed]:
+    def stream(self, where: str = "1", values: Sequence[object] = ()) -> Iterator[Located]:
         """The same a page at a time, for more than memory should hold."""
         sentence = (
             f"SELECT path, place, body FROM note JOIN body USING (seq) "  # noqa: S608 - as in rows
@@ -233,7 +233,7 @@ class Index:
         with self._using() as db:
             return {path for (path,) in db.execute("SELECT DISTINCT path FROM note WHERE now_path != path")}
 
-    def newest(self, hits: Hits, where: str, values: Sequence[object], limit: int) -> tuple[int, list[Placed]]:
+    def newest(self, hits: Hits, where: str, values: Sequence[object], limit: int) -> tuple[int, list[Located]]:
         """How many of these comments fulfil a condition, and the newest of them."""
         among: Hits | set[int] = hits
         if where and len(hits) > FEW:
@@ -273,7 +273,7 @@ class Index:
                 found += db.execute(sentence, tuple(values))
         return [number for _, _, number in sorted(found, reverse=True)]
 
-    def _bodies(self, numbers: Sequence[int]) -> list[Placed]:
+    def _bodies(self, numbers: Sequence[int]) -> list[Located]:
         with self._using() as db:
             rows = [db.execute("SELECT body FROM body WHERE seq = ?", (number,)).fetchone() for number in numbers]
         return [self._decode(row[0]) for row in rows if row]
@@ -281,12 +281,12 @@ class Index:
     def search(self, pattern: Pattern) -> Hits:
         """The comments whose text matches."""
         with self._using() as db:
-            return self._corpus.search(db, pattern)
+            return self._texts.search(db, pattern)
 
     def catch_up(self) -> None:
         """Have the texts ready for the next search of any process."""
         with self._using() as db:
-            self._corpus.catch_up(db)
+            self._texts.catch_up(db)
 
     @contextmanager
     def _using(self) -> Generator[sqlite3.Connection]:
@@ -327,7 +327,7 @@ class Index:
                     for table in ("note", "body", "file", "gone", "corpus"):
                         db.execute(f"DROP TABLE IF EXISTS {table}")
                     db.execute(f"PRAGMA user_version={LAYOUT}")
-            db.executescript(corpus.TABLES + _TABLES)
+            db.executescript(TEXT_TABLES + _TABLES)
         except sqlite3.DatabaseError:
             db.close()
             raise
@@ -361,7 +361,7 @@ def _replace_notes(db: sqlite3.Connection, path: str, notes: Sequence[Note]) -> 
     db.executemany("DELETE FROM note WHERE seq = ?", [*gone, *((seq,) for seq, _, _ in before.values())])
 
 
-def _comparable(created: str) -> str:
+def _normalize_time(created: str) -> str:
     """A time that sorts as text, whatever offset it was written with."""
-    found = moment(created)
-    return stamp(found) if found else created
+    found = parse_time(created)
+    return format_time(found) if found else created

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 
-from postil.comments.source_tree import Ground
+from postil.comments.source_tree import SourceTree
 from postil.comments.storage.store import skipped_folder
 from postil.workspace.watch import MOST_FOLDERS, Watch
 
@@ -22,12 +22,12 @@ class FolderWatch:
         self._looked = time.monotonic()
 
     @classmethod
-    def over(cls, ground: Ground) -> FolderWatch | None:
+    def over(cls, tree: SourceTree) -> FolderWatch | None:
         """The watch, or None where the kernel does not tell at once: too many folders, or no watches left."""
-        folders = folders_below(ground.root)
+        folders = folders_below(tree.root)
         if len(folders) >= MOST_FOLDERS:
             return None
-        watch = Watch([*folders, *([ground.git_dir] if ground.git_dir else [])])
+        watch = Watch([*folders, *([tree.git_dir] if tree.git_dir else [])])
         if not watch.immediate:
             watch.close()
             return None

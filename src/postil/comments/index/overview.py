@@ -10,14 +10,13 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 
 from postil.anchor.model import Source as Version
-from postil.comments.anchoring.locate import Now
-from postil.comments.anchoring.moved_files import changed_since, other_files
-from postil.comments.anchoring.read import Reading, placed_in
-from postil.comments.index.cache import IN_FILE, Index, Note, Seen, note
+from postil.comments.anchoring.moved_files import find_other_files, list_changed
+from postil.comments.anchoring.reader import CommentReader
+from postil.comments.index.cache import IN_FILE, Index, Note, Seen, make_note
 from postil.comments.index.change_gate import FolderWatch
-from postil.comments.index.refresh_worker import Read, old_texts, read_many
-from postil.comments.model import Damage, Placed
-from postil.comments.search.search import file_matches
+from postil.comments.index.refresh_worker import Read, read_many
+from postil.comments.model import Damage, Located
+from postil.comments.search.filters import file_matches
 from postil.comments.storage.store import SUFFIX
 from postil.core import call
 from postil.core.failure import Failure
@@ -31,10 +30,10 @@ MANY_UNREAD = 500
 class Overview:
     """The workspace's comments as they stand now."""
 
-    def __init__(self, reading: Reading) -> None:
-        self.reading = reading
-        self.ground, self.store = reading.ground, reading.store
-        self.index = Index(self.ground)
+    def __init__(self, reader: CommentReader) -> None:
+        self.reader = reader
+        self.tree, self.store = reader.tree, reader.store
+        self.index = Index(self.tree)
         self._lock = threading.RLock()
         self._looks = 0
         self._watch: FolderWatch | None = None
@@ -50,7 +49,7 @@ class Overview:
                 self._look()
                 self._looks += 1
                 if self._looks == LOOKS_BEFORE_WATCHING:
-                    self._watch = FolderWatch.over(self.ground)
+                    self._watch = FolderWatch.over(self.tree)
                     self._look()  # what happened before the watch began
 
     def _look(self) -> None:
@@ -69,26 +68,26 @@ class Overview:
         if not changed and not gone:
             return
         batch: list[Seen] = []
-        unsettled: dict[str, tuple[Seen, Sequence[Placed]]] = {}
-        reads = read_many(self.reading, changed, self._contents(changed, known))
+        with_lost: dict[str, tuple[Seen, Sequence[Located]]] = {}
+        reads = read_many(self.reader, changed, self._contents(changed, known))
         for number, read in enumerate(reads, 1):
             call.current().check()
             call.current().progress(number, len(changed), "reading comments")
             stamp, before = now[RelativePath(read.path)], known.get(read.path, "")
-            seen, orphans = self._seen(read, stamp, before, lost)
+            seen, orphans = self._judge(read, stamp, before, lost)
             batch.append(seen)
             if orphans:
-                unsettled[read.path] = seen, orphans
+                with_lost[read.path] = seen, orphans
             if len(batch) == AT_ONCE:
                 self.index.replace(batch)
                 batch = []
         self.index.replace(batch, gone)
-        self._look_elsewhere(unsettled, lost)
+        self._search_other_files(with_lost, lost)
         if len(changed) > AT_ONCE:
             self.index.catch_up()  # whoever searches next finds the texts ready
 
     def _contents(self, paths: Sequence[str], known: dict[str, str]) -> dict[str, str]:
-        """What some files held, unless they have to be placed again whatever they hold.
+        """What some files held, unless their comments have to be located again whatever they hold.
 
         Code that was found in another file may have left it again.
         """
@@ -96,7 +95,7 @@ class Overview:
         contents = self.index.contents(paths)
         return {path: held for path, held in contents.items() if path not in astray or "|" not in known.get(path, "")}
 
-    def _seen(self, read: Read, stamp: str, before: str, lost: _Later) -> tuple[Seen, Sequence[Placed]]:
+    def _judge(self, read: Read, stamp: str, before: str, lost: _Later) -> tuple[Seen, Sequence[Located]]:
         """What is kept of a file, and its comments that are to be looked for in others.
 
         Where some are lost, the stamp says so, and when they were last looked for.
@@ -109,34 +108,34 @@ class Overview:
         unsettled = f"{stamp}|" if read.orphans else stamp
         return Seen(read.path, unsettled, read.content, read.notes, read.problem), read.orphans
 
-    def _look_elsewhere(self, unsettled: dict[str, tuple[Seen, Sequence[Placed]]], lost: _Later) -> None:
+    def _search_other_files(self, with_lost: dict[str, tuple[Seen, Sequence[Located]]], lost: _Later) -> None:
         """Look in other files for what some have lost, for all of them together."""
-        orphans = [each for _, some in unsettled.values() for each in some if each.marker]
-        others = other_files(self.ground, orphans) if orphans else {}
-        for at in range(0, len(unsettled), AT_ONCE):
+        orphans = [each for _, some in with_lost.values() for each in some if each.marker]
+        others = find_other_files(self.tree, orphans) if orphans else {}
+        for at in range(0, len(with_lost), AT_ONCE):
             call.current().check()
             batch: list[Seen] = []
-            for seen, _ in list(unsettled.values())[at : at + AT_ONCE]:
+            for seen, _ in list(with_lost.values())[at : at + AT_ONCE]:
                 elsewhere = others.get(seen.path)
-                notes = self._notes(seen.path, elsewhere) if elsewhere else None
+                notes = self._make_notes(seen.path, elsewhere) if elsewhere else None
                 batch.append(Seen(seen.path, f"{seen.stamp}{lost.value}", seen.content, notes))
             self.index.replace(batch)
 
-    def _notes(self, path: str, elsewhere: list[Version]) -> list[Note] | None:
+    def _make_notes(self, path: str, elsewhere: list[Version]) -> list[Note] | None:
         try:
             sidecar = self.store.read(RelativePath(path))
         except Failure:
             return None  # it changed meanwhile: the next look sees it
-        now = Now(path, self.reading.source_or_none(RelativePath(path)))
-        return [note(each) for each in placed_in(sidecar, now, old_texts(self.reading, [(sidecar, now)]), elsewhere)]
+        source = self.tree.source_or_none(RelativePath(path))
+        return [make_note(each) for each in self.reader.locate(sidecar, source, elsewhere)]
 
-    def file(self, path: RelativePath) -> list[Placed]:
+    def file(self, path: RelativePath) -> list[Located]:
         """The comments of one file, and those of other files whose code is in it now; SidecarDamaged as it may be."""
         if self._far_behind():
-            return self.reading.file(path)
+            return self.reader.file(path)
         self.refresh()
         if self.index.problem(path) is None:  # not among the files that are walked, such as those of node_modules
-            return self.reading.file(path) + self.index.rows(IN_FILE, (path, path))
+            return self.reader.file(path) + self.index.rows(IN_FILE, (path, path))
         if self.index.problem(path):
             self.store.read(path)  # says in the contract's words what is wrong with it
         return self.index.rows(IN_FILE, (path, path))
@@ -159,16 +158,16 @@ class Overview:
         self.refresh()
         return self.index.ids()
 
-    def unsettled(self) -> bool:
+    def has_lost_code(self) -> bool:
         """Whether a comment's code is in another file, or might turn up there."""
         return any("|" in stamp for stamp in self.index.stamps().values())
 
-    def everything(self) -> Iterator[Placed]:
+    def everything(self) -> Iterator[Located]:
         """Every comment, by file, in the sidecars' order."""
         self.refresh()
         return self.index.stream()
 
-    def where(self, condition: str, *values: object) -> list[Placed]:
+    def where(self, condition: str, *values: object) -> list[Located]:
         """The comments for which a condition on the cache's columns holds."""
         self.refresh()
         return self.index.rows(condition, values)
@@ -179,13 +178,13 @@ class Overview:
         return tuple(Damage(path, why) for path, why in problems if not file or file_matches(file, path))
 
     def _stamp(self, path: str) -> str:
-        return f"{self.ground.stat(path + SUFFIX)} {self.ground.stat(path)}"
+        return f"{self.tree.stat(path + SUFFIX)} {self.tree.stat(path)}"
 
     def _lost_stamp(self) -> str:
         """What changes when code lost in one file may have turned up in another, or has left it again."""
-        seen = [self.ground.stat_of(os.path.join(self.ground.git_dir, name)) for name in ("index", "HEAD", "logs/HEAD")]
-        if self.ground.git:
-            seen += [f"{path} {self.ground.stat(path)}" for path in changed_since(self.ground, "HEAD")]
+        seen = [self.tree.stat(os.path.join(self.tree.git_dir, name)) for name in ("index", "HEAD", "logs/HEAD")]
+        if self.tree.git:
+            seen += [f"{path} {self.tree.stat(path)}" for path in list_changed(self.tree, "HEAD")]
         return hashlib.sha256("\n".join(seen).encode("utf-8", "surrogateescape")).hexdigest()[:24]
 
 

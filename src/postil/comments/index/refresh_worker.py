@@ -1,8 +1,8 @@
-"""Reading many files at once and placing their comments, in processes of their own.
+"""Reading many files at once and locating their comments, in processes of their own.
 
-After a pull hundreds of files may have changed, and the anchoring engine needs a processor for each. A worker is told
-on standard input which files to read, answers on standard output file by file, and ends with whoever started it. It
-writes no file.
+After a pull hundreds of files may have changed, and the anchoring engine needs a processor for each. A worker reads on
+standard input which files it has to read, answers on standard output file by file, and ends with its parent. It writes
+no file.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from typing import IO, TYPE_CHECKING
 import msgspec
 from msgspec import Struct
 
-from postil.comments.anchoring.locate import Now, current_anchor
-from postil.comments.anchoring.read import Reading, placed_in
-from postil.comments.index.cache import Note, note
-from postil.comments.model import Placed
+from postil.comments.anchoring.locate import PresentSource, locate_comments
+from postil.comments.anchoring.reader import CommentReader
+from postil.comments.index.cache import Note, make_note
+from postil.comments.model import Located
 from postil.comments.sidecar.document import Sidecar
-from postil.comments.source_tree import Ground
-from postil.comments.storage.file_versions import OldTexts
+from postil.comments.source_tree import SourceTree
+from postil.comments.storage.file_versions import FileVersions
 from postil.comments.storage.store import Store
 from postil.core.failure import Failure
 from postil.workspace.paths import RelativePath
@@ -36,19 +36,19 @@ ENOUGH = 80
 """From so many files on a second process pays for its start."""
 MOST_WORKERS = 8
 PIECE = 50
-"""So many files are read before they are placed: their old versions are asked of git together."""
-MOST_HEARD = 100
+"""So many files are read before their comments are located: git is asked for their old versions together."""
+MOST_QUEUED = 100
 
 
 class Read(Struct, frozen=True):
-    """What came of reading one file."""
+    """One file that was read."""
 
     path: str
     content: str = ""
     notes: Sequence[Note] | None = ()
-    """None when the file holds what it held."""
-    orphans: Sequence[Placed] = ()
-    """Those of the comments that the file itself has lost."""
+    """None when sidecar and source hold what they held before."""
+    orphans: Sequence[Located] = ()
+    """The comments whose code is not in the file any more."""
     problem: str = ""
 
 
@@ -61,64 +61,53 @@ class Job(Struct, frozen=True):
     known: dict[str, str]
 
 
-def read_many(reading: Reading, paths: Sequence[str], known: Mapping[str, str]) -> Iterator[Read]:
-    """Files and their comments in their places, in any order; by several processes when there are enough files."""
+def read_many(reader: CommentReader, paths: Sequence[str], known: Mapping[str, str]) -> Iterator[Read]:
+    """Yields files and their comments in their places, in any order; several processes read when there are enough."""
     workers = min(MOST_WORKERS, os.cpu_count() or 1, len(paths) // (ENOUGH // 2))
     if workers < 2:
-        yield from read_files(reading, paths, known)
+        yield from read_files(reader, paths, known)
         return
-    ground = reading.ground
-    cache_home = os.path.abspath(ground.cache_home) if ground.cache_home else ""  # a worker has another cwd
+    tree = reader.tree
+    cache_home = os.path.abspath(tree.cache_home) if tree.cache_home else ""  # a worker has another cwd
     left = dict.fromkeys(paths)
     shares = [list(paths[number::workers]) for number in range(workers)]
     jobs = [
-        Job(ground.root, cache_home, share, {path: known[path] for path in share if path in known}) for share in shares
+        Job(tree.root, cache_home, share, {path: known[path] for path in share if path in known}) for share in shares
     ]
-    for read in _asked(jobs):
+    for read in _run_workers(jobs):
         left.pop(read.path, None)
         yield read
     # A worker that could not do it (no memory, no process) costs time, not an answer.
-    yield from read_files(reading, list(left), known)
+    yield from read_files(reader, list(left), known)
 
 
-def read_files(reading: Reading, paths: Sequence[str], known: Mapping[str, str]) -> Iterator[Read]:
-    """The same in this process."""
+def read_files(reader: CommentReader, paths: Sequence[str], known: Mapping[str, str]) -> Iterator[Read]:
+    """Yields the same, read by this process."""
     for at in range(0, len(paths), PIECE):
-        sidecars: list[tuple[Sidecar, Now, str]] = []
+        sidecars: list[tuple[Sidecar, PresentSource, str]] = []
         for path in paths[at : at + PIECE]:
             try:
-                data = reading.store.bytes_of(RelativePath(path))
-                now = Now(path, reading.source_or_none(RelativePath(path)))
+                data = reader.store.read_bytes(RelativePath(path))
+                now = PresentSource(path, reader.tree.source_or_none(RelativePath(path)))
                 content = f"{hashlib.sha1(data or b'', usedforsecurity=False).hexdigest()} {now.blob}"
                 if known.get(path) == content:
                     yield Read(path, content, None)
                 else:
-                    sidecars.append((reading.store.parsed(RelativePath(path), data), now, content))
+                    sidecars.append((reader.store.parse(RelativePath(path), data), now, content))
             except Failure as fault:
                 yield Read(path, problem=str(fault.data.get("problem") or fault.message))
-        texts = old_texts(reading, [(sidecar, now) for sidecar, now, _ in sidecars])
+        texts = reader.old_texts([(sidecar, now) for sidecar, now, _ in sidecars])
         for sidecar, now, content in sidecars:
-            placed = placed_in(sidecar, now, texts)
-            lost = [each for each in placed if each.place.state == "orphaned"]
-            yield Read(sidecar.path, content, [note(each) for each in placed], lost)
+            located = locate_comments(sidecar, now, texts)
+            lost = [each for each in located if each.place.state == "orphaned"]
+            yield Read(sidecar.path, content, [make_note(each) for each in located], lost)
 
 
-def old_texts(reading: Reading, sidecars: Sequence[tuple[Sidecar, Now]]) -> dict[str, str]:
-    """The versions that the markers of some files were made on, as far as they can be had."""
-    wanted = {
-        anchor.blob
-        for sidecar, now in sidecars
-        for marker in sidecar.markers
-        if (anchor := current_anchor(marker)) and anchor.blob != now.blob
-    }
-    return reading.texts.texts(wanted) if wanted else {}
-
-
-def _asked(jobs: Sequence[Job]) -> Iterator[Read]:
+def _run_workers(jobs: Sequence[Job]) -> Iterator[Read]:
     import threading  # these only where many files changed
     from queue import Empty, Queue
 
-    heard: Queue[Read | None] = Queue(MOST_HEARD)  # a worker waits for whoever keeps what it read
+    heard: Queue[Read | None] = Queue(MOST_QUEUED)  # a worker waits until its answers are kept
 
     def ask(worker: Popen[bytes], job: Job) -> None:
         assert worker.stdin is not None
@@ -126,7 +115,7 @@ def _asked(jobs: Sequence[Job]) -> Iterator[Read]:
         with worker.stdout as answers:
             with suppress(OSError), worker.stdin as pipe:
                 pipe.write(msgspec.msgpack.encode(job))
-            while (read := _heard(answers)) is not None:
+            while (read := _read_answer(answers)) is not None:
                 heard.put(read)
         heard.put(None)
 
@@ -154,8 +143,8 @@ def _asked(jobs: Sequence[Job]) -> Iterator[Read]:
             worker.wait()
 
 
-def _heard(pipe: IO[bytes]) -> Read | None:
-    """The next answer of a worker; None when it has ended."""
+def _read_answer(pipe: IO[bytes]) -> Read | None:
+    """Returns the next answer of a worker; None when it has ended."""
     head = pipe.read(8)
     data = pipe.read(int.from_bytes(head, "big")) if len(head) == 8 else b""
     try:
@@ -170,9 +159,9 @@ def main() -> None:
 
     gc.disable()
     job = msgspec.msgpack.decode(sys.stdin.buffer.read(), type=Job)
-    ground = Ground(job.root, job.cache_home)
-    reading = Reading(ground, Store(ground), OldTexts(ground))
-    for read in read_files(reading, job.paths, job.known):
+    tree = SourceTree(job.root, job.cache_home)
+    reader = CommentReader(tree, Store(tree), FileVersions(tree))
+    for read in read_files(reader, job.paths, job.known):
         data = msgspec.msgpack.encode(read)
         sys.stdout.buffer.write(len(data).to_bytes(8, "big"))
         sys.stdout.buffer.write(data)

@@ -1,7 +1,7 @@
-"""Telling subscribers that comments changed: by this process, another one, an editor, or git.
+"""Notifying subscribers that comments changed: by this process, another one, an editor, or git.
 
-One thread watches the folders of the workspace. What it sees is a cue: the cache is refreshed, and only those whose
-comments really differ from what they last were are told.
+One thread watches the folders of the workspace. What it sees is a cue: the cache is refreshed, and only subscribers
+whose comments really differ from before are notified.
 """
 
 from __future__ import annotations
@@ -32,18 +32,18 @@ class _Subscriber(Struct):
     digest: bytes
 
 
-class Watching:
+class Subscriptions:
     """The watch over one workspace, alive as long as somebody listens."""
 
     def __init__(self, overview: Overview) -> None:
         self._overview = overview
-        self._root = overview.ground.root
+        self._root = overview.tree.root
         self._lock = threading.Lock()
         self._subscribers: list[_Subscriber] = []
         self._stop: Callable[[], None] | None = None
 
     def subscribe(self, condition: str, values: tuple[str, ...], changed: Callable[[], None]) -> Callable[[], None]:
-        """Call `changed` whenever the comments of a condition differ from before, until the answer is called."""
+        """Call `changed` whenever the comments of a condition differ from before. Returns a function that stops it."""
         with self._lock:
             if self._stop is None:
                 self._stop = self._start()
@@ -67,7 +67,7 @@ class Watching:
             last()
 
     def _start(self) -> Callable[[], None]:
-        from postil.workspace.watch import Watch  # see Resources.watching
+        from postil.workspace.watch import Watch  # brings in inotify, which only a subscriber needs
 
         watch = Watch(folders_below(self._root))
         ended = threading.Event()
@@ -80,7 +80,7 @@ class Watching:
                 if names and self._matters(names, watch):
                     while watch.wait(QUIET):
                         pass
-                    self._tell()
+                    self._notify()
             watch.close()
 
         thread = threading.Thread(target=look, name="postil-comments-watch", daemon=True)
@@ -102,9 +102,9 @@ class Watching:
                     watch.add(folder)
                 matters = True  # it may have come with sidecars in it
             matters = matters or name == "*" or name.endswith(SUFFIX) or os.path.exists(name + SUFFIX)
-        return matters or self._overview.unsettled()  # code that is lost may turn up in any file
+        return matters or self._overview.has_lost_code()  # code that is lost may turn up in any file
 
-    def _tell(self) -> None:
+    def _notify(self) -> None:
         try:
             self._overview.refresh()
         except (Failure, OSError):

@@ -1,20 +1,19 @@
-"""What the operations answer: structs for programs, with the texts of the contract for people and models."""
+"""Comments as operations answer them, and the answers of several groups; a group's own answers stand beside it."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TypeAlias
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from msgspec import UNSET, Struct, UnsetType
 
-from postil.comments.model import ALL_TAGS, AiMeta, Candidate, Commit, Damage, Placed, Reply, Revision, State, Status
-from postil.comments.sidecar.format import without_tag
-from postil.comments.sidecar.template import filled
+from postil.comments.model import ALL_TAGS, AiMeta, Candidate, Commit, Damage, Located, Reply, Revision, State, Status
+from postil.comments.sidecar.format import strip_tag
+from postil.comments.sidecar.template import fill_template
+from postil.core.answer import Answer
 from postil.core.content import Block, Document, Embedded
 
 LONGEST_CODE = 20_000
-
-Given: TypeAlias = dict[str, object]
 
 
 class CommentNow(Struct, frozen=True, omit_defaults=True):
@@ -75,13 +74,13 @@ class CommentNow(Struct, frozen=True, omit_defaults=True):
         return float(given) if isinstance(given, int | float) else None
 
 
-def comment_now(placed: Placed, *, commit: Commit | None = None) -> CommentNow:
-    """The public shape of a comment in its place."""
-    comment, place = placed.comment, placed.place
-    said = filled(comment.text, comment.params, place)
+def comment_now(located: Located, *, commit: Commit | None = None) -> CommentNow:
+    """Returns the public shape of a comment in its place."""
+    comment, place = located.comment, located.place
+    said = fill_template(comment.text, comment.params, place)
     return CommentNow(
         id=comment.id,
-        filePath=placed.filePath,
+        filePath=located.filePath,
         line=place.line,
         endLine=place.endLine,
         text=comment.text,
@@ -93,11 +92,11 @@ def comment_now(placed: Placed, *, commit: Commit | None = None) -> CommentNow:
         state=place.state,
         confidence=place.confidence,
         reason=place.reason,
-        anchor=anchor_words(place.symbolPath, place.symbolKind, place.line),
-        movedTo=place.path if place.path != placed.filePath else "",
+        anchor=describe_anchor(place.symbolPath, place.symbolKind, place.line),
+        movedTo=place.path if place.path != located.filePath else "",
         stale=place.stale,
-        oldText=_shortened(place.oldText) if place.state != "exact" else "",
-        newText=_shortened(place.newText),
+        oldText=_shorten(place.oldText) if place.state != "exact" else "",
+        newText=_shorten(place.newText),
         candidates=place.candidates,
         replies=comment.replies,
         resolvedBy=comment.resolvedBy,
@@ -110,71 +109,22 @@ def comment_now(placed: Placed, *, commit: Commit | None = None) -> CommentNow:
     )
 
 
-def _shortened(code: str) -> str:
+def _shorten(code: str) -> str:
     """Code as an answer carries it: the one line of a minified file can be megabytes."""
     return code if len(code) <= LONGEST_CODE else code[:LONGEST_CODE] + "…"
 
 
-def anchor_words(path: tuple[str, ...], kind: str, line: int, *, containers: bool = False) -> str:
-    """What a comment hangs on, in words."""
+def describe_anchor(path: tuple[str, ...], kind: str, line: int) -> str:
+    """Returns what a comment is tied to, in words."""
     if not path:
         return f"line {line}"
     from postil.anchor.model import Span
     from postil.anchor.syntax.symbols import Symbol
 
-    symbol = Symbol(path[-1], kind.lower() or "symbol", Span(line), path[:-1])
-    return symbol.label if containers else symbol.short
+    return Symbol(path[-1], kind.lower() or "symbol", Span(line), path[:-1]).short
 
 
-class Added(Struct, frozen=True, omit_defaults=True):
-    """A new comment."""
-
-    commentId: str
-    ghostMarkerId: str
-    filePath: str
-    line: int
-    tag: str | None
-    anchoredTo: str
-    endLine: int = 0
-    warning: str = ""
-
-    def text(self) -> str:
-        tag = f"\nTag: {self.tag}" if self.tag else ""
-        warning = f"\n\n⚠️ {self.warning}" if self.warning else ""
-        lines = f"{self.line}-{self.endLine}" if self.endLine else str(self.line)
-        return (
-            f"✅ Comment added successfully\n\nComment ID: {self.commentId}\nGhost Marker ID: {self.ghostMarkerId}\n"
-            f"File: {self.filePath}:{lines}{tag}\n\n"
-            f"The comment has been anchored to {self.anchoredTo} and will track code changes.{warning}"
-        )
-
-
-class Edited(Struct, frozen=True):
-    """A comment with another text."""
-
-    commentId: str
-    filePath: str
-    updated: str
-    tag: str | None = None
-
-    def text(self) -> str:
-        return (
-            f"✅ Comment edited successfully\n\nComment ID: {self.commentId}\nFile: {self.filePath}\n"
-            f"Updated: {self.updated}"
-        )
-
-
-class Deleted(Struct, frozen=True):
-    """A comment that is gone."""
-
-    commentId: str
-    filePath: str
-
-    def text(self) -> str:
-        return f"✅ Comment deleted\n\nComment ID: {self.commentId}\nFile: {self.filePath}"
-
-
-class Moved(Struct, frozen=True):
+class Moved(Answer, frozen=True):
     """A comment in another place."""
 
     commentId: str
@@ -184,14 +134,14 @@ class Moved(Struct, frozen=True):
     targetLine: int
     newAnchor: str
 
-    def text(self) -> str:
+    def for_model(self) -> str:
         return (
             f"✅ Comment moved successfully\n\nFrom: {self.sourceFile}:{self.sourceLine}\n"
             f"To: {self.targetFile}:{self.targetLine}\n\nComment ID: {self.commentId}\nNew anchor: {self.newAnchor}"
         )
 
 
-class FileComments(Struct, frozen=True):
+class FileComments(Answer, frozen=True):
     """The comments of one file, in the order they were made."""
 
     filePath: str
@@ -199,14 +149,14 @@ class FileComments(Struct, frozen=True):
     commentCount: int
     orphanedCount: int
 
-    def metadata(self) -> Given:
+    def metadata(self) -> Mapping[str, Any]:
         return {
             "filePath": self.filePath,
             "commentCount": self.commentCount,
             "orphanedCount": self.orphanedCount,
         }
 
-    def text(self) -> str:
+    def for_model(self) -> str:
         count = {tag: sum(each.tag == tag for each in self.comments) for tag in ALL_TAGS}
         lines = [
             f"Comments for {self.filePath}\n\n📊 Summary:",
@@ -214,24 +164,24 @@ class FileComments(Struct, frozen=True):
             *(f"- {tag}: {number}" for tag, number in count.items() if number),
             f"- Orphaned: {self.orphanedCount}",
         ]
-        entries = [_entry(number, each) for number, each in enumerate(self.comments, 1)]
+        entries = [_show_entry(number, each) for number, each in enumerate(self.comments, 1)]
         return "\n".join(lines) + ("\n\n---\n\n" + "\n\n".join(entries) if entries else "")
 
 
-def _entry(number: int, comment: CommentNow) -> str:
+def _show_entry(number: int, comment: CommentNow) -> str:
     where = f"Lines {comment.lines}" if comment.endLine > comment.line else f"Line {comment.line}"
     if comment.movedTo:
         where += f" of {comment.movedTo}"
-    said = indented(without_tag(comment.said, comment.tag))
+    said = indent(strip_tag(comment.said, comment.tag))
     status = f" | {comment.status.capitalize()}" if comment.status != "open" else ""
-    replies = "".join(f"\n   ↳ {reply.author}: {indented(reply.text)}" for reply in comment.replies)
+    replies = "".join(f"\n   ↳ {reply.author}: {indent(reply.text)}" for reply in comment.replies)
     return (
         f'{number}. {comment.tag or "COMMENT"} ({where}) - {comment.id}\n   "{said}"\n'
-        f"   Author: {comment.author} | {_hold(comment)}{status}{replies}"
+        f"   Author: {comment.author} | {_show_anchor(comment)}{status}{replies}"
     )
 
 
-def _hold(comment: CommentNow) -> str:
+def _show_anchor(comment: CommentNow) -> str:
     if comment.state == "orphaned":
         return f"Orphaned: {comment.reason}"
     review = f" | Needs review: {comment.reason}" if comment.state == "review" else ""
@@ -239,12 +189,12 @@ def _hold(comment: CommentNow) -> str:
     return f"Anchored to: {comment.anchor}{review}{stale}"
 
 
-def indented(text: str) -> str:
-    """A text of several lines that stays in its column."""
+def indent(text: str) -> str:
+    """Returns a text of several lines that stays in its column."""
     return text.replace("\n", "\n   ")
 
 
-class Found(Struct, frozen=True):
+class Found(Answer, frozen=True):
     """What a search found, newest first."""
 
     comments: tuple[CommentNow, ...]
@@ -253,21 +203,21 @@ class Found(Struct, frozen=True):
     filters: dict[str, str | bool | dict[str, str]]
     damaged: tuple[Damage, ...] = ()
 
-    def metadata(self) -> Given:
+    def metadata(self) -> Mapping[str, Any]:
         return {"totalResults": self.totalResults, "query": self.query, "filters": self.filters}
 
-    def text(self) -> str:
+    def for_model(self) -> str:
         if not self.totalResults:
-            return f'No comments found matching query: "{self.query}"' + unread(self.damaged)
+            return f'No comments found matching query: "{self.query}"' + warn_damaged(self.damaged)
         one = "1 matching comment" if self.totalResults == 1 else f"{self.totalResults} matching comments"
         shown = len(self.comments)
         more = f" (showing the newest {shown})" if shown < self.totalResults else ""
-        hits = (_hit(number, each) for number, each in enumerate(self.comments, 1))
-        return "\n\n".join([f"Found {one}{more}:", *hits]) + unread(self.damaged)
+        hits = (_show_hit(number, each) for number, each in enumerate(self.comments, 1))
+        return "\n\n".join([f"Found {one}{more}:", *hits]) + warn_damaged(self.damaged)
 
 
-def unread(damaged: Sequence[Damage]) -> str:
-    """A warning behind a list: comments may be missing from it."""
+def warn_damaged(damaged: Sequence[Damage]) -> str:
+    """Returns a warning to stand behind a list: comments may be missing from it."""
     if not damaged:
         return ""
     named = "".join(f"\n   {each.filePath}.comments: {each.problem}" for each in damaged[:5])
@@ -275,17 +225,17 @@ def unread(damaged: Sequence[Damage]) -> str:
     return f"\n\n⚠️ Not read, and left untouched (postil comments check --fix):{named}{more}"
 
 
-def _hit(number: int, comment: CommentNow) -> str:
+def _show_hit(number: int, comment: CommentNow) -> str:
     tag = f" ({comment.tag})" if comment.tag else ""
     sure = "" if comment.sureness is None else f" (confidence: {comment.sureness:g})"
     model = f"\n   AI: {comment.model}{sure}" if comment.model else ""
     return (
         f"{number}. 📝 {comment.movedTo or comment.filePath}:{comment.line}{tag}\n"
-        f'   "{indented(comment.said)}"\n   Author: {comment.author} | Created: {comment.created}{model}'
+        f'   "{indent(comment.said)}"\n   Author: {comment.author} | Created: {comment.created}{model}'
     )
 
 
-class Exported(Struct, frozen=True, omit_defaults=True):
+class Exported(Answer, frozen=True, omit_defaults=True):
     """A document with the comments in it."""
 
     format: str
@@ -298,10 +248,10 @@ class Exported(Struct, frozen=True, omit_defaults=True):
     written: str = ""
     """The file it was written to, when one was named."""
 
-    def metadata(self) -> Given:
+    def metadata(self) -> Mapping[str, Any]:
         return {"format": self.format, "totalComments": self.totalComments, "sizeBytes": self.sizeBytes}
 
-    def content(self) -> list[Block]:
+    def for_model(self) -> Sequence[Block]:
         return [
             Embedded(
                 Document(
@@ -313,8 +263,19 @@ class Exported(Struct, frozen=True, omit_defaults=True):
             )
         ]
 
-    def text(self) -> str:
+    def for_person(self) -> str:
         if isinstance(self.document, str):
             return self.document
         where = f" to {self.written}" if self.written else ""
         return f"✅ Exported {self.totalComments} comments as {self.format}{where} ({self.sizeBytes} bytes)"
+
+
+def show_line(each: CommentNow) -> str:
+    """Returns a comment on one line, for lists."""
+    where = f"{each.movedTo or each.filePath}:{each.lines}"
+    mark = "" if each.state in ("exact", "moved") else f" [{each.state}]"
+    mark += " [stale]" if each.stale else ""
+    status = "" if each.status == "open" else f" ({each.status})"
+    first, _, rest = strip_tag(each.said, each.tag).partition("\n")
+    said = first[:100] + ("…" if rest or len(first) > 100 else "")
+    return f"{where}  {each.tag or 'COMMENT'}{mark}{status}  {said}  {each.id}"

@@ -1,97 +1,318 @@
-"""The seven tools of the contract. What else comments can do is in the classes beside this one."""
+"""The seven tools of the contract, each with what else it can do on the united server and in the shell."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Annotated, TypeVar
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Annotated, Literal, TypeVar
 
-from msgspec import Meta, to_builtins
+from msgspec import UNSET, Meta, to_builtins
+from msgspec.structs import replace
 
-from postil.comments.failures import CommentNotFound, SourceNotFound
-from postil.comments.operations.add import Saying
-from postil.comments.operations.answers import Added, Deleted, Edited, Exported, FileComments, Found, Moved, comment_now
-from postil.comments.operations.arguments import (
-    Author,
-    DeletedId,
-    EditedId,
+from postil.anchor.syntax.languages import language_of
+from postil.anchor.syntax.symbols import innermost, problem_at, symbols, syntax_problems
+from postil.comments.anchoring.marker import make_marker
+from postil.comments.clock import new_id, now
+from postil.comments.failures import CommentChanged, CommentNotFound, SourceNotParsed
+from postil.comments.model import ALL_TAGS, TAGS, Addition, AiMeta, NewComment
+from postil.comments.operations.answers import Exported, FileComments, Found, Moved, comment_now
+from postil.comments.operations.validation import (
+    AddArguments,
+    AnyState,
+    AnyStatus,
+    AnyTag,
+    DeleteArguments,
+    EditArguments,
+    EndLine,
+    ExportArguments,
     ExportOptions,
     FilePath,
     Filters,
-    Format,
     GivenAiMeta,
+    Id,
+    Limit,
     Line,
-    MovedId,
-    Tag,
+    MoveArguments,
+    NewText,
+    SearchArguments,
     Text,
+    Where,
+    check_ai,
+    check_format,
+    check_tag,
+    check_text,
+    find_comment,
+    sign,
 )
-from postil.comments.operations.by_id import Threads
-from postil.comments.operations.history import Past
-from postil.comments.operations.maintenance import Upkeep
-from postil.comments.operations.prompts import Prompts
-from postil.comments.operations.relocate import Relocating
-from postil.comments.operations.resources import Resources
-from postil.comments.operations.review import Reviewing
-from postil.comments.operations.transfer import Exchange
-from postil.comments.operations.validation import check_tag
-from postil.comments.search.search import Wanted, found
-from postil.comments.transfer.export import OF_THE_CONTRACT, exported
-from postil.core.failure import InvalidArguments
+from postil.comments.sidecar.format import detect_tag
+from postil.comments.sidecar.template import new_params
+from postil.core import call
+from postil.core.answer import Answer
+from postil.core.failure import InvalidArguments, NotFound
 from postil.core.glance import glance
-from postil.core.operation import destroys, reads, writes
+from postil.core.operation import Spelling, destroys, reads, writes
 from postil.workspace.paths import RelativePath
 
+if TYPE_CHECKING:
+    from postil.comments.part import CommentsContext
+    from postil.comments.sidecar.document import Sidecar
+    from postil.comments.sidecar.json_edit import JsonObject
+    from postil.comments.source_tree import Source
+
 QUICKLY_READ = 500
+EXPORTS = ("json", "markdown", "jsonl", "parquet", "csv", "html")
 T = TypeVar("T")
 
 
-class Comments(Threads, Relocating, Reviewing, Past, Exchange, Upkeep, Resources, Prompts):
-    """Comments paired with source files, anchored to code."""
+class Added(Answer, frozen=True, omit_defaults=True):
+    """A new comment."""
 
-    @writes("add_comment")
+    commentId: str
+    ghostMarkerId: str
+    filePath: str
+    line: int
+    tag: str | None
+    anchoredTo: str
+    endLine: int = 0
+    warning: str = ""
+
+    def for_model(self) -> str:
+        tag = f"\nTag: {self.tag}" if self.tag else ""
+        warning = f"\n\n⚠️ {self.warning}" if self.warning else ""
+        lines = f"{self.line}-{self.endLine}" if self.endLine else str(self.line)
+        return (
+            f"✅ Comment added successfully\n\nComment ID: {self.commentId}\nGhost Marker ID: {self.ghostMarkerId}\n"
+            f"File: {self.filePath}:{lines}{tag}\n\n"
+            f"The comment has been anchored to {self.anchoredTo} and will track code changes.{warning}"
+        )
+
+
+class Edited(Answer, frozen=True):
+    """A comment with another text."""
+
+    commentId: str
+    filePath: str
+    updated: str
+    tag: str | None = None
+
+    def for_model(self) -> str:
+        return (
+            f"✅ Comment edited successfully\n\nComment ID: {self.commentId}\nFile: {self.filePath}\n"
+            f"Updated: {self.updated}"
+        )
+
+
+class Deleted(Answer, frozen=True):
+    """A comment that is gone."""
+
+    commentId: str
+    filePath: str
+
+    def for_model(self) -> str:
+        return f"✅ Comment deleted\n\nComment ID: {self.commentId}\nFile: {self.filePath}"
+
+
+class ContractTools:
+    """Add, edit, delete, search, list, move and export comments."""
+
+    def __init__(self, context: CommentsContext) -> None:
+        self._context = context
+        self._tree, self._store = context.tree, context.store
+
+    @writes(
+        "add_comment",
+        contract=AddArguments,
+        aliases=("comments_add",),
+        shell="comments add",
+        positional=("filePath", "line", "text"),
+        spellings=(
+            Spelling(
+                "comments copy",
+                {"anchor": "text"},
+                "Say the same of other code: a comment of its own that names the one it was copied from",
+                positional=("copyOf", "filePath", "line"),
+            ),
+        ),
+    )
     def add(
         self,
         filePath: FilePath,
         line: Line,
-        text: Text,
-        tag: Tag,
-        author: Author = "ai",
+        text: Text = "",
+        tag: Annotated[str, Meta(description="Its tag", extra_json_schema={"enum": list(ALL_TAGS)})] | None = None,
+        author: Annotated[str, Meta(description="Who says it")] = "",
         aiMeta: GivenAiMeta | None = None,
+        endLine: EndLine = 0,
+        anchor: Annotated[
+            Literal["code", "text"], Meta(description="`text` comments on code that has a syntax error, too")
+        ] = "code",
+        copyOf: Annotated[str, Meta(description="Repeat this comment; `text` and `tag` are then its own")] = "",
     ) -> Added:
         """Add a new paired comment to a source file at a specific line"""
         check_tag(tag)
-        return self.adding.add(filePath, Saying(line, text, author, tag, ai=aiMeta))
+        if copyOf:
+            original = self._context.find(copyOf).comment
+            text, tag = text or original.text, tag or original.tag
+        check_text(text)
+        end = endLine if endLine != line else 0
+        source = self._tree.source_with_line(self._tree.typed(filePath), line, end)
+        language = language_of(source.path)
+        problems = syntax_problems(source.text, language)
+        problem = problem_at(problems, symbols(source.text, language), line) if problems else None
+        if problem and anchor == "code":
+            raise SourceNotParsed(
+                source.path,
+                f"{problem.message} at line {problem.span.start}",
+                'Fix syntax errors before adding comments, or use comments_add with anchor: "text" to comment all the '
+                "same",
+            )
+        author = sign(author, self._context.person)
+        added = self.add_on(source, line, text, author, tag or detect_tag(text), end, aiMeta, copyOf)
+        if not problems:
+            return added
+        return replace(
+            added, warning=f"The file has a syntax error: {problems[0].message} at line {problems[0].span.start}"
+        )
 
-    @writes("edit_comment")
+    def add_on(
+        self,
+        source: Source,
+        line: int,
+        text: str,
+        author: str,
+        tag: str | None,
+        end: int = 0,
+        ai: AiMeta | None = None,
+        copy_of: str = "",
+    ) -> Added:
+        """Add a comment to a version of a source at hand."""
+        if ai is not None:
+            check_ai(ai)
+        named = symbols(source.text, language_of(source.path))
+        symbol = innermost(named, line)
+        made = now()
+        comment = NewComment(
+            id=new_id("c_"),
+            line=line,
+            text=text,
+            author=author,
+            created=made,
+            updated=made,
+            startLine=line,
+            endLine=end or UNSET,
+            tag=tag,
+            copyOf=copy_of or UNSET,
+            aiMeta=UNSET if ai is None else {"enrichedAt": made, **ai},
+            params=(symbol and "${" in text and new_params(text, symbol.path, symbol.kind)) or UNSET,
+        )
+        marker = make_marker(source, named, line, end, name=new_id("gm_"), now=made)
+        held = self._store.add(
+            source.path,
+            Addition(source.blob, comment, marker),
+            lambda sidecar: sidecar.is_made_on(source.blob) or self._context.reader.update_markers(sidecar, source),
+        )
+        if source.blob not in self._context.versions.kept:
+            self._context.versions.keep(source)
+        anchored_to = f"the {symbol.phrase}" if symbol else f"line {line}"
+        return Added(comment.id, held, source.path, line, tag, anchored_to, end)
+
+    @writes(
+        "edit_comment",
+        contract=EditArguments,
+        aliases=("comments_edit",),
+        shell="comments edit",
+        positional=("commentId", "text"),
+    )
     def edit(
         self,
-        filePath: Annotated[str, Meta(description="Path to source file containing the comment")],
-        commentId: EditedId,
-        text: Annotated[str, Meta(min_length=1, max_length=10000, description="New comment text")],
+        commentId: Id,
+        text: NewText = "",
+        tag: Annotated[str, Meta(description="Another tag", extra_json_schema={"enum": list(ALL_TAGS)})] | None = None,
+        expectedUpdated: Annotated[str, Meta(description="Refuse when the comment was changed after this time")] = "",
+        filePath: Annotated[str, Meta(description="Path to source file containing the comment")] = "",
     ) -> Edited:
         """Edit the text content of an existing comment"""
-        return self._where_it_is(filePath, commentId, lambda path: self.editing.edit(path, commentId, text))
+        check_tag(tag)
+        if not text and not tag:
+            raise InvalidArguments("Nothing to change", advice="Give a text or a tag", path="text")
 
-    @destroys("delete_comment")
-    def delete(
-        self, filePath: Annotated[str, Meta(description="Path to source file")], commentId: DeletedId
-    ) -> Deleted:
+        def change(sidecar: Sidecar) -> Edited:
+            found = find_comment(sidecar, commentId)
+            if expectedUpdated and found.updated != expectedUpdated:
+                raise CommentChanged(sidecar.path, found.id, found.updated)
+            new_tag = tag or detect_tag(text) or found.tag
+            updated = now()
+            values: JsonObject = {"text": text or found.text, "updated": updated}
+            if new_tag != found.tag:
+                values["tag"] = new_tag
+            sidecar.change(found.id, values)
+            return Edited(found.id, sidecar.path, updated, new_tag)
+
+        return self._in_its_file(filePath, commentId, lambda path: self._store.change(path, change))
+
+    @destroys(
+        "delete_comment",
+        contract=DeleteArguments,
+        aliases=("comments_delete",),
+        shell="comments delete",
+        positional=("commentId",),
+    )
+    def delete(self, commentId: Id, filePath: Annotated[str, Meta(description="Path to source file")] = "") -> Deleted:
         """Delete a comment and its associated ghost marker"""
-        return self._where_it_is(filePath, commentId, lambda path: self.editing.delete(path, commentId))
 
-    @reads("search_comments")
+        def change(sidecar: Sidecar) -> Deleted:
+            found = find_comment(sidecar, commentId)
+            sidecar.remove(found.id)
+            return Deleted(found.id, sidecar.path)
+
+        return self._in_its_file(filePath, commentId, lambda path: self._store.change(path, change))
+
+    @reads(
+        "search_comments",
+        contract=SearchArguments,
+        aliases=("comments_search",),
+        shell="comments search",
+        positional=("query",),
+    )
     def search(
         self,
-        query: Annotated[str, Meta(min_length=1, description="Search query (supports regex)")],
+        query: Annotated[
+            str,
+            Meta(
+                min_length=1,
+                description="A pattern (RE2), and filters: tag:TODO author:ann file:src is:orphaned created:>7d",
+            ),
+        ],
         filters: Filters | None = None,
-        limit: Annotated[int, Meta(le=1000, description="Max results to return")] = 100,
+        limit: Limit = 100,
+        plain: Annotated[bool, Meta(description="The query is plain text, without patterns and filters")] = False,
+        tag: AnyTag | None = None,
+        author: Annotated[str, Meta(description="Only this author")] = "",
+        file: Where = "",
+        ai: Annotated[bool, Meta(description="Only with AI metadata")] = False,
+        since: Annotated[str, Meta(description="Made at or after this date-time")] = "",
+        until: Annotated[str, Meta(description="Made at or before this date-time")] = "",
+        state: AnyState | None = None,
+        status: AnyStatus | None = None,
+        words: Annotated[bool, Meta(extra_json_schema={"unlisted": True})] = True,
     ) -> Found:
         """Search comments by text query with optional filters"""
-        given = filters or Filters()
-        check_tag(given.tag)
-        wanted = Wanted.of(given)
-        return found(self.overview, query, wanted, limit, to_builtins(given))
+        from postil.comments.search.filters import Conditions, split_filters  # brings in RE2, which only a search needs
+        from postil.comments.search.search import search
 
-    @reads("get_file_comments")
+        check_tag(tag)
+        if filters is None:
+            file = self._tree.typed(file)
+            conditions = Conditions(tag or "", author, file, ai, since, until, state or "", status or "")
+        else:
+            check_tag(filters.tag, TAGS)
+            conditions = Conditions.of(filters)
+        if words and not plain:
+            query, conditions = split_filters(query, conditions, datetime.now(UTC))
+        shown = to_builtins(filters or {key: value for key, value in to_builtins(conditions).items() if value})
+        return search(self._context.overview, query, conditions, limit, shown, plain=plain)
+
+    @reads("get_file_comments", shell="comments file", positional=("filePath",))
     def file_comments(
         self,
         filePath: Annotated[str, Meta(description="Path to source file")],
@@ -100,56 +321,102 @@ class Comments(Threads, Relocating, Reviewing, Past, Exchange, Upkeep, Resources
         ] = True,
     ) -> FileComments:
         """Retrieve all comments and ghost markers for a file"""
-        path = self.ground.path(filePath)
-        if not self.store.has(path) and not self.ground.stat(path):
-            raise SourceNotFound(path, self.ground.shown_root())
-        placed = sorted(self.overview.file(path), key=lambda each: (each.comment.created, each.comment.id))
-        orphaned = sum(each.place.state == "orphaned" for each in placed)
-        listed = [each for each in placed if includeOrphaned or each.place.state != "orphaned"]
+        path = self._context.existing(self._tree.typed(filePath))
+        located = sorted(self._context.overview.file(path), key=lambda each: (each.comment.created, each.comment.id))
+        orphaned = sum(each.place.state == "orphaned" for each in located)
+        listed = [each for each in located if includeOrphaned or each.place.state != "orphaned"]
         return FileComments(path, tuple(comment_now(each) for each in listed), len(listed), orphaned)
 
-    @writes("move_comment")
+    @writes(
+        "move_comment",
+        contract=MoveArguments,
+        aliases=("comments_confirm",),
+        shell="comments move",
+        positional=("commentId", "targetFile", "targetLine"),
+        spellings=(
+            Spelling(
+                "comments confirm",
+                {"targetFile": "", "targetLine": 0, "endLine": 0, "sourceFile": ""},
+                "Say that a comment still holds for its code as it is now: it is no longer stale",
+                positional=("commentId",),
+            ),
+        ),
+    )
     def move(
         self,
-        sourceFile: Annotated[str, Meta(description="Current file containing the comment")],
-        targetFile: Annotated[str, Meta(description="Destination file (can be same as source)")],
-        commentId: MovedId,
-        targetLine: Annotated[int, Meta(ge=1, description="New line number in target file")],
+        commentId: Id,
+        targetFile: Annotated[
+            str, Meta(description="Destination file (can be same as source); without one the place its code is now")
+        ] = "",
+        targetLine: Annotated[int, Meta(ge=0, description="New line number in target file")] = 0,
+        endLine: EndLine = 0,
+        sourceFile: Annotated[str, Meta(description="Current file containing the comment")] = "",
     ) -> Moved:
         """Move a comment to a different file or line (e.g., after refactoring)"""
-        return self._where_it_is(
-            sourceFile, commentId, lambda path: self.moves.to(path, targetFile, commentId, targetLine)
+        if not targetFile and not targetLine:
+            return self._confirm(commentId)
+        if not targetLine:
+            raise InvalidArguments("targetLine is missing", advice="Give the line in the file", path="targetLine")
+        target = self._tree.typed(targetFile)
+        return self._in_its_file(
+            sourceFile,
+            commentId,
+            lambda path: self._context.moves.move(path, target or path, commentId, targetLine, endLine),
         )
 
-    @reads("export_comments")
+    def _confirm(self, comment: str) -> Moved:
+        """Tie a comment to its code as it is now."""
+        each = self._context.find(comment)
+        place = each.place
+        if place.state == "orphaned":
+            raise NotFound(
+                "The code of this comment is gone", advice="Tie it to other lines with `postil comments move`"
+            )
+        return self._context.moves.move(each.filePath, place.path, comment, place.line, place.endLine)
+
+    @reads(
+        "export_comments",
+        contract=ExportArguments,
+        shell="comments export",
+        positional=("format",),
+        shell_only=("file", "context", "output"),
+    )
     def export(
         self,
-        format: Format,
+        format: Annotated[str, Meta(description=", ".join(EXPORTS), extra_json_schema={"enum": list(EXPORTS)})],
         filePath: Annotated[str, Meta(description="Optional: Export only specific file (omit for all files)")]
         | None = None,
         options: ExportOptions | None = None,
+        file: Annotated[str, Meta(description="Only this file")] = "",
+        context: Annotated[int, Meta(ge=0, le=20, description="Lines of code around each comment")] = 0,
+        output: Annotated[str, Meta(description="Write to this file")] = "",
     ) -> Exported:
         """Export comments as JSON, Markdown, or AI training data"""
-        if format not in OF_THE_CONTRACT:
-            raise InvalidArguments(
-                f"Invalid arguments: unknown format {format[:50]!r}",
-                advice=f"Use one of {', '.join(OF_THE_CONTRACT)}",
-                path="format",
-            )
-        path = None
-        if filePath is not None:
-            path = self.ground.path(filePath)
-            if not self.store.has(path) and not self.ground.stat(path):
-                raise SourceNotFound(path, self.ground.shown_root())
-        return exported(self.ground, self.overview, format, path, options or ExportOptions())
+        from postil.comments.transfer.export import export_document, export_file  # only an export needs the writers
 
-    def _where_it_is(self, given: str, comment: str, change: Callable[[RelativePath], T]) -> T:
-        """Change a comment of a file, or one whose code is in that file now while another file's sidecar holds it."""
-        path = self.ground.path(given)
+        check_format(format, EXPORTS)
+        path = self._tree.path(self._tree.typed(file)) if file else None
+        if filePath is not None:
+            path = self._context.existing(filePath)
+        options = options or ExportOptions(context > 0, context or 3)
+        if format == "parquet" and not output and call.current().person:
+            raise InvalidArguments("Parquet is not for a terminal", advice="Name a file with --output", path="output")
+        if output:
+            return export_file(self._tree, self._context.overview, format, path, options, output)
+        return export_document(self._tree, self._context.overview, format, path, options)
+
+    def _in_its_file(self, given: str, comment: str, change: Callable[[RelativePath], T]) -> T:
+        """Change a comment of a file, or one whose code is in that file now while another file's sidecar holds it.
+
+        Where no file is given, the comment is found by its id.
+        """
+        if not given:
+            return change(self._context.file_of(comment))
+        path = self._tree.path(self._tree.typed(given))
         try:
             return change(path)
         except CommentNotFound:
-            held = self.overview.where("id = ? AND now_path = ?", comment, path)
+            held = self._context.overview.where("id = ? AND now_path = ?", comment, path)
             if not held:
                 raise
         return change(RelativePath(held[0].filePath))
@@ -157,12 +424,13 @@ class Comments(Threads, Relocating, Reviewing, Past, Exchange, Upkeep, Resources
     @glance
     def glance(self) -> str:
         """The comments in one line, for `postil status`."""
-        files = sum(1 for _ in self.store.paths())
+        overview = self._context.overview
+        files = sum(1 for _ in self._store.paths())
         if not files:
             return "no comments"
-        if files > len(self.overview.index.paths()) + QUICKLY_READ:
+        if files > len(overview.index.paths()) + QUICKLY_READ:
             return f"{files} files have comments"  # never read before: too much for a glance
-        self.overview.refresh()
-        count = self.overview.index.counts()
+        overview.refresh()
+        count = overview.index.counts()
         open_, lost = count["open"], count["orphaned"] + count["review"]
         return f"{open_} open" + (f", {lost} without their code (postil comments orphans)" if lost else "")

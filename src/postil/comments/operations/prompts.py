@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from msgspec import Meta, Struct
 
 from postil.anchor.syntax.complexity import complexities
 from postil.anchor.syntax.languages import language_of
-from postil.comments.context import Desk
-from postil.comments.model import ALL_TAGS, Placed
+from postil.comments.model import ALL_TAGS, Located
 from postil.comments.operations.answers import comment_now
 from postil.comments.source_tree import Source
 from postil.core.failure import InvalidArguments
 from postil.core.prompt import prompt
 from postil.workspace.git import git_lines
+
+if TYPE_CHECKING:
+    from postil.comments.part import CommentsContext
 
 FOCUSES = ("security", "performance", "maintainability", "all")
 LONGEST_SOURCE = 200_000
@@ -79,11 +81,14 @@ _FOCUS = {
 }
 
 
-class Prompts(Desk):
+class CommentPrompts:
     """The four prompts of the contract."""
 
+    def __init__(self, context: CommentsContext) -> None:
+        self._context = context
+
     @prompt("review_code", complete={"focus": FOCUSES, "filePath": "complete_file"})
-    def prompt_review(
+    def review_code(
         self,
         filePath: Annotated[str, Meta(description="File to review")],
         focus: Annotated[str, Meta(description="Review focus area", extra_json_schema={"enum": list(FOCUSES)})] = "all",
@@ -96,9 +101,9 @@ class Prompts(Desk):
                 path="focus",
             )
         about = _FOCUS[focus]
-        source = self.ground.source(self.ground.path(filePath))
+        source = self._context.tree.source(self._context.tree.path(filePath))
         return (
-            f"Review this code for {about.issues} and suggest TODO/FIXME comments:\n\n{_fenced(source)}\n\n"
+            f"Review this code for {about.issues} and suggest TODO/FIXME comments:\n\n{_fence(source)}\n\n"
             f"For each issue found:\n1. Identify the specific line number\n2. Explain the {about.concern}\n"
             "3. Suggest a TODO or FIXME comment\n4. Provide a brief fix recommendation\n\n"
             "Focus on:\n" + "\n".join(f"- {point}" for point in about.points)
@@ -107,13 +112,13 @@ class Prompts(Desk):
     @prompt(
         "explain_complexity", complete={"filePath": "complete_file", "complexityThreshold": ("5", "10", "15", "20")}
     )
-    def prompt_explain(
+    def explain_complexity(
         self,
         filePath: Annotated[str, Meta(description="File to analyze")],
         complexityThreshold: Annotated[int, Meta(description="Cyclomatic complexity threshold")] = 10,
     ) -> str:
         """Add NOTE comments explaining complex functions/algorithms"""
-        source = self.ground.source(self.ground.path(filePath))
+        source = self._context.tree.source(self._context.tree.path(filePath))
         language = language_of(source.path)
         found = [each for each in complexities(source.text, language) if each.cyclomatic >= complexityThreshold]
         if language is None:
@@ -129,20 +134,20 @@ class Prompts(Desk):
                 for each in ranked
             )
         return (
-            f"Explain the complex code of {source.path} with NOTE comments.\n\n{listed}\n\n{_fenced(source)}\n\n"
+            f"Explain the complex code of {source.path} with NOTE comments.\n\n{listed}\n\n{_fence(source)}\n\n"
             "For each function listed:\n1. Say what it is for and what its branches decide\n"
             "2. Name what is surprising or easy to break\n"
             f'3. Add the explanation with add_comment (filePath "{source.path}", the line of the function, tag NOTE)'
         )
 
     @prompt("training_export", complete={"includeContext": ("true", "false")})
-    def prompt_training(
+    def write_training_export(
         self, includeContext: Annotated[bool, Meta(description="Include code context around comments")] = True
     ) -> str:
         """Export workspace comments as AI training data (JSONL format)"""
         counts = dict.fromkeys(ALL_TAGS, 0)
         total = orphaned = 0
-        for each in self.overview.everything():
+        for each in self._context.overview.everything():
             total += 1
             orphaned += each.place.state == "orphaned"
             if each.comment.tag in counts:
@@ -159,20 +164,20 @@ class Prompts(Desk):
         )
 
     @prompt("fix_orphans", complete={"filePath": "complete_commented_file"})
-    def prompt_orphans(
+    def fix_orphans(
         self,
         filePath: Annotated[str, Meta(description="File with orphaned comments (omit for all files)")] | None = None,
     ) -> str:
         """Analyze orphaned comments and suggest new anchor locations"""
         if filePath:
-            path = self.ground.path(filePath)
-            found = self.overview.where("path = ? AND state IN ('orphaned', 'review')", path)
+            path = self._context.tree.path(filePath)
+            found = self._context.overview.where("path = ? AND state IN ('orphaned', 'review')", path)
         else:
-            found = self.overview.where("state IN ('orphaned', 'review')")
+            found = self._context.overview.where("state IN ('orphaned', 'review')")
         where = f" of {filePath}" if filePath else ""
         if not found:
             return f"No comment{where} is orphaned or waits for review: there is nothing to fix."
-        shown = "\n\n".join(_orphan(number, each) for number, each in enumerate(found[:MOST_ORPHANS], 1))
+        shown = "\n\n".join(_show_orphan(number, each) for number, each in enumerate(found[:MOST_ORPHANS], 1))
         more = f"\n\nand {len(found) - MOST_ORPHANS} more" if len(found) > MOST_ORPHANS else ""
         return (
             f"Find where the code of these comments{where} is now, or decide that it is gone.\n\n{shown}{more}\n\n"
@@ -184,19 +189,19 @@ class Prompts(Desk):
 
     def complete_file(self, value: str) -> list[str]:
         """Files of the workspace that begin with the value, or have it in their name."""
-        if not self.ground.git:
+        if not self._context.tree.git:
             return []
         tracked = git_lines(
-            self.ground.root, "ls-files", "-z", "--cached", "--others", "--exclude-standard", separator=b"\0"
+            self._context.tree.root, "ls-files", "-z", "--cached", "--others", "--exclude-standard", separator=b"\0"
         )
-        return _completed(value, (name.decode("utf-8", "replace") for name in tracked))
+        return _complete(value, (name.decode("utf-8", "replace") for name in tracked))
 
     def complete_commented_file(self, value: str) -> list[str]:
         """The same among the files that have comments."""
-        return _completed(value, self.store.paths())
+        return _complete(value, self._context.store.paths())
 
 
-def _completed(value: str, names: Iterable[str]) -> list[str]:
+def _complete(value: str, names: Iterable[str]) -> list[str]:
     wanted = value.lower()
     beginning: list[str] = []
     containing: list[str] = []
@@ -210,7 +215,7 @@ def _completed(value: str, names: Iterable[str]) -> list[str]:
     return [*sorted(beginning), *sorted(containing)][:MOST_COMPLETIONS]
 
 
-def _fenced(source: Source) -> str:
+def _fence(source: Source) -> str:
     text = source.text.rstrip("\n")
     if len(text) > LONGEST_SOURCE:
         text = text[:LONGEST_SOURCE] + "\n… (the rest is left out: the file is too long)"
@@ -219,7 +224,7 @@ def _fenced(source: Source) -> str:
     return f"{fence}{language_of(source.path) or ''}\n{text}\n{fence}"
 
 
-def _orphan(number: int, each: Placed) -> str:
+def _show_orphan(number: int, each: Located) -> str:
     now = comment_now(each)
     code = "\n".join(f"   | {line}" for line in (each.place.oldText or "(not kept)").split("\n")[:20])
     options = "\n".join(

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from postil.comments.context import Desk
-from postil.comments.failures import SourceNotFound
-from postil.comments.model import ALL_TAGS, Placed, State
-from postil.comments.operations.answers import CommentNow, anchor_words, comment_now
+from postil.comments.model import ALL_TAGS, Located, State
+from postil.comments.operations.answers import CommentNow, comment_now, describe_anchor
 from postil.comments.sidecar.document import VERSION
 from postil.core.registry import ResourceNotFound
 from postil.core.resource import match, resource
 
 if TYPE_CHECKING:
-    from postil.comments.index.subscriptions import Watching
+    from postil.comments.index.subscriptions import Subscriptions
+    from postil.comments.part import CommentsContext
 
 FILE_TEMPLATE = "comment://workspace/{filePath}.comments"
 TAG_TEMPLATE = "comment://workspace/tags/{tag}"
@@ -88,27 +88,26 @@ class Enriched(Struct, frozen=True):
     models: list[str]
 
 
-class Resources(Desk):
-    """What can be read and watched at an address."""
+class CommentResources:
+    """Comments that can be read and watched at an address."""
 
-    _watching: Watching | None = None
+    def __init__(self, context: CommentsContext) -> None:
+        self._context = context
 
     @resource("comment://workspace/all", name="All comments", mime_type=_JSON, watch="watch")
     def read_all(self) -> Everything:
         """All comments across entire workspace"""
-        by_file: dict[str, list[Placed]] = {}
-        for each in self.overview.everything():
+        by_file: dict[str, list[Located]] = {}
+        for each in self._context.overview.everything():
             by_file.setdefault(each.filePath, []).append(each)
-        files = [_file_entry(path, placed) for path, placed in by_file.items()]
+        files = [_make_file_entry(path, some) for path, some in by_file.items()]
         return Everything(files, sum(entry.totalComments for entry in files), len(files))
 
     @resource(FILE_TEMPLATE, name="Comments of a file", mime_type=_JSON, watch="watch")
     def read_file(self, filePath: str) -> FileEntry:
         """Comments for specific file"""
-        path = self.ground.path(filePath)
-        if not self.store.has(path) and not self.ground.stat(path):
-            raise SourceNotFound(path, self.ground.shown_root())
-        return _file_entry(path, self.overview.file(path))
+        path = self._context.existing(filePath)
+        return _make_file_entry(path, self._context.overview.file(path))
 
     @resource(TAG_TEMPLATE, name="Comments with a tag", mime_type=_JSON, watch="watch")
     def read_tag(self, tag: str) -> Tagged:
@@ -117,35 +116,33 @@ class Resources(Desk):
             raise ResourceNotFound(
                 f"There is no tag {tag[:50]!r}", advice=f"Use one of {', '.join(ALL_TAGS)}", uri=TAG_TEMPLATE
             )
-        items = _items(self.overview.where("tag = ?", tag))
+        items = _make_items(self._context.overview.where("tag = ?", tag))
         return Tagged(tag, items, len(items))
 
     @resource("comment://workspace/orphaned", name="Orphaned comments", mime_type=_JSON, watch="watch")
     def read_orphaned(self) -> Orphans:
         """Comments whose anchors no longer exist"""
-        items = _items(self.overview.where("state = 'orphaned'"), reasons=True)
+        items = _make_items(self._context.overview.where("state = 'orphaned'"), reasons=True)
         return Orphans(items, len(items))
 
     @resource("comment://workspace/ai-enriched", name="AI-enriched comments", mime_type=_JSON, watch="watch")
     def read_enriched(self) -> Enriched:
         """Comments with AI metadata"""
-        items = _items(self.overview.where("ai = 1"))
+        items = _make_items(self._context.overview.where("ai = 1"))
         models = {item.comment.model for item in items} - {""}
         return Enriched(items, len(items), sorted(models))
 
     def watch(self, uri: str, changed: Callable[[], None]) -> Callable[[], None]:
-        """Call `changed` when what stands at this address has changed, until the answer is called."""
+        """Call `changed` whenever the comments at this address have changed. Returns a function that stops it."""
         condition, values = self._condition(uri)
-        return self.watching.subscribe(condition, values, changed)
+        return self._subscriptions.subscribe(condition, values, changed)
 
-    @property
-    def watching(self) -> Watching:
+    @cached_property
+    def _subscriptions(self) -> Subscriptions:
         """The one thread that watches this workspace, started on first need."""
-        from postil.comments.index.subscriptions import Watching  # brings in inotify, which only a subscriber needs
+        from postil.comments.index.subscriptions import Subscriptions  # brings in inotify, for subscribers only
 
-        if self._watching is None:
-            self._watching = Watching(self.overview)
-        return self._watching
+        return Subscriptions(self._context.overview)
 
     def _condition(self, uri: str) -> tuple[str, tuple[str, ...]]:
         fixed = {"all": "1", "orphaned": "state = 'orphaned'", "ai-enriched": "ai = 1"}
@@ -156,25 +153,26 @@ class Resources(Desk):
         if file:
             from postil.comments.index.cache import IN_FILE  # brings in SQLite, which a subscriber has anyway
 
-            path = self.ground.path(file["filePath"])
+            path = self._context.tree.path(file["filePath"])
             return IN_FILE, (path, path)
         tag = match(TAG_TEMPLATE, uri)
         return "tag = ?", (tag["tag"] if tag else "",)
 
 
-def _file_entry(path: str, placed: Iterable[Placed]) -> FileEntry:
-    found = list(placed)
-    markers = [marker for each in found if (marker := _marker(each))]
+def _make_file_entry(path: str, located: Iterable[Located]) -> FileEntry:
+    found = list(located)
+    markers = [marker for each in found if (marker := _make_marker(each))]
     return FileEntry(path, VERSION, [comment_now(each) for each in found], markers, len(found))
 
 
-def _items(placed: Iterable[Placed], *, reasons: bool = False) -> list[Item]:
+def _make_items(located: Iterable[Located], *, reasons: bool = False) -> list[Item]:
     return [
-        Item(each.filePath, comment_now(each), _marker(each), each.place.reason if reasons else "") for each in placed
+        Item(each.filePath, comment_now(each), _make_marker(each), each.place.reason if reasons else "")
+        for each in located
     ]
 
 
-def _marker(each: Placed) -> GhostMarker | None:
+def _make_marker(each: Located) -> GhostMarker | None:
     if each.marker is None:
         return None
     place = each.place
@@ -185,7 +183,7 @@ def _marker(each: Placed) -> GhostMarker | None:
         state=place.state,
         confidence=place.confidence,
         endLine=place.endLine,
-        anchor=anchor_words(place.symbolPath, place.symbolKind, place.line),
+        anchor=describe_anchor(place.symbolPath, place.symbolKind, place.line),
         anchorType=place.symbolKind.lower(),
         originalLine=each.comment.line,
         isOrphaned=place.state == "orphaned",

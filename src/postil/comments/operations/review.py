@@ -3,33 +3,35 @@
 from __future__ import annotations
 
 import sys
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct
 
-from postil.comments.context import Desk
 from postil.comments.model import Candidate
-from postil.comments.operations.answers import CommentNow, Moved
-from postil.comments.operations.by_id import Id, Where, one_line
-from postil.comments.operations.validation import only_in_the_shell
-from postil.comments.search.search import file_matches
+from postil.comments.operations.answers import CommentNow, show_line
+from postil.comments.operations.contract import ContractTools
+from postil.comments.operations.validation import Where
+from postil.comments.search.filters import file_matches
 from postil.core import call
-from postil.core.failure import Failure, NotFound
+from postil.core.answer import Answer
+from postil.core.failure import Failure
 from postil.core.operation import reads, writes
 from postil.core.visible import harmless
-from postil.workspace.paths import RelativePath
+
+if TYPE_CHECKING:
+    from postil.comments.part import CommentsContext
 
 
-class Orphaned(Struct, frozen=True):
+class Orphaned(Answer, frozen=True):
     """Comments whose code is gone or uncertain."""
 
     comments: tuple[CommentNow, ...]
 
-    def text(self) -> str:
-        return "\n".join(map(_with_options, self.comments)) if self.comments else "No comment has lost its code."
+    def for_model(self) -> str:
+        return "\n".join(map(_show_options, self.comments)) if self.comments else "No comment has lost its code."
 
 
-class Reviewed(Struct, frozen=True):
+class Reviewed(Answer, frozen=True):
     """What a person decided about uncertain comments."""
 
     placed: int
@@ -37,9 +39,9 @@ class Reviewed(Struct, frozen=True):
     skipped: int
     waiting: tuple[CommentNow, ...] = ()
 
-    def text(self) -> str:
+    def for_model(self) -> str:
         if self.waiting:
-            return "\n".join(["To review (run it on a terminal to decide):", *map(_with_options, self.waiting)])
+            return "\n".join(["To review (run it on a terminal to decide):", *map(_show_options, self.waiting)])
         return f"{self.placed} placed, {self.deleted} deleted, {self.skipped} left as they were"
 
 
@@ -52,76 +54,72 @@ class Decision(Struct, frozen=True):
     line: int = 0
 
 
-class Reviewing(Desk):
-    """What waits for a person."""
+class ReviewTools:
+    """Comments that wait for a person's decision."""
+
+    def __init__(self, context: CommentsContext) -> None:
+        self._context = context
+        self._contract = ContractTools(context)
 
     @reads("comments_orphans", title="Comments without their code", shell="comments orphans", positional=("file",))
-    def orphaned(self, file: Where = "") -> Orphaned:
+    def list_orphans(self, file: Where = "") -> Orphaned:
         """List comments whose code is gone or uncertain, with the old code, the commit, and candidates"""
-        file = self.ground.typed(file)
+        file = self._context.tree.typed(file)
         found = [
             each
-            for each in self.overview.where("state IN ('orphaned', 'review')")
+            for each in self._context.overview.where("state IN ('orphaned', 'review')")
             if not file or file_matches(file, each.filePath)
         ]
-        return Orphaned(tuple(self.explained(each) for each in found))
+        return Orphaned(tuple(self._context.explain(each) for each in found))
 
-    @writes("comments_confirm", shell="comments confirm", positional=("commentId",), tool=False)
-    def confirm(self, commentId: Id) -> Moved:
-        """Say that a comment still holds for its code as it is now: it is no longer stale"""
-        each = self.one(commentId)
-        place = each.place
-        if place.state == "orphaned":
-            raise NotFound(
-                "The code of this comment is gone", advice="Tie it to other lines with `postil comments move`"
-            )
-        return self.moves.to(each.filePath, place.path, commentId, place.line, place.endLine)
-
-    @writes("comments_review", shell="comments review", positional=("file",), tool=False)
+    @writes("comments_review", shell="comments review", positional=("file",), toolset="extra")
     def review(self, file: Where = "") -> Reviewed:
         """Go through uncertain, orphaned and stale comments and decide where each belongs"""
-        only_in_the_shell()
-        there = self.ground.typed(file)
-        stale = [each for each in self.overview.where("stale = 1") if not there or file_matches(there, each.filePath)]
-        waiting = (*self.orphaned(file).comments, *map(self.explained, stale))
+        there = self._context.tree.typed(file)
+        stale = [
+            each
+            for each in self._context.overview.where("stale = 1")
+            if not there or file_matches(there, each.filePath)
+        ]
+        waiting = (*self.list_orphans(file).comments, *map(self._context.explain, stale))
         if not call.current().interactive:
             return Reviewed(0, 0, 0, waiting)
         count = {"placed": 0, "deleted": 0, "skipped": 0}
         for number, each in enumerate(waiting, 1):
-            decision = _asked(number, len(waiting), each)
+            decision = _ask(number, len(waiting), each)
             if decision.did == "quit":
                 count["skipped"] += len(waiting) - number + 1
                 break
             try:
-                count[self._settled(each, decision)] += 1
+                count[self._carry_out(each, decision)] += 1
             except Failure as fault:
                 sys.stderr.write(f"{harmless(fault.text())}\n")
                 count["skipped"] += 1
         return Reviewed(count["placed"], count["deleted"], count["skipped"])
 
-    def _settled(self, each: CommentNow, decision: Decision) -> Literal["placed", "deleted", "skipped"]:
+    def _carry_out(self, each: CommentNow, decision: Decision) -> Literal["placed", "deleted", "skipped"]:
         if decision.did == "skip":
             return "skipped"
         if decision.did == "delete":
-            self.editing.delete(RelativePath(each.filePath), each.id)
+            self._contract.delete(each.id, each.filePath)
             return "deleted"
         if decision.did == "keep":
-            self.confirm(each.id)
+            self._contract.move(each.id)
         elif decision.place:
             place = decision.place
-            self.moves.to(each.filePath, place.path, each.id, place.line, place.endLine)
+            self._context.moves.move(each.filePath, place.path, each.id, place.line, place.endLine)
         else:
-            file = self.ground.typed(decision.file) or each.filePath
-            last = len(self.reading.source_with_line(file, decision.line).lines)
-            marker = self.one(each.id).marker
+            file = self._context.tree.typed(decision.file) or each.filePath
+            last = len(self._context.tree.source_with_line(file, decision.line).lines)
+            marker = self._context.find(each.id).marker
             more = max(marker.endLine - marker.line, 0) if marker else 0  # as many lines as it spoke of
             end = min(decision.line + more, last) if more else 0
-            self.moves.to(each.filePath, file, each.id, decision.line, end)
+            self._context.moves.move(each.filePath, file, each.id, decision.line, end)
         return "placed"
 
 
-def _with_options(each: CommentNow) -> str:
-    lines = [one_line(each), f"    {each.reason}" + (", and little is left of what it was" if each.stale else "")]
+def _show_options(each: CommentNow) -> str:
+    lines = [show_line(each), f"    {each.reason}" + (", and little is left of what it was" if each.stale else "")]
     if each.commit:
         lines.append(f"    by {each.commit.id[:12]} {each.commit.subject} ({each.commit.author})")
     lines += [f"    - {line}" for line in each.oldText.split("\n")[:5] if line.strip()]
@@ -143,21 +141,21 @@ _WORDS: dict[str, Literal["keep", "delete", "skip", "quit"]] = {
 }
 
 
-def _asked(number: int, total: int, each: CommentNow) -> Decision:
-    """What the person at the terminal says about one comment."""
-    sys.stderr.write(f"\n[{number}/{total}] {harmless(_with_options(each))}\n")
+def _ask(number: int, total: int, each: CommentNow) -> Decision:
+    """Returns what the person at the terminal says about one comment."""
+    sys.stderr.write(f"\n[{number}/{total}] {harmless(_show_options(each))}\n")
     while True:
         keep = "[k]eep here, " if each.stale else ""
         sys.stderr.write(f"number of a candidate, FILE:LINE, LINE, {keep}[s]kip, [d]elete, [q]uit > ")
         sys.stderr.flush()
         said = sys.stdin.readline()
-        decision = _understood(said.strip(), each) if said else Decision("quit")
+        decision = _parse_decision(said.strip(), each) if said else Decision("quit")
         if decision:
             return decision
         sys.stderr.write("That is none of these.\n")
 
 
-def _understood(word: str, each: CommentNow) -> Decision | None:
+def _parse_decision(word: str, each: CommentNow) -> Decision | None:
     if word in _WORDS and (word != "k" or each.stale):
         return Decision(_WORDS[word])
     if word.isdecimal() and 1 <= int(word) <= len(each.candidates):

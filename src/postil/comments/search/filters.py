@@ -1,41 +1,120 @@
-"""Filters written into a search: `tag:TODO author:x created:>7d is:orphaned` and what is left of the query. Pure."""
+"""Filters on comments: conditions on the cache's columns, and how a query writes them (`tag:TODO created:>7d`)."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from datetime import datetime, timedelta
-from typing import get_args
+from functools import lru_cache
+from typing import TYPE_CHECKING, get_args
 
+import msgspec
+from msgspec import Struct
 from msgspec.structs import replace
 
 from postil.comments.model import State, Status
-from postil.comments.operations.validation import check_tag
-from postil.comments.search.search import Wanted
-from postil.comments.sidecar.format import moment, stamp
+from postil.comments.operations.validation import Filters, check_tag
+from postil.comments.search.regex import Linear, NotAPattern, compile_linear
+from postil.comments.sidecar.format import format_time, parse_time
 from postil.core.failure import InvalidArguments
 
+if TYPE_CHECKING:
+    from postil.comments.index.overview import Overview
+    from postil.comments.operations.answers import CommentNow
+
+_GLOB = frozenset("*?[")
 _WORD = re.compile(r'(?<!\S)(tag|author|file|path|created|is|has):(?:"([^"]*)"|(\S+))')
 _AGE = re.compile(r"(\d{1,5})(h|d|w|m|y)")
 _HOURS = {"h": 1, "d": 24, "w": 24 * 7, "m": 24 * 30, "y": 24 * 365}
 
 
-def without_filters(query: str, wanted: Wanted, today: datetime) -> tuple[str, Wanted]:
-    """The query without its filters, and the conditions with them."""
+class Conditions(Struct, frozen=True):
+    """Conditions on comments; empty ones hold for all."""
+
+    tag: str = ""
+    author: str = ""
+    file: str = ""
+    """A file, a folder, or a glob."""
+    with_ai: bool = False
+    since: str = ""
+    until: str = ""
+    state: str = ""
+    status: str = ""
+    stale: bool = False
+
+    @classmethod
+    def of(cls, filters: Filters) -> Conditions:
+        """Returns the conditions of the contract's filters."""
+        dates = filters.dateRange
+        return cls(
+            tag=filters.tag or "",
+            author=filters.author or "",
+            file=filters.filePath or "",
+            with_ai=bool(filters.hasAIMetadata),
+            since=(dates.start or "") if dates else "",
+            until=(dates.end or "") if dates else "",
+            state=filters.state or "",
+            status=filters.status or "",
+        )
+
+    def clause(self, overview: Overview) -> tuple[str, list[object]]:
+        """Returns the same as a condition on the cache's columns, with its values."""
+        parts: list[str] = []
+        values: list[object] = []
+        for column, value in (
+            ("tag", self.tag),
+            ("author", self.author),
+            ("state", self.state),
+            ("status", self.status),
+        ):
+            if value:
+                parts.append(f"{column} = ?")
+                values.append(value)
+        if self.with_ai:
+            parts.append("ai = 1")
+        if self.stale:
+            parts.append("stale = 1")
+        for sign, text, name in ((">=", self.since, "start"), ("<=", self.until, "end")):
+            if text:
+                parts.append(f"created {sign} ?")
+                values.append(_check_time(text, name))
+        if self.file:
+            parts.append("(path IN (SELECT value FROM json_each(?))")
+            parts[-1] += " OR (now_path != path AND now_path IN (SELECT value FROM json_each(?))))"
+            values += (self._matching(overview.index.paths()), self._matching(overview.index.elsewhere()))
+        return " AND ".join(parts), values
+
+    def hold_for(self, each: CommentNow) -> bool:
+        """Whether a comment of the past fulfils the conditions on its tag, author, state and status."""
+        wanted = (
+            (self.tag, each.tag),
+            (self.author, each.author),
+            (self.state, each.state),
+            (self.status, each.status),
+        )
+        return all(not value or value == its for value, its in wanted) and (each.stale or not self.stale)
+
+    def _matching(self, paths: Iterable[str]) -> str:
+        return msgspec.json.encode([path for path in paths if file_matches(self.file, path)]).decode()
+
+
+def split_filters(query: str, wanted: Conditions, today: datetime) -> tuple[str, Conditions]:
+    """Returns the query without its filters, and the conditions with them."""
     for name, quoted, bare in _WORD.findall(query):
-        wanted = _with(wanted, name, quoted or bare, today)
+        wanted = _add(wanted, name, quoted or bare, today)
     return " ".join(_WORD.sub("", query).split()), wanted
 
 
-def _with(wanted: Wanted, name: str, value: str, today: datetime) -> Wanted:
+def _add(wanted: Conditions, name: str, value: str, today: datetime) -> Conditions:
     if name == "tag":
-        check_tag(value.upper(), every=True)
+        check_tag(value.upper())
         return replace(wanted, tag=value.upper())
     if name == "author":
         return replace(wanted, author=value)
     if name in ("file", "path"):
         return replace(wanted, file=value)
     if name == "created":
-        return _created(wanted, value, today)
+        return _add_time(wanted, value, today)
     if name == "has" and value == "ai":
         return replace(wanted, with_ai=True)
     if name == "is" and value in get_args(State):
@@ -52,12 +131,12 @@ def _with(wanted: Wanted, name: str, value: str, today: datetime) -> Wanted:
     )
 
 
-def _created(wanted: Wanted, value: str, today: datetime) -> Wanted:
+def _add_time(wanted: Conditions, value: str, today: datetime) -> Conditions:
     """`>7d` within the last seven days, `<7d` before them, `>2026-01-01` after a day, `2026-01-01` on it."""
     sign, when = (value[0], value[1:].lstrip("=")) if value[:1] in ("<", ">") else ("", value)
     age = _AGE.fullmatch(when)
     try:
-        begin = today - timedelta(hours=int(age[1]) * _HOURS[age[2]]) if age else moment(when)
+        begin = today - timedelta(hours=int(age[1]) * _HOURS[age[2]]) if age else parse_time(when)
     except OverflowError:  # before the calendar
         begin = None
     if begin is None:
@@ -67,7 +146,60 @@ def _created(wanted: Wanted, value: str, today: datetime) -> Wanted:
             path="query",
         )
     if sign == ">":
-        return replace(wanted, since=stamp(begin))
+        return replace(wanted, since=format_time(begin))
     if sign == "<":
-        return replace(wanted, until=stamp(begin))
-    return replace(wanted, since=stamp(begin), until=stamp(begin + timedelta(days=1)))
+        return replace(wanted, until=format_time(begin))
+    return replace(wanted, since=format_time(begin), until=format_time(begin + timedelta(days=1)))
+
+
+def is_glob(wanted: str) -> bool:
+    """Whether this names files by a pattern."""
+    return bool(_GLOB & set(wanted))
+
+
+def file_matches(wanted: str, path: str) -> bool:
+    """Whether a path is the file, lies in the folder, or fits the glob. A glob without `/` fits names in any folder."""
+    wanted = wanted.removeprefix("./")
+    if not is_glob(wanted):
+        return path == wanted or path.startswith(wanted.rstrip("/") + "/")
+    if "/" not in wanted:
+        path = path.rsplit("/", 1)[-1]
+    return _compile_glob(wanted).fullmatch(path.encode("utf-8", "surrogateescape")) is not None
+
+
+@lru_cache(64)
+def _compile_glob(pattern: str) -> Linear:
+    """A glob as a pattern of RE2, so that no glob can hang: `**` spans folders, `*` and `?` stay inside one."""
+    parts: list[str] = []
+    at = 0
+    while at < len(pattern):
+        rest = pattern[at:]
+        end = rest.find("]", 2) if rest[0] == "[" else -1
+        if rest.startswith("**/"):
+            parts.append("(?:.*/)?")
+            at += 3
+        elif rest.startswith("**"):
+            parts.append(".*")
+            at += 2
+        elif end > 0:
+            inner = rest[1:end].replace("\\", "\\\\")
+            parts.append(f"[^{inner[1:]}]" if inner[0] == "!" else f"[{inner}]")
+            at += end + 1
+        else:
+            parts.append({"*": "[^/]*", "?": "[^/]"}.get(rest[0]) or re.escape(rest[0]))
+            at += 1
+    try:
+        return compile_linear("".join(parts), ignore_case=False)
+    except NotAPattern:
+        raise InvalidArguments(f"Invalid arguments: {pattern[:100]!r} is not a glob", path="filters.filePath") from None
+
+
+def _check_time(text: str, name: str) -> str:
+    found_ = parse_time(text)
+    if found_ is None:
+        raise InvalidArguments(
+            f"Invalid arguments: {text[:60]!r} is not a date-time",
+            advice="Write it as 2025-10-19T15:30:00Z",
+            path=f"filters.dateRange.{name}",
+        )
+    return format_time(found_)

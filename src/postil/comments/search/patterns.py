@@ -1,7 +1,7 @@
 """What is searched for, and searching many texts for it at once: RE2, linear in the text, over one run of bytes.
 
 Patterns are case-insensitive unless they say `(?-i)`. What RE2 does not take (look-around, back-references) is refused;
-there is no other engine behind it. Where the bytes come from is corpus.py's business.
+there is no other engine behind it. Where the bytes come from is text_file.py's business.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from bisect import bisect_left
 from typing import TYPE_CHECKING
 
 from postil.comments.failures import PatternRefused
-from postil.comments.search.regex import Linear, NotAPattern, compiled, spans
+from postil.comments.search.regex import Linear, NotAPattern, compile_linear, spans
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -67,7 +67,7 @@ class Pattern:
         self._alone = not self._plain and _ALONE.search(query) is not None
         # Inside a text of several lines `^` and `$` mean another thing than in a run of texts.
         self._anchored = not self._plain and any(edge in query for edge in ("^", "$", r"\A", r"\z"))
-        self._one = _compiled(query, "(?:%s)", literal=self._plain)
+        self._one = _compile(query, "(?:%s)", literal=self._plain)
 
     def matches(self, text: bytes) -> bool:
         """Whether one text has a match."""
@@ -122,7 +122,7 @@ class Pattern:
 
     def _ends_of_many(self, run: Bytes, known: Sequence[int], at: int) -> list[int]:
         """Where most texts match: texts one behind the other that all do are one match."""
-        first = spans(_compiled(self._query, "(?s:(?:.*?(?:(?-s)%s).*\\C)+)"))
+        first = spans(_compile(self._query, "(?s:(?:.*?(?:(?-s)%s).*\\C)+)"))
         found: list[int] = []
         while True:
             start, at = first(run, at)
@@ -147,13 +147,15 @@ class Pattern:
         query = re.sub(r"\\(.)", lambda seen: _EDGES.get(seen[1], seen[0]), self._query, flags=re.DOTALL)
         if _FROM_THE_START.match(query) and "|" not in query:
             # The newline before a text can be looked for, an edge cannot; a match there is asked for by itself anyway.
-            return _compiled(query[1:], "(?m:\n(?:%s))")
-        return _compiled(query, "(?m:%s)")
+            return _compile(query[1:], "(?m:\n(?:%s))")
+        return _compile(query, "(?m:%s)")
 
 
-def _compiled(query: str, frame: str, *, literal: bool = False) -> Linear:
+def _compile(query: str, frame: str, *, literal: bool = False) -> Linear:
     try:
-        alone = compiled(query, ignore_case=True, literal=literal)  # by itself first: `)(` must not become `(?:)()`
-        return alone if literal else compiled(frame % query, ignore_case=True)
+        alone = compile_linear(
+            query, ignore_case=True, literal=literal
+        )  # by itself first: `)(` must not become `(?:)()`
+        return alone if literal else compile_linear(frame % query, ignore_case=True)
     except NotAPattern as fault:
         raise PatternRefused(query, str(fault)) from None

@@ -30,7 +30,7 @@ class Linear(Protocol):
     def fullmatch(self, text: bytes) -> Match | None: ...
 
 
-def compiled(pattern: str, *, ignore_case: bool, literal: bool = False) -> Linear:
+def compile_linear(pattern: str, *, ignore_case: bool, literal: bool = False) -> Linear:
     """The pattern, ready for UTF-8 text; a literal one means its characters."""
     re2 = cast(Any, import_module("re2"))  # 9 ms, and only a search needs it
     options = re2.Options()

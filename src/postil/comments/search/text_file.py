@@ -103,7 +103,7 @@ class Hits:
         return [number for part in self._parts for number in part.numbers() if number not in self._gone]
 
 
-class Corpus:
+class TextFile:
     """The texts of one cache. `base` is what the names of its files begin with."""
 
     def __init__(self, base: str) -> None:
@@ -132,12 +132,12 @@ class Corpus:
             if loose > MOST_LOOSE or self._too_many_gone():
                 with suppress(OSError):  # no room for it: then every process reads the texts
                     self._write(db)
-        self._gather(db)
+        self._read_loose(db)
 
     def _too_many_gone(self) -> bool:
         return len(self._gone) > len(self._file) // 4 + MOST_LOOSE
 
-    def _gather(self, db: sqlite3.Connection) -> None:
+    def _read_loose(self, db: sqlite3.Connection) -> None:
         """Hold the texts that are not in the file."""
         if len(self._loose) and self._loose.numbers[0] <= self._file.last:
             self._loose = Run()
@@ -150,13 +150,13 @@ class Corpus:
 
     def _open(self, db: sqlite3.Connection) -> None:
         """See what the file holds now, as far as the database vouches for it."""
-        name, texts, size = _vouched(db)
+        name, texts, size = _read_state(db)
         if name == self._name and texts == len(self._file):
             return
         if name != self._name:
             self._gone, self._gone_seen, self._loose = set(), 0, Run()
         try:
-            self._file = _mapped(self._base, name, texts, size) if texts else Run()
+            self._file = _map_file(self._base, name, texts, size) if texts else Run()
             self._name = name
         except (OSError, ValueError):
             self._file, self._name = Run(), ""
@@ -167,8 +167,11 @@ class Corpus:
         try:
             self._open(db)
             anew = not self._name or self._too_many_gone()
-            name, texts, size = (secrets.token_hex(6), 0, 0) if anew else _vouched(db)
-            with _opened(self._base, name, "texts", size) as out, _opened(self._base, name, "rows", 16 * texts) as rows:
+            name, texts, size = (secrets.token_hex(6), 0, 0) if anew else _read_state(db)
+            with (
+                _open_file(self._base, name, "texts", size) as out,
+                _open_file(self._base, name, "rows", 16 * texts) as rows,
+            ):
                 if not size:
                     size += out.write(_BEGIN)
                 after = 0 if anew else self._file.last
@@ -191,9 +194,9 @@ class Corpus:
             raise
         self._open(db)
         if anew:
-            self._forget_others()
+            self._remove_others()
 
-    def _forget_others(self) -> None:
+    def _remove_others(self) -> None:
         folder, begin = os.path.split(self._base)
         for file in os.listdir(folder):
             if file.startswith(f"{begin}.") and file.endswith((".texts", ".rows")) and f".{self._name}." not in file:
@@ -228,7 +231,7 @@ class _Texts:
         return table.tobytes()
 
 
-def _vouched(db: sqlite3.Connection) -> tuple[str, int, int]:
+def _read_state(db: sqlite3.Connection) -> tuple[str, int, int]:
     name, texts, size = db.execute("SELECT name, texts, bytes FROM corpus").fetchone() or ("", 0, 0)
     return str(name), int(texts), int(size)
 
@@ -237,7 +240,7 @@ def _path(base: str, name: str, kind: str) -> str:
     return f"{base}.{name}.{kind}"
 
 
-def _opened(base: str, name: str, kind: str, size: int) -> IO[bytes]:
+def _open_file(base: str, name: str, kind: str, size: int) -> IO[bytes]:
     """A file to add to, without what a process that died left behind its end."""
     file = os.open(_path(base, name, kind), os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     os.ftruncate(file, size)
@@ -245,7 +248,7 @@ def _opened(base: str, name: str, kind: str, size: int) -> IO[bytes]:
     return os.fdopen(file, "wb")
 
 
-def _mapped(base: str, name: str, texts: int, size: int) -> Run:
+def _map_file(base: str, name: str, texts: int, size: int) -> Run:
     """The file as it lies on disk; ValueError when it is not what the database vouches for."""
     with open(_path(base, name, "texts"), "rb") as file:
         run = mmap(file.fileno(), size, access=ACCESS_READ)

@@ -10,18 +10,17 @@ A file may be a mixture (the reference server appends its shape to the extension
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from typing import cast
 
 import msgspec
 from msgspec import Struct, field
 
-from postil.comments.model import AiMeta, Anchor, Comment, LineNumber, Marker, Reply, Revision, Status
-from postil.comments.sidecar.format import kept_of
-from postil.comments.sidecar.template import params_of
+from postil.comments.model import AiMeta, Anchor, Comment, LineNumber, Marker, Param, Reply, Revision, Status
 
-_KNOWN_VERSION = re.compile(r"(1\.0|2\.0|2\.1)(\.\d+)?")
-_SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
+LONGEST_LINE = 2000
+"""So much of a line is kept beside its hash: a minified file must not be copied into its sidecar."""
+KNOWN_VERSION = re.compile(r"(1\.0|2\.0|2\.1)(\.\d+)?")
+"""The versions that we may write: a newer one may mean something that we would destroy."""
 _TOLD = ("model", "confidence", "reasoning", "enrichedAt")
 _STATUSES: dict[str, Status] = {"resolved": "resolved", "wontfix": "wontfix", "open": "open"}
 
@@ -151,22 +150,9 @@ class ExtensionFile(Struct, frozen=True):
     fileName: str | None = None
 
 
-def check_text(data: bytes) -> None:
-    """Unreadable when the file is not UTF-8 all through: decoders pass over what they do not know."""
-    try:
-        data.decode("utf-8")
-        if _SURROGATE.search(data):
-            msgspec.json.decode(data)
-    except (UnicodeDecodeError, msgspec.DecodeError, RecursionError) as fault:
-        raise Unreadable(f"the file is not JSON in UTF-8: {fault}") from None
-
-
-def read_extension(data: bytes) -> ExtensionFile | None:
-    """What the extension demands of a file, or None when it lacks something of it."""
-    try:
-        return msgspec.json.decode(data, type=ExtensionFile)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return None
+EXTENSION = msgspec.json.Decoder(ExtensionFile)
+"""Decodes what the extension demands of a file; UNDECODABLE is raised when it lacks something of it."""
+UNDECODABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 
 def read_any(data: bytes) -> AnyFile:
@@ -190,28 +176,23 @@ def read_any(data: bytes) -> AnyFile:
 
 def extension_accepts(data: bytes) -> bool:
     """Whether the extension's validator takes this file."""
-    return read_extension(data) is not None
-
-
-def known_version(version: str | None) -> bool:
-    """Whether we may write a file: a newer version may mean something we would destroy."""
-    return version is None or _KNOWN_VERSION.fullmatch(version) is not None
-
-
-def read_markers(data: bytes) -> list[AnyMarker]:
-    """A list of markers of any dialect; Unreadable when it is none."""
     try:
-        return msgspec.json.decode(data, type=list[AnyMarker] | None) or []
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as fault:
-        raise Unreadable(f"a field has the wrong type: {fault}") from None
+        EXTENSION.decode(data)
+    except UNDECODABLE:
+        return False
+    return True
 
 
-def markers_of(raw: Iterable[AnyMarker]) -> list[Marker]:
-    """The markers, in the file's order."""
-    return [_marker(each) for each in raw]
+def trim_line(line: str) -> str:
+    """Returns what a marker keeps of a line."""
+    return line.strip()[:LONGEST_LINE]
 
 
-def comments_of(found: AnyFile, markers: list[Marker]) -> list[Comment]:
+MARKERS: msgspec.json.Decoder[list[AnyMarker] | None] = msgspec.json.Decoder(list[AnyMarker] | None)
+"""Decodes a list of markers of any dialect."""
+
+
+def read_comments(found: AnyFile, markers: list[Marker]) -> list[Comment]:
     """The comments, in the file's order, each with the marker that holds it."""
     holding: dict[str, list[Marker]] = {}
     for marker in markers:
@@ -219,12 +200,12 @@ def comments_of(found: AnyFile, markers: list[Marker]) -> list[Comment]:
             holding.setdefault(comment, []).append(marker)
     named = {marker.id: marker for marker in markers}
     return [
-        _comment(each, holding.get(each.id) or [named[i] for i in (each.ghostMarkerId,) if i in named])
+        _read_comment(each, holding.get(each.id) or [named[i] for i in (each.ghostMarkerId,) if i in named])
         for each in found.comments or ()
     ]
 
 
-def _comment(raw: AnyComment, held_by: list[Marker]) -> Comment:
+def _read_comment(raw: AnyComment, held_by: list[Marker]) -> Comment:
     # The extension makes a second marker when a marked line is pasted: the comment's own one counts.
     own = next((each for each in held_by if each.id == raw.ghostMarkerId), held_by[0] if held_by else None)
     created = raw.created or raw.timestamp or raw.updated or ""
@@ -242,14 +223,14 @@ def _comment(raw: AnyComment, held_by: list[Marker]) -> Comment:
         resolvedBy=raw.resolvedBy or "",
         resolvedAt=raw.resolvedAt or "",
         replies=tuple(Reply(r.id, r.text, r.author or "unknown", r.created or "") for r in raw.replies or ()),
-        aiMeta=ai_meta(raw.aiMeta),
-        params=params_of(raw.params) if raw.params else {},
+        aiMeta=_read_ai_meta(raw.aiMeta),
+        params=_read_params(raw.params) if raw.params else {},
         markerId=own.id if own else "",
         revisions=tuple(Revision(r.text, r.author, r.at) for r in raw.revisions or ()),
     )
 
 
-def _marker(raw: AnyMarker) -> Marker:
+def read_marker(raw: AnyMarker) -> Marker:
     symbol = raw.astAnchor or AnySymbol([raw.anchor] if raw.anchor else [], (raw.anchorType or "").capitalize())
     ids = raw.commentIds if raw.commentIds is not None else [raw.commentId] if raw.commentId else []
     return Marker(
@@ -259,15 +240,15 @@ def _marker(raw: AnyMarker) -> Marker:
         endLine=max(raw.endLine or 0, 0),
         symbolPath=tuple(symbol.symbolPath),
         symbolKind=symbol.symbolKind,
-        lineText=kept_of(raw.lineText or ""),
-        prevLineText=kept_of(raw.prevLineText or ""),
-        nextLineText=kept_of(raw.nextLineText or ""),
+        lineText=trim_line(raw.lineText or ""),
+        prevLineText=trim_line(raw.prevLineText or ""),
+        nextLineText=trim_line(raw.nextLineText or ""),
         lastVerified=raw.lastVerified or "",
-        anchor=_own(raw.own),
+        anchor=_read_anchor(raw.own),
     )
 
 
-def _own(raw: object) -> Anchor | None:
+def _read_anchor(raw: object) -> Anchor | None:
     """Our data on a marker; another program's under the same key, or a newer one of ours, is left alone."""
     try:
         found = msgspec.convert(raw, Anchor)
@@ -276,7 +257,18 @@ def _own(raw: object) -> Anchor | None:
     return found if found.v == 1 else None
 
 
-def ai_meta(raw: object) -> AiMeta | None:
+def _read_params(raw: object) -> dict[str, Param]:
+    """The parameters a comment keeps; what is not one is left out."""
+    found: dict[str, Param] = {}
+    for name, each in cast("dict[str, object]", raw).items() if isinstance(raw, dict) else ():
+        if isinstance(each, dict):
+            values = cast("dict[str, object]", each)
+            value, source = values.get("value"), values.get("source")
+            found[name] = Param("" if value is None else str(value), source if isinstance(source, str) else "")
+    return found
+
+
+def _read_ai_meta(raw: object) -> AiMeta | None:
     """What an assistant says of its comment, whole; the playground's other meaning of `aiMeta` counts, too."""
     if not isinstance(raw, dict) or not raw:
         return None

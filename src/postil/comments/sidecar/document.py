@@ -1,4 +1,4 @@
-"""One sidecar: what it says, and its text after a change. Pure: bytes in, bytes out.
+"""One sidecar: what it says, and its text after a change. Pure: bytes in, bytes out; times and ids are given.
 
 Written in the extension's dialect. A file of another dialect, or one the reference server damaged, is completed on its
 first change: every key it has stays, the keys the extension demands are added. Not here: files, locks, source code.
@@ -9,37 +9,71 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from operator import le
-from typing import cast
+from typing import NamedTuple, TypeAlias, cast
 
-import msgspec
+from msgspec import UNSET
+from msgspec.structs import replace
 
-from postil.comments.model import Anchor, Comment, Marker
+from postil.anchor.fingerprint import line_hash
+from postil.comments.model import Addition, Comment, Marker, NewMarker
 from postil.comments.sidecar import dialects
-from postil.comments.sidecar.format import kept_of, line_hash, new_id, now
-from postil.comments.sidecar.json_edit import Document, Items, JsonObject, NotAnObject, decoded, new_document
-from postil.comments.storage.group_commit import Addition
+from postil.comments.sidecar.json_edit import (
+    Document,
+    Items,
+    JsonObject,
+    NotAnObject,
+    check_text,
+    decode_value,
+    new_document,
+)
 
 VERSION = "2.1.0"
 OWN_KEY = "x-anchor"
+
+NewId: TypeAlias = Callable[[str], str]
+"""Makes an id that begins with a prefix."""
+
+
+class LineTexts(NamedTuple):
+    """What the extension keeps of a line: its hash and text, and the texts of the lines beside it, trimmed."""
+
+    lineHash: str
+    lineText: str
+    prevLineText: str = ""
+    nextLineText: str = ""
+
+    @classmethod
+    def at(cls, lines: Sequence[str], line: int) -> LineTexts:
+        """Returns what is kept of a line of a source."""
+        before, there, after = (lines[at].strip() if 0 <= at < len(lines) else "" for at in (line - 2, line - 1, line))
+        longest = dialects.LONGEST_LINE
+        return cls(line_hash(there), there[:longest], before[:longest], after[:longest])
 
 
 class Sidecar:
     """The comments of one source file. `path` is the source's."""
 
     def __init__(self, path: str, data: bytes | None) -> None:
-        """Read a sidecar, or begin one when there is none; Unreadable when its shape cannot be understood."""
+        """Read a sidecar, or begin one when there is none. Raises Unreadable when its shape cannot be understood."""
         self.path = path
         self.original = data
         begun = new_document({"file": path, "version": VERSION, "ghostMarkers": [], "comments": []})
         self.changed = self._stale = False
         self._load(begun if data is None else data.removeprefix(b"\xef\xbb\xbf"))
         if data is not None:
-            dialects.check_text(self._text)
+            try:
+                check_text(self._text)
+            except NotAnObject as fault:
+                raise dialects.Unreadable(str(fault)) from None
 
     def _load(self, text: bytes) -> None:
         # A file the extension takes is understood by what it demands; the rest of it is read when somebody asks.
-        self._heads = dialects.read_extension(text)
-        self._found = None if self._heads else dialects.read_any(text)
+        self._heads: dialects.ExtensionFile | None = None
+        self._content: dialects.AnyFile | None = None
+        try:
+            self._heads = dialects.EXTENSION.decode(text)
+        except dialects.UNDECODABLE:
+            self._content = dialects.read_any(text)
         self._text = text
         self._taken_apart: Document | None = None
         self._ledger: _Ledger | None = None
@@ -58,50 +92,60 @@ class Sidecar:
         return self._taken_apart
 
     @property
-    def found(self) -> dialects.AnyFile:
+    def content(self) -> dialects.AnyFile:
         """The whole file in the shape of any dialect."""
-        self._settle()
-        if self._found is None:
-            self._found = dialects.read_any(self._text)
-        return self._found
+        self._reload()
+        if self._content is None:
+            self._content = dialects.read_any(self._text)
+        return self._content
 
     @property
     def raw_markers(self) -> list[dialects.AnyMarker]:
         """The markers as they are written."""
-        self._settle()
-        if self._raw_markers is None and self._found is not None:
-            self._raw_markers = self._found.ghostMarkers or []
-        elif self._raw_markers is None:
-            self._raw_markers = dialects.read_markers(self._document.raw("ghostMarkers"))
-        return self._raw_markers
+        self._reload()
+        found = self._raw_markers
+        if found is None and self._content is not None:
+            found = self._content.ghostMarkers or []
+        elif found is None:
+            try:
+                found = dialects.MARKERS.decode(self._document.raw("ghostMarkers")) or []
+            except dialects.UNDECODABLE as fault:
+                raise dialects.Unreadable(f"a field has the wrong type: {fault}") from None
+        self._raw_markers = found
+        return found
+
+    def is_made_on(self, blob: str) -> bool:
+        """Whether every marker was made on this version of the source: then each is where it says."""
+        return all(_is_made_on(each, blob) for each in self.raw_markers)
 
     @property
     def version(self) -> str | None:
         """The version the file says it has."""
-        return self._heads.version if self._heads else self.found.version
+        return self._heads.version if self._heads else self.content.version
 
     @property
     def comments(self) -> list[Comment]:
         """The comments, in the file's order."""
-        self._settle()
+        self._reload()
         if self._read_comments is None:
-            found = self.found  # before the markers, which are in it
-            self._read_comments = dialects.comments_of(found, self.markers)
+            content = self.content  # before the markers, which are in it
+            self._read_comments = dialects.read_comments(content, self.markers)
         return self._read_comments
 
     @property
     def markers(self) -> list[Marker]:
         """The markers, in the file's order."""
-        self._settle()
+        self._reload()
         # Both are made when asked for: adding one comment to a file of thousands needs no model of them.
         if self._read_markers is None:
-            self._read_markers = dialects.markers_of(self.raw_markers)
+            self._read_markers = [dialects.read_marker(each) for each in self.raw_markers]
         return self._read_markers
 
     @property
     def writable(self) -> bool:
         """Whether its version is one we know."""
-        return dialects.known_version(self.version)
+        version = self.version
+        return version is None or dialects.KNOWN_VERSION.fullmatch(version) is not None
 
     @property
     def complete(self) -> bool:
@@ -120,17 +164,17 @@ class Sidecar:
 
     def raw_comment(self, comment: str) -> JsonObject:
         """A comment with every key it has."""
-        return _object(self._comments.texts[self._index(self.comments, comment)])
+        return _object(self._comments.texts[_find_index(self.comments, comment)])
 
     def raw_marker(self, marker: str) -> JsonObject:
         """A marker with every key it has."""
-        return _object(self._markers.texts[self._index(self.markers, marker)])
+        return _object(self._markers.texts[_find_index(self.markers, marker)])
 
     def add(self, raw: JsonObject, marker: JsonObject) -> None:
         """Add a comment under a marker; a marker that is already here takes it in, another is added."""
-        self._settle()
+        self._reload()
         markers = self.raw_markers
-        comments = self._heads.comments if self._heads else self.found.comments or []
+        comments = self._heads.comments if self._heads else self.content.comments or []
         held = next((index for index, each in enumerate(markers) if each.id == marker["id"]), -1)
         if held >= 0:
             here = _object(self._markers.texts[held])
@@ -143,39 +187,39 @@ class Sidecar:
         self._touch()
 
     def add_all(self, additions: Sequence[Addition]) -> list[str]:
-        """Add comments, each under the marker its lines have or a new one; the ids of their markers.
+        """Add comments, each under the marker that its lines have or a new one. Returns the ids of their markers.
 
         One that is here already stays as it is: its writer died before it could say so.
         """
         ledger = self._ledger
         if ledger is None:
-            self._settle()
-            comments = self._heads.comments if self._heads else self.found.comments or []
+            self._reload()
+            comments = self._heads.comments if self._heads else self.content.comments or []
             ledger = _Ledger([(each.id, each.line or 0) for each in comments], self.raw_markers)
         markers, comments = self._document.items("ghostMarkers"), self._document.items("comments")
         answers: list[str] = []
         for each in additions:
-            if each.id in ledger.known:
-                answers.append(ledger.holder(each.id))
+            comment, marker = each.comment, each.marker
+            if comment.id in ledger.known:
+                answers.append(ledger.holder(comment.id))
                 continue
-            line = _integer(each.marker["line"])
-            spot = (line, _integer(each.marker.get("endLine") or 0), str(each.marker["lineText"]))
+            spot = (marker.line, marker.endLine or 0, marker.lineText)
             at = ledger.at(spot)
             if at >= 0:
-                ledger.held[at].append(each.id)
+                ledger.held[at].append(comment.id)
                 markers.replace(at, {**_object(markers.texts[at]), "commentIds": ledger.held[at]})
             else:
-                at = ledger.mark(spot, str(each.marker["id"]), each.id)
-                markers.insert(at, {**each.marker, "commentIds": [each.id]})
+                at = ledger.mark(spot, marker.id, comment.id)
+                markers.insert(at, replace(marker, commentIds=(comment.id,)))
             answers.append(ledger.names[at])
-            comments.insert(ledger.place(each.id, line), {**each.comment, "ghostMarkerId": ledger.names[at]})
+            comments.insert(ledger.place(comment.id, marker.line), replace(comment, ghostMarkerId=ledger.names[at]))
         self._touch()
         self._ledger = ledger  # as long as nothing else changes, the next additions need not read the file again
         return answers
 
     def add_bare(self, raw: JsonObject) -> None:
         """Add a comment that has no marker, at the end; `finish` gives it one."""
-        self._settle()
+        self._reload()
         self._comments.insert(len(self._comments), raw)
         self._touch()
 
@@ -183,7 +227,7 @@ class Sidecar:
         """Set some keys of a comment and take some away; the others stay as they are."""
         raw = self.raw_comment(comment)
         kept = {key: value for key, value in raw.items() if key not in drop}
-        self._comments.replace(self._index(self.comments, comment), {**kept, **values})
+        self._comments.replace(_find_index(self.comments, comment), {**kept, **values})
         self._touch()
 
     def change_marker(self, marker: str, values: JsonObject) -> None:
@@ -193,7 +237,7 @@ class Sidecar:
         if "endLine" in new and new["endLine"] is None:
             del new["endLine"]
             raw.pop("endLine", None)
-        self._markers.replace(self._index(self.markers, marker), {**raw, **new})
+        self._markers.replace(_find_index(self.markers, marker), {**raw, **new})
         self._touch()
 
     def hang(self, comment: str, old: str, marker: JsonObject) -> None:
@@ -210,7 +254,7 @@ class Sidecar:
 
     def remove(self, comment: str) -> None:
         """Take a comment out, and its marker when nothing else hangs on it."""
-        self._comments.remove(self._index(self.comments, comment))
+        self._comments.remove(_find_index(self.comments, comment))
         self._take_off(comment, [each.id for each in self.markers])
 
     def _take_off(self, comment: str, named: Sequence[str]) -> None:
@@ -228,8 +272,8 @@ class Sidecar:
                 self._markers.remove(index)
         self._touch()
 
-    def finish(self, fingerprint: Callable[[int], JsonObject]) -> None:
-        """Add what the extension demands and the file lacks; `fingerprint` gives a line's texts and hash."""
+    def finish(self, texts_of: Callable[[int], LineTexts], now: str, new_id: NewId) -> None:
+        """Add what the extension demands and the file lacks. `texts_of` returns what is kept of a line."""
         if self.complete:
             return
         if not isinstance(self._document.value("file"), str):
@@ -237,10 +281,10 @@ class Sidecar:
         if not isinstance(self._document.value("version"), str):
             self._document.set("version", VERSION)
         self._touch()
-        self._rename_twins()
-        self._settle()
-        self._finish_markers(fingerprint)
-        self._finish_comments(fingerprint)
+        self._rename_twins(new_id)
+        self._reload()
+        self._finish_markers(texts_of, now)
+        self._finish_comments(texts_of, now, new_id)
         self._touch()
 
     def name_source(self) -> None:
@@ -256,28 +300,25 @@ class Sidecar:
 
     @property
     def _comments(self) -> Items:
-        self._settle()
+        self._reload()
         return self._document.items("comments")
 
     @property
     def _markers(self) -> Items:
-        self._settle()
+        self._reload()
         return self._document.items("ghostMarkers")
-
-    def _index(self, among: list[Comment] | list[Marker], wanted: str) -> int:
-        return next(index for index, each in enumerate(among) if each.id == wanted)
 
     def _touch(self) -> None:
         self._stale = self.changed = True
         self._ledger = None
 
-    def _settle(self) -> None:
+    def _reload(self) -> None:
         """Read what the text says now, so that the next change sees the last one."""
         if self._stale:
             self._stale = False
             self._load(self._document.text())
 
-    def _rename_twins(self) -> None:
+    def _rename_twins(self, new_id: NewId) -> None:
         """Two comments made in the same millisecond by the reference server have one id: the later gets its own."""
         seen: dict[str, int] = {}
         markers = self.markers
@@ -299,36 +340,36 @@ class Sidecar:
                 self._markers.replace(held[0], {**raw, "commentIds": [*markers[held[0]].commentIds, new]})
         self._touch()
 
-    def _finish_markers(self, fingerprint: Callable[[int], JsonObject]) -> None:
+    def _finish_markers(self, texts_of: Callable[[int], LineTexts], now: str) -> None:
         for index, marker in enumerate(self.markers):
             raw = _object(self._markers.texts[index])
-            wanted: JsonObject = {"commentIds": list(marker.commentIds), **fingerprint(marker.line)}
-            wanted["lastVerified"] = marker.lastVerified or now()
+            wanted: JsonObject = {"commentIds": list(marker.commentIds), **texts_of(marker.line)._asdict()}
+            wanted["lastVerified"] = marker.lastVerified or now
             missing = {key: value for key, value in wanted.items() if not isinstance(raw.get(key), type(value))}
             if missing:
                 self._markers.replace(index, {**raw, **missing})
 
-    def _finish_comments(self, fingerprint: Callable[[int], JsonObject]) -> None:
-        made: dict[int, JsonObject] = {}
+    def _finish_comments(self, texts_of: Callable[[int], LineTexts], now: str, new_id: NewId) -> None:
+        made: dict[int, NewMarker] = {}
         for index, comment in enumerate(self.comments):
             raw = _object(self._comments.texts[index])
             marker = self.marker_of(comment)
             line = marker.line if marker else max(comment.line, 1)
             if not marker:
-                new = made.setdefault(line, plain_marker(line, fingerprint(line)))
-                cast("list[object]", new["commentIds"]).append(str(raw["id"]))
+                new = made.get(line) or make_plain_marker(new_id("gm_"), line, texts_of(line), now)
+                made[line] = replace(new, commentIds=(*new.commentIds, str(raw["id"])))
             wanted: JsonObject = {
                 "line": line,
                 "author": comment.author,
-                "created": comment.created or now(),
-                "updated": comment.updated or comment.created or now(),
-                "ghostMarkerId": marker.id if marker else made[line]["id"],
+                "created": comment.created or now,
+                "updated": comment.updated or comment.created or now,
+                "ghostMarkerId": marker.id if marker else made[line].id,
             }
             missing = {key: value for key, value in wanted.items() if not isinstance(raw.get(key), type(value))}
             if missing:
                 self._comments.replace(index, {**raw, **missing})
-        for marker_raw in made.values():
-            self._markers.insert(len(self._markers), marker_raw)
+        for new in made.values():
+            self._markers.insert(len(self._markers), new)
 
 
 class _Ledger:
@@ -367,28 +408,21 @@ class _Ledger:
         return at
 
 
-def anchor_object(anchor: Anchor) -> JsonObject:
-    """Our data on a marker, as JSON."""
-    return cast(JsonObject, msgspec.to_builtins(anchor))
+def make_plain_marker(name: str, line: int, texts: LineTexts, now: str, end: int = 0) -> NewMarker:
+    """Returns a marker that knows no more than the texts of its line and the neighbours."""
+    return NewMarker(id=name, line=line, endLine=end or UNSET, lastVerified=now, **texts._asdict())
 
 
-def fingerprint_of(lines: list[str], line: int) -> JsonObject:
-    """What the extension keeps of a line: hash and texts, trimmed."""
-
-    def at(number: int) -> str:
-        return lines[number - 1] if 1 <= number <= len(lines) else ""
-
-    return {
-        "lineHash": line_hash(at(line)),
-        "lineText": kept_of(at(line)),
-        "prevLineText": kept_of(at(line - 1)),
-        "nextLineText": kept_of(at(line + 1)),
-    }
+def _is_made_on(marker: dialects.AnyMarker, blob: str) -> bool:
+    own = marker.own
+    if not isinstance(own, dict):
+        return False
+    values = cast(JsonObject, own)
+    return values.get("blob") == blob and values.get("line") == marker.line
 
 
-def plain_marker(line: int, fingerprint: JsonObject) -> JsonObject:
-    """A marker that knows no more than the texts of its line and the neighbours."""
-    return {"id": new_id("gm_"), "line": line, "commentIds": [], **fingerprint, "lastVerified": now()}
+def _find_index(among: list[Comment] | list[Marker], wanted: str) -> int:
+    return next(index for index, each in enumerate(among) if each.id == wanted)
 
 
 def _edited(marker: dialects.AnyMarker) -> bool:
@@ -410,6 +444,6 @@ def _integer(value: object) -> int:
 
 
 def _object(text: bytes) -> JsonObject:
-    value = decoded(text)
+    value = decode_value(text)
     assert isinstance(value, dict)
     return cast(JsonObject, value)

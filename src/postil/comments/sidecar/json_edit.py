@@ -1,20 +1,21 @@
 """A JSON document as text: one array of objects changed, every other byte kept.
 
 Sidecars are written by other programs too and live in git; so what did not change keeps its formatting, its numbers and
-its unknown keys, and a diff shows what happened. Not here: what the objects mean.
+its unknown keys, and a diff shows what happened. Pure. Not here: what the objects mean.
 """
 
 from __future__ import annotations
 
+import re
 from itertools import chain
 from typing import TypeAlias
 
 import msgspec
-from msgspec import Raw
+from msgspec import Raw, Struct
 
 JsonObject: TypeAlias = dict[str, object]
 
-MOST_NESTING = 64
+_SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 _INDENT = b"  "
 _GAP = b",\n" + _INDENT * 2
 
@@ -31,7 +32,7 @@ class Items:
 
     def __init__(self, data: bytes, start: int, raw: bytes) -> None:
         self._data, self._start, self._end = data, start, start + len(raw)
-        self._raws = _decoded_list(raw)
+        self._raws = _decode_list(raw)
         self._texts: list[bytes] | None = None
         self._gaps: list[bytes] = []
         self._tail = b"]"
@@ -58,14 +59,14 @@ class Items:
                 self._insert(*self._inserted)
         return self._texts
 
-    def replace(self, index: int, item: JsonObject) -> None:
+    def replace(self, index: int, item: JsonObject | Struct) -> None:
         """Write another object in the place of one."""
-        self.texts[index] = _formatted(item, 2)
+        self.texts[index] = _format(item, 2)
         self.changed = True
 
-    def insert(self, index: int, item: JsonObject) -> None:
+    def insert(self, index: int, item: JsonObject | Struct) -> None:
         """Write an object before the one at `index`."""
-        text = _formatted(item, 2)
+        text = _format(item, 2)
         if self._raws and not self.changed and self._texts is None:
             self._inserted = index, text
         else:
@@ -98,13 +99,13 @@ class Items:
     def text(self) -> bytes:
         """The array as it is to be written."""
         if self._texts is None and self._inserted:
-            spliced = self._spliced(*self._inserted)
+            spliced = self._splice(*self._inserted)
             if spliced is not None:
                 return spliced
         texts = self.texts
         return b"".join((b"[", *chain.from_iterable(zip(self._gaps, texts, strict=True)), self._tail))
 
-    def _spliced(self, index: int, text: bytes) -> bytes | None:
+    def _splice(self, index: int, text: bytes) -> bytes | None:
         """The array with one object more, or None when its neighbour is not the only one of its kind."""
         last = index == len(self._raws)
         neighbour = bytes(self._raws[-1] if last else self._raws[index])
@@ -134,13 +135,10 @@ class Document:
         self._new: dict[str, bytes] = {}
         self._items: dict[str, Items] = {}
 
-    def __contains__(self, key: str) -> bool:
-        return key in self._values or key in self._new or key in self._items
-
     def value(self, key: str) -> object:
         """A top-level value, or None."""
         text = self._new.get(key) or self._values.get(key)
-        return None if text is None else decoded(text)
+        return None if text is None else decode_value(text)
 
     def raw(self, key: str) -> bytes:
         """A top-level value as text; `null` when there is none."""
@@ -148,7 +146,7 @@ class Document:
 
     def set(self, key: str, value: object) -> None:
         """Write a top-level value; a new key goes first, where readers look for `file` and `version`."""
-        self._new[key] = _formatted(value, 1)
+        self._new[key] = _format(value, 1)
 
     def items(self, key: str) -> Items:
         """The array of objects under a key; an empty one when there is none."""
@@ -189,7 +187,7 @@ class Document:
             if name_at < 0 or name_at > end:
                 break
             name_end = _string_end(self._data, name_at)
-            name = decoded(self._data[name_at:name_end])
+            name = decode_value(self._data[name_at:name_end])
             value_at = self._data.index(b":", name_end) + 1
             while self._data[value_at : value_at + 1] in b" \t\r\n":
                 value_at += 1
@@ -205,8 +203,18 @@ class Document:
         return found
 
 
-def decoded(text: bytes) -> object:
-    """A JSON value; NotAnObject when it cannot be decoded."""
+def check_text(data: bytes) -> None:
+    """Raises NotAnObject when the text is not UTF-8 all through: decoders pass over what they do not know."""
+    try:
+        data.decode("utf-8")
+        if _SURROGATE.search(data):
+            msgspec.json.decode(data)
+    except (UnicodeDecodeError, msgspec.DecodeError, RecursionError) as fault:
+        raise NotAnObject(f"the file is not JSON in UTF-8: {fault}") from None
+
+
+def decode_value(text: bytes) -> object:
+    """Returns a JSON value. Raises NotAnObject when it cannot be decoded."""
     try:
         return msgspec.json.decode(text)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as fault:
@@ -215,10 +223,10 @@ def decoded(text: bytes) -> object:
 
 def new_document(values: JsonObject) -> bytes:
     """A whole document, formatted as `JSON.stringify(value, null, 2)` does."""
-    return _formatted(values, 0)
+    return _format(values, 0)
 
 
-def _decoded_list(raw: bytes) -> list[Raw]:
+def _decode_list(raw: bytes) -> list[Raw]:
     try:
         return msgspec.json.decode(raw, type=list[Raw])
     except msgspec.ValidationError:
@@ -227,7 +235,7 @@ def _decoded_list(raw: bytes) -> list[Raw]:
         raise NotAnObject(f"the file is not JSON: {fault}") from None
 
 
-def _formatted(value: object, depth: int) -> bytes:
+def _format(value: object, depth: int) -> bytes:
     text = msgspec.json.format(msgspec.json.encode(value), indent=2)
     return text.replace(b"\n", b"\n" + _INDENT * depth) if depth else text
 

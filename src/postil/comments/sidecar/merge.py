@@ -27,14 +27,14 @@ _WHERE = ("line", "startLine", "endLine", "ghostMarkerId")
 REVISIONS = "x-revisions"
 
 
-def merged(path: str, base: bytes | None, ours: bytes | None, theirs: bytes | None) -> bytes:
+def merge_sidecars(path: str, base: bytes | None, ours: bytes | None, theirs: bytes | None) -> bytes:
     """The sidecar that holds what both sides hold; Unreadable when one of them cannot be understood."""
     old, here, there = Sidecar(path, base), Sidecar(path, ours), Sidecar(path, theirs)
     before, mine, other = _comments(old), _comments(here), _comments(there)
     for comment, raw in other.items():
         known = before.get(comment)
         if comment in mine:
-            new = merged_object(known or {}, mine[comment], raw)
+            new = merge_comment(known or {}, mine[comment], raw)
             marker = _moved_there(known or {}, here, mine[comment], there, raw)
             where = raw if marker else mine[comment]
             new = {key: value for key, value in new.items() if key not in _WHERE}
@@ -63,7 +63,7 @@ def _moved_there(known: JsonObject, here: Sidecar, mine: JsonObject, there: Side
     return max((ours, other), key=lambda marker: (verified.get(marker, ""), marker)).replace(ours, "")
 
 
-def merged_object(base: JsonObject, ours: JsonObject, theirs: JsonObject) -> JsonObject:
+def merge_comment(base: JsonObject, ours: JsonObject, theirs: JsonObject) -> JsonObject:
     """One comment that both sides have."""
     result: JsonObject = {}
     newer = max((ours, theirs), key=lambda raw: (str(raw.get("updated", "")), str(raw.get("text", ""))))

@@ -7,10 +7,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import cast
 
-from postil.comments.model import Param, Place
-from postil.comments.sidecar.json_edit import JsonObject
+from postil.comments.model import NewParam, Param, Place
 
 FUNCTION, CLASS = "function.name", "class.name"
 _NAMED = {"functionName": FUNCTION, "className": CLASS}
@@ -18,29 +16,18 @@ _IN_TEXT = re.compile(r"\$\{(\w{1,100})\}")
 _TYPES = frozenset({"class", "interface", "struct", "enum", "trait", "module", "type", "object"})
 
 
-def params_of(raw: object) -> dict[str, Param]:
-    """The parameters a comment keeps; what is not one is left out."""
-    found: dict[str, Param] = {}
-    for name, each in cast(JsonObject, raw).items() if isinstance(raw, dict) else ():
-        if isinstance(each, dict):
-            values = cast(JsonObject, each)
-            value, source = values.get("value"), values.get("source")
-            found[name] = Param("" if value is None else str(value), source if isinstance(source, str) else "")
-    return found
-
-
-def new_params(text: str, path: tuple[str, ...], kind: str) -> JsonObject:
-    """Parameters for a new comment that speaks of `${functionName}` or `${className}`."""
-    found: JsonObject = {}
+def new_params(text: str, path: tuple[str, ...], kind: str) -> dict[str, NewParam]:
+    """Returns the parameters of a new text that speaks of `${functionName}` or `${className}`."""
+    found: dict[str, NewParam] = {}
     for name in _IN_TEXT.findall(text):
         value = _name_now(_NAMED.get(name, ""), path, kind)
         if value:
-            found[name] = {"value": value, "type": "dynamic", "source": _NAMED[name]}
+            found[name] = NewParam(value, "dynamic", _NAMED[name])
     return found
 
 
-def filled(text: str, params: Mapping[str, Param], place: Place) -> str:
-    """The text with its parameters filled in; a name of code is the one it has now."""
+def fill_template(text: str, params: Mapping[str, Param], place: Place) -> str:
+    """Returns the text with its parameters filled in; a name of code is the one it has now."""
     if not params or "${" not in text:
         return text
 

@@ -1,8 +1,8 @@
-"""Comments that wait to be added while another process writes: whoever has the lock writes them all with one fsync.
+"""Group commit: comments that wait while another process writes; the process with the lock writes all with one fsync.
 
-A process that finds the lock busy leaves its comment in a small file that it keeps open and locked. The writer takes
-what lies there for its sidecar, writes, and only then removes the small files, with the marker's id as its answer in
-them: a file without a name means "safe on disk". Files of dead processes are thrown away: nobody was told they are in.
+A process that finds the lock busy puts its comment into a small file that it keeps open and locked. The writer adds the
+comments of these files to its sidecar, writes it, and only then removes the small files, after writing the marker's id
+into each: a file without a name means "safe on disk". Files of dead processes are removed: nobody was told they are in.
 """
 
 from __future__ import annotations
@@ -17,54 +17,41 @@ from contextlib import suppress
 import msgspec
 from msgspec import Struct
 
-from postil.comments.sidecar.json_edit import JsonObject
+from postil.comments.model import Addition
 
 DEAD_AFTER = 10.0
 """A file this old that nobody holds: the instant between a writer's create and its lock is long over."""
 
 
-class Addition(Struct, frozen=True):
-    """A comment to add, on one version of its source, and the marker it gets unless these lines have one."""
-
-    blob: str
-    comment: JsonObject
-    marker: JsonObject
-
-    @property
-    def id(self) -> str:
-        """The comment's id."""
-        return str(self.comment["id"])
-
-
-class Left(Struct, frozen=True):
-    """An addition that another process waits for, and the file it lies in."""
+class ClaimedAdd(Struct, frozen=True):
+    """An addition that another process waits for, and the file that holds it."""
 
     file: str
     addition: Addition
 
     def answer(self, marker: str) -> None:
-        """Tell the process that waits: its comment is safe on disk, under this marker."""
+        """Tell the waiting process that its comment is safe on disk, under this marker."""
         with suppress(OSError):  # it died meanwhile
             with open(self.file, "wb") as out:
                 out.write(marker.encode())
             os.unlink(self.file)
 
 
-class Leaving:
-    """One addition of ours in the folder."""
+class PendingAdd:
+    """One addition of this process that waits in the folder."""
 
     def __init__(self, folder: str, path: str, addition: Addition) -> None:
         self._file = -1
         self._folder, self._path, self._addition = folder, path, addition
-        self._name = os.path.join(folder, f"{_key(path)}-{addition.id}")
+        self._name = os.path.join(folder, f"{_key(path)}-{addition.comment.id}")
 
     @property
-    def lies(self) -> bool:
-        """Whether it was left."""
+    def is_waiting(self) -> bool:
+        """Whether its file is in the folder."""
         return self._file >= 0
 
     def put(self) -> None:
-        """Leave it, once. A folder that cannot be written only means that we write it ourselves."""
+        """Put its file into the folder, once. Where that fails, this process writes the comment itself."""
         if self._file >= 0:
             return
         with suppress(OSError):
@@ -73,14 +60,14 @@ class Leaving:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             os.write(self._file, msgspec.json.encode(self._addition))
 
-    def written(self) -> str:
-        """The marker's id once another process has written it; empty before."""
+    def marker(self) -> str:
+        """Returns the marker's id once another process has written the comment; empty before."""
         if self._file < 0 or os.fstat(self._file).st_nlink:
             return ""
         return os.pread(self._file, 1000, 0).decode()
 
     def take_back(self) -> None:
-        """Nobody else is to write it from now on; the caller has the lock, or has given up."""
+        """Remove its file, so that no other process writes the comment. The caller has the lock, or has given up."""
         if self._file >= 0:
             with suppress(OSError):
                 os.unlink(self._name)
@@ -88,15 +75,15 @@ class Leaving:
             self._file = -1
 
 
-def left_for(folder: str, path: str, blob: str) -> Iterator[Left]:
-    """What living processes left for one version of one source. The caller has the lock."""
+def claim_pending(folder: str, path: str, blob: str) -> Iterator[ClaimedAdd]:
+    """Yields what living processes want to add to one version of one source. The caller has the lock."""
     try:
         names = os.listdir(folder)
     except OSError:
         return
     for name in sorted(names):
         file = os.path.join(folder, name)
-        if not _lives(file) or not name.startswith(f"{_key(path)}-"):
+        if not _is_alive(file) or not name.startswith(f"{_key(path)}-"):
             continue
         try:
             with open(file, "rb") as given:
@@ -104,11 +91,11 @@ def left_for(folder: str, path: str, blob: str) -> Iterator[Left]:
         except (OSError, msgspec.DecodeError):
             continue  # half written: the next writer takes it
         if addition.blob == blob:
-            yield Left(file, addition)
+            yield ClaimedAdd(file, addition)
 
 
-def _lives(file: str) -> bool:
-    """Whether its process lives: then it holds a lock on it. A file of a dead one is removed after a while."""
+def _is_alive(file: str) -> bool:
+    """Whether the file's process lives and so holds a lock on it. The file of a dead process is removed later."""
     try:
         with open(file, "rb") as given:
             fcntl.flock(given, fcntl.LOCK_SH | fcntl.LOCK_NB)

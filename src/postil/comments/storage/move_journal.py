@@ -1,34 +1,33 @@
 """Moving comments between places so that none is ever lost or doubled, even by a crash in the middle.
 
-The target is written first, then the source; what is to be taken out of the source is noted in a journal before.
-Whoever takes the lock next finishes a journal that was left behind. Every move notes on the marker where the comment
-was, so that it can be taken back.
+The target is written first, then the source; what is to be taken out of the source is noted in a journal before. The
+next process that takes the lock finishes a journal that was left behind. Every move notes on the marker where the
+comment was, so that it can be taken back.
 """
 
 from __future__ import annotations
 
 import os
-from typing import cast
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
+from postil.anchor.fingerprint import line_hash
 from postil.anchor.model import Source as Version
 from postil.anchor.model import Span
 from postil.anchor.syntax.languages import language_of
 from postil.anchor.syntax.symbols import innermost, symbols
-from postil.comments.anchoring.locate import Now, current_anchor
-from postil.comments.anchoring.marker import history_with, marker_for, wrote_of
-from postil.comments.anchoring.read import Reading, placed_in
-from postil.comments.failures import SidecarDamaged, SourceNotFound
-from postil.comments.model import Comment, Event, Marker, Place, Placed
+from postil.comments.anchoring.marker import extend_history, make_marker, wrote_of
+from postil.comments.anchoring.reader import CommentReader
+from postil.comments.clock import new_id, now
+from postil.comments.failures import SidecarDamaged
+from postil.comments.model import Comment, Event, Located, Marker, NewMarker, Place
 from postil.comments.operations.answers import Moved
-from postil.comments.operations.validation import wanted
-from postil.comments.sidecar.document import OWN_KEY, Sidecar, plain_marker
-from postil.comments.sidecar.format import line_hash
+from postil.comments.operations.validation import find_comment
+from postil.comments.sidecar.document import LineTexts, Sidecar, make_plain_marker
 from postil.comments.sidecar.json_edit import JsonObject
 from postil.comments.source_tree import Source
-from postil.comments.storage.file_versions import OldTexts
 from postil.comments.storage.store import Store
 from postil.core.failure import NotFound
 from postil.workspace.failures import FileMissing
@@ -39,28 +38,28 @@ from postil.workspace.paths import RelativePath
 class Moves:
     """Takes comments to other lines and files, and back."""
 
-    def __init__(self, reading: Reading, texts: OldTexts) -> None:
-        self._reading, self._texts = reading, texts
-        self._ground, self._store = reading.ground, reading.store
+    def __init__(self, reader: CommentReader) -> None:
+        self._reader = reader
+        self._tree, self._store, self._versions = reader.tree, reader.store, reader.versions
 
-    def to(self, origin: str, target: str, comment: str, line: int, end: int = 0) -> Moved:
+    def move(self, origin: str, target: str, comment: str, line: int, end: int = 0) -> Moved:
         """Tie a comment to these lines, in its file or another one."""
-        path = self._ground.path(origin)
-        source = self._reading.source_with_line(target, line, end)
+        path = self._tree.path(origin)
+        source = self._tree.source_with_line(target, line, end)
         with self._store.locked():
             here = self._store.read(path)
-            found = wanted(here, comment)
-            placed = self._reading.placed(here, self._reading.source_or_none(path))
+            found = find_comment(here, comment)
+            placed = self._reader.locate(here, self._tree.source_or_none(path))
             before = next(each.place for each in placed if each.comment.id == found.id)
             self._take(here, found, source, Span(line, end), before)
-        self._texts.keep(source)
+        self._versions.keep(source)
         symbol = innermost(symbols(source.text, language_of(source.path)), line)
         return Moved(found.id, path, before.line, source.path, line, symbol.label if symbol else f"line {line}")
 
-    def follow(self, each: Placed) -> None:
+    def follow(self, each: Located) -> None:
         """Take a comment to the file its code went to."""
         place = each.place
-        source = self._ground.source(RelativePath(place.path))
+        source = self._tree.source(RelativePath(place.path))
         with self._store.locked():
             here = self._store.read(RelativePath(each.filePath))
             found = here.comment(each.comment.id)
@@ -69,16 +68,15 @@ class Moves:
             old = here.marker_of(found)
             wrote = wrote_of(old, place) if old else ()
             self._take(here, found, source, Span(place.line, place.endLine), place, wrote)
-        self._texts.keep(source)
+        self._versions.keep(source)
 
-    def all_to(self, origin: str, target: str) -> tuple[list[Moved], list[Placed]]:
+    def move_all(self, origin: str, target: str) -> tuple[list[Moved], list[Located]]:
         """Take every comment of a file whose code is in another one there, and answer those that stay."""
-        path = self._ground.path(origin)
-        source = self._ground.source(self._ground.path(target))
+        path = self._tree.path(origin)
+        source = self._tree.source(self._tree.path(target))
         sidecar = self._store.read(path)
-        gone = Now(path, None)  # as if the file were gone: also code that is in both is looked for in the target
-        texts = self._texts.texts({anchor.blob for each in sidecar.markers if (anchor := current_anchor(each))})
-        there = placed_in(sidecar, gone, texts, [Version(source.text, source.path)])
+        # As if the file were gone: code that is in both files is looked for in the target, too.
+        there = self._reader.locate(sidecar, None, [Version(source.text, source.path)])
         found = [each for each in there if each.place.path == source.path != path]
         for each in found:
             self.follow(each)
@@ -86,7 +84,7 @@ class Moves:
             Moved(each.comment.id, path, each.comment.line, source.path, each.place.line, each.place.reason)
             for each in found
         ]
-        return moved, [each for each in self._reading.file(path) if each.comment.id not in {m.commentId for m in moved}]
+        return moved, [each for each in self._reader.file(path) if each.comment.id not in {m.commentId for m in moved}]
 
     def _take(
         self,
@@ -98,54 +96,52 @@ class Moves:
         wrote: tuple[str, ...] = (),
     ) -> None:
         """Move a comment; `wrote` is the code it was written about, unless a person just said what it is about."""
-        marker = marker_for(source, symbols(source.text, language_of(source.path)), lines.start, lines.end)
-        old = here.marker_of(comment)
-        own = cast(JsonObject, marker[OWN_KEY])
-        if wrote:
-            own["wrote"] = list(wrote)
-        if old:
-            own["history"] = msgspec.to_builtins(history_with(old, before, here.path, comment.id))
+        old, made = here.marker_of(comment), now()
+        marker = make_marker(
+            source,
+            symbols(source.text, language_of(source.path)),
+            lines.start,
+            lines.end,
+            name=new_id("gm_"),
+            now=made,
+            history=extend_history(old, before, made, here.path, comment.id) if old else (),
+            wrote=wrote,
+        )
         move(self._store, here, source.path, comment.id, marker)
 
-    def undo(self, each: Placed) -> Moved:
+    def undo(self, each: Located) -> Moved:
         """Take a comment back to where it was before its last move: to the code it was tied to, as it was then."""
-        events = events_of(each.comment, each.marker)
+        events = list_moves(each.comment, each.marker)
         if not events:
             raise NotFound(
                 "This comment has not been moved", advice="There is nothing to undo", commentId=each.comment.id
             )
         last = events[-1]
         target = last.path or each.filePath
-        if not os.path.isdir(os.path.dirname(os.path.join(self._ground.root, target))):
-            raise SourceNotFound(target, self._ground.shown_root())
-        marker = self._marker_then(last, self._ground.path(target), events[:-1])
+        if not os.path.isdir(os.path.dirname(os.path.join(self._tree.root, target))):
+            raise self._tree.not_found(target)
+        marker = self._marker_then(last, self._tree.path(target), events[:-1])
         with self._store.locked():
             here = self._store.read(RelativePath(each.filePath))
-            found = wanted(here, each.comment.id)
+            found = find_comment(here, each.comment.id)
             move(self._store, here, RelativePath(target), found.id, marker)
-        anchor = marker.get("astAnchor")
-        named = cast(JsonObject, anchor).get("symbolPath") if isinstance(anchor, dict) else None
-        words = ".".join(cast("list[str]", named)) if named else f"line {last.line}"
+        words = ".".join(marker.astAnchor.symbolPath) if marker.astAnchor else f"line {last.line}"
         return Moved(found.id, each.filePath, each.place.line, target, last.line, words)
 
-    def _marker_then(self, event: Event, path: RelativePath, before: tuple[Event, ...]) -> JsonObject:
-        """The marker as it was: on the version of the source it knew, or by the texts it kept."""
-        text = self._texts.texts([event.blob]).get(event.blob) if event.blob else None
+    def _marker_then(self, event: Event, path: RelativePath, before: tuple[Event, ...]) -> NewMarker:
+        """Returns the marker as it was: on the version of the source it knew, or by the texts it kept."""
+        text = self._versions.read([event.blob]).get(event.blob) if event.blob else None
         if text is None:
             line, previous, following = (*event.texts, "", "", "")[:3]
-            kept: JsonObject = {"lineHash": line_hash(line), "lineText": line}
-            kept |= {"prevLineText": previous, "nextLineText": following}
-            marker = plain_marker(event.line, kept)
-            return {**marker, "endLine": event.end} if event.end else marker
+            texts = LineTexts(line_hash(line), line, previous, following)
+            return make_plain_marker(new_id("gm_"), event.line, texts, now(), event.end)
         then = Source(path, text, event.blob, "")
-        marker = marker_for(then, symbols(text, language_of(path)), event.line, event.end)
-        if before:
-            cast(JsonObject, marker[OWN_KEY])["history"] = msgspec.to_builtins(before)
-        return marker
+        named = symbols(text, language_of(path))
+        return make_marker(then, named, event.line, event.end, name=new_id("gm_"), now=now(), history=before)
 
 
-def events_of(comment: Comment, marker: Marker | None) -> tuple[Event, ...]:
-    """What happened to a comment's place, oldest first; what its marker went through before it came does not count."""
+def list_moves(comment: Comment, marker: Marker | None) -> tuple[Event, ...]:
+    """Returns the places that a comment left, oldest first; what its marker left before the comment came is no move."""
     events = marker.anchor.history if marker and marker.anchor else ()
     return tuple(each for each in events if each.at >= comment.created and each.comment in ("", comment.id))
 
@@ -158,20 +154,20 @@ class Journal(Struct, frozen=True):
     target: str
 
 
-def move(store: Store, source: Sidecar, target_path: RelativePath, comment: str, marker: JsonObject) -> None:
-    """Put a comment under another marker, in its file or another one; the caller holds the lock."""
-    raw = source.raw_comment(comment)
-    moved: JsonObject = {**raw, "line": marker["line"], "startLine": marker["line"]}
+def move(store: Store, source: Sidecar, target_path: RelativePath, comment: str, marker: NewMarker) -> None:
+    """Put a comment under another marker, in its file or another one. The caller holds the lock."""
+    moved: JsonObject = {**source.raw_comment(comment), "line": marker.line, "startLine": marker.line}
     moved.pop("endLine", None)
-    if marker.get("endLine"):
-        moved["endLine"] = marker["endLine"]
+    if marker.endLine:
+        moved["endLine"] = marker.endLine
+    new: JsonObject = msgspec.to_builtins(replace(marker, commentIds=(comment,)))
     if source.path == target_path:
         source.remove(comment)
-        source.add(moved, {**marker, "commentIds": [comment]})
+        source.add(moved, new)
         store.write(source)
         return
     target = store.read(target_path)
-    target.add(moved, {**marker, "commentIds": [comment]})
+    target.add(moved, new)
     store.refuse_unknown(source)
     _note(store, Journal(comment, source.path, target.path))
     store.write(target)
@@ -183,14 +179,14 @@ def move(store: Store, source: Sidecar, target_path: RelativePath, comment: str,
 def finish_interrupted(store: Store) -> None:
     """Complete a move that a dead process left in the middle; the caller holds the lock."""
     try:
-        journal = msgspec.json.decode(read_file(store.ground.folder, _name(store)), type=Journal)
+        journal = msgspec.json.decode(read_file(store.tree.folder, _name(store)), type=Journal)
     except (FileMissing, msgspec.DecodeError):
         return
     try:
         source = store.read(RelativePath(journal.source))
         target = store.read(RelativePath(journal.target))
     except SidecarDamaged:
-        return  # whoever repairs it comes by here again; until then the other files can be written
+        return  # the repair comes by here again; until then the other files can be written
     if target.comment(journal.comment) and source.comment(journal.comment):
         source.remove(journal.comment)
         store.write(source)
@@ -198,12 +194,12 @@ def finish_interrupted(store: Store) -> None:
 
 
 def _note(store: Store, journal: Journal) -> None:
-    atomic_write(store.ground.folder, _name(store), msgspec.json.encode(journal))
+    atomic_write(store.tree.folder, _name(store), msgspec.json.encode(journal))
 
 
 def _forget(store: Store) -> None:
-    remove_file(store.ground.folder, _name(store))
+    remove_file(store.tree.folder, _name(store))
 
 
 def _name(store: Store) -> RelativePath:
-    return RelativePath(f"comments-{store.ground.key}.move")
+    return RelativePath(f"comments-{store.tree.key}.move")

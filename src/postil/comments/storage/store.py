@@ -14,11 +14,13 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TypeVar, cast
 
+from postil.comments.clock import new_id, now
 from postil.comments.failures import FileAccessDenied, SidecarDamaged
+from postil.comments.model import Addition
 from postil.comments.sidecar.dialects import Unreadable
-from postil.comments.sidecar.document import Sidecar, fingerprint_of
-from postil.comments.source_tree import Ground
-from postil.comments.storage.group_commit import Addition, Leaving, Left, left_for
+from postil.comments.sidecar.document import LineTexts, Sidecar
+from postil.comments.source_tree import SourceTree
+from postil.comments.storage.group_commit import ClaimedAdd, PendingAdd, claim_pending
 from postil.core.failure import Failure
 from postil.workspace.failures import FileMissing, FileTooLarge, FileUnreadable, UnsafePath
 from postil.workspace.files import FileLock, atomic_write, read_file, remove_file
@@ -41,49 +43,43 @@ def sidecar_path(path: str) -> RelativePath:
     return RelativePath(path + SUFFIX)
 
 
-class _Waiting:
-    """A change that a thread waits for, and what came of it. Of an addition, the change is what comes before it."""
+class _Change:
+    """A change that a thread waits for, and its outcome. An addition's `change` is what comes before it."""
 
     def __init__(self, change: Callable[[Sidecar], object], addition: Addition | None = None) -> None:
-        self._change = change
+        self.change = change
         self.addition = addition
         self.answer: object = None
         self.fault: Exception | None = None
         self.done = False
 
-    def made(self, sidecar: Sidecar) -> bool:
-        """Make the change; False when it was refused."""
-        try:
-            self.answer = self._change(sidecar)
-        except Failure as fault:
-            self.fault = fault
-        return self.fault is None
-
 
 class Store:
     """The sidecars of one workspace."""
 
-    def __init__(self, ground: Ground) -> None:
-        self.ground = ground
+    def __init__(self, tree: SourceTree) -> None:
+        self.tree = tree
+        self._base = os.path.join(tree.folder, f"comments-{tree.key}")
+        self._waiting_folder = f"{self._base}.waiting"
         self._mutex = threading.Lock()
-        self._waiting: dict[str, list[_Waiting]] = {}
+        self._waiting: dict[str, list[_Change]] = {}
         self._turns: dict[str, threading.Lock] = {}
 
     def read(self, path: RelativePath) -> Sidecar:
-        """The sidecar of a source file; an empty one when there is none."""
-        return self.parsed(path, self.bytes_of(path))
+        """Returns the sidecar of a source file; an empty one when there is none."""
+        return self.parse(path, self.read_bytes(path))
 
-    def parsed(self, path: RelativePath, data: bytes | None) -> Sidecar:
-        """The same, of content that was read already."""
+    def parse(self, path: RelativePath, data: bytes | None) -> Sidecar:
+        """Returns the sidecar from content that was read already. Raises SidecarDamaged."""
         try:
             return Sidecar(path, data)
         except Unreadable as fault:
             raise SidecarDamaged(path, str(fault)) from None
 
-    def bytes_of(self, path: RelativePath) -> bytes | None:
+    def read_bytes(self, path: RelativePath) -> bytes | None:
         """The sidecar's content, or None."""
         try:
-            return read_file(self.ground.root, sidecar_path(path), LARGEST_SIDECAR)
+            return read_file(self.tree.root, sidecar_path(path), LARGEST_SIDECAR)
         except FileMissing:
             return None
         except UnsafePath as refused:
@@ -93,23 +89,23 @@ class Store:
 
     def has(self, path: RelativePath) -> bool:
         """Whether a source file has a sidecar."""
-        return self.ground.stat(path + SUFFIX) != ""
+        return self.tree.stat(path + SUFFIX) != ""
 
     def change(self, path: RelativePath, change: Callable[[Sidecar], T]) -> T:
-        """Change one sidecar under the lock; what `change` answers is answered when the file is safe on disk.
+        """Change one sidecar under the lock. Returns what `change` returned, when the file is safe on disk.
 
         Calls of several threads that wait for the same file are made together, with one write.
         """
-        return cast(T, self._made(path, _Waiting(change)))
+        return cast(T, self._submit(path, _Change(change)))
 
-    def add(self, path: RelativePath, addition: Addition, settle: Callable[[Sidecar], None]) -> str:
-        """Add a comment to a sidecar in which all others were settled; the id of its marker, when it is safe on disk.
+    def add(self, path: RelativePath, addition: Addition, prepare: Callable[[Sidecar], object]) -> str:
+        """Add a comment to a sidecar after `prepare`. Returns the id of its marker, when it is safe on disk.
 
         Additions of several processes that wait for the same file are made together, too.
         """
-        return str(self._made(path, _Waiting(settle, addition)))
+        return str(self._submit(path, _Change(prepare, addition)))
 
-    def _made(self, path: RelativePath, mine: _Waiting) -> object:
+    def _submit(self, path: RelativePath, mine: _Change) -> object:
         with self._mutex:
             self._waiting.setdefault(path, []).append(mine)
             turn = self._turns.setdefault(path, threading.Lock())
@@ -122,21 +118,25 @@ class Store:
             raise mine.fault
         return mine.answer
 
-    def _change_together(self, path: RelativePath, batch: list[_Waiting]) -> None:
+    def _change_together(self, path: RelativePath, batch: list[_Change]) -> None:
         left = list(batch)
-        leaving = [(each, Leaving(self._waiting_folder, path, each.addition)) for each in batch if each.addition]
+        pending: list[tuple[_Change, PendingAdd]] = []
 
         def written_by_another() -> bool:
-            for each, lying in leaving:
-                lying.put()
-                if each in left and (marker := lying.written()):
+            if not pending:
+                pending.extend(
+                    (each, PendingAdd(self._waiting_folder, path, each.addition)) for each in batch if each.addition
+                )
+            for each, file in pending:
+                file.put()
+                if each in left and (marker := file.marker()):
                     each.answer = marker
                     left.remove(each)
             return not left
 
         try:
             with self.locked(written_by_another) as held:
-                if not held or (leaving and any(lying.lies for _, lying in leaving) and written_by_another()):
+                if not held or (any(file.is_waiting for _, file in pending) and written_by_another()):
                     return
                 while left:
                     sidecar = self.read(path)
@@ -154,26 +154,26 @@ class Store:
             for each in left:
                 each.fault = fault
         finally:
-            for _, lying in leaving:
-                lying.take_back()
+            for _, file in pending:
+                file.take_back()
             for each in batch:
                 each.done = True
 
     def _serve(self, path: RelativePath, sidecar: Sidecar, blob: str) -> None:
-        """Go on adding what other processes leave, for a moment: each of them would have to read the file again.
+        """Go on adding what other processes wait for, for a moment: each of them would have to read the file again.
 
-        Whoever does not know the lock may write, too: then the file is not what we wrote, and has to be read.
+        A program that does not know the lock may write, too: then the file is not what we wrote, and has to be read.
         """
         until = time.monotonic() + LONGEST_SERVICE
         ours = self._identity(path)
         while time.monotonic() < until and path not in self._waiting:
             time.sleep(A_MOMENT)
-            theirs = list(left_for(self._waiting_folder, path, blob))
+            theirs = list(claim_pending(self._waiting_folder, path, blob))
             if not theirs or self._identity(path) != ours:
                 return
             try:
                 markers = sidecar.add_all([each.addition for each in theirs])
-                atomic_write(self.ground.root, sidecar_path(path), sidecar.text())
+                atomic_write(self.tree.root, sidecar_path(path), sidecar.text())
             except Failure:
                 return  # it is theirs to fail: each of them tries by itself
             ours = self._identity(path)
@@ -181,44 +181,49 @@ class Store:
                 one.answer(marker)
 
     def _identity(self, path: RelativePath) -> tuple[int, int, int, int]:
-        """What no other content of the file has."""
+        """Returns what no other content of the file has."""
         try:
-            seen = os.stat(os.path.join(self.ground.root, sidecar_path(path)), follow_symlinks=False)
+            seen = os.stat(os.path.join(self.tree.root, sidecar_path(path)), follow_symlinks=False)
         except OSError:
             return (0, 0, 0, 0)
         return (seen.st_ino, seen.st_size, seen.st_mtime_ns, seen.st_ctime_ns)
 
     def _change_all(
-        self, path: RelativePath, sidecar: Sidecar, batch: Sequence[_Waiting]
-    ) -> tuple[_Waiting | None, list[tuple[Left, str]]]:
-        """Make all changes; the first that was refused, or what was added for other processes."""
-        by_version: dict[str, list[_Waiting]] = {}
+        self, path: RelativePath, sidecar: Sidecar, batch: Sequence[_Change]
+    ) -> tuple[_Change | None, list[tuple[ClaimedAdd, str]]]:
+        """Make all changes. Returns the first that was refused, or what was added for other processes."""
+        by_version: dict[str, list[tuple[_Change, Addition]]] = {}
         for each in batch:
-            same = by_version.setdefault(each.addition.blob, []) if each.addition else []
-            if not same and not each.made(sidecar):
-                return each, []
-            same.append(each)
-        others: list[tuple[Left, str]] = []
+            if each.addition is None or each.addition.blob not in by_version:
+                try:
+                    each.answer = each.change(sidecar)
+                except Failure as fault:
+                    each.fault = fault
+                    return each, []
+            if each.addition is not None:
+                by_version.setdefault(each.addition.blob, []).append((each, each.addition))
+        others: list[tuple[ClaimedAdd, str]] = []
         for blob, some in by_version.items():
-            own = {each.addition.id: each for each in some if each.addition}
-            theirs = [each for each in left_for(self._waiting_folder, path, blob) if each.addition.id not in own]
-            wanted = [*(each.addition for each in some if each.addition), *(each.addition for each in theirs)]
-            markers = sidecar.add_all(wanted)
-            for each, marker in zip(some, markers, strict=False):
+            own = {addition.comment.id for _, addition in some}
+            claimed = claim_pending(self._waiting_folder, path, blob) if self._others_wait() else ()
+            theirs = [each for each in claimed if each.addition.comment.id not in own]
+            markers = sidecar.add_all([*(addition for _, addition in some), *(each.addition for each in theirs)])
+            for (each, _), marker in zip(some, markers, strict=False):
                 each.answer = marker
             others += zip(theirs, markers[len(some) :], strict=True)
         return None, others
 
-    @property
-    def _waiting_folder(self) -> str:
-        return os.path.join(self.ground.folder, f"comments-{self.ground.key}.waiting")
+    def _others_wait(self) -> bool:
+        try:
+            return bool(os.listdir(self._waiting_folder))
+        except OSError:
+            return False
 
     @contextmanager
     def locked(self, needless: Callable[[], bool] = lambda: False) -> Generator[bool]:
-        """Nobody else writes a sidecar of this workspace meanwhile. Not to be taken twice. False if it got needless."""
-        name = os.path.join(self.ground.folder, f"comments-{self.ground.key}.lock")
-        with FileLock(name, LOCK_PATIENCE, needless) as lock:
-            if lock.held and os.path.exists(os.path.join(self.ground.folder, f"comments-{self.ground.key}.move")):
+        """Hold the workspace's write lock (not re-entrant). Yields False if `needless()` became true while waiting."""
+        with FileLock(f"{self._base}.lock", LOCK_PATIENCE, needless) as lock:
+            if lock.held and os.path.exists(f"{self._base}.move"):
                 from postil.comments.storage.move_journal import (
                     finish_interrupted,  # a process died while it moved a comment
                 )
@@ -231,32 +236,28 @@ class Store:
         self.refuse_unknown(sidecar)
         if sidecar.changed:
             path = RelativePath(sidecar.path)
-            sidecar.finish(self.fingerprints(path))
+            self.finish(sidecar)
             sidecar.name_source()
-            atomic_write(self.ground.root, sidecar_path(path), sidecar.text())
+            atomic_write(self.tree.root, sidecar_path(path), sidecar.text())
 
     def refuse_unknown(self, sidecar: Sidecar) -> None:
         """A version we do not know is read and never written."""
         if not sidecar.writable:
             raise SidecarDamaged(sidecar.path, f"its version {sidecar.version!r} is not known here")
 
-    def fingerprints(self, path: RelativePath) -> Callable[[int], dict[str, object]]:
-        """What is kept of a line of this source; of a source that cannot be read, nothing."""
-        read: list[list[str]] = []
-
-        def fingerprint(line: int) -> dict[str, object]:
-            if not read:
-                try:
-                    read.append(self.ground.source(path).lines)
-                except Failure:
-                    read.append([])
-            return fingerprint_of(read[0], line)
-
-        return fingerprint
+    def finish(self, sidecar: Sidecar) -> None:
+        """Add what the extension demands of a sidecar; nothing is known of the lines of an unreadable source."""
+        if sidecar.complete:
+            return
+        try:
+            lines = self.tree.source(RelativePath(sidecar.path)).lines
+        except Failure:
+            lines = []
+        sidecar.finish(lambda line: LineTexts.at(lines, line), now(), new_id)
 
     def remove(self, path: RelativePath) -> None:
         """Delete a sidecar."""
-        remove_file(self.ground.root, sidecar_path(path))
+        remove_file(self.tree.root, sidecar_path(path))
 
     def paths(self) -> Iterator[RelativePath]:
         """Every source path that has a sidecar, in order of name. Backups of the extension are none."""
@@ -267,7 +268,7 @@ class Store:
         while stack:
             inside = stack.pop()
             try:
-                entries = os.scandir(os.path.join(self.ground.root, inside))
+                entries = os.scandir(os.path.join(self.tree.root, inside))
             except OSError:
                 continue
             with entries:

@@ -17,8 +17,8 @@ import msgspec
 
 from postil.anchor.syntax.languages import language_of
 from postil.comments.operations.answers import CommentNow
-from postil.comments.sidecar.format import without_tag
-from postil.comments.transfer.read_export import guarded
+from postil.comments.sidecar.format import strip_tag
+from postil.comments.transfer.read_export import guard_cell
 
 Rows: TypeAlias = Iterable[tuple[CommentNow, str]]
 Pieces: TypeAlias = Iterator[tuple[bytes, int]]
@@ -60,7 +60,7 @@ def markdown_pieces(rows: Rows) -> Pieces:
         deeper = context.replace("\n", "\n  ")
         code = f"\n\n  {fence}{language_of(comment.filePath) or ''}\n  {deeper}\n  {fence}" if context.strip() else ""
         state = "" if comment.state == "exact" else f", {comment.state}"
-        said = without_tag(comment.said, comment.tag).replace("\n", "\n  ")
+        said = strip_tag(comment.said, comment.tag).replace("\n", "\n  ")
         replies = "".join(f"\n  - {reply.author}: {reply.text}" for reply in comment.replies)
         yield (
             (
@@ -74,8 +74,8 @@ def markdown_pieces(rows: Rows) -> Pieces:
 def training_pieces(rows: Rows) -> Pieces:
     for comment, context in rows:
         record = {
-            "prompt": f"Analyze this code:\n{redacted(context)}\n",
-            "completion": redacted(comment.text),
+            "prompt": f"Analyze this code:\n{redact(context)}\n",
+            "completion": redact(comment.text),
             "metadata": {
                 "tag": comment.tag,
                 "author": comment.author,
@@ -89,7 +89,7 @@ def training_pieces(rows: Rows) -> Pieces:
                 "endLine": comment.endLine,
                 "updated": comment.updated,
                 "status": comment.status,
-                "code": redacted(_code(comment)),
+                "code": redact(_code(comment)),
             },
         }
         yield msgspec.json.encode(record) + b"\n", 1
@@ -101,7 +101,7 @@ def _code(comment: CommentNow) -> str:
 
 def _clean(value: object) -> object:
     if isinstance(value, str):
-        return redacted(value)
+        return redact(value)
     if isinstance(value, list):
         return [_clean(each) for each in cast("list[object]", value)]
     if isinstance(value, dict):
@@ -113,12 +113,12 @@ COLUMNS = ("id", "filePath", "line", "endLine", "tag", "author", "created", "upd
 
 
 def csv_pieces(rows: Rows) -> Pieces:
-    """One row a comment, with its code last; a cell that a spreadsheet would run is guarded."""
+    """One row a comment, with its code last; a cell that a spreadsheet would run is guard_cell."""
     yield _csv_row((*COLUMNS, "code")), 0
     for comment, _ in rows:
         values = [getattr(comment, name) for name in COLUMNS]
         values[1] = comment.movedTo or comment.filePath
-        yield _csv_row(["" if value in (None, 0) else guarded(str(value)) for value in (*values, _code(comment))]), 1
+        yield _csv_row(["" if value in (None, 0) else guard_cell(str(value)) for value in (*values, _code(comment))]), 1
 
 
 def _csv_row(cells: Iterable[str]) -> bytes:
@@ -156,7 +156,7 @@ def _article(comment: CommentNow, context: str) -> str:
     code = f"<pre>{e(context)}</pre>" if context.strip() else ""
     return (
         f'<article id="{e(comment.id)}" class="{comment.state} {comment.status}">'
-        f'<p class="said"><b>{e(comment.tag or "COMMENT")}</b> {e(without_tag(comment.said, comment.tag))}</p>'
+        f'<p class="said"><b>{e(comment.tag or "COMMENT")}</b> {e(strip_tag(comment.said, comment.tag))}</p>'
         f"<small>{e(where)} · {e(comment.anchor)} · {comment.state} · {comment.status} · {e(comment.author)}, "
         f"{e(comment.created)}</small>{replies}{code}</article>\n"
     )
@@ -171,6 +171,6 @@ WRITERS: dict[str, Callable[[Rows], Pieces]] = {
 }
 
 
-def redacted(text: str) -> str:
+def redact(text: str) -> str:
     """The text without what looks like a secret."""
     return _ASSIGNED.sub(r"\1\2[secret]\2", _SECRET.sub("[secret]", text))

@@ -6,17 +6,18 @@ A million comments never stand in memory at once, except as the one answer a too
 from __future__ import annotations
 
 import base64
+import os
 from collections.abc import Iterator
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, BinaryIO, cast, get_args
 
 from postil.comments.failures import ExtraMissing
-from postil.comments.model import Placed, State
+from postil.comments.model import Located, State
 from postil.comments.operations.answers import Exported, comment_now
-from postil.comments.operations.arguments import ExportOptions
-from postil.comments.source_tree import Ground, lines_of
+from postil.comments.operations.validation import ExportOptions
+from postil.comments.source_tree import SourceTree, split_lines
 from postil.core import call
-from postil.core.failure import Failure, InvalidArguments
+from postil.core.failure import Failure, StorageFailed
 from postil.workspace.paths import RelativePath
 
 if TYPE_CHECKING:
@@ -32,19 +33,18 @@ FORMATS = {
     "csv": ("export://comments.csv", "text/csv"),
     "html": ("export://comments.html", "text/html"),
 }
-OF_THE_CONTRACT = ("json", "markdown", "jsonl", "parquet")
 ROWS_AT_ONCE = 10_000
 LARGEST_ANSWER = 64 * 1024 * 1024
 
 
-def exported(
-    ground: Ground, overview: Overview, format_: str, path: RelativePath | None, options: ExportOptions
+def export_document(
+    tree: SourceTree, overview: Overview, format_: str, path: RelativePath | None, options: ExportOptions
 ) -> Exported:
-    """The document as one answer."""
+    """Returns the document as one answer. Raises Failure when it is too large."""
     import io  # collects what write_export writes
 
     out = io.BytesIO()
-    total = write_export(ground, overview, format_, path, options, cast(BinaryIO, out))
+    total = write_export(tree, overview, format_, path, options, cast(BinaryIO, out))
     data = out.getvalue()
     uri, mime = FORMATS[format_]
     if len(data) > LARGEST_ANSWER:
@@ -57,25 +57,37 @@ def exported(
     return Exported(format_, total, len(data), uri, mime, document=data.decode())
 
 
+def export_file(
+    tree: SourceTree, overview: Overview, format_: str, path: RelativePath | None, options: ExportOptions, output: str
+) -> Exported:
+    """Write the document to a file that a person named. Raises StorageFailed."""
+    beside = f"{output}.part"
+    try:
+        with open(beside, "wb") as out:
+            total = write_export(tree, overview, format_, path, options, out)
+        os.replace(beside, output)
+    except OSError as fault:
+        raise StorageFailed(f"{output} cannot be written: {fault.strerror}", advice="Choose another file") from fault
+    finally:
+        if os.path.exists(beside):
+            os.unlink(beside)
+    uri, mime = FORMATS[format_]
+    return Exported(format_, total, os.path.getsize(output), uri, mime, written=output)
+
+
 def write_export(
-    ground: Ground,
+    tree: SourceTree,
     overview: Overview,
     format_: str,
     path: RelativePath | None,
     options: ExportOptions,
     out: BinaryIO,
 ) -> int:
-    """Write the document; answers how many comments are in it."""
-    if format_ not in FORMATS:
-        raise InvalidArguments(
-            f"Invalid arguments: unknown format {format_[:50]!r}",
-            advice=f"Use one of {', '.join(FORMATS)}",
-            path="format",
-        )
+    """Write the document. Returns how many comments are in it."""
     overview.refresh()
     found = overview.index.stream("path = ?", (path,)) if path else overview.index.stream()
-    context = _Context(ground, options)
-    rows = ((comment_now(each), context.around(each)) for each in _counted(found, overview))
+    context = _Context(tree, options)
+    rows = ((comment_now(each), context.around(each)) for each in _report_progress(found, overview))
     if format_ == "parquet":
         return _parquet(rows, out)
     from postil.comments.transfer.documents import WRITERS  # only an export needs them
@@ -87,8 +99,8 @@ def write_export(
     return total
 
 
-def _counted(found: Iterator[Placed], overview: Overview) -> Iterator[Placed]:
-    """The same, while whoever waits is told how far it is."""
+def _report_progress(found: Iterator[Located], overview: Overview) -> Iterator[Located]:
+    """Yields the same, and reports how far it is."""
     counts = overview.index.counts()
     total = sum(counts[state] for state in get_args(State))
     for number, each in enumerate(found):
@@ -101,11 +113,11 @@ def _counted(found: Iterator[Placed], overview: Overview) -> Iterator[Placed]:
 class _Context:
     """The code around comments; the last file is kept, since rows come file by file."""
 
-    def __init__(self, ground: Ground, options: ExportOptions) -> None:
-        self._ground, self._options = ground, options
+    def __init__(self, tree: SourceTree, options: ExportOptions) -> None:
+        self._tree, self._options = tree, options
         self._path, self._lines = "", list[str]()
 
-    def around(self, each: Placed) -> str:
+    def around(self, each: Located) -> str:
         place = each.place
         if place.state == "orphaned":
             return place.oldText
@@ -114,7 +126,7 @@ class _Context:
         if place.path != self._path:
             self._path = place.path
             try:
-                self._lines = lines_of(self._ground.source(RelativePath(place.path)).text)
+                self._lines = split_lines(self._tree.source(RelativePath(place.path)).text)
             except Failure:
                 self._lines = []
         around = self._options.contextLines

@@ -33,7 +33,7 @@ class Extracted(Struct, frozen=True):
     without: str
 
 
-def extracted(text: str, *, remove: bool) -> Extracted:
+def extract_inline(text: str, *, remove: bool) -> Extracted:
     """Every inline comment. One on a line of its own speaks of the next line of code."""
     kept: list[str] = []
     found: list[Inline] = []
@@ -62,7 +62,7 @@ def extracted(text: str, *, remove: bool) -> Extracted:
     return Extracted(tuple(each for each in found if each.text), "\n".join(kept))
 
 
-def inserted(path: str, text: str, comments: Sequence[tuple[int, str]]) -> str:
+def insert_inline(path: str, text: str, comments: Sequence[tuple[int, str]]) -> str:
     """The source with comments (line, text) above the code they speak of."""
     lines = text.split("\n")
     for line, said in sorted(comments, reverse=True):

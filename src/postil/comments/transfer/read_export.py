@@ -1,4 +1,4 @@
-"""Exports read back: the comments of a JSON, JSON lines or CSV document, as they were written. Pure.
+"""Exports read back: the comments of a JSON, JSON lines or CSV document, as they were written. Pure; ids are given.
 
 Ids, authors, times, threads and status come back as they were; the code a comment stood on comes along, so that it is
 found again where it is now. Not here: files and sidecars.
@@ -9,15 +9,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import msgspec
-from msgspec import Struct
+from msgspec import UNSET, Struct
 
+from postil.anchor.fingerprint import line_hash
 from postil.anchor.syntax.languages import language_of
 from postil.anchor.syntax.symbols import symbols
-from postil.comments.anchoring.marker import marker_for
-from postil.comments.model import AiMeta, Reply, Revision, Status
-from postil.comments.sidecar.document import plain_marker
-from postil.comments.sidecar.format import detect_tag, kept_of, line_hash, new_id, now
-from postil.comments.sidecar.json_edit import JsonObject
+from postil.comments.anchoring.marker import make_marker
+from postil.comments.model import AiMeta, NewComment, NewMarker, Reply, Revision, Status
+from postil.comments.sidecar.dialects import trim_line
+from postil.comments.sidecar.document import LineTexts, make_plain_marker
+from postil.comments.sidecar.format import detect_tag
 from postil.comments.source_tree import Source
 from postil.core.failure import InvalidArguments
 
@@ -92,8 +93,8 @@ def is_document(name: str) -> bool:
     return name.lower().endswith(DOCUMENTS)
 
 
-def records(name: str, data: bytes) -> list[Record]:
-    """The comments of a document; InvalidArguments when it is none of ours."""
+def read_records(name: str, data: bytes) -> list[Record]:
+    """Returns the comments of a document. Raises InvalidArguments when it is none of ours."""
     try:
         if name.lower().endswith(".csv"):
             return list(_from_csv(data))
@@ -120,7 +121,7 @@ def _from_csv(data: bytes) -> Iterator[Record]:
 
     rows = csv.DictReader(io.StringIO(data.decode("utf-8-sig"), newline=""))
     for number, row in enumerate(rows, 2):
-        plain = {key: unguarded(value) for key, value in row.items() if value}
+        plain = {key: unguard_cell(value) for key, value in row.items() if value}
         code = plain.pop("code", "")
         wanted = {key: value for key, value in plain.items() if key in Record.__struct_fields__}
         try:
@@ -132,51 +133,48 @@ def _from_csv(data: bytes) -> Iterator[Record]:
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "'")
 
 
-def guarded(cell: str) -> str:
+def guard_cell(cell: str) -> str:
     """A cell that no spreadsheet takes for a formula."""
     return f"'{cell}" if cell.startswith(_FORMULA) else cell
 
 
-def unguarded(cell: str) -> str:
-    """What `guarded` was given."""
+def unguard_cell(cell: str) -> str:
+    """What `guard_cell` was given."""
     return cell[1:] if cell.startswith("'") and cell[1:].startswith(_FORMULA) else cell
 
 
-def comment_of(record: Record) -> JsonObject:
-    """A comment for a sidecar."""
-    made = record.created or now()
-    raw: JsonObject = {
-        "id": record.id or new_id("c_"),
-        "line": record.line,
-        "text": record.text,
-        "author": record.author or "unknown",
-        "created": made,
-        "updated": record.updated or made,
-        "startLine": record.line,
-    }
-    if record.endLine:
-        raw["endLine"] = record.endLine
-    raw |= {"ghostMarkerId": "", "tag": record.tag or detect_tag(record.text), "status": record.status}
-    if record.status != "open":
-        raw |= {"resolvedBy": record.resolvedBy, "resolvedAt": record.resolvedAt}
-    if record.replies:
-        raw["replies"] = msgspec.to_builtins(record.replies)
-    if record.revisions:
-        raw["x-revisions"] = msgspec.to_builtins(record.revisions)
-    if record.aiMeta:
-        raw["aiMeta"] = record.aiMeta
-    return raw
+def make_comment(record: Record, name: str, now: str) -> NewComment:
+    """Returns a comment for a sidecar. `name` becomes its id and `now` its time where the record has none."""
+    is_closed = record.status != "open"
+    made = record.created or now
+    return NewComment(
+        id=record.id or name,
+        line=record.line,
+        text=record.text,
+        author=record.author or "unknown",
+        created=made,
+        updated=record.updated or made,
+        startLine=record.line,
+        endLine=record.endLine or UNSET,
+        tag=record.tag or detect_tag(record.text),
+        status=record.status,
+        resolvedBy=record.resolvedBy if is_closed else UNSET,
+        resolvedAt=record.resolvedAt if is_closed else UNSET,
+        replies=record.replies or UNSET,
+        revisions=record.revisions or UNSET,
+        aiMeta=record.aiMeta or UNSET,
+    )
 
 
-def marker_of(record: Record, source: Source) -> JsonObject:
-    """The marker of an imported comment: on its line if its code stands there, else by the code it remembers."""
+def make_record_marker(record: Record, source: Source, name: str, now: str) -> NewMarker:
+    """Returns the marker of an imported comment: on its line if its code is there, else by the code it remembers."""
     line = max(record.line, 1)
     remembered = record.code.split("\n")
-    first = kept_of(remembered[0])
+    first = trim_line(remembered[0])
     lines = source.lines
-    if line <= len(lines) and first in ("", kept_of(lines[line - 1])):
+    if line <= len(lines) and first in ("", trim_line(lines[line - 1])):
         end = record.endLine if line < record.endLine <= len(lines) else 0
-        return marker_for(source, symbols(source.text, language_of(source.path)), line, end)
-    following = kept_of(remembered[1]) if len(remembered) > 1 else ""
-    kept: JsonObject = {"lineHash": line_hash(first), "lineText": first, "prevLineText": "", "nextLineText": following}
-    return {**plain_marker(line, kept), **({"endLine": record.endLine} if record.endLine else {})}
+        named = symbols(source.text, language_of(source.path))
+        return make_marker(source, named, line, end, name=name, now=now)
+    texts = LineTexts(line_hash(first), first, nextLineText=trim_line(remembered[1]) if len(remembered) > 1 else "")
+    return make_plain_marker(name, line, texts, now, record.endLine)

@@ -85,7 +85,7 @@ def candidates(entries: list[OperationEntry], before: list[str], last: str) -> l
 
 
 def _of_command(entry: OperationEntry, words: list[str]) -> list[str]:
-    fields: dict[str, Schema] = msgspec.json.decode(entry.input_schema).get("properties", {})
+    fields: dict[str, Schema] = msgspec.json.decode(entry.command_schema).get("properties", {})
     flags = {f"--{kebab(name)}": field for name, field in fields.items() if name not in entry.positional}
     flags |= {f"-{letter}": fields[name] for name, letter in entry.flags.items()}
     previous = flags.get(words[-1]) if words else None

@@ -12,12 +12,12 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
+from postil.comments.clock import now
 from postil.comments.failures import SidecarDamaged
-from postil.comments.git.blame import text_at
-from postil.comments.sidecar.dialects import Unreadable
+from postil.comments.git.blame import read_at
+from postil.comments.sidecar.dialects import Unreadable, trim_line
 from postil.comments.sidecar.document import Sidecar
-from postil.comments.sidecar.format import kept_of, now
-from postil.comments.sidecar.merge import merged, merged_object
+from postil.comments.sidecar.merge import merge_comment, merge_sidecars
 from postil.comments.storage.store import SUFFIX, Store, sidecar_path
 from postil.core import call
 from postil.core.failure import Failure
@@ -34,7 +34,7 @@ class Fault(Struct, frozen=True, omit_defaults=True):
     fixed: str = ""
 
 
-def faults(store: Store, *, fix: bool) -> Iterator[Fault]:
+def find_faults(store: Store, *, fix: bool) -> Iterator[Fault]:
     """Every sidecar that is damaged, not what the extension takes, or holds a comment that another one holds."""
     seen: dict[str, RelativePath] = {}
     paths = list(store.paths())
@@ -44,7 +44,7 @@ def faults(store: Store, *, fix: bool) -> Iterator[Fault]:
         try:
             sidecar = store.read(path)
         except SidecarDamaged as damage:
-            yield Fault(path, damage.problem, _restored(store, path) if fix else "")
+            yield Fault(path, damage.problem, _restore(store, path) if fix else "")
             continue
         except Failure as fault:
             yield Fault(path, fault.message)
@@ -52,98 +52,98 @@ def faults(store: Store, *, fix: bool) -> Iterator[Fault]:
         if not sidecar.writable:
             yield Fault(path, f"its version {sidecar.version!r} is not known here: it is read and never written")
         elif not sidecar.complete:
-            yield Fault(path, "the extension does not take it as it is", _completed(store, path) if fix else "")
+            yield Fault(path, "the extension does not take it as it is", _complete(store, path) if fix else "")
         for comment in sidecar.comments:
             other = seen.setdefault(comment.id, path)
             if other != path:
-                done = _joined(store, comment.id, other, path) if fix else ""
+                done = _join(store, comment.id, other, path) if fix else ""
                 yield Fault(path, f"comment {comment.id} is also in {other}", done)
 
 
-def _joined(store: Store, comment: str, first: RelativePath, second: RelativePath) -> str:
+def _join(store: Store, comment: str, first: RelativePath, second: RelativePath) -> str:
     """Make one of a comment that was moved on one branch and edited on another; what either says is kept."""
     with store.locked():
         sidecars = [store.read(path) for path in (first, second)]
         if not all(each.comment(comment) and each.writable for each in sidecars):
             return ""
-        home, other = sorted(sidecars, key=lambda each: not _stands(store, each, comment))
+        home, other = sorted(sidecars, key=lambda each: not _has_its_code(store, each, comment))
         mine, theirs = home.raw_comment(comment), other.raw_comment(comment)
         places = {key: mine[key] for key in ("line", "startLine", "endLine", "ghostMarkerId") if key in mine}
-        home.change(comment, {**merged_object({}, mine, theirs), **places})
+        home.change(comment, {**merge_comment({}, mine, theirs), **places})
         store.write(home)  # before it is taken out of the other: at no time it is in none
         other.remove(comment)
         store.write(other)
     return f"joined in {home.path}"
 
 
-def _stands(store: Store, sidecar: Sidecar, comment: str) -> bool:
+def _has_its_code(store: Store, sidecar: Sidecar, comment: str) -> bool:
     """Whether the code a comment is tied to stands in its file."""
     found = sidecar.comment(comment)
     marker = sidecar.marker_of(found) if found else None
     try:
-        lines = store.ground.source(RelativePath(sidecar.path)).lines
+        lines = store.tree.source(RelativePath(sidecar.path)).lines
     except Failure:
         return False
-    return marker is not None and marker.lineText in set(map(kept_of, lines))
+    return marker is not None and marker.lineText in set(map(trim_line, lines))
 
 
-def _completed(store: Store, path: RelativePath) -> str:
+def _complete(store: Store, path: RelativePath) -> str:
     with store.locked():
         sidecar = store.read(path)
-        sidecar.finish(store.fingerprints(path))
-        atomic_write(store.ground.root, sidecar_path(path), sidecar.text())
+        store.finish(sidecar)
+        atomic_write(store.tree.root, sidecar_path(path), sidecar.text())
     return "completed: what the extension demands was added"
 
 
-def _restored(store: Store, path: RelativePath) -> str:
+def _restore(store: Store, path: RelativePath) -> str:
     with store.locked():
         try:
             store.read(path)
             return "already repaired"
         except SidecarDamaged:
             pass
-        damaged = store.bytes_of(path) or b""
+        damaged = store.read_bytes(path) or b""
         aside = RelativePath(f"{path}{SUFFIX}.damaged-{re.sub('[:.]', '-', now())}")
-        atomic_write(store.ground.root, aside, damaged)
-        for source, content in _sources(store, path):
+        atomic_write(store.tree.root, aside, damaged)
+        for source, content in _list_copies(store, path):
             try:
                 Sidecar(path, content)
             except Unreadable:
                 continue
-            atomic_write(store.ground.root, sidecar_path(path), content)
+            atomic_write(store.tree.root, sidecar_path(path), content)
             return f"restored from {source}; the damaged file is {aside}"
-        remove_file(store.ground.root, sidecar_path(path))
+        remove_file(store.tree.root, sidecar_path(path))
     return f"set aside as {aside}: nothing was found to restore it from"
 
 
-def _sources(store: Store, path: RelativePath) -> Iterator[tuple[str, bytes]]:
-    if store.ground.git:
-        stages = _stages(store, path)
+def _list_copies(store: Store, path: RelativePath) -> Iterator[tuple[str, bytes]]:
+    if store.tree.git:
+        stages = _read_stages(store, path)
         if 2 in stages and 3 in stages:
             try:
-                yield "both sides of the merge", merged(path, stages.get(1), stages[2], stages[3])
+                yield "both sides of the merge", merge_sidecars(path, stages.get(1), stages[2], stages[3])
             except Unreadable:
                 pass
     folder, _, name = path.rpartition("/")
-    here = os.path.join(store.ground.root, folder)
+    here = os.path.join(store.tree.root, folder)
     backups = [each for each in os.listdir(here) if each.startswith(f"{name}.backup-") and each.endswith(SUFFIX)]
     for backup in sorted(backups, reverse=True):
         inside = RelativePath(f"{folder}/{backup}" if folder else backup)
         try:
-            yield f"the backup {backup}", read_file(store.ground.root, inside)
+            yield f"the backup {backup}", read_file(store.tree.root, inside)
         except Failure:
             continue  # a link, or too large: the next one
-    if store.ground.git and (committed := text_at(store.ground, "HEAD", path + SUFFIX)) is not None:
+    if store.tree.git and (committed := read_at(store.tree, "HEAD", path + SUFFIX)) is not None:
         yield "the last commit", committed
 
 
-def _stages(store: Store, path: RelativePath) -> dict[int, bytes]:
+def _read_stages(store: Store, path: RelativePath) -> dict[int, bytes]:
     """The sides of an unfinished merge, as git's index holds them."""
-    rows = run_git(store.ground.root, "ls-files", "-u", "-z", "--", path + SUFFIX).split(b"\0")
+    rows = run_git(store.tree.root, "ls-files", "-u", "-z", "--", path + SUFFIX).split(b"\0")
     found: dict[int, bytes] = {}
     for row in rows:
         head, _, _ = row.partition(b"\t")
         words = head.split()
         if len(words) == 3:
-            found[int(words[2])] = run_git(store.ground.root, "cat-file", "blob", words[1].decode())
+            found[int(words[2])] = run_git(store.tree.root, "cat-file", "blob", words[1].decode())
     return found

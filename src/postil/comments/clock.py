@@ -1,0 +1,17 @@
+"""The present and fresh ids, as sidecars write them: the only clock and the only chance behind comments."""
+
+from __future__ import annotations
+
+import secrets
+import time
+
+
+def now() -> str:
+    """Returns the present as JavaScript writes it: UTC, milliseconds, `Z`."""
+    seconds, milliseconds = divmod(time.time_ns() // 1_000_000, 1000)
+    return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds)) + f".{milliseconds:03d}Z"
+
+
+def new_id(prefix: str) -> str:
+    """Returns a prefix and 19 digits: milliseconds, then six random ones, so that parallel writers do not collide."""
+    return f"{prefix}{time.time_ns() // 1_000_000:013d}{secrets.randbelow(1_000_000):06d}"

@@ -1,0 +1,75 @@
+"""The comments that a revision held, in the places they had in its code. Reads git and the sidecars, writes nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from postil.comments.anchoring.reader import CommentReader
+from postil.comments.git.blame import list_sidecars_at, resolve_revision
+from postil.comments.git.objects import read_objects
+from postil.comments.operations.answers import CommentNow, comment_now
+from postil.comments.search.filters import file_matches
+from postil.comments.sidecar.dialects import Unreadable
+from postil.comments.sidecar.document import Sidecar
+from postil.comments.source_tree import Source, decode
+from postil.comments.storage.store import SUFFIX, is_sidecar
+from postil.core import call
+from postil.core.failure import NotFound
+from postil.workspace.digest import blob_id
+from postil.workspace.paths import RelativePath
+
+AT_ONCE = 200
+
+
+class AtRevision(NamedTuple):
+    """Comments at a commit."""
+
+    commit: str
+    held: list[CommentNow]
+    """What the commit itself held."""
+    later: list[CommentNow]
+    """Comments made since, where their code was then."""
+
+
+def list_at(reader: CommentReader, revision: str, file: str) -> AtRevision:
+    """Returns the comments of a revision in these files. Raises NotFound when there is no such revision."""
+    commit = resolve_revision(reader.tree, revision)
+    if commit is None:
+        raise NotFound(f"There is no revision {revision[:100]!r}", advice="Name a commit, a branch or a tag")
+    held = [
+        name.removesuffix(SUFFIX)
+        for name in list_sidecars_at(reader.tree, commit.id)
+        if is_sidecar(name.rsplit("/", 1)[-1]) and (not file or file_matches(file, name.removesuffix(SUFFIX)))
+    ]
+    present = [path for path in reader.store.paths() if not file or file_matches(file, path)]
+    listed = list(_read_at(reader, commit.id, held, {}))
+    known = {each.id for each in listed}
+    now: dict[str, bytes] = {path: data for path in present if (data := reader.store.read_bytes(path)) is not None}
+    later = [each for each in _read_at(reader, commit.id, present, now) if each.id not in known]
+    return AtRevision(commit.id, listed, [each for each in later if each.state != "orphaned"])
+
+
+def _read_at(
+    reader: CommentReader, commit: str, paths: Sequence[str], sidecars: Mapping[str, bytes]
+) -> Iterator[CommentNow]:
+    """Yields the comments of these files in the code of a commit; sidecars that are not given are the commit's own."""
+    for first in range(0, len(paths), AT_ONCE):
+        call.current().check()
+        call.current().progress(first, len(paths), f"reading {commit[:12]}")
+        some = paths[first : first + AT_ONCE]
+        names = {path: (f"{commit}:{path}", f"{commit}:{path}{SUFFIX}") for path in some}
+        there = read_objects(reader.tree.root, (name for both in names.values() for name in both))
+        for path, (source, sidecar) in names.items():
+            yield from _locate(reader, path, sidecars.get(path, there.get(sidecar)), there.get(source))
+
+
+def _locate(reader: CommentReader, path: str, data: bytes | None, content: bytes | None) -> list[CommentNow]:
+    try:
+        sidecar = Sidecar(path, data)
+    except Unreadable:
+        return []
+    source = None
+    if content is not None:
+        source = Source(RelativePath(path), decode(content), blob_id(content, reader.tree.id_width), "")
+    return [comment_now(each) for each in reader.locate(sidecar, source)]

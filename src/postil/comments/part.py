@@ -1,0 +1,89 @@
+"""The context of the part: what every group of operations on comments works with."""
+
+from __future__ import annotations
+
+import os
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from postil.comments.anchoring.locate import current_anchor
+from postil.comments.anchoring.reader import CommentReader
+from postil.comments.failures import CommentNotFound
+from postil.comments.operations.answers import CommentNow, comment_now
+from postil.comments.sidecar.format import is_comment_id
+from postil.comments.source_tree import SourceTree
+from postil.comments.storage.file_versions import FileVersions
+from postil.comments.storage.store import Store
+from postil.core.failure import InvalidArguments
+from postil.workspace.paths import RelativePath
+
+if TYPE_CHECKING:
+    from postil.comments.index.overview import Overview
+    from postil.comments.model import Located
+    from postil.comments.storage.move_journal import Moves
+
+
+class CommentsContext:
+    """One workspace's comments. `start` is any folder in it; `author` signs what people write in the shell."""
+
+    def __init__(self, start: str = "", *, cache_home: str = "", author: str = "") -> None:
+        self.tree = SourceTree(start or os.getcwd(), cache_home)
+        self.store = Store(self.tree)
+        self.versions = FileVersions(self.tree)
+        self.reader = CommentReader(self.tree, self.store, self.versions)
+        self.author = author
+
+    @cached_property
+    def overview(self) -> Overview:
+        """All comments of the workspace, through the cache."""
+        from postil.comments.index.overview import Overview  # brings in SQLite, which adding a comment does not need
+
+        return Overview(self.reader)
+
+    @cached_property
+    def moves(self) -> Moves:
+        """Takes comments to other lines and files."""
+        from postil.comments.storage.move_journal import Moves  # only where comments move
+
+        return Moves(self.reader)
+
+    def find(self, comment: str) -> Located:
+        """Returns the comment of that id in its place, in any file. Raises CommentNotFound."""
+        located = self.overview.where("id = ?", comment)
+        if located:
+            return located[0]
+        if not is_comment_id(comment):
+            raise InvalidArguments(
+                "That is not the id of a comment", advice="See the ids with `postil comments list`", path="commentId"
+            )
+        raise CommentNotFound("", comment)
+
+    def file_of(self, comment: str) -> RelativePath:
+        """Returns the source whose sidecar holds the comment."""
+        return RelativePath(self.find(comment).filePath)
+
+    def existing(self, given: str) -> RelativePath:
+        """Returns a path that a caller names, if there is such a source or sidecar. Raises SourceNotFound."""
+        path = self.tree.path(given)
+        if not self.store.has(path) and not self.tree.stat(path):
+            raise self.tree.not_found(path)
+        return path
+
+    def explain(self, each: Located) -> CommentNow:
+        """Returns a comment with the commit that moved, changed or deleted its code."""
+        commit = None
+        anchor = current_anchor(each.marker) if each.marker else None
+        if each.marker and anchor and each.place.state != "exact":
+            from postil.comments.git.blame import find_culprit  # only for code that is not where or what it was
+
+            commit = find_culprit(self.tree, self.versions, each.filePath, anchor.blob, each.marker.line, each.place)
+        return comment_now(each, commit=commit)
+
+    def person(self) -> str:
+        """Returns the name git knows the user by."""
+        if not self.author:
+            from postil.workspace.git import try_git  # only who writes in the shell
+
+            named = try_git(self.tree.root, "config", "user.name").out if self.tree.git else b""
+            self.author = named.decode("utf-8", "replace").strip()[:100] or "user"
+        return self.author
