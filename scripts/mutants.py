@@ -1,12 +1,13 @@
 """Breaks the source on purpose, one small change at a time, and counts how many changes the tests notice.
 
-    python -m scripts.mutants                        every mutant of the packages below (hours)
+    python -m scripts.mutants --map                  every third mutant of the packages below (an hour)
     python -m scripts.mutants core storage           those packages or modules alone
     python -m scripts.mutants --sample 30 --seed x   thirty, the same for the same seed (CI)
 
 A mutant is one changed expression or one removed statement. It is written into a copy of `src`, never into the
 checkout, and judged by the tests that stand nearest to the module. A test that fails, or hangs, has caught it.
-Mutants that change nothing anybody can see are listed with the reason in `mutants.json` beside this file.
+Mutants that change nothing anybody can see are listed with the reason in `mutants.json` beside this file, and so are,
+without one, those that no test catches yet: at most a tenth of all, and the list is there to become shorter.
 
 It is not a judge of the tests' worth: a caught mutant proves that a line matters to some test, nothing more.
 """
@@ -215,16 +216,33 @@ def _does_something(node: ast.stmt) -> bool:
     return isinstance(node, ast.Expr) and isinstance(node.value, ast.Call | ast.Await)
 
 
-def every_mutant(chosen: list[str]) -> list[Mutant]:
-    """The mutants of these packages or modules (all by default), without those that are listed as equivalent."""
-    listed: dict[str, str] = json.loads(EQUIVALENT.read_text("utf-8"))
+class Listed:
+    """What `mutants.json` knows: mutants that change nothing, with the reason, and those that no test catches yet."""
+
+    def __init__(self) -> None:
+        read = json.loads(EQUIVALENT.read_text("utf-8"))
+        self.equivalent: dict[str, str] = read["equivalent"]
+        self.open: list[str] = read["open"]
+
+
+def every_mutant(chosen: list[str], *, listed: bool = True, whole: bool = False) -> list[Mutant]:
+    """The mutants of these packages or modules (all by default), without those that are listed.
+
+    One of three is taken, by a hash of its name: neighbours mostly live and die together. `whole` takes all.
+    """
+    known = Listed()
+    without = {*known.equivalent, *known.open} if listed else set[str]()
     found: list[Mutant] = []
     for package in PACKAGES:
         for path in sorted((SRC / "postil" / package).rglob("*.py")):
-            inside = str(path.relative_to(SRC / "postil"))
+            inside = path.relative_to(SRC / "postil").as_posix()
             if not chosen or any(inside == name or inside.startswith(name.rstrip("/") + "/") for name in chosen):
-                found += [mutant for mutant in mutants_of(path) if mutant.key not in listed]
-    return found
+                found += [mutant for mutant in mutants_of(path) if mutant.key not in without]
+    return [mutant for mutant in found if whole or _number(mutant.key) % 3 == 0]
+
+
+def _number(text: str) -> int:
+    return int.from_bytes(hashlib.sha256(text.encode("utf-8")).digest()[:8], "big")
 
 
 # ----- judging them -------------------------------------------------------------------------------------------------
@@ -250,7 +268,7 @@ def near(package: str) -> list[Path]:
 
 
 class Coverage:
-    """Which tests run which lines, and how long they take: the quickest of them judge a mutant first.
+    """Which tests run which lines, the quickest first: they judge a mutant.
 
     Made by `--map` in one run of all tests; without it a mutant is judged file by file. Lines that only another process
     runs are in no map, so a mutant that the mapped tests let pass is judged by the files as well.
@@ -258,9 +276,10 @@ class Coverage:
 
     def __init__(self) -> None:
         self.lines: dict[str, dict[str, list[str]]] = {}
-        self.seconds: dict[str, float] = {}
+        self.failed: list[str] = []
+        """Tests that fail without any mutant: they judge nothing."""
         if MAP.exists():
-            self.lines, self.seconds = json.loads(MAP.read_text("utf-8"))
+            self.lines, self.failed = json.loads(MAP.read_text("utf-8"))
 
     def tests(self, mutant: Mutant) -> list[str]:
         """The tests that run the mutant's line, quickest first."""
@@ -277,25 +296,32 @@ class Mapping:
         self.coverage = coverage.Coverage(data_file=None, source=[str(self.source)], config_file=False)
         self.coverage.start()
         self.seconds: dict[str, float] = {}
+        self.failed: set[str] = set()
+
+    def pytest_collection_modifyitems(self, items: list) -> None:
+        items[:] = quick(items)
 
     def pytest_runtest_logstart(self, nodeid: str) -> None:
         self.coverage.switch_context(nodeid)
 
     def pytest_runtest_logreport(self, report) -> None:
         self.seconds[report.nodeid] = self.seconds.get(report.nodeid, 0.0) + report.duration
+        if report.failed:
+            self.failed.add(report.nodeid)
 
     def pytest_sessionfinish(self) -> None:
         self.coverage.stop()
         data = self.coverage.get_data()
+        passed = {*self.seconds} - self.failed
         lines: dict[str, dict[str, list[str]]] = {}
         for file in data.measured_files():
             held = {
-                str(line): sorted((test for test in tests if test in self.seconds), key=self._cost)
+                str(line): sorted((test for test in tests if test in passed), key=self._cost)
                 for line, tests in data.contexts_by_lineno(file).items()
             }
             lines[str(Path(file).relative_to(self.source))] = {line: tests for line, tests in held.items() if tests}
         MAP.parent.mkdir(exist_ok=True)
-        MAP.write_text(json.dumps([lines, self.seconds]), "utf-8")
+        MAP.write_text(json.dumps([lines, sorted(self.failed)]), "utf-8")
 
     def _cost(self, test: str) -> float:
         return self.seconds[test]
@@ -328,7 +354,7 @@ class Budget:
         self.failed = False
 
     def pytest_collection_modifyitems(self, items: list) -> None:
-        items[:] = [item for item in items if item.get_closest_marker("slow") is None and not _is_slow(item.nodeid)]
+        items[:] = quick(items)
 
     def pytest_runtest_logreport(self, report) -> None:
         self.failed |= report.failed
@@ -348,8 +374,9 @@ SLOW = re.compile(
 )
 
 
-def _is_slow(nodeid: str) -> bool:
-    return SLOW.search(nodeid) is not None
+def quick(items: list) -> list:
+    """The tests that are quick enough to judge mutants."""
+    return [item for item in items if item.get_closest_marker("slow") is None and not SLOW.search(item.nodeid)]
 
 
 def judge(source: Path, tests: list[str], budget: float, scratch: Path) -> tuple[bool, str]:
@@ -439,7 +466,8 @@ def work(todo: "SimpleQueue[Mutant | None]", done: "SimpleQueue[Judged]", folder
         if mapped := coverage.tests(mutant):
             caught, by = judge(source, mapped, budget, scratch)
         if not caught:
-            caught, by = judge(source, tests_for(mutant.path), budget, scratch)
+            deselected = [f"--deselect={test}" for test in coverage.failed]
+            caught, by = judge(source, [*tests_for(mutant.path), *deselected], budget, scratch)
         done.put(Judged(mutant, caught, by, time.monotonic() - began))
         file.write_bytes(original)
         os.utime(file, ns=(times.st_atime_ns, times.st_mtime_ns))
@@ -535,10 +563,15 @@ def main() -> int:
     parser.add_argument("--least", type=int, default=0, help="fail when fewer are caught")
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--budget", type=float, default=25, help="seconds of tests for one mutant")
+    parser.add_argument("--all", action="store_true", help="not only one of three")
+    parser.add_argument("--open", action="store_true", help="those that no test caught when they were listed")
     parser.add_argument("--map", action="store_true", help="first find out which test runs which line")
     parser.add_argument("--list", action="store_true", help="only name them")
     given = parser.parse_args()
-    mutants = every_mutant(given.chosen)
+    mutants = every_mutant(given.chosen, listed=not given.open, whole=given.all)
+    if given.open:
+        known = Listed()
+        mutants = [mutant for mutant in mutants if mutant.key in known.open]
     if given.sample:
         mutants = sample(mutants, given.sample, given.seed)
     if given.list:
@@ -553,8 +586,7 @@ def main() -> int:
 
 def sample(mutants: list[Mutant], size: int, seed: str) -> list[Mutant]:
     """So many of them, the same for the same seed."""
-    number = int.from_bytes(hashlib.sha256(seed.encode("utf-8")).digest()[:8], "big")
-    return random.Random(number).sample(mutants, min(size, len(mutants)))
+    return random.Random(_number(seed)).sample(mutants, min(size, len(mutants)))
 
 
 if __name__ == "__main__":

@@ -101,6 +101,7 @@ Arrivals Histories Spool Pen Checkup Pictures Moments Lean Patience Turns Faces
 """
 GONE_FUNCTIONS = {"found", "placed", "settle", "told", "desk", "ground"}
 GONE_PRESENT: set[str] = {
+    "surfaces/shell/commands.py:Words",
     "anchor/other_files.py:Elsewhere",
     "anchor/search.py:_settle",
     "comments/anchoring/locate.py:_placed",
@@ -168,6 +169,7 @@ RECURRING = {
     "app": "what is composed: the whole server, or its HTTP side",
     "arguments": "annotated types of operations' arguments",
     "cache": "kept answers that can be had again",
+    "connect": "one side tied to the other: an account, an assistant",
     "contract": "the operations that an old contract fixes to the letter",
     "dialects": "other spellings of a format that are read and answered",
     "events": "what happened, in the order in which it happened",
@@ -185,6 +187,7 @@ RECURRING = {
     "model": "frozen structs",
     "operations": "the operations",
     "pages": "lists that are read in pieces",
+    "overview": "everything there is, at a glance",
     "part": "the part's context: what its groups are made of",
     "relocate": "where code, or a comment, is now",
     "repository": "a git repository",
@@ -288,6 +291,74 @@ def bare_codes(module: Module) -> list[int]:
 def test_error_codes_have_names() -> None:
     bare = {module.where for module in modules().values() if module.where != CODES and bare_codes(module)}
     assert bare - HAS_CODES == set()
+
+
+# ----- nothing is left over -----------------------------------------------------------------------------------------
+
+ENTRY_POINTS = {
+    "lazygit_mcp_bridge": "an executable of pyproject.toml",
+    "git_mile": "an executable of pyproject.toml",
+    "paired_comments": "an executable of pyproject.toml",
+    "MemoryState": "the State port without a disk, for those who embed us and for tests",
+}
+# Built-in commands are found by their name.
+BUILTIN = re.compile("run_[a-z_]+")
+UNUSED = {
+    "comments/sidecar/dialects.py:extension_accepts",
+    "comments/sidecar/json_edit.py:MOST_NESTING",
+    "tracker/events.py:encode_lines",
+    "tracker/log/verify.py:hash_state",
+    *(
+        f"core/codes.py:{name}"
+        for name in (
+            *("COMMENT_CHANGED", "COMMENT_NOT_FOUND", "FILE_ACCESS_DENIED", "INVALID_FILE_PATH", "INVALID_LINE"),
+            *("SIDECAR_DAMAGED", "SOURCE_NOT_FOUND", "SOURCE_NOT_PARSED", "TRACKER_FAILED"),
+        )
+    ),
+}
+
+
+def top_level_names(module: Module) -> list[str]:
+    """The functions, classes and constants at the top of a module."""
+    names: list[str] = []
+    for node in module.tree.body:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            names.append(node.name)
+        elif isinstance(node, ast.Assign):
+            names += [target.id for target in node.targets if isinstance(target, ast.Name)]
+        elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+            names.append(node.target.id)
+    return names
+
+
+def mentions(tree: ast.Module) -> set[str]:
+    """Every name that is read, imported, or written in a short text: groups are named in texts."""
+    found: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+            found.add(node.id)
+        elif isinstance(node, ast.Attribute):
+            found.add(node.attr)
+        elif isinstance(node, ast.ImportFrom):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and len(node.value) < 200:
+            found |= {*re.findall(r"\w+", node.value)}
+    return found
+
+
+def test_nothing_at_the_top_of_a_module_is_unused() -> None:
+    beside = [path for folder in ("scripts", "bench") for path in (ROOT / folder).rglob("*.py")]
+    used = set[str]().union(
+        *(mentions(module.tree) for module in modules().values()),
+        *(mentions(ast.parse(path.read_text("utf-8"))) for path in beside),
+    )
+    unused = {
+        f"{module.where}:{name}"
+        for module in modules().values()
+        for name in top_level_names(module)
+        if name not in used and name not in ENTRY_POINTS and not BUILTIN.fullmatch(name) and not name.startswith("__")
+    }
+    assert unused - UNUSED == set()
 
 
 # ----- tests, operations, size --------------------------------------------------------------------------------------
