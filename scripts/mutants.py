@@ -44,7 +44,7 @@ MOST_MAPPED = 60
 NEAR = {
     "core": ["tests/core", "tests/wire/test_engine.py", "tests/test_app.py"],
     "wire": ["tests/wire", "tests/contracts"],
-    "surfaces/gateway": ["tests/surfaces/gateway", "tests/surfaces/test_gateway_served.py"],
+    "surfaces/gateway": ["tests/surfaces/gateway"],
     "gitlab/instance": ["tests/gitlab/instance", "tests/gitlab"],
     "gitlab/policy": ["tests/gitlab/policy", "tests/gitlab"],
     "storage": ["tests/storage"],

@@ -5,9 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import threading
-from pathlib import Path
-
-import pytest
 
 from postil.core import call
 from postil.core.call import Caller
@@ -17,7 +14,6 @@ from postil.storage.idempotency import IdempotencyKeys
 from postil.storage.memory import MemoryState
 from postil.surfaces.gateway.audit import AuditLog
 from tests.core.echo import Echo, Echoed
-from tests.surfaces.programs import run
 from tests.wire.http_client import BOTH, request, running
 from tests.wire.test_http_streams import until
 
@@ -106,20 +102,3 @@ def test_what_calls_of_one_session_say_is_not_mixed_up() -> None:
         names = ("x-cache", "x-gitlab-ratelimit-limit")
         assert [early.headers.get(name) for name in names] == [None, "600"]
         assert [answered.headers.get(name) for name in names] == ["HIT", None]
-
-
-def test_a_key_is_made_listed_and_revoked_by_the_shell(
-    repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "a state of its own"))
-    made = run("postil", "key", "create", "ci", "--workspace", "--json", cwd=repository)
-    key = json.loads(made.stdout)["key"]
-    assert key.startswith("postil_")
-    listed = json.loads(run("postil", "key", "list", "--json", cwd=repository).stdout)
-    assert [(one["name"], one["may"]) for one in listed] == [("ci", ["workspace"])]
-    assert key not in run("postil", "key", "list", cwd=repository).stdout
-    assert run("postil", "key", "create", "ci", cwd=repository).returncode == 6
-    assert run("postil", "key", "create", "../x", cwd=repository).returncode == 2
-    assert run("postil", "key", "revoke", "ci", cwd=repository).returncode == 0
-    assert run("postil", "key", "revoke", "ci", cwd=repository).returncode == 5
-    assert "No writes yet" in run("postil", "audit", cwd=repository).stdout

@@ -10,14 +10,9 @@ import pytest
 from postil.surfaces.setup.clients import CLIENTS
 from postil.surfaces.setup.probe import NotOurs, try_entry
 from tests.surfaces.programs import BIN, run
+from tests.surfaces.setup.homes import home
 
 POSTIL = str(BIN / "postil")
-
-
-def home(tmp_path: Path) -> dict[str, str]:
-    """A home of one's own, without any client's file."""
-    folder = str(tmp_path / "home")
-    return {"HOME": folder, "XDG_CONFIG_HOME": f"{folder}/.config", "XDG_STATE_HOME": f"{folder}/state"}
 
 
 def put_evil(path: Path, marker: Path) -> None:
@@ -30,6 +25,27 @@ def put_evil(path: Path, marker: Path) -> None:
 def connect(repository: Path, command: str, *args: str) -> None:
     entry = {"command": command, "args": list(args)}
     (repository / ".mcp.json").write_text(json.dumps({"mcpServers": {"postil": entry}}))
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        {"command": "touch", "args": ["{marker}"]},
+        {"command": POSTIL, "args": ["setup", "cursor", "--write"]},
+        {"command": POSTIL, "args": ["serve", "--config", "evil.toml"]},
+        {"command": POSTIL},
+        {"command": [POSTIL], "args": 3},
+    ],
+)
+def test_what_a_cloned_repository_says_is_not_run(entry: dict[str, object], repository: Path, tmp_path: Path) -> None:
+    marker = tmp_path / "marker"
+    text = json.dumps({"mcpServers": {"postil": entry}}).replace("{marker}", str(marker))
+    (repository / ".mcp.json").write_text(text)
+    done = run("postil", "setup", "claude", "--check", cwd=repository, **home(tmp_path))
+    assert done.returncode == 6, done.stderr
+    assert run("postil", "doctor", cwd=repository, **home(tmp_path)).returncode == 1
+    assert not marker.exists()
+    assert not (repository / ".cursor").exists()
 
 
 @pytest.mark.parametrize("words", [["doctor"], ["setup", "claude", "--check"]])

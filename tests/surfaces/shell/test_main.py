@@ -1,4 +1,4 @@
-"""The installed programs, as users and clients start them."""
+"""The executables, run as users run them."""
 
 import json
 import os
@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from postil import __version__
+from postil.app import PARTS
+from postil.contracts import CONTRACTS
 from tests.surfaces.programs import BIN, hello, run, talk
 
 
@@ -78,52 +80,6 @@ def test_colour_is_forced_and_refused_by_the_environment(repository: Path) -> No
     assert "\x1b" not in run("postil", "nope", cwd=repository, NO_COLOR="1").stderr
 
 
-def test_the_united_server_introduces_itself(repository: Path) -> None:
-    answers = talk("postil", "serve", frames=[hello(), {"id": 2, "method": "tools/list"}], cwd=repository)
-    result = answers[0]["result"]
-    assert result["serverInfo"] == {"name": "postil", "version": __version__}
-    assert result["capabilities"]["resources"] == {"subscribe": True, "listChanged": True}
-    assert result["capabilities"]["prompts"] == {"listChanged": False}
-    assert {"logging", "completions", "tools"} <= result["capabilities"].keys()
-    assert 0 < len(result["instructions"]) <= 600
-    assert "workspace_info" in {tool["name"] for tool in answers[1]["result"]["tools"]}
-
-
-def test_hidden_tools_can_be_neither_listed_nor_called(repository: Path) -> None:
-    call = {"id": 3, "method": "tools/call", "params": {"name": "workspace_check"}}
-    frames = [hello("2024-11-05"), {"id": 2, "method": "tools/list"}, call]
-    talked = talk("postil", "serve", "--deny-tool", "workspace_ch*", frames=frames, cwd=repository)
-    listed, called = sorted(talked[1:], key=lambda answer: answer["id"])
-    assert "workspace_check" not in {tool["name"] for tool in listed["result"]["tools"]}
-    assert called["error"]["code"] == -32601
-
-
-def test_progress_is_reported_while_the_files_are_walked(repository: Path) -> None:
-    params = {"name": "workspace_check", "arguments": {}, "_meta": {"progressToken": "p"}}
-    frames = [hello(), {"id": 2, "method": "tools/call", "params": params}]
-    _, progress, answer = talk("postil", "serve", frames=frames, cwd=repository)
-    assert progress["params"] == {"progressToken": "p", "progress": 1, "total": 1, "message": "1 of 1 files"}
-    assert answer["result"]["structuredContent"] == {"files": 1, "faults": []}
-
-
-def test_the_workspace_is_a_resource_and_a_prompt(repository: Path) -> None:
-    frames = [
-        hello(),
-        {"id": 2, "method": "resources/read", "params": {"uri": "postil://workspace"}},
-        {"id": 3, "method": "prompts/get", "params": {"name": "workspace_overview"}},
-    ]
-    answers = {answer["id"]: answer for answer in talk("postil", "serve", frames=frames, cwd=repository)}
-    read, prompt = answers[2], answers[3]
-    assert json.loads(read["result"]["contents"][0]["text"])["branch"] == "main"
-    assert "Branch: main" in prompt["result"]["messages"][0]["content"]["text"]
-
-
-def test_an_unknown_part_is_refused_with_a_guess(repository: Path) -> None:
-    done = run("postil", "serve", "--parts", "inbx", cwd=repository)
-    assert done.returncode == 2
-    assert "Did you mean 'inbox'?" in done.stderr
-
-
 HEAVY = {
     "asyncio",
     "http",
@@ -137,7 +93,6 @@ HEAVY = {
     "tomlkit",
     "inspect",
 }
-
 
 PLAIN = [
     ["workspace", "info"],
@@ -161,12 +116,6 @@ def test_the_version_imports_nothing_at_all(repository: Path) -> None:
     assert imported_by(repository, ["--version"]) & (HEAVY | {"msgspec", "argparse", "typing", "re"}) == set()
 
 
-def test_the_server_imports_no_http_and_no_part(repository: Path) -> None:
-    heavy = HEAVY - {"asyncio", "ssl", "socket", "inspect"}
-    parts = {"postil.inbox.part", "postil.comments.operations.contract", "postil.tracker.part", "postil.gitlab.part"}
-    assert imported_by(repository, ["serve"]) & (heavy | parts | {"argparse"}) == set()
-
-
 def imported_by(folder: Path, words: list[str]) -> set[str]:
     """Every module that was imported by the time the command had ended."""
     code = (
@@ -184,3 +133,65 @@ def imported_by(folder: Path, words: list[str]) -> set[str]:
     )
     assert done.returncode == 0, done.stderr
     return set(done.stderr.split())
+
+
+SERVERS = {
+    "inbox": ("lazygit-mcp-bridge", "server"),
+    "comments": ("paired-comments-mcp-server",),
+    "tracker": ("git-mile", "mcp-server"),
+}
+
+
+@pytest.mark.parametrize("part", [part for part in SERVERS if part in PARTS])
+@pytest.mark.parametrize("asked", ["2024-11-05", "2025-11-25"])
+def test_an_old_server_is_exactly_its_contract(part: str, asked: str, repository: Path) -> None:
+    contract = CONTRACTS[part]
+    frames = [hello(asked), {"id": 2, "method": "tools/list"}]
+    for command in (SERVERS[part], ("postil", "serve", "--parts", part)):
+        answers = {answer["id"]: answer for answer in talk(*command, frames=frames, cwd=repository)}
+        result = answers[1]["result"]
+        assert result["protocolVersion"] == "2024-11-05"
+        assert result["serverInfo"] == contract.face.info()
+        assert result["capabilities"] == contract.face.capabilities
+        assert {tool["name"] for tool in answers[2]["result"]["tools"]} == contract.tools
+
+
+def test_the_bridge_without_words_and_with_piped_input_is_a_server(repository: Path) -> None:
+    answers = talk("lazygit-mcp-bridge", frames=[hello()], cwd=repository)
+    assert answers[0]["result"]["serverInfo"]["name"] == "lazygit-mcp-bridge"
+
+
+def test_the_bridge_sends_and_says_so(repository: Path) -> None:
+    done = run("lazygit-mcp-bridge", "send", "-f", "a.py", "-c", "-1 is `wrong` $(here)", cwd=repository)
+    assert (done.returncode, done.stdout) == (0, "Message sent successfully for a.py\n")
+    listed = json.loads(run("postil", "inbox", "list", "--json", cwd=repository).stdout)
+    assert [message["comment"] for message in listed["messages"]] == ["-1 is `wrong` $(here)"]
+
+
+@pytest.mark.parametrize("words", [["send"], ["send", "-f", "../x", "-c", "y"], ["sned"], ["inbox", "list"]])
+def test_every_failure_of_the_bridge_has_status_one(words: list[str], repository: Path) -> None:
+    done = run("lazygit-mcp-bridge", *words, cwd=repository)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith("error: ")
+
+
+def test_git_mile_knows_the_trackers_commands_alone(repository: Path) -> None:
+    shown = run("git-mile", "--help", cwd=repository).stdout
+    assert "ready" in shown
+    assert "inbox" not in shown
+    assert run("git-mile", "ready", "--json", cwd=repository).returncode == 0
+    assert "identity create" in shown
+    assert "create identity" not in shown  # the same in other words: understood, not listed a second time
+    assert "Give a claimed issue back" in shown
+    assert "issue, mile, milestone" in run("git-mile", "create", "--help", cwd=repository).stdout
+
+
+def test_a_retry_with_the_same_key_sends_one_message(repository: Path) -> None:
+    words = ["inbox", "send", "-f", "a.py", "-c", "once", "--idempotency-key", f"k-{repository}", "--json"]
+    first, second = (run("postil", *words, cwd=repository) for _ in range(2))
+    assert first.returncode == second.returncode == 0, second.stderr
+    assert first.stdout == second.stdout
+    listed = json.loads(run("postil", "inbox", "list", "--json", cwd=repository).stdout)
+    assert [message["comment"] for message in listed["messages"]] == ["once"]
+    other = run("postil", *words[:4], "-c", "other", *words[6:], cwd=repository)
+    assert other.returncode == 6

@@ -5,76 +5,29 @@ from __future__ import annotations
 import json
 import os
 import re
-import ssl
 import subprocess
 import time
-import urllib.error
 import urllib.request
-from collections.abc import Generator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 import redis as redis_client
 
-from postil.settings.load import load
-from postil.settings.model import HttpSettings, Settings
 from postil.surfaces.gateway.signatures import signature
-from postil.surfaces.http.serve import check_reach
 from tests.emulator.app import Emulator
 from tests.emulator.server import running as emulating
 from tests.emulator.world import DEVELOPER
-from tests.needs import needs
 from tests.storage.redis_server import redis_server
 from tests.surfaces.programs import BIN, run
-
-
-class Served:
-    """A running server."""
-
-    def __init__(self, url: str, token: str) -> None:
-        self.url, self.token = url, token
-
-    def ask(self, body: Any, bearer: str, context: ssl.SSLContext | None = None, **headers: str) -> tuple[Any, Any]:
-        """Status and headers, and the body's JSON."""
-        raw = json.dumps(body).encode()
-        given = {
-            "Content-Type": "application/json",
-            **{name.replace("_", "-"): value for name, value in headers.items()},
-        }
-        if bearer:
-            given["Authorization"] = f"Bearer {bearer}"
-        asked = urllib.request.Request(self.url, raw, given)
-        try:
-            with urllib.request.urlopen(asked, timeout=20, context=context) as answer:
-                return answer, json.loads(answer.read())
-        except urllib.error.HTTPError as refused:
-            with refused:
-                return refused, json.loads(refused.read())
-
-
-@contextmanager
-def served(folder: Path, *words: str, **environ: str) -> Generator[Served]:
-    command = [BIN / "postil", "serve", "--http", "127.0.0.1:0", *words]
-    environment = {**os.environ, **environ}
-    with subprocess.Popen(command, cwd=folder, stderr=subprocess.PIPE, text=True, env=environment) as process:
-        assert process.stderr is not None
-        where = re.search(r"serving (\S+)", process.stderr.readline())
-        assert where is not None
-        token = re.search(r"token (\S+)", process.stderr.readline()) if "--auth" not in words else None
-        try:
-            yield Served(where[1], token[1] if token else "")
-        finally:
-            process.kill()
-
+from tests.surfaces.served import Served, serve_http
 
 LIST: dict[str, Any] = {"jsonrpc": "2.0", "method": "list_projects", "params": {}, "id": 1}
 
 
 def test_the_contracts_call_works_with_a_gitlab_token(repository: Path) -> None:
     emulator = Emulator()
-    with emulating(emulator) as gitlab, served(repository, GITLAB_URL=gitlab) as server:
+    with emulating(emulator) as gitlab, serve_http(repository, GITLAB_URL=gitlab) as server:
         answer, said = server.ask(LIST, DEVELOPER)
         assert answer.status == 200
         assert said["result"]["projects"]
@@ -91,7 +44,7 @@ def test_the_contracts_call_works_with_a_gitlab_token(repository: Path) -> None:
 
 
 def test_kept_answers_are_said_to_be_kept(repository: Path) -> None:
-    with emulating(Emulator()) as gitlab, served(repository, "--auth", "pat", GITLAB_URL=gitlab) as server:
+    with emulating(Emulator()) as gitlab, serve_http(repository, "--auth", "pat", GITLAB_URL=gitlab) as server:
         kept = {**LIST, "params": {"cache": True, "cache_ttl": 300}}
         states = [server.ask(kept, DEVELOPER)[0].headers["X-Cache"] for _ in range(2)]
         assert states == ["MISS", "HIT"]
@@ -99,7 +52,7 @@ def test_kept_answers_are_said_to_be_kept(repository: Path) -> None:
 
 
 def test_the_metrics_count_calls_limits_kept_answers_and_what_gitlab_said(repository: Path) -> None:
-    with emulating(Emulator()) as gitlab, served(repository, "--auth", "pat", GITLAB_URL=gitlab) as server:
+    with emulating(Emulator()) as gitlab, serve_http(repository, "--auth", "pat", GITLAB_URL=gitlab) as server:
         for params in ({"cache": True}, {"cache": True}, {"visibility": "odd"}):
             server.ask({**LIST, "params": params}, DEVELOPER)
         server.ask({**LIST, "method": "get_project", "params": {"project_id": 999999}}, DEVELOPER)
@@ -160,7 +113,7 @@ def test_neither_tokens_nor_secrets_of_projects_are_in_redis(repository: Path) -
     emulator.faults.add("extra")  # GitLab's answers hold runners' tokens and addresses with passwords
     with redis_server() as redis, emulating(emulator) as gitlab:
         environ = {"POSTIL_STATE": redis.address, "POSTIL_SECRET": "of this installation"}
-        with served(repository, "--auth", "pat", GITLAB_URL=gitlab, **environ) as server:
+        with serve_http(repository, "--auth", "pat", GITLAB_URL=gitlab, **environ) as server:
             for name, params in (
                 ("list_projects", {"cache": True}),
                 ("get_project", {"project_id": 123, "cache": True}),
@@ -178,40 +131,6 @@ def test_neither_tokens_nor_secrets_of_projects_are_in_redis(repository: Path) -
     assert b"postil:kept:gitlab:" in held
     for secret in (DEVELOPER.encode(), b"glpat-", b"GR1348941", b"hunter2", b"runners_token"):
         assert secret not in held, secret
-
-
-def test_https_is_spoken_with_a_certificate(repository: Path, tmp_path: Path) -> None:
-    cert, key = tmp_path / "cert.pem", tmp_path / "key.pem"
-    made = [needs("openssl"), "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "1", "-subj", "/CN=localhost"]
-    made += ["-addext", "subjectAltName=IP:127.0.0.1", "-keyout", str(key), "-out", str(cert)]
-    subprocess.run(made, check=True, capture_output=True)
-    with served(repository, "--tls-cert", str(cert), "--tls-key", str(key)) as server:
-        assert server.url.startswith("https://")
-        trusting = ssl.create_default_context(cafile=str(cert))
-        info = {"jsonrpc": "2.0", "method": "workspace_info", "id": 2}
-        origin = server.url.removesuffix("/mcp")
-        assert server.ask(info, server.token, trusting, Origin=origin)[0].status == 200
-
-
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (("--http", "0.0.0.0:0"), "without a way to know who asks"),
-        (("--http", "0.0.0.0:0", "--auth", "local"), "without a way to know who asks"),
-        (("--http", "[::]:0"), "without a way to know who asks"),
-        (("--http", "0.0.0.0:0", "--auth", "key"), "without HTTPS"),
-        (("--http", "0.0.0.0:0", "--behind-proxy"), "without a way to know who asks"),
-        (("--http", "127.0.0.1:0", "--tls-cert", "nosuch.pem"), "both a certificate and its key"),
-        (("--http", "127.0.0.1:0", "--tls-cert", "no.pem", "--tls-key", "no.key"), "cannot be used"),
-        (("--http", "127.0.0.1:0", "--auth", "oauth"), "oauth.issuer"),
-        (("--http", "a:b:c"), "HOST:PORT"),
-    ],
-)
-def test_a_start_that_would_be_unsafe_is_refused(repository: Path, words: tuple[str, ...], said: str) -> None:
-    ended = run("postil", "serve", *words, cwd=repository, GITLAB_TOKEN="glpat-static-token")
-    assert ended.returncode != 0
-    assert said in ended.stderr
-    assert "glpat" not in ended.stderr
 
 
 @pytest.mark.parametrize(("setting", "entry"), [("ip_whitelist", "bad.example"), ("blocked_ips", "no such/thing")])
@@ -232,26 +151,8 @@ def test_the_contracts_address_lists_work_as_they_are_written(repository: Path, 
     for network, status in (("10.0.0.0/8", 403), ("127.0.0.0/8", 200)):
         config = tmp_path / "postil.yaml"
         config.write_text(lists.format(network))
-        with served(repository, POSTIL_CONFIG=str(config)) as server:
+        with serve_http(repository, POSTIL_CONFIG=str(config)) as server:
             assert server.ask(info, server.token)[0].status == status
-
-
-@pytest.mark.parametrize(
-    "given",
-    [{"behind_proxy": True}, {"trusted_proxies": ("10.0.0.2",)}, {"tls_cert": "cert.pem", "tls_key": "key.pem"}],
-)
-def test_beyond_this_machine_https_or_a_proxy_is_enough(given: dict[str, Any]) -> None:
-    check_reach("0.0.0.0", Settings(http=HttpSettings(auth="key", **given)))
-
-
-@pytest.mark.parametrize(("said", "heard"), [("1", True), ("true", True), ("0", False), ("", False)])
-def test_the_environment_says_that_a_proxy_is_in_front(tmp_path: Path, said: str, heard: bool) -> None:
-    assert load({"HOME": str(tmp_path), "POSTIL_BEHIND_PROXY": said}, str(tmp_path)).http.behind_proxy is heard
-
-
-def test_behind_a_proxy_it_listens_beyond_this_machine(repository: Path) -> None:
-    with served(repository, "--auth", "key", "--behind-proxy", "--http", "0.0.0.0:0") as server:
-        assert "//0.0.0.0:" in server.url
 
 
 def test_a_key_made_to_be_signed_opens_nothing_unsigned(repository: Path, tmp_path: Path) -> None:
@@ -266,6 +167,6 @@ def test_a_key_made_to_be_signed_opens_nothing_unsigned(repository: Path, tmp_pa
     stamp = str(int(time.time()))
     payload = f"{stamp}..{json.dumps(info)}".encode()
     sign = signature(b"the shared secret of the team", payload).decode()
-    with served(repository, "--auth", "key", **environ) as server:
+    with serve_http(repository, "--auth", "key", **environ) as server:
         assert server.ask(info, key)[0].status == 401
         assert server.ask(info, key, X_MCP_Signature=sign, X_MCP_Timestamp=stamp)[0].status == 200

@@ -28,7 +28,7 @@ from tests.emulator.app import Emulator
 from tests.emulator.server import running as emulating
 from tests.emulator.world import DEVELOPER, STRANGER
 from tests.surfaces.gateway.fake_gitlab import fake_gitlab
-from tests.surfaces.test_gateway_served import Served, served
+from tests.surfaces.served import Served, serve_http
 
 PRIVATE = ec.generate_private_key(ec.SECP256R1())
 LIST: dict[str, Any] = {"jsonrpc": "2.0", "method": "list_projects", "params": {}, "id": 1}
@@ -90,7 +90,7 @@ def team(emulator: Emulator, repository: Path, tmp_path: Path) -> Iterator[Team]
         config.write_text(f'[oauth]\nissuer = "{issuer.url}"\nresource = "{resource}"\n')
         state = tmp_path / "state"
         environ = {"GITLAB_URL": gitlab, "POSTIL_CONFIG": str(config), "XDG_STATE_HOME": str(state)}
-        with served(repository, "--auth", "oauth", "--http", f"127.0.0.1:{port}", **environ) as server:
+        with serve_http(repository, "--auth", "oauth", "--http", f"127.0.0.1:{port}", **environ) as server:
             yield Team(server, issuer.url, state)
 
 

@@ -1,4 +1,4 @@
-"""What only a terminal gets: progress, the pager, questions."""
+"""What only a terminal gets: progress, the pager, and nothing that steers it."""
 
 import fcntl
 import os
@@ -7,8 +7,6 @@ import struct
 import subprocess
 import termios
 from pathlib import Path
-
-import pytest
 
 from tests.surfaces.programs import BIN, run
 
@@ -57,43 +55,6 @@ def test_long_answers_are_paged_on_a_terminal_only(repository: Path) -> None:
     piped = postil("tools", cwd=repository, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
     assert "PAGED:workspace_info" in terminal.shown()
     assert piped.stdout.startswith(b"workspace_info")
-
-
-@pytest.mark.parametrize(("answer", "written"), [(b"n\n", False), (b"\n", True)])
-def test_init_asks_a_person_before_it_writes(repository: Path, tmp_path: Path, answer: bytes, written: bool) -> None:
-    terminal = Terminal()
-    os.write(terminal.master, answer)
-    environ = {**os.environ, "HOME": str(tmp_path), "XDG_STATE_HOME": str(tmp_path / "state")}
-    subprocess.run(
-        [BIN / "postil", "init"],
-        cwd=repository,
-        env=environ,
-        stdin=terminal.slave,
-        stderr=terminal.slave,
-        stdout=subprocess.DEVNULL,
-        timeout=60,
-        check=True,
-    )
-    assert "Write this? [Y/n]" in terminal.shown()
-    assert (repository / ".mcp.json").exists() is written
-
-
-def test_no_input_asks_nothing(repository: Path, tmp_path: Path) -> None:
-    terminal = Terminal()
-    environ = {**os.environ, "HOME": str(tmp_path), "XDG_STATE_HOME": str(tmp_path / "state")}
-    command = [BIN / "postil", "--no-input", "init"]
-    subprocess.run(
-        command,
-        cwd=repository,
-        env=environ,
-        stdin=terminal.slave,
-        stderr=terminal.slave,
-        stdout=subprocess.DEVNULL,
-        timeout=60,
-        check=True,
-    )
-    assert "Write this?" not in terminal.shown()
-    assert (repository / ".mcp.json").exists()
 
 
 HOSTILE = "ok\x1b]0;owned\x07 \x9b31m \u202eevil"

@@ -1,14 +1,9 @@
-"""Commands made from operations: words in, data out, talk beside it."""
+"""One run of the command line: words in, data out, talk beside it."""
 
-import asyncio
-import io
 import json
 
 import pytest
 
-from postil.core.call import Question
-from postil.core.failure import Failure
-from postil.surfaces.shell.output import ShellCall
 from tests.surfaces.shell_of_echo import EchoApp, postil
 
 Capture = pytest.CaptureFixture[str]
@@ -83,27 +78,6 @@ def test_words_that_are_not_utf8_are_refused(capsys: Capture) -> None:
     assert "not valid UTF-8: caf\\xe9" in capsys.readouterr().err
 
 
-def test_help_names_every_command(capsys: Capture) -> None:
-    assert postil("--help") == 0
-    shown = capsys.readouterr().out
-    assert "echo say" in shown
-    assert "completion" in shown
-    assert postil("echo", "--help") == 0
-    assert "Say it again" in capsys.readouterr().out
-    with pytest.raises(SystemExit) as ended:
-        postil("echo", "say", "--help")
-    assert ended.value.code == 0
-    assert "What to say" in capsys.readouterr().out
-
-
-def test_tools_are_listed_with_their_schema(capsys: Capture) -> None:
-    assert postil("tools", "--json") == 0
-    listed = {tool["name"]: tool for tool in json.loads(capsys.readouterr().out)}
-    assert listed["echo"]["inputSchema"]["required"] == ["text"]
-    assert postil("tools") == 0
-    assert "Say it again" in capsys.readouterr().out
-
-
 def test_the_same_idempotency_key_has_one_effect_and_one_answer(capsys: Capture) -> None:
     app = EchoApp()
     for _ in range(3):
@@ -112,40 +86,3 @@ def test_the_same_idempotency_key_has_one_effect_and_one_answer(capsys: Capture)
     assert app.echo.count == 5
     assert postil("echo", "count", "--by", "6", "--idempotency-key", "k1", app=app) == 6
     assert postil("echo", "say", "x", "--idempotency-key", "k1", app=app) == 2  # a read has no use for one
-
-
-ELICITATION = "elicitation/create"
-FORM = {
-    "type": "object",
-    "properties": {
-        "size": {"type": "integer"},
-        "mood": {"type": "string", "enum": ["loud", "soft"]},
-        "sure": {"type": "boolean"},
-        "note": {"type": "string"},
-    },
-    "required": ["size", "mood", "sure"],
-}
-
-
-@pytest.mark.parametrize(
-    ("typed", "answer"),
-    [
-        ("three\n3\nloud\ny\n\n", {"action": "accept", "content": {"size": 3, "mood": "loud", "sure": True}}),
-        ("3\nx\ny\nz\n", {"action": "decline"}),
-        ("", {"action": "decline"}),
-    ],
-)
-def test_a_question_of_an_operation_is_asked_at_the_terminal(
-    typed: str, answer: object, capsys: Capture, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("sys.stdin", io.StringIO(typed))
-    question = Question(ELICITATION, {"message": "How?", "requestedSchema": FORM})
-    assert asyncio.run(ShellCall(interactive=True).ask({"q": question})) == {"q": answer}
-    captured = capsys.readouterr()
-    assert captured.out == ""
-    assert captured.err.startswith("How?\n")
-
-
-def test_without_a_person_nothing_is_asked() -> None:
-    with pytest.raises(Failure, match="cannot be asked"):
-        asyncio.run(ShellCall(interactive=False).ask({"q": Question(ELICITATION)}))

@@ -1,20 +1,28 @@
-"""`postil serve --http`, as a user starts it."""
+"""Serving over HTTP: the address, who may reach it, HTTPS, and the end."""
+
+from __future__ import annotations
 
 import json
 import os
 import re
 import shlex
 import signal
+import ssl
 import subprocess
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 import pytest
 
+from postil.settings.load import load
+from postil.settings.model import HttpSettings, Settings
+from postil.surfaces.http.serve import check_reach
+from tests.needs import needs
 from tests.surfaces.programs import BIN, hello, run
+from tests.surfaces.served import serve_http
 
 
 @pytest.fixture
@@ -97,3 +105,55 @@ def test_an_address_that_is_none_is_refused(repository: Path) -> None:
     done = run("postil", "serve", "--http", "nonsense:port", cwd=repository)
     assert done.returncode == 4
     assert "HOST:PORT" in done.stderr
+
+
+def test_https_is_spoken_with_a_certificate(repository: Path, tmp_path: Path) -> None:
+    cert, key = tmp_path / "cert.pem", tmp_path / "key.pem"
+    made = [needs("openssl"), "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "1", "-subj", "/CN=localhost"]
+    made += ["-addext", "subjectAltName=IP:127.0.0.1", "-keyout", str(key), "-out", str(cert)]
+    subprocess.run(made, check=True, capture_output=True)
+    with serve_http(repository, "--tls-cert", str(cert), "--tls-key", str(key)) as server:
+        assert server.url.startswith("https://")
+        trusting = ssl.create_default_context(cafile=str(cert))
+        info = {"jsonrpc": "2.0", "method": "workspace_info", "id": 2}
+        origin = server.url.removesuffix("/mcp")
+        assert server.ask(info, server.token, trusting, Origin=origin)[0].status == 200
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--http", "0.0.0.0:0"), "without a way to know who asks"),
+        (("--http", "0.0.0.0:0", "--auth", "local"), "without a way to know who asks"),
+        (("--http", "[::]:0"), "without a way to know who asks"),
+        (("--http", "0.0.0.0:0", "--auth", "key"), "without HTTPS"),
+        (("--http", "0.0.0.0:0", "--behind-proxy"), "without a way to know who asks"),
+        (("--http", "127.0.0.1:0", "--tls-cert", "nosuch.pem"), "both a certificate and its key"),
+        (("--http", "127.0.0.1:0", "--tls-cert", "no.pem", "--tls-key", "no.key"), "cannot be used"),
+        (("--http", "127.0.0.1:0", "--auth", "oauth"), "oauth.issuer"),
+        (("--http", "a:b:c"), "HOST:PORT"),
+    ],
+)
+def test_a_start_that_would_be_unsafe_is_refused(repository: Path, words: tuple[str, ...], said: str) -> None:
+    ended = run("postil", "serve", *words, cwd=repository, GITLAB_TOKEN="glpat-static-token")
+    assert ended.returncode != 0
+    assert said in ended.stderr
+    assert "glpat" not in ended.stderr
+
+
+@pytest.mark.parametrize(
+    "given",
+    [{"behind_proxy": True}, {"trusted_proxies": ("10.0.0.2",)}, {"tls_cert": "cert.pem", "tls_key": "key.pem"}],
+)
+def test_beyond_this_machine_https_or_a_proxy_is_enough(given: dict[str, Any]) -> None:
+    check_reach("0.0.0.0", Settings(http=HttpSettings(auth="key", **given)))
+
+
+@pytest.mark.parametrize(("said", "heard"), [("1", True), ("true", True), ("0", False), ("", False)])
+def test_the_environment_says_that_a_proxy_is_in_front(tmp_path: Path, said: str, heard: bool) -> None:
+    assert load({"HOME": str(tmp_path), "POSTIL_BEHIND_PROXY": said}, str(tmp_path)).http.behind_proxy is heard
+
+
+def test_behind_a_proxy_it_listens_beyond_this_machine(repository: Path) -> None:
+    with serve_http(repository, "--auth", "key", "--behind-proxy", "--http", "0.0.0.0:0") as server:
+        assert "//0.0.0.0:" in server.url

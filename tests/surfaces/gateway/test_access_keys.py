@@ -1,0 +1,175 @@
+"""Access keys of ours: made once, hashed at rest, revoked."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import msgspec
+import pytest
+
+from postil.core.call import current
+from postil.core.operation import reads, writes
+from postil.storage.ephemeral import MemoryEphemeralStore
+from postil.storage.memory import MemoryState
+from postil.storage.redis_connection import StateAway
+from postil.surfaces.gateway import access_keys
+from postil.surfaces.gateway.access_keys import AccessKeys, KeyExists, NoSuchKey
+from postil.surfaces.gateway.auth import Authenticator
+from postil.surfaces.gateway.signatures import Policy, Signatures, signature
+from tests.surfaces.gateway.gateways import gateway_of
+from tests.wire.http_client import Running, request, running
+
+SECRET = b"k" * 32
+
+SIGNING = b"the shared secret of the team"
+
+
+class Seen(msgspec.Struct, frozen=True):
+    principal: str
+    credential: str
+
+
+class GitLabPart:
+    """A part of the name that the gateway knows."""
+
+    @reads("who")
+    async def who(self) -> Seen:
+        """Say who calls"""
+        caller = current().caller
+        return Seen(caller.principal, caller.credential)
+
+    @writes("create_thing")
+    async def create(self) -> Seen:
+        """Change GitLab"""
+        return Seen("", "")
+
+
+def call(server: Running, method: str, token: str, **headers: Any) -> Any:
+    return server.post(request(method), Authorization=f"Bearer {token}", **headers)
+
+
+def serving(*ways: Authenticator) -> Any:
+    return running(gateway_of(ways=ways), gitlab=GitLabPart())
+
+
+def made(state: MemoryState, name: str = "ci", **given: Any) -> str:
+    given = {"workspace": False, "read_only": False, "gitlab_token": "", **given}
+    return access_keys.create(state, name, secret=lambda: SECRET, **given)
+
+
+def test_a_key_works_until_it_is_revoked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(access_keys, "REMEMBERED", 0.0)
+    state = MemoryState()
+    key = made(state, gitlab_token="glpat-of-the-team")
+    with serving(AccessKeys(state, lambda: SECRET)) as server:
+        assert call(server, "who", key).json()["result"]["credential"] == "glpat-of-the-team"
+        assert call(server, "who", key[:-1] + ("A" if key[-1] != "A" else "B")).status == 401
+        brought = call(server, "who", key, PRIVATE_TOKEN="glpat-my-own").json()["result"]
+        assert brought["credential"] == "glpat-my-own"
+        assert call(server, "count", key).json()["error"]["code"] == -32601
+        access_keys.revoke(state, "ci")
+        assert call(server, "who", key).status == 401
+
+
+def test_while_the_state_is_away_known_keys_go_on_and_others_are_to_try_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(access_keys, "REMEMBERED", 0.0)
+    state = MemoryState()
+    known, unknown = made(state, "known"), made(state, "unknown")
+    with serving(AccessKeys(state, lambda: SECRET)) as server:
+        assert call(server, "who", known).status == 200
+        monkeypatch.setattr(state, "reading", away)
+        assert [call(server, "who", key).status for key in (known, unknown)] == [200, 503]
+
+
+def away() -> None:
+    raise StateAway("gone")
+
+
+def test_neither_the_key_nor_its_credential_is_stored_in_the_clear() -> None:
+    state = MemoryState()
+    key = made(state, gitlab_token="glpat-of-the-team")
+    with state.reading() as records:
+        stored = b"".join(value for _, value in records.range(access_keys.SPACE))
+    assert key.rpartition("_")[2].encode() not in stored
+    assert b"glpat" not in stored
+    other = AccessKeys(state, lambda: b"x" * 32)
+    with serving(other) as server:
+        assert call(server, "who", key).json()["result"]["credential"] == ""
+
+
+def test_a_name_is_used_once_and_an_unknown_one_is_told() -> None:
+    state = MemoryState()
+    made(state)
+    with pytest.raises(KeyExists):
+        made(state)
+    with pytest.raises(NoSuchKey):
+        access_keys.revoke(state, "nobody")
+    assert [key.name for key in access_keys.list_keys(state)] == ["ci"]
+
+
+def signed(body: bytes, age: float = 0) -> dict[str, str]:
+    stamp = str(int(time.time() - age))
+    made = signature(SIGNING, b".".join((stamp.encode(), b"", body)))
+    return {"X_MCP_Signature": made.decode(), "X_MCP_Timestamp": stamp}
+
+
+@pytest.mark.parametrize("policy", ["off", "optional"])
+def test_a_key_may_demand_signatures_where_the_server_does_not(policy: Policy) -> None:
+    state = MemoryState()
+    strict, other = made(state, "strict", must_sign=True), made(state, "other")
+    guard = gateway_of(ways=[AccessKeys(state, lambda: SECRET)])
+    guard.signatures = Signatures(policy, [SIGNING], MemoryEphemeralStore().first)
+    body = msgspec.json.encode(request("who"))
+    plain = {"X_MCP_Signature": signature(SIGNING, body).decode()}
+    with running(guard, gitlab=GitLabPart()) as server:
+
+        def status(key: str, **headers: str) -> int:
+            head = {"Content_Type": "application/json", "Authorization": f"Bearer {key}", **headers}
+            return server.ask("POST", "/mcp", body, **head).status
+
+        assert status(other) == 200
+        assert status(strict) == 401
+        assert status(strict, **plain) == 401  # it could be replayed for ever
+        assert status(strict, **signed(body, age=400)) == 401
+        assert status(strict, **signed(body + b" ")) == 401
+        right = signed(body)
+        assert status(strict, **right) == 200
+        assert status(strict, **right) == 401  # made before
+
+
+def test_where_signing_is_demanded_streams_ends_and_metrics_are_signed_too() -> None:
+    state = MemoryState()
+    key = made(state, must_sign=True)
+    guard = gateway_of(ways=[AccessKeys(state, lambda: SECRET)])
+    guard.signatures = Signatures("optional", [SIGNING], MemoryEphemeralStore().first)
+    bearer = {"Authorization": f"Bearer {key}"}
+    with running(guard, gitlab=GitLabPart()) as server:
+        params = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
+        body = msgspec.json.encode(request("initialize", params))
+        first = server.ask("POST", "/mcp", body, Content_Type="application/json", **bearer, **signed(body))
+        session = first.headers["mcp-session-id"]
+        head = {**bearer, "Mcp_Session_Id": session, "Accept": "text/event-stream"}
+        right = signed(f"DELETE /mcp {session}".encode())
+        wrong = [
+            {},
+            signed(b""),  # the same for every request without a body
+            signed(f"GET /mcp {session}".encode()),
+            signed(b"DELETE /mcp another-session"),
+            signed(f"DELETE /mcp {session}".encode(), age=400),
+            {"X_MCP_Signature": signature(SIGNING, f"DELETE /mcp {session}".encode()).decode()},  # without a time
+        ]
+        assert [server.ask("DELETE", "/mcp", b"", **head, **given).status for given in wrong] == [401] * len(wrong)
+        assert server.ask("GET", "/mcp", b"", **head).status == 401
+        assert [server.ask("DELETE", "/mcp", b"", **head, **right).status for _ in range(2)] == [204, 401]
+        assert server.ask("GET", "/metrics", b"", **bearer).status == 401
+        assert server.ask("GET", "/metrics", b"", **bearer, **signed(b"GET /metrics ")).status == 200
+
+
+def test_a_key_that_demands_signatures_opens_nothing_where_no_secret_is_known() -> None:
+    state = MemoryState()
+    key = made(state, must_sign=True)
+    with serving(AccessKeys(state, lambda: SECRET)) as server:
+        assert call(server, "who", key, X_MCP_Signature="sha256=00").status == 403

@@ -1,0 +1,266 @@
+"""GitLab tokens as credentials: verified at GitLab, never kept."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+import tracemalloc
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+import httpx2
+import msgspec
+import pytest
+
+from postil.core.call import Caller, current
+from postil.core.operation import reads, writes
+from postil.storage.ephemeral import MemoryEphemeralStore
+from postil.surfaces.gateway import gitlab_tokens
+from postil.surfaces.gateway.addresses import read_lists
+from postil.surfaces.gateway.auth import Authenticator, LocalToken, WrongCredential
+from postil.surfaces.gateway.gateway import Gateway
+from postil.surfaces.gateway.gitlab_tokens import GitLabTokens
+from postil.surfaces.gateway.limits import FAILURES
+from postil.surfaces.gateway.refused import Refused
+from tests.surfaces.gateway.fake_gitlab import FakeGitLab, fake_gitlab
+from tests.surfaces.gateway.gateways import gateway_of
+from tests.wire.http_client import Running, request, running
+
+
+class Seen(msgspec.Struct, frozen=True):
+    principal: str
+    credential: str
+
+
+class GitLabPart:
+    """A part of the name that the gateway knows."""
+
+    @reads("who")
+    async def who(self) -> Seen:
+        """Say who calls"""
+        caller = current().caller
+        return Seen(caller.principal, caller.credential)
+
+    @writes("create_thing")
+    async def create(self) -> Seen:
+        """Change GitLab"""
+        return Seen("", "")
+
+
+@pytest.fixture
+def gitlab() -> Iterator[FakeGitLab]:
+    with fake_gitlab() as gitlab:
+        yield gitlab
+
+
+def call(server: Running, method: str, token: str, **headers: Any) -> Any:
+    return server.post(request(method), Authorization=f"Bearer {token}", **headers)
+
+
+def serving(*ways: Authenticator) -> Any:
+    return running(gateway_of(ways=ways), gitlab=GitLabPart())
+
+
+def test_a_gitlab_token_is_verified_and_its_user_is_the_caller(gitlab: FakeGitLab) -> None:
+    gitlab.add("glpat-good-token", 42, "api")
+    with serving(GitLabTokens(gitlab.url)) as server:
+        seen = call(server, "who", "glpat-good-token").json()["result"]
+        host = gitlab.url.removeprefix("http://")
+        assert seen == {"principal": f"gitlab:{host}:42", "credential": "glpat-good-token"}
+        assert call(server, "who", "glpat-bad-token").status == 401
+        assert call(server, "who", "glpat-good-token").status == 200
+    assert [token for _, token in gitlab.asked] == ["glpat-good-token", "glpat-bad-token"]  # once each
+
+
+def test_a_revoked_token_stops_working_within_a_minute(gitlab: FakeGitLab, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert gitlab_tokens.REMEMBERED <= 60
+    monkeypatch.setattr(gitlab_tokens, "REMEMBERED", 0.0)
+    gitlab.add("glpat-good-token", 42, "api")
+    with serving(GitLabTokens(gitlab.url)) as server:
+        assert call(server, "who", "glpat-good-token").status == 200
+        gitlab.tokens["glpat-good-token"]["revoked"] = True
+        assert call(server, "who", "glpat-good-token").status == 401
+
+
+def test_where_gitlab_does_not_know_its_own_tokens_the_user_is_asked_for(gitlab: FakeGitLab) -> None:
+    gitlab.knows_self = False
+    gitlab.add("oauth-access-token", 7)
+    with serving(GitLabTokens(gitlab.url)) as server:
+        assert call(server, "who", "oauth-access-token").json()["result"]["principal"].endswith(":7")
+
+
+@pytest.mark.parametrize("status", [500, 502, 429])
+def test_a_gitlab_that_cannot_answer_refuses_nobody_for_good(gitlab: FakeGitLab, status: int) -> None:
+    gitlab.status = status
+    gitlab.add("glpat-good-token", 42, "api")
+    with serving(GitLabTokens(gitlab.url)) as server:
+        answer = call(server, "who", "glpat-good-token")
+        assert (answer.status, answer.json()["error"]["data"]["status"]) == (503, 503)
+        assert "retry-after" in answer.headers
+        gitlab.status = 200
+        assert call(server, "who", "glpat-good-token").status == 200
+
+
+def test_an_unreachable_gitlab_is_503() -> None:
+    with serving(GitLabTokens("http://127.0.0.1:1")) as server:
+        assert call(server, "who", "glpat-good-token").status == 503
+
+
+@pytest.mark.parametrize("token", ["short", "with space in it", "../../etc/passwd?x", "x" * 2000, "a\tb-tokentoken"])
+def test_what_cannot_be_a_token_is_never_sent_anywhere(gitlab: FakeGitLab, token: str) -> None:
+    with serving(GitLabTokens(gitlab.url)) as server:
+        assert call(server, "who", token).status == 401
+    assert gitlab.asked == []
+
+
+def test_a_gitlab_user_is_not_by_that_alone_a_user_of_this_workspace(gitlab: FakeGitLab) -> None:
+    gitlab.add("glpat-alice-1", 1, "api", username="alice")
+    gitlab.add("glpat-carol-3", 3, "api", username="carol")
+    with serving(LocalToken("local"), GitLabTokens(gitlab.url, ("alice", "id:9"))) as server:
+        assert call(server, "count", "local").json()["result"]
+        assert call(server, "count", "glpat-alice-1").json()["result"]
+        assert call(server, "count", "glpat-carol-3").json()["error"]["code"] == -32601
+        assert call(server, "who", "glpat-carol-3").status == 200
+        tools = call(server, "tools/list", "glpat-carol-3").json()["result"]["tools"]
+        assert {tool["name"] for tool in tools} == {"who", "create_thing"}
+        assert call(server, "resources/list", "glpat-carol-3").json()["result"]["resources"] == []
+        assert call(server, "prompts/list", "glpat-carol-3").json()["result"]["prompts"] == []
+
+
+def test_a_token_that_may_only_read_sees_no_writes_and_is_told_the_scope(gitlab: FakeGitLab) -> None:
+    gitlab.add("glpat-reader-1", 1, "read_api")
+    with serving(GitLabTokens(gitlab.url)) as server:
+        tools = call(server, "tools/list", "glpat-reader-1").json()["result"]["tools"]
+        assert {tool["name"] for tool in tools} == {"who"}
+        refused = call(server, "create_thing", "glpat-reader-1")
+        assert (refused.status, refused.json()["error"]["code"]) == (403, -32000)
+        assert 'error="insufficient_scope", scope="api"' in refused.headers["www-authenticate"]
+        batch = server.post([request("create_thing")], Authorization="Bearer glpat-reader-1")
+        assert batch.json()[0]["error"]["code"] == -32601
+
+
+def test_a_session_of_one_user_is_unknown_to_another(gitlab: FakeGitLab) -> None:
+    gitlab.add("glpat-alice-1", 1, "api")
+    gitlab.add("glpat-carol-3", 3, "api")
+    params: dict[str, Any] = {"protocolVersion": "2025-11-25", "capabilities": {}}
+    with serving(GitLabTokens(gitlab.url)) as server:
+        opened = server.post(request("initialize", params), Authorization="Bearer glpat-alice-1")
+        session = opened.headers["mcp-session-id"]
+        mine = server.in_session(session, request("ping"), Authorization="Bearer glpat-alice-1")
+        theirs = server.in_session(session, request("ping"), Authorization="Bearer glpat-carol-3")
+        assert (mine.status, theirs.status) == (200, 404)
+
+
+MANY = 10_000
+
+GOOD, OTHER = "glpat-good-token", "glpat-other-good-token"
+
+
+def test_ten_thousand_wrong_tokens_from_one_address_are_refused_without_asking() -> None:
+    addresses, _ = read_lists([], [], ["127.0.0.1"])
+    body = json.dumps(request("echo", {"text": "x"})).encode()
+    with fake_gitlab() as gitlab:
+        gitlab.add(GOOD, 42, "api")
+        gitlab.add(OTHER, 43, "api")
+        way = GitLabTokens(gitlab.url, ("*",))
+        with running(gateway_of(ways=[way], addresses=addresses, per_minute=0)) as server:
+            connection = server.connect(60)
+
+            def ask(token: str, address: str = "203.0.113.7") -> int:
+                headers = {"Authorization": f"Bearer {token}", "X-Forwarded-For": address}
+                connection.ask("POST", "/mcp", body, {"Content-Type": "application/json", **headers})
+                return connection.answer().status
+
+            assert ask(GOOD) == 200
+            statuses = Counter(ask(f"glpat-garbage-{number}") for number in range(1_000))
+            tracemalloc.start()
+            statuses += Counter(ask(f"glpat-garbage-{number}") for number in range(1_000, MANY))
+            grown, _ = tracemalloc.get_traced_memory()
+            tracemalloc.stop()
+            assert statuses == {401: FAILURES, 429: MANY - FAILURES}
+            assert grown < 1_000_000, f"{grown} bytes are kept after {MANY} wrong tokens"
+            asked = Counter(token for _, token in gitlab.asked)
+            assert sum(asked.values()) == FAILURES + 1
+            assert ask(GOOD) == 200  # known to be good, whatever else comes from there
+            assert ask(OTHER, "203.0.113.8") == 200  # not yet known, from another address
+            connection.close()
+
+
+class Upstream:
+    """A GitLab that counts how often it is asked about each token."""
+
+    def __init__(self) -> None:
+        self.asked: Counter[str] = Counter()
+        self.client = httpx2.AsyncClient(transport=httpx2.MockTransport(self._answer))
+
+    def _answer(self, asked: httpx2.Request) -> httpx2.Response:
+        token = asked.headers["authorization"].removeprefix("Bearer ")
+        self.asked[token] += 1
+        if token in (GOOD, OTHER):
+            return httpx2.Response(200, json={"user_id": 42, "scopes": ["api"], "active": True})
+        return httpx2.Response(401, json={"message": "401 Unauthorized"})
+
+
+async def enter(gateway: Gateway, token: str, address: str) -> Caller | type[Exception]:
+    try:
+        return (await gateway.admit({b"authorization": f"Bearer {token}".encode()}, (address, 1))).caller
+    except (WrongCredential, Refused) as refused:
+        return type(refused)
+
+
+def test_each_of_ten_thousand_tokens_from_many_addresses_is_asked_about_once_a_minute(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def flood() -> None:
+        now = time.monotonic()
+        monkeypatch.setattr(gitlab_tokens.time, "monotonic", lambda: now)
+        upstream = Upstream()
+        way = GitLabTokens("https://gitlab.example.com", client=upstream.client)
+        gateway = gateway_of(ways=[way], moments=MemoryEphemeralStore(lambda: now))
+        assert isinstance(await enter(gateway, GOOD, "198.51.100.1"), Caller)
+        tokens = [(f"glpat-garbage-{number}", f"10.0.{number // 2500}.{number // 10 % 250}") for number in range(MANY)]
+        for _ in range(3):  # ten wrong ones from each address, thrice: not one more than an address may try
+            for token, address in tokens:
+                assert await enter(gateway, token, address) is WrongCredential
+        assert upstream.asked.total() == MANY + 1
+        assert set(upstream.asked.values()) == {1}
+        assert way.remembered <= gitlab_tokens.MOST_REMEMBERED + 1
+        assert isinstance(await enter(gateway, GOOD, tokens[0][1]), Caller)
+        assert upstream.asked[GOOD] == 1  # the flood did not push out who is known
+        assert await enter(gateway, OTHER, tokens[0][1]) is Refused  # that address has tried enough
+        assert isinstance(await enter(gateway, OTHER, "198.51.100.2"), Caller)
+        await upstream.client.aclose()
+
+    asyncio.run(flood())
+
+
+def test_more_tokens_than_are_remembered_push_out_no_good_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gitlab_tokens, "MOST_REMEMBERED", 100)
+
+    async def flood() -> None:
+        upstream = Upstream()
+        way = GitLabTokens("https://gitlab.example.com", client=upstream.client)
+        gateway = gateway_of(ways=[way])
+        await enter(gateway, GOOD, "198.51.100.1")
+        for number in range(1_000):
+            await enter(gateway, f"glpat-garbage-{number}", f"10.1.{number // 100}.{number % 100}")
+        assert way.remembered <= 101
+        await enter(gateway, GOOD, "198.51.100.1")
+        assert upstream.asked[GOOD] == 1
+        await upstream.client.aclose()
+
+    asyncio.run(flood())
+
+
+def test_a_token_that_many_bring_at_once_is_asked_about_once() -> None:
+    async def crowd() -> None:
+        upstream = Upstream()
+        gateway = gateway_of(ways=[GitLabTokens("https://gitlab.example.com", client=upstream.client)])
+        came = await asyncio.gather(*(enter(gateway, GOOD, "198.51.100.1") for _ in range(200)))
+        assert all(isinstance(one, Caller) for one in came)
+        assert upstream.asked == {GOOD: 1}
+        await upstream.client.aclose()
+
+    asyncio.run(crowd())

@@ -1,0 +1,65 @@
+"""`postil setup`: an entry is printed, written and removed again."""
+
+import json
+import os
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from postil.surfaces.setup.clients import CLIENTS
+from tests.surfaces.programs import BIN, run
+from tests.surfaces.setup.homes import file_of, home
+
+POSTIL = str(BIN / "postil")
+
+
+@pytest.mark.parametrize("name", CLIENTS)
+def test_the_printed_entry_is_what_writing_writes(name: str, repository: Path, tmp_path: Path) -> None:
+    printed = run("postil", "setup", name, "--print", cwd=repository, **home(tmp_path))
+    assert POSTIL in printed.stdout
+    assert os.path.isabs(POSTIL)
+    assert printed.stderr == ""
+    done = run("postil", "setup", name, "--write", cwd=repository, **home(tmp_path))
+    assert done.returncode == 0, done.stderr
+    written = file_of(name, repository, tmp_path).read_text()
+    read = tomllib.loads if CLIENTS[name].is_toml else json.loads
+    assert read(written) == read(printed.stdout)
+
+
+@pytest.mark.parametrize("name", CLIENTS)
+def test_the_entry_answers_the_handshake(name: str, repository: Path, tmp_path: Path) -> None:
+    run("postil", "setup", name, "--write", cwd=repository, **home(tmp_path))
+    done = run("postil", "setup", name, "--check", "--json", cwd=repository, **home(tmp_path))
+    assert json.loads(done.stdout)["server"] == "postil", done.stderr
+
+
+def test_checking_what_is_not_there_says_how_to_set_it_up(repository: Path, tmp_path: Path) -> None:
+    done = run("postil", "setup", "cursor", "--check", cwd=repository, **home(tmp_path))
+    assert done.returncode == 5
+    assert "postil setup cursor --write" in done.stderr
+
+
+def test_an_entry_whose_program_is_gone_is_unreachable(repository: Path, tmp_path: Path) -> None:
+    path = file_of("codex", repository, tmp_path)
+    path.parent.mkdir(parents=True)
+    path.write_text('[mcp_servers.postil]\ncommand = "/nowhere/postil"\nargs = []\n')
+    done = run("postil", "setup", "codex", "--check", cwd=repository, **home(tmp_path))
+    assert done.returncode == 4
+    doctor = run("postil", "doctor", "--json", cwd=repository, **home(tmp_path))
+    assert doctor.returncode == 1
+    rows = {(row["part"], row["name"]): row for row in json.loads(doctor.stdout)}
+    assert rows["assistants", "codex"]["status"] == "error"
+
+
+def test_outside_a_repository_a_repositorys_client_is_refused(tmp_path: Path) -> None:
+    done = run("postil", "setup", "claude", "--write", cwd=tmp_path, **home(tmp_path))
+    assert done.returncode == 5
+    assert "-C" in done.stderr
+
+
+@pytest.mark.parametrize("words", [["init"], ["setup", "claude", "--write"], ["setup", "claude", "--remove"]])
+def test_read_only_writes_nothing(words: list[str], repository: Path, tmp_path: Path) -> None:
+    done = run("postil", "--read-only", *words, cwd=repository, **home(tmp_path))
+    assert done.returncode == 3
+    assert not (repository / ".mcp.json").exists()

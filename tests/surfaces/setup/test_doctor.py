@@ -1,0 +1,35 @@
+"""`postil doctor`: what is wrong is said, and repaired where a command of ours can."""
+
+import json
+from pathlib import Path
+
+from tests.surfaces.programs import run
+from tests.surfaces.setup.homes import home
+
+
+def test_doctor_says_for_each_check_what_was_seen(repository: Path, tmp_path: Path) -> None:
+    (repository / "postil.toml").write_text('[gitlab]\nurl = "https://evil.example"\n')
+    rows = json.loads(run("postil", "doctor", "--json", cwd=repository, **home(tmp_path)).stdout)
+    seen = {(row["part"], row["name"]): row for row in rows}
+    assert seen["workspace", "git"]["status"] == "ok"
+    assert seen["settings", "files"]["status"] == "warning"
+    assert "gitlab.url" in seen["settings", "files"]["seen"]
+    assert "postil init" in seen["assistants", "any"]["fix"]
+
+
+def test_doctor_repairs_what_a_command_of_ours_can_repair(repository: Path, tmp_path: Path) -> None:
+    run("postil", "comments", "add", "a.py", "1", "why?", cwd=repository, **home(tmp_path))
+    sidecar = repository / "a.py.comments"
+    assert sidecar.exists()
+    sidecar.write_text("{ damaged")
+
+    def row(*words: str) -> dict[str, str]:
+        rows = json.loads(run("postil", "doctor", *words, "--json", cwd=repository, **home(tmp_path)).stdout)
+        return next(row for row in rows if row["name"] == "comment files")
+
+    assert row()["status"] == "error"
+    assert sidecar.read_text() == "{ damaged"
+    repaired = row("--fix")
+    assert repaired["status"] == "ok", repaired
+    assert repaired["fixed"]
+    assert row()["status"] == "ok"

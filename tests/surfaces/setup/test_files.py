@@ -1,0 +1,98 @@
+"""A client's file: written with care, and left as it was."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from postil.surfaces.setup.clients import CLIENTS
+from tests.surfaces.programs import run
+from tests.surfaces.setup.homes import file_of, home
+
+JSON_BEFORE = """\
+{
+    // my servers
+    "mcpServers": {
+        "other": {"command": "x"}, // keep
+    },
+    "theme": "dark"
+}
+"""
+
+TOML_BEFORE = '# mine\nmodel = "o9"\n\n[mcp_servers.other] # keep\ncommand = "x"\n'
+
+
+@pytest.mark.parametrize("name", CLIENTS)
+def test_removing_leaves_the_file_byte_for_byte(name: str, repository: Path, tmp_path: Path) -> None:
+    path = file_of(name, repository, tmp_path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    before = (TOML_BEFORE if CLIENTS[name].is_toml else JSON_BEFORE).encode()
+    path.write_bytes(before)
+    for _ in range(2):  # the second write changes nothing, and must not become "what was before"
+        assert run("postil", "setup", name, "--write", cwd=repository, **home(tmp_path)).returncode == 0
+    assert b"// keep" in path.read_bytes() or b"# keep" in path.read_bytes()
+    assert run("postil", "setup", name, "--remove", cwd=repository, **home(tmp_path)).returncode == 0
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize("name", CLIENTS)
+def test_removing_what_was_made_leaves_nothing(name: str, repository: Path, tmp_path: Path) -> None:
+    run("postil", "setup", name, "--write", cwd=repository, **home(tmp_path))
+    run("postil", "setup", name, "--remove", cwd=repository, **home(tmp_path))
+    assert not file_of(name, repository, tmp_path).exists()
+    status = subprocess.run(["git", "status", "--short"], cwd=repository, capture_output=True, check=True)
+    assert status.stdout == b""
+
+
+@pytest.mark.parametrize("name", ["claude", "codex"])
+def test_removing_keeps_what_the_user_changed_meanwhile(name: str, repository: Path, tmp_path: Path) -> None:
+    path = file_of(name, repository, tmp_path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(TOML_BEFORE if CLIENTS[name].is_toml else JSON_BEFORE)
+    run("postil", "setup", name, "--write", cwd=repository, **home(tmp_path))
+    path.write_text(path.read_text().replace("keep", "keep this"))
+    run("postil", "setup", name, "--remove", cwd=repository, **home(tmp_path))
+    assert "keep this" in path.read_text()
+    assert "postil" not in path.read_text()
+
+
+@pytest.mark.parametrize(("name", "damaged"), [("claude", "{"), ("codex", "[x"), ("claude", '{"mcpServers": []}')])
+def test_a_file_that_cannot_be_understood_is_not_touched(
+    name: str, damaged: str, repository: Path, tmp_path: Path
+) -> None:
+    path = file_of(name, repository, tmp_path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(damaged)
+    done = run("postil", "setup", name, "--write", cwd=repository, **home(tmp_path))
+    assert done.returncode == 6
+    assert str(path) in done.stderr
+    assert path.read_text() == damaged
+
+
+def test_a_symlink_in_a_repository_is_not_followed(repository: Path, tmp_path: Path) -> None:
+    precious = tmp_path / "precious.json"
+    precious.write_text("{}")
+    (repository / ".mcp.json").symlink_to(precious)
+    done = run("postil", "setup", "claude", "--write", cwd=repository, **home(tmp_path))
+    assert done.returncode == 2
+    assert precious.read_text() == "{}"
+
+
+def test_a_symlink_at_home_is_the_users_own_and_stays_one(repository: Path, tmp_path: Path) -> None:
+    path = file_of("codex", repository, tmp_path)
+    path.parent.mkdir(parents=True)
+    (tmp_path / "dotfiles.toml").write_text(TOML_BEFORE)
+    path.symlink_to(tmp_path / "dotfiles.toml")
+    assert run("postil", "setup", "codex", "--write", cwd=repository, **home(tmp_path)).returncode == 0
+    assert path.is_symlink()
+    assert "postil" in (tmp_path / "dotfiles.toml").read_text()
+
+
+def test_a_file_that_is_too_large_to_read_whole_is_not_written(repository: Path, tmp_path: Path) -> None:
+    path = file_of("codex", repository, tmp_path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("# a remark\n" * 500_000)
+    refused = run("postil", "setup", "codex", "--write", cwd=repository, **home(tmp_path))
+    assert refused.returncode == 6
+    assert "larger than 4 MiB" in refused.stderr
+    assert path.read_text() == "# a remark\n" * 500_000

@@ -1,0 +1,42 @@
+"""Shell completion offers what may come next."""
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.surfaces.programs import BIN, run
+
+
+@pytest.mark.parametrize(
+    ("words", "offered"),
+    [
+        (["stat"], "status"),
+        (["workspace", ""], "check"),
+        (["workspace", "check", "--j"], "--json"),
+        (["setup", "vsc"], "vscode"),
+        (["setup", "claude", "--w"], "--write"),
+        (["completion", ""], "zsh"),
+        (["call", "workspace_i"], "workspace_info"),
+    ],
+)
+def test_completion_offers_what_may_come_next(words: list[str], offered: str, repository: Path) -> None:
+    assert offered in run("postil", "complete-words", *words, cwd=repository).stdout.split()
+
+
+def test_bash_completes_with_the_printed_script(repository: Path) -> None:
+    script = (
+        'eval "$(postil completion bash)"; COMP_WORDS=(postil workspace in); COMP_CWORD=2; _postil_complete;'
+        'printf "%s" "${COMPREPLY[*]}"'
+    )
+    done = subprocess.run(
+        ["bash", "-c", script],
+        cwd=repository,
+        env={**os.environ, "PATH": f"{BIN}:{os.environ['PATH']}"},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+    assert done.stdout == "info"

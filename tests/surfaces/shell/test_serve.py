@@ -1,0 +1,94 @@
+"""`postil serve` over stdio: what it introduces itself as, and what it offers."""
+
+import json
+import subprocess
+from pathlib import Path
+
+from postil import __version__
+from tests.surfaces.programs import BIN, hello, run, talk
+
+
+def test_the_united_server_introduces_itself(repository: Path) -> None:
+    answers = talk("postil", "serve", frames=[hello(), {"id": 2, "method": "tools/list"}], cwd=repository)
+    result = answers[0]["result"]
+    assert result["serverInfo"] == {"name": "postil", "version": __version__}
+    assert result["capabilities"]["resources"] == {"subscribe": True, "listChanged": True}
+    assert result["capabilities"]["prompts"] == {"listChanged": False}
+    assert {"logging", "completions", "tools"} <= result["capabilities"].keys()
+    assert 0 < len(result["instructions"]) <= 600
+    assert "workspace_info" in {tool["name"] for tool in answers[1]["result"]["tools"]}
+
+
+def test_hidden_tools_can_be_neither_listed_nor_called(repository: Path) -> None:
+    call = {"id": 3, "method": "tools/call", "params": {"name": "workspace_check"}}
+    frames = [hello("2024-11-05"), {"id": 2, "method": "tools/list"}, call]
+    talked = talk("postil", "serve", "--deny-tool", "workspace_ch*", frames=frames, cwd=repository)
+    listed, called = sorted(talked[1:], key=lambda answer: answer["id"])
+    assert "workspace_check" not in {tool["name"] for tool in listed["result"]["tools"]}
+    assert called["error"]["code"] == -32601
+
+
+def test_progress_is_reported_while_the_files_are_walked(repository: Path) -> None:
+    params = {"name": "workspace_check", "arguments": {}, "_meta": {"progressToken": "p"}}
+    frames = [hello(), {"id": 2, "method": "tools/call", "params": params}]
+    _, progress, answer = talk("postil", "serve", frames=frames, cwd=repository)
+    assert progress["params"] == {"progressToken": "p", "progress": 1, "total": 1, "message": "1 of 1 files"}
+    assert answer["result"]["structuredContent"] == {"files": 1, "faults": []}
+
+
+def test_the_workspace_is_a_resource_and_a_prompt(repository: Path) -> None:
+    frames = [
+        hello(),
+        {"id": 2, "method": "resources/read", "params": {"uri": "postil://workspace"}},
+        {"id": 3, "method": "prompts/get", "params": {"name": "workspace_overview"}},
+    ]
+    answers = {answer["id"]: answer for answer in talk("postil", "serve", frames=frames, cwd=repository)}
+    read, prompt = answers[2], answers[3]
+    assert json.loads(read["result"]["contents"][0]["text"])["branch"] == "main"
+    assert "Branch: main" in prompt["result"]["messages"][0]["content"]["text"]
+
+
+def test_an_unknown_part_is_refused_with_a_guess(repository: Path) -> None:
+    done = run("postil", "serve", "--parts", "inbx", cwd=repository)
+    assert done.returncode == 2
+    assert "Did you mean 'inbox'?" in done.stderr
+
+
+HEAVY = {
+    "asyncio",
+    "http",
+    "ssl",
+    "socket",
+    "uvicorn",
+    "httpx2",
+    "tree_sitter",
+    "yaml",
+    "tomllib",
+    "tomlkit",
+    "inspect",
+}
+
+
+def test_the_server_imports_no_http_and_no_part(repository: Path) -> None:
+    heavy = HEAVY - {"asyncio", "ssl", "socket", "inspect"}
+    parts = {"postil.inbox.part", "postil.comments.operations.contract", "postil.tracker.part", "postil.gitlab.part"}
+    assert imported_by(repository, ["serve"]) & (heavy | parts | {"argparse"}) == set()
+
+
+def imported_by(folder: Path, words: list[str]) -> set[str]:
+    """Every module that was imported by the time the command had ended."""
+    code = (
+        "import sys; before = set(sys.modules); from postil.surfaces.shell.main import main; status = main();"
+        "sys.stderr.write(chr(10).join(set(sys.modules) - before)); sys.exit(status)"
+    )
+    done = subprocess.run(
+        [BIN / "python", "-c", code, *words],
+        cwd=folder,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return set(done.stderr.split())
