@@ -6,18 +6,19 @@ import asyncio
 import json
 import socket
 import threading
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 from msgspec import Struct
 
+from postil.core.ports import Keys
 from postil.core.registry import Registry
 from postil.surfaces.gateway.gateway import Gateway
 from postil.surfaces.http.app import HttpApp
 from postil.surfaces.http.serve import hosts_for, listen
 from postil.surfaces.http.server import HttpServer
-from postil.wire.server import UNITED, Face, Server
+from postil.wire.server import UNITED, Face, Hooks, Server, Witness
 from postil.wire.transports.http.endpoint import Endpoint
 from tests.core.echo import Echo
 
@@ -127,14 +128,20 @@ class Running:
     """A real server with the echo part, in a thread with its own event loop."""
 
     def __init__(
-        self, gateway: Gateway | None = None, gitlab: object = None, routes: Any = None, **endpoint: Any
+        self,
+        gateway: Gateway | None = None,
+        gitlab: object = None,
+        routes: Any = None,
+        witness: Witness | None = None,
+        keys: Callable[[], Keys] | None = None,
+        **endpoint: Any,
     ) -> None:
         self.echo = Echo()
         parts: list[tuple[str, object]] = [("echo", self.echo)]
         self.registry = Registry.of([*parts, ("gitlab", gitlab)] if gitlab else parts)
-        self.server = Server(self.registry, Face("echo", "1.0.0", UNITED))
         self.bugs: list[BaseException] = []
-        self.server.report = lambda bug, where: self.bugs.append(bug)
+        hooks = Hooks(witness=witness, report=lambda bug, where: self.bugs.append(bug))
+        self.server = Server(self.registry, Face("echo", "1.0.0", UNITED), keys=keys, hooks=hooks)
         self.listener = listen("127.0.0.1", 0)
         self.port: int = self.listener.getsockname()[1]
         self._gateway, self._endpoint, self._routes = gateway, endpoint, routes
@@ -207,11 +214,9 @@ def request(method: str, params: dict[str, Any] | None = None, request_id: Any =
 
 
 @contextmanager
-def running(
-    gateway: Gateway | None = None, gitlab: object = None, routes: Any = None, **endpoint: Any
-) -> Generator[Running]:
+def running(gateway: Gateway | None = None, gitlab: object = None, **given: Any) -> Generator[Running]:
     """A server that is ended when the test is over."""
-    server = Running(gateway, gitlab, routes, **endpoint)
+    server = Running(gateway, gitlab, **given)
     server.start()
     try:
         yield server

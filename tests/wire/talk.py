@@ -10,7 +10,7 @@ import msgspec
 
 from postil.core.call import Caller
 from postil.core.registry import Registry
-from postil.wire.protocol.session import Session
+from postil.wire.runtime.runner import Connection, Runner
 from postil.wire.runtime.watches import Watches
 from postil.wire.server import UNITED, Face, Server
 from tests.core.echo import Echo
@@ -21,27 +21,42 @@ META: dict[str, Any] = {
 }
 
 
+class Frames:
+    """What came back, decoded, in order: the outlet of every request."""
+
+    def __init__(self) -> None:
+        self.all: list[Any] = []
+        self.came = asyncio.Event()
+
+    def send(self, frame: bytes) -> None:
+        self.all.append(msgspec.json.decode(frame))
+        self.came.set()
+
+    def answer(self, frame: bytes, code: int) -> None:
+        self.send(frame)
+
+    def end(self) -> None: ...
+
+    def tell(self, name: str, value: str) -> None: ...
+
+
 class Talk:
     """One connection to a server of the echo part, or of any other."""
 
     def __init__(self, server: Server | None = None, *, direct: bool = False) -> None:
         self.part = Echo()
         self.server = server or Server(Registry.of([("echo", self.part)]), Face("echo", "1.0.0", UNITED))
-        self.frames: list[Any] = []
-        self._came = asyncio.Event()
-        caller = Caller(client="test")
-        self.session = Session(self.server, Watches(self.server), push=self._out, direct=direct, caller=caller)
-
-    def _out(self, frame: bytes, is_answer: bool, code: int) -> None:
-        self.frames.append(msgspec.json.decode(frame))
-        self._came.set()
+        self._out = Frames()
+        self.frames = self._out.all
+        connection = Connection(Caller(client="test"), direct, push=self._out.send)
+        self.runner = Runner(self.server, Watches(self.server), connection)
 
     def send(self, frame: bytes | str | dict[str, Any] | list[Any]) -> bool:
         """Hand over a frame; whether an answer comes."""
         if isinstance(frame, str):
             frame = frame.encode()
         raw = frame if isinstance(frame, bytes) else msgspec.json.encode(frame)
-        return self.session.receive(raw, self._out)
+        return self.runner.receive(raw, self._out)
 
     async def until(self, wanted: Callable[[Any], bool]) -> Any:
         """The first frame that fits, waiting for it if need be."""
@@ -50,8 +65,8 @@ class Talk:
                 for frame in self.frames:
                     if wanted(frame):
                         return frame
-                self._came.clear()
-                await self._came.wait()
+                self._out.came.clear()
+                await self._out.came.wait()
 
     async def eventually(self, claim: Callable[[], object]) -> None:
         """Wait until a claim holds that no frame announces."""

@@ -10,8 +10,9 @@ import pytest
 from postil.core import call
 from postil.core.operation import Mark
 from postil.core.registry import Offer, Registry
-from postil.wire.runtime.write_order import Turns
-from postil.wire.server import IN_FLIGHT, Face, Server
+from postil.wire.protocol.session import IN_FLIGHT
+from postil.wire.runtime.write_order import WriteOrder
+from postil.wire.server import Face, Server
 from tests.core.echo import Echo
 from tests.wire.talk import META, Talk
 
@@ -101,7 +102,7 @@ async def test_ping_shutdown_and_unknown_methods() -> None:
     assert (await talk.ask("ping"))["result"] == {}
     assert (await talk.ask("nope/nope"))["error"] == {"code": -32601, "message": "Method not found"}
     assert (await talk.ask("shutdown"))["result"] is None
-    assert talk.session.ended
+    assert talk.runner.session.ended
 
 
 async def test_both_spellings_of_initialized_are_silent() -> None:
@@ -116,7 +117,7 @@ async def test_a_cancelled_request_is_never_answered() -> None:
     talk.send({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "sleep"}})
     talk.send({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}})
     await talk.ask("ping")
-    await talk.eventually(lambda: not talk.session.in_flight)
+    await talk.eventually(lambda: not talk.runner.running)
     assert [frame["id"] for frame in talk.frames] == [1000]
 
 
@@ -202,7 +203,7 @@ async def test_of_a_batch_what_was_not_given_up_is_answered(inside: bool) -> Non
     quick = {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": "count"}}
     talk.send([sleeping(1), quick, sleeping(3), *([giving_up(1), giving_up(3)] if inside else [])])
     if not inside:
-        await talk.eventually(lambda: set(talk.session.in_flight) == {1, 3})
+        await talk.eventually(lambda: set(talk.runner.running) == {1, 3})
         talk.send(giving_up(1))
         talk.send(giving_up(3))
     answers = await talk.until(lambda frame: isinstance(frame, list))
@@ -215,7 +216,7 @@ async def test_a_batch_that_was_given_up_whole_is_not_answered() -> None:
     talk.frames.clear()
     talk.send([sleeping(1), sleeping(2), giving_up(2), giving_up(1)])
     await talk.ask("ping")
-    await talk.eventually(lambda: not talk.session.in_flight)
+    await talk.eventually(lambda: not talk.runner.running)
     assert [frame["id"] for frame in talk.frames] == [1000]
 
 
@@ -251,17 +252,17 @@ async def test_an_id_still_in_use_is_refused() -> None:
     talk.send(call)
     talk.send(call)
     assert talk.frames[0]["error"]["code"] == -32600
-    await talk.session.close(patience=0)
+    await talk.runner.close(0)
 
 
 async def test_more_calls_than_fit_are_refused() -> None:
     talk = Talk()
     for number in range(IN_FLIGHT + 1):
         talk.send({"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": {"name": "sleep"}})
-    assert talk.session.full
+    assert talk.runner.session.is_full
     assert talk.frames[0]["id"] == IN_FLIGHT
     assert talk.frames[0]["error"]["code"] == -32000
-    await talk.session.close(patience=0)
+    await talk.runner.close(0)
 
 
 async def test_prompts_are_listed_written_and_completed() -> None:
@@ -327,7 +328,7 @@ async def test_an_answer_is_confirmed_by_the_next_frame_and_lost_by_a_broken_end
     talk, heard = Talk(), list[str]()
 
     def settling(name: str) -> None:
-        call.current().settle(lambda: heard.append(f"{name} confirmed"), lambda: heard.append(f"{name} lost"))
+        call.current().when_delivered(lambda: heard.append(f"{name} confirmed"), lambda: heard.append(f"{name} lost"))
 
     talk.part.forgotten = settling
     await talk.call("forget", {"name": "first"})
@@ -335,7 +336,7 @@ async def test_an_answer_is_confirmed_by_the_next_frame_and_lost_by_a_broken_end
     await talk.ask("ping")
     await talk.eventually(lambda: heard)
     await talk.call("forget", {"name": "second"})
-    await talk.session.settle(reached=False)
+    await talk.runner.report_delivery(reached=False)
     assert heard == ["first confirmed", "second lost"]
 
 
@@ -398,7 +399,7 @@ async def test_a_listen_stream_acknowledges_first_tells_changes_and_ends_gracefu
     changed = await talk.until(lambda frame: frame.get("method") == "notifications/tools/list_changed")
     assert changed["params"] == {"_meta": stamp}
     talk.server.registry.list_changed("prompts")
-    await talk.session.close(patience=1)
+    await talk.runner.close(1)
     ended = await talk.until(lambda frame: frame.get("id") == "s")
     assert ended["result"]["resultType"] == "complete"
     assert ended["result"]["_meta"]["io.modelcontextprotocol/subscriptionId"] == "s"
@@ -427,12 +428,12 @@ async def test_calls_sent_at_once_are_done_as_if_the_client_had_waited() -> None
 
 
 async def test_a_write_that_gives_up_its_turn_lets_nobody_overtake_the_one_before() -> None:
-    turns = Turns()
+    turns = WriteOrder()
     first, second, third = (turns.take(Mark("note", "writes")) for _ in range(3))
     assert first is not None
     assert second is not None
     assert third is not None
-    giving_up, waiting = asyncio.create_task(second.come()), asyncio.create_task(third.come())
+    giving_up, waiting = asyncio.create_task(second.wait()), asyncio.create_task(third.wait())
     await asyncio.sleep(0)
     giving_up.cancel()
     second.end()

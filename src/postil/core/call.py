@@ -65,7 +65,7 @@ class Call:
     def log(self, level: Level, data: object, logger: str = "") -> None:
         """Tell the client something it asked to hear. Never a person's text or a secret."""
 
-    def settle(self, confirmed: Callable[[], None], lost: Callable[[], None]) -> None:
+    def when_delivered(self, confirmed: Callable[[], None], lost: Callable[[], None]) -> None:
         """Hear whether the answer reached the client: exactly one of the two is called later, from any thread.
 
         Confirmed by a later request of that client or an orderly end; lost by a broken connection. Where there is no

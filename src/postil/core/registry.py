@@ -16,7 +16,7 @@ from postil.core.catalogue import Catalogue, HookEntry, OperationEntry, PromptEn
 from postil.core.failure import NotFound, UnknownOperation
 from postil.core.operation import Operation
 from postil.core.prompt import Prompt
-from postil.core.resource import match
+from postil.core.resource import ResourceNotFound, match
 
 Listed: TypeAlias = Literal["tools", "resources", "prompts"]
 
@@ -190,12 +190,6 @@ class Registry:
         """Tell every listener that a list changed."""
         for listener in list(self._listeners):
             listener(what)
-
-
-class ResourceNotFound(NotFound):
-    """No resource has this address."""
-
-    code = -32002
 
 
 def _nothing() -> None:

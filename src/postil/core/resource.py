@@ -8,8 +8,17 @@ from typing import TypeVar
 
 from msgspec import Struct
 
+from postil.core import codes
+from postil.core.failure import NotFound
+
 F = TypeVar("F", bound=Callable[..., object])
 LONGEST_URI = 8192
+
+
+class ResourceNotFound(NotFound):
+    """No resource has this address."""
+
+    code = codes.RESOURCE_NOT_FOUND
 
 
 class ResourceMark(Struct, frozen=True):

@@ -98,7 +98,7 @@ class Inbox:
             store.lose(leases)  # the answer will be this error
             raise
         if leases:
-            call.current().settle(lambda: store.confirm(leases), lambda: store.lose(leases))
+            call.current().when_delivered(lambda: store.confirm(leases), lambda: store.lose(leases))
         return delivered
 
     def show(self, message: Message, *, own: bool = False) -> Shown:

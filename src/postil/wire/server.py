@@ -4,54 +4,48 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from collections.abc import Callable
+from typing import TYPE_CHECKING, TypeAlias
 
-from msgspec import Raw, Struct
+from msgspec import Struct
 
 from postil.core.call import Caller
 from postil.core.registry import Registry
+from postil.wire.protocol.face import UNITED, Face, Profile
 
 if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor
 
-    from postil.core.ports import Keys, Moments
+    from postil.core.ports import EphemeralStore, Keys
+    from postil.wire.protocol.url_elicitation import Page
 
-T = TypeVar("T")
+__all__ = ["UNITED", "Face", "Hooks", "Server", "Witness"]
 Witness: TypeAlias = Callable[[Caller, str, object, object], None]
 """Told of each write: who, which operation, its arguments, its result. Blocks: called in a thread."""
 THREADS = 8
-IN_FLIGHT = 256
-PAGE = 200
 
 
-class Face(Struct, frozen=True):
-    """How a server introduces itself. A contract face is exactly one old contract and nothing more."""
+def report(bug: BaseException, where: str) -> None:
+    """Log a bug in full, once, where people look: stderr."""
+    import traceback  # bugs only
 
-    name: str
-    version: str
-    capabilities: Mapping[str, Any]
-    instructions: str = ""
-    vendor: str = ""
-    contract: bool = False
-    """Speaks 2024-11-05 to everyone, whatever they ask for."""
-    says_success: bool = True
-    """Whether results of tools carry `isError: false`; one contract's examples do not."""
-
-    def info(self) -> dict[str, Any]:
-        """The `serverInfo` object."""
-        info = {"name": self.name, "version": self.version}
-        return {**info, "vendor": self.vendor} if self.vendor else info
+    lines = "".join(traceback.format_exception(bug))
+    sys.stderr.write(f"postil: bug in {where}\n{lines}")
+    sys.stderr.flush()
 
 
-UNITED: Mapping[str, Any] = {
-    "tools": {"listChanged": True},
-    "resources": {"subscribe": True, "listChanged": True},
-    "prompts": {"listChanged": False},
-    "logging": {},
-    "completions": {},
-}
-"""The capabilities of the united server."""
+class Hooks(Struct, frozen=True):
+    """What a surface adds to a server: who hears of writes and bugs, and what replicas share."""
+
+    witness: Witness | None = None
+    """Writes down what was changed."""
+    ready: Callable[[], object] | None = None
+    """Raises where a write could not be written down, before it is begun. Blocks: called in a thread."""
+    page_for: Callable[[Caller, str], Page | None] | None = None
+    """Returns the page where a caller can give what a failure wants; None where that is impossible."""
+    shared: EphemeralStore | None = None
+    """Where replicas share sessions; None where there is one process."""
+    report: Callable[[BaseException, str], None] = report
 
 
 class Server:
@@ -64,28 +58,25 @@ class Server:
         *,
         keys: Callable[[], Keys] | None = None,
         secret: Callable[[], bytes] | None = None,
+        hooks: Hooks | None = None,
     ) -> None:
         self.registry = registry
         self.face = face
-        self.info = face.info()
-        self.listed: dict[tuple[str, str, int], Raw] = {}
-        """Encoded lists by key, era and start: empty again when a list changes."""
+        self.hooks = hooks or Hooks()
+        self.report = self.hooks.report
+        self.profile = self._profile()
         self.calls: dict[tuple[str, str], int] = {}
         """How often each operation was called and how that ended, for the metrics."""
-        self.witness: Witness | None = None
-        """Who writes down what was changed; nobody unless a surface says so."""
-        self.ready: Callable[[], object] | None = None
-        """Raises where a write could not be written down, before it is begun. Blocks: called in a thread."""
-        self.page_for: Callable[[Caller, str], str] | None = None
-        """Where a caller can give what a failure wants; an empty text where that is impossible."""
-        self.moments: Moments | None = None
-        """Where replicas share sessions; None where there is one process."""
         self._make_keys = keys
         self._make_secret = secret or (lambda: os.urandom(32))
         self._keys: Keys | None = None
         self._secret = b""
         self._pool: ThreadPoolExecutor | None = None
-        registry.on_list_changed(lambda _: self.listed.clear())
+
+    def _profile(self) -> Profile:
+        profile = Profile(self.face, self.registry, lambda: self.secret)
+        self.registry.on_list_changed(lambda _: profile.pages.clear())
+        return profile
 
     @property
     def keys(self) -> Keys | None:
@@ -109,20 +100,12 @@ class Server:
             self._pool = ThreadPoolExecutor(THREADS, thread_name_prefix="postil")
         return self._pool
 
+    def with_hooks(self, hooks: Hooks) -> Server:
+        """Returns a server that is this one with these hooks. To be called before it serves."""
+        return Server(self.registry, self.face, keys=self._make_keys, secret=self._make_secret, hooks=hooks)
+
     def narrowed(self, registry: Registry) -> Server:
-        """A server beside this one that offers less; threads, keys and the secret are the same."""
-        import copy
-
-        self._pool = self.pool  # made now, so that both have the same threads
-        narrow = copy.copy(self)
-        narrow.registry, narrow.listed = registry, {}
-        registry.on_list_changed(lambda _: narrow.listed.clear())
+        """Returns a server beside this one that offers less; threads, keys and the secret are the same."""
+        narrow = Server(registry, self.face, keys=self._make_keys, secret=lambda: self.secret, hooks=self.hooks)
+        narrow._pool, narrow.calls = self.pool, self.calls
         return narrow
-
-    def report(self, bug: BaseException, where: str) -> None:
-        """Log a bug in full, once, where people look: stderr."""
-        import traceback  # bugs only
-
-        lines = "".join(traceback.format_exception(bug))
-        sys.stderr.write(f"postil: bug in {where}\n{lines}")
-        sys.stderr.flush()

@@ -20,8 +20,7 @@ from tests.wire.test_http_streams import until
 
 def test_every_write_is_remembered_without_its_arguments() -> None:
     state = MemoryState()
-    with running() as server:
-        server.server.witness = AuditLog(lambda: state).write
+    with running(witness=AuditLog(lambda: state).write) as server:
         server.post(request("note", {"text": "a secret text"}))
         server.post(request("tools/call", {"name": "count"}))
         server.post(request("echo", {"text": "reading is no write"}))
@@ -35,9 +34,7 @@ def test_every_write_is_remembered_without_its_arguments() -> None:
 
 def test_a_repeat_under_a_known_key_is_no_second_write() -> None:
     state, keys = MemoryState(), IdempotencyKeys(MemoryState())
-    with running() as server:
-        vars(server.server)["_make_keys"] = lambda: keys
-        server.server.witness = AuditLog(lambda: state).write
+    with running(witness=AuditLog(lambda: state).write, keys=lambda: keys) as server:
         answers = [server.post(request("note", {"text": "x"}), Idempotency_Key="k").json() for _ in range(3)]
     assert answers[0] == answers[1] == answers[2]
     assert len(AuditLog(lambda: state).read(10)) == 1

@@ -15,6 +15,7 @@ from postil.surfaces.gateway.auth import Authenticator, Bearers, LocalToken
 from postil.surfaces.gateway.gateway import Gateway
 from postil.surfaces.gateway.limits import Limits
 from postil.surfaces.gateway.signatures import Signatures
+from postil.wire.protocol.url_elicitation import Page
 from postil.wire.transports.http.endpoint import Receive, Scope, Send, respond
 from postil.wire.transports.http.headers import Headers
 
@@ -51,8 +52,8 @@ class Guard(NamedTuple):
     hosts: tuple[str, ...] = ()
     """Names that the pages are reached by, beside those of the settings."""
     origins: tuple[str, ...] = ()
-    page_for: Callable[[Caller, str], str] | None = None
-    """Returns the address of the page where a caller can give what only they have; empty where there is none."""
+    page_for: Callable[[Caller, str], Page | None] | None = None
+    """Returns the page where a caller can give what only they have; None where there is none."""
     warnings: Sequence[str] = ()
     """What the person who starts the server should know."""
 
@@ -78,8 +79,9 @@ def compose(composed: Composition, token: str) -> Guard:
     if links is None:
         return Guard(gateway, routes, warnings=warnings)
 
-    def page_for(caller: Caller, what: str) -> str:
-        return links.address_for(caller) if what == "gitlab" else ""
+    def page_for(caller: Caller, what: str) -> Page | None:
+        url = links.address(caller) if what == "gitlab" else ""
+        return Page(url, "Connect your GitLab account to go on") if url else None
 
     # People open our page there; a proxy that speaks HTTPS makes the browser's origin another than what we see.
     own = urlsplit(settings.oauth.resource)

@@ -17,7 +17,7 @@ from postil.surfaces.http.app import HttpApp
 from postil.surfaces.http.hosts import LOOPBACK, Hosts, is_loopback, split_address
 from postil.surfaces.http.metrics import Metrics
 from postil.surfaces.setup.clients import http_snippets
-from postil.wire.server import Server
+from postil.wire.server import Hooks, Server
 
 if TYPE_CHECKING:
     from postil.settings.model import Settings
@@ -76,13 +76,15 @@ def run(server: Server, composed: Composition) -> NoReturn:
     for sentence in guard.warnings:
         say(f"warning: {sentence}")
     hosts = hosts_for(host, (*http.allowed_hosts, *guard.hosts), (*http.allowed_origins, *guard.origins))
-    if guard.page_for is not None:
-        server.page_for = guard.page_for
-    server.witness = AuditLog(composed.state_database).write
-    if composed.is_shared:
+    is_shared = composed.is_shared
+    hooks = Hooks(
+        witness=AuditLog(composed.state_database).write,
         # What may be away for a moment is asked first: no write, wherever it goes, is made that nobody could audit.
-        server.ready = composed.state_database().version
-        server.moments = composed.moments()
+        ready=composed.state_database().version if is_shared else None,
+        page_for=guard.page_for,
+        shared=composed.moments() if is_shared else None,
+    )
+    server = server.with_hooks(hooks)
     serve(server, guard.gateway, hosts, listener, routes=guard.routes, tls=tls, counts=composed.counts)
 
 

@@ -8,7 +8,7 @@ from postil.surfaces.composition import Compose
 from postil.surfaces.shell.argv import Globals
 
 if TYPE_CHECKING:
-    from postil.wire.transports.timeouts import Patience
+    from postil.wire.transports.timeouts import Timeouts
 
 FACES = {
     "inbox": "lazygit-mcp-bridge",
@@ -41,17 +41,17 @@ def serve(words: list[str], program: str, compose: Compose, options: Globals) ->
     import_without("asyncio", "ssl")  # 9 ms; only GitLab is spoken to by TLS, and asks for it
     from postil.wire.transports.stdio import serve as serve_stdio
 
-    return serve_stdio(server, _patience(given))
+    return serve_stdio(server, _timeouts(given))
 
 
-def _patience(given: dict[str, Any]) -> Patience | None:
-    """How the client is waited for and told of, where a flag says so."""
+def _timeouts(given: dict[str, Any]) -> Timeouts | None:
+    """Returns how long to wait for the client and what to log, where a flag says so."""
     asked = {name: given[name] for name in ("handshake", "idle", "level") if name in given}
     if not asked:
         return None
-    from postil.wire.transports.timeouts import Patience
+    from postil.wire.transports.timeouts import Timeouts
 
-    return Patience(**asked)
+    return Timeouts(**asked)
 
 
 def _layer(given: dict[str, Any]) -> dict[str, Any]:

@@ -9,13 +9,14 @@ import base64
 import hashlib
 import hmac
 import time
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
 from msgspec import Struct
 
 from postil.core import codes
-from postil.wire.protocol.eras.stateless import ProtocolFailure
+from postil.wire.protocol.failures import ProtocolFailure
 
 LIFETIME = 3600.0
 LONGEST = 256 * 1024
@@ -33,9 +34,9 @@ def binding(principal: str, method: str, name: str, arguments: object) -> str:
     return hashlib.sha256(body).hexdigest()
 
 
-def seal(answers: dict[str, Any], bound_to: str, secret: bytes) -> str:
+def seal(answers: Mapping[str, Any], bound_to: str, secret: bytes) -> str:
     """The state as text for the client to carry."""
-    body = msgspec.json.encode(_Sealed(time.time() + LIFETIME, bound_to, answers))
+    body = msgspec.json.encode(_Sealed(time.time() + LIFETIME, bound_to, dict(answers)))
     return base64.urlsafe_b64encode(_tag(body, secret) + body).decode("ascii")
 
 

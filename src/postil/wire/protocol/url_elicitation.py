@@ -12,28 +12,35 @@ from __future__ import annotations
 import secrets
 from typing import Any, cast
 
+from msgspec import Struct
+
 from postil.core import codes
 from postil.core.call import Question
 from postil.core.failure import Failure
 from postil.wire.protocol.eras import handshake, stateless
-from postil.wire.protocol.eras.stateless import ProtocolFailure
-from postil.wire.protocol.request import Exchange, InputRequired
-
-MESSAGE = "Connect your GitLab account to go on"
+from postil.wire.protocol.events import Work
+from postil.wire.protocol.failures import InputRequired, ProtocolFailure
 
 
-def at_a_page(exchange: Exchange, failure: Failure, url: str) -> Exception:
-    """What to raise instead of the failure, so that the client shows the person this address."""
-    key = failure.wants
-    if exchange.era.stateless and key not in exchange.answers and _opens(exchange.meta.get(stateless.CAPABILITIES)):
-        return InputRequired({key: Question("elicitation/create", {"mode": "url", "message": MESSAGE, "url": url})})
-    if exchange.era is handshake.NEWEST and _opens(exchange.session.client_capabilities):
-        asked = {"mode": "url", "elicitationId": secrets.token_urlsafe(12), "url": url, "message": MESSAGE}
-        return ProtocolFailure(codes.URL_ELICITATION_REQUIRED, MESSAGE, elicitations=[asked])
-    failure.advice = f"{MESSAGE}: open {url} in a browser, then call again."
+class Page(Struct, frozen=True):
+    """Where a person can give what a call lacks, and the sentence that asks for it."""
+
+    url: str
+    message: str
+
+
+def ask_at_page(work: Work, capabilities: object, failure: Failure, page: Page) -> Exception:
+    """Returns what to raise instead of the failure, so that the client shows the person this address."""
+    key, asked = failure.wants, {"mode": "url", "message": page.message, "url": page.url}
+    if work.era.stateless and key not in work.answers and _can_open(work.meta.get(stateless.CAPABILITIES)):
+        return InputRequired({key: Question("elicitation/create", asked)})
+    if work.era is handshake.NEWEST and _can_open(capabilities):
+        asked = {"mode": "url", "elicitationId": secrets.token_urlsafe(12), "url": page.url, "message": page.message}
+        return ProtocolFailure(codes.URL_ELICITATION_REQUIRED, page.message, elicitations=[asked])
+    failure.advice = f"{page.message}: open {page.url} in a browser, then call again."
     return failure
 
 
-def _opens(capabilities: object) -> bool:
+def _can_open(capabilities: object) -> bool:
     declared = cast("dict[str, Any]", capabilities).get("elicitation") if isinstance(capabilities, dict) else None
     return isinstance(declared, dict) and "url" in declared

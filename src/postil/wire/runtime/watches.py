@@ -12,7 +12,6 @@ from postil.wire.server import Server
 
 Heard = Callable[[str], None]
 Stop = Callable[[], None]
-MOST_WATCHES = 1024
 
 
 class Watches:

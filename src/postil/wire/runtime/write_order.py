@@ -1,7 +1,7 @@
-"""Turns: a client that sends several calls at once finds them done as if it had waited.
+"""The order of writes: a client that sends several calls at once finds them done as if it had waited.
 
 Writes of one connection run in the order they came, and a read sees every write sent before it; reads run side by side.
-Operations that wait (`async def`: long-polls, other hosts) take no turns, or one of them would hold up all others.
+Operations that wait (`async def`: long-polls, other hosts) take no turn, or one of them would hold up all others.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ class Turn:
         self._before = before
         self._done = done
 
-    async def come(self) -> None:
+    async def wait(self) -> None:
         """Wait for the write before this call."""
         if self._before is not None:
             await asyncio.shield(self._before)  # others wait for it too
@@ -34,14 +34,14 @@ class Turn:
             before.add_done_callback(lambda _: done.set_result(None))
 
 
-class Turns:
+class WriteOrder:
     """The order of one connection's calls."""
 
     def __init__(self) -> None:
         self._last_write: asyncio.Future[None] | None = None
 
     def take(self, mark: Mark) -> Turn | None:
-        """A place for this call; None when nothing is before or behind it that matters."""
+        """Returns a place for this call; None when nothing that matters is before or behind it."""
         before = self._last_write
         if before is not None and before.done():
             before = self._last_write = None

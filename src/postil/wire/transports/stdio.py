@@ -21,10 +21,10 @@ from typing import NoReturn
 
 from postil.core.call import Caller
 from postil.wire.protocol import jsonrpc
-from postil.wire.protocol.session import Session
+from postil.wire.runtime.runner import Connection, Runner
 from postil.wire.runtime.watches import Watches
 from postil.wire.server import Server
-from postil.wire.transports.timeouts import Patience
+from postil.wire.transports.timeouts import Timeouts
 
 DRAIN = 2.0
 CHUNK = 1 << 18
@@ -33,14 +33,14 @@ HEARTBEAT = 1.0
 """Seconds between looks at whether the client still exists."""
 
 
-def serve(server: Server, patience: Patience | None = None) -> NoReturn:
+def serve(server: Server, timeouts: Timeouts | None = None) -> NoReturn:
     """Serve one client on this process's stdin and stdout until it ends, then end the process with its status.
 
     Ends it at once: everything acknowledged is on disk, a thread that never ends must not keep the process alive, and
     the interpreter's own tear-down would cost every start 9 ms.
     """
     source, sink = _divert()
-    status = asyncio.run(_serve(server, source, sink, patience))
+    status = asyncio.run(_serve(server, source, sink, timeouts))
     sys.stderr.flush()
     os._exit(status)
 
@@ -55,8 +55,8 @@ def _divert() -> tuple[int, int]:
     return source, sink
 
 
-async def _serve(server: Server, source: int, sink: int, patience: Patience | None) -> int:
-    connection = Connection(server, source, sink, patience)
+async def _serve(server: Server, source: int, sink: int, timeouts: Timeouts | None) -> int:
+    connection = StdioConnection(server, source, sink, timeouts)
     try:
         return await connection.run()
     finally:
@@ -101,19 +101,18 @@ class Lines:
         return jsonrpc.too_large(head) if head is not None else line.strip(b"\r\n \t")
 
 
-class Connection:
+class StdioConnection:
     """One client on two file descriptors."""
 
-    def __init__(self, server: Server, source: int, sink: int, patience: Patience | None = None) -> None:
-        self.patience = patience
+    def __init__(self, server: Server, source: int, sink: int, timeouts: Timeouts | None = None) -> None:
+        self.timeouts = timeouts
         self._heard = False
         self.loop = asyncio.get_running_loop()
         self.source, self.sink = source, sink
         self.watches = Watches(server)
         caller = Caller(client=f"stdio-{os.getpid()}-{os.urandom(4).hex()}", surface="stdio")
-        self.session = Session(
-            server, self.watches, push=self._send, caller=caller, on_room=self._wake, is_read=self._is_read
-        )
+        like = Connection(caller, push=self.send, on_room=self._wake, is_read=self._is_read)
+        self.runner = Runner(server, self.watches, like)
         self._lines = Lines()
         self._backlog: deque[bytes | jsonrpc.Invalid] = deque()
         self._unwritten: list[bytes] = []
@@ -139,7 +138,7 @@ class Connection:
             self.loop.add_signal_handler(number, self._end, 128 + number)
         parent = os.getppid()
         heartbeat = self.loop.create_task(self._watch_client(parent))
-        waiting = self.loop.create_task(self._wait_patiently(self.patience)) if self.patience else None
+        waiting = self.loop.create_task(self._watch_timeouts(self.timeouts)) if self.timeouts else None
         self._resume()
         try:
             status = await self._over
@@ -208,16 +207,16 @@ class Connection:
 
     def _pump(self) -> None:
         """Hand over frames while there is room, then decide whether to read on."""
-        session = self.session
+        session = self.runner.session
         while self._backlog and not self._is_full() and not session.ended:
             line = self._backlog.popleft()
             if isinstance(line, bytes):
                 self._heard, self._last_heard = True, self.loop.time()
-                if self.patience is not None:
-                    self.patience.tell_heard(line)
-                session.receive(line, self._send)
+                if self.timeouts is not None:
+                    self.timeouts.tell_heard(line)
+                self.runner.receive(line, self)
             else:
-                self._send(jsonrpc.refusal(line.id, line.code, line.message), True, line.code)
+                self.answer(jsonrpc.refusal(line.id, line.code, line.message), line.code)
         if session.ended or (self._input_ended and not self._backlog):
             self._end(0)
         elif self._backlog or self._is_full():
@@ -226,7 +225,7 @@ class Connection:
             self._resume()
 
     def _is_full(self) -> bool:
-        return self.session.full or self._unwritten_size > MOST_UNWRITTEN
+        return self.runner.session.is_full or self._unwritten_size > MOST_UNWRITTEN
 
     def _wake(self) -> None:
         if not self._over.done():
@@ -234,17 +233,28 @@ class Connection:
 
     # -- writing --------------------------------------------------------------------------------------------------
 
-    def _send(self, frame: bytes, is_answer: bool, code: int) -> None:
+    def send(self, frame: bytes) -> None:
+        """Write a frame that is no answer."""
+        self.answer(frame, 0)
+
+    def answer(self, frame: bytes, code: int) -> None:
+        """Write an answer, after what was written before it."""
         if self._broken:
             return
-        if self.patience is not None:
-            self.patience.tell_sent(frame, code)
+        if self.timeouts is not None:
+            self.timeouts.tell_sent(frame, code)
         self._unwritten.append(frame)
         self._unwritten.append(b"\n")
         self._unwritten_size += len(frame) + 1
         if not self._flush_due and not self._writer_waits:
             self._flush_due = True
             self.loop.call_soon(self._flush)
+
+    def end(self) -> None:
+        """A request that was given up: nothing is written."""
+
+    def tell(self, name: str, value: str) -> None:
+        """Stdio has no place beside an answer: nothing is written."""
 
     def _flush(self) -> None:
         self._flush_due = False
@@ -290,28 +300,28 @@ class Connection:
             if os.getppid() != parent:
                 self._end(0)
 
-    async def _wait_patiently(self, patience: Patience) -> None:
+    async def _watch_timeouts(self, timeouts: Timeouts) -> None:
         """End when the client keeps silent for longer than was asked to wait."""
-        patience.tell("info", "serving on stdin and stdout")
-        while patience.handshake or patience.idle:
-            busy = bool(self.session.in_flight or self._backlog)
-            why = patience.given_up(self.loop.time() - self._last_heard, heard=self._heard, busy=busy)
+        timeouts.tell("info", "serving on stdin and stdout")
+        while timeouts.handshake or timeouts.idle:
+            busy = bool(self.runner.running or self._backlog)
+            why = timeouts.reason_to_end(self.loop.time() - self._last_heard, heard=self._heard, busy=busy)
             if why:
-                patience.tell("error" if not self._heard else "info", why)
+                timeouts.tell("error" if not self._heard else "info", why)
                 self._end(0 if self._heard else 1)
                 return
-            wait = (patience.idle if self._heard else patience.handshake) or patience.handshake or patience.idle
+            wait = (timeouts.idle if self._heard else timeouts.handshake) or timeouts.handshake or timeouts.idle
             due = self._last_heard + wait - self.loop.time()
             await asyncio.sleep(min(max(due, 0.01), HEARTBEAT))
 
     async def _wind_up(self, *, orderly: bool) -> None:
-        await self.session.close(patience=DRAIN if orderly and not self._broken else 0.2)
+        await self.runner.close(DRAIN if orderly and not self._broken else 0.2)
         deadline = self.loop.time() + (DRAIN if orderly else 0.2)
         while self._unwritten and not self._broken and self.loop.time() < deadline:
             self._flush()
             await asyncio.sleep(0.002)
-        if self.session.unsettled:
-            await self.session.settle(reached=orderly and await self._was_read(deadline))
+        if self.runner.unconfirmed:
+            await self.runner.report_delivery(reached=orderly and await self._was_read(deadline))
         self.watches.close()
 
     def _is_read(self) -> bool:

@@ -1,6 +1,6 @@
-"""How long a stdio server waits for its client, and what it tells of it on stderr: both only where somebody asked.
+"""How long a stdio server waits for its client, and what it logs on stderr: both only where a flag asks for it.
 
-Never a word on stdout, and the texts of frames only at the level `trace`.
+Never writes to stdout, and shows the texts of frames only at the level `trace`.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ Level: TypeAlias = Literal["error", "warn", "info", "debug", "trace"]
 LEVELS: tuple[Level, ...] = get_args(Level)
 
 
-class Patience(Struct, frozen=True):
-    """When a server gives its client up, in seconds; 0 is never."""
+class Timeouts(Struct, frozen=True):
+    """After how many seconds a server gives its client up; 0 is never."""
 
     handshake: float = 0.0
     """Without a first request."""
@@ -25,8 +25,8 @@ class Patience(Struct, frozen=True):
     """After the last request, with no call in progress."""
     level: Level = "error"
 
-    def given_up(self, silent: float, *, heard: bool, busy: bool) -> str:
-        """Why to end after so long a silence, or nothing."""
+    def reason_to_end(self, silent: float, *, heard: bool, busy: bool) -> str:
+        """Returns why to end after so long a silence; empty while there is no reason."""
         if not heard and self.handshake and silent >= self.handshake:
             return f"no client introduced itself within {self.handshake:g} s"
         if heard and self.idle and not busy and silent >= self.idle:
@@ -34,17 +34,17 @@ class Patience(Struct, frozen=True):
         return ""
 
     def tells(self, level: Level) -> bool:
-        """Whether something of this level is told."""
+        """Whether a line of this level is written."""
         return LEVELS.index(level) <= LEVELS.index(self.level)
 
     def tell(self, level: Level, sentence: str) -> None:
-        """One line on stderr, if its level is asked for."""
+        """Write one line to stderr, if its level is asked for."""
         if self.tells(level):
             sys.stderr.write(f"{level}: {sentence}\n")
             sys.stderr.flush()
 
     def tell_heard(self, line: bytes) -> None:
-        """What the client sent."""
+        """Write what the client sent."""
         if self.tells("trace"):
             self.tell("trace", f"<- {line.decode('utf-8', 'replace')}")
         elif self.tells("debug"):
@@ -53,7 +53,7 @@ class Patience(Struct, frozen=True):
             self.tell("debug", f"<- {named[:100]!r}, {len(line)} bytes")
 
     def tell_sent(self, frame: bytes, code: int) -> None:
-        """What the client is answered; `code` is 0 unless it is an error."""
+        """Write what the client is sent; `code` is 0 unless it is an error."""
         if code:
             self.tell("warn", f"-> error {code}")
         if self.tells("trace"):

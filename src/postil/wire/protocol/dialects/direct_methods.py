@@ -5,13 +5,18 @@ The answer is the operation's result itself; a failure is an error object with t
 
 from __future__ import annotations
 
-from collections.abc import Coroutine
-from typing import Any
+from typing import TYPE_CHECKING
 
 from postil.core import codes
-from postil.wire.protocol import methods, shapes
-from postil.wire.protocol.eras.stateless import ProtocolFailure
-from postil.wire.protocol.request import Exchange
+from postil.wire.protocol import shapes
+from postil.wire.protocol.eras.handshake import Era
+from postil.wire.protocol.events import CallDirect, Work
+from postil.wire.protocol.face import Profile
+from postil.wire.protocol.failures import ProtocolFailure
+from postil.wire.protocol.jsonrpc import Request
+
+if TYPE_CHECKING:
+    from postil.wire.protocol.session import Session
 
 RESERVED = frozenset({"initialize", "ping", "shutdown", "initialized"})
 KEY = "idempotency_key"
@@ -22,17 +27,14 @@ def is_direct(method: str) -> bool:
     return "/" not in method and method not in RESERVED
 
 
-def call(exchange: Exchange) -> Coroutine[Any, Any, object]:
+def call(session: Session, request: Request, era: Era) -> Work:
     """Run the operation that the method names."""
-    name = exchange.request.method
-    entry = exchange.server.registry.find(name)
-    if entry is None or not (entry.tool or entry.direct):  # a command of the shell alone is for who sits at it
+    entry = session.profile.listing.find(request.method)
+    if entry is None or not (entry.tool or entry.direct):  # a command of the shell alone is for people at a shell
         raise ProtocolFailure(codes.METHOD_NOT_FOUND, "Method not found")
-    return _call(exchange, name)
+    arguments = {key: value for key, value in request.params.items() if key not in ("_meta", KEY)}
+    return CallDirect(request, era, request.method, arguments, _plain, key=request.params.get(KEY) or "")
 
 
-async def _call(exchange: Exchange, name: str) -> object:
-    arguments = {key: value for key, value in exchange.params.items() if key not in ("_meta", KEY)}
-    exchange.key = exchange.params.get(KEY) or exchange.key
-    operation = exchange.server.registry.operation(name)
-    return shapes.direct(await methods.run_operation(exchange, operation, arguments))
+def _plain(profile: Profile, work: Work, value: object) -> object:
+    return shapes.direct(value)

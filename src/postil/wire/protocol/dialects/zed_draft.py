@@ -2,26 +2,33 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, cast
 
+from postil.core.content import Block, Document, Message
 from postil.wire.protocol import methods, shapes
+from postil.wire.protocol.eras.handshake import Era
+from postil.wire.protocol.events import Done, Shape, Work
+from postil.wire.protocol.face import Face, Profile
+from postil.wire.protocol.jsonrpc import Request
 from postil.wire.protocol.methods import Handler
-from postil.wire.protocol.request import Exchange
-from postil.wire.server import Face
+
+if TYPE_CHECKING:
+    from postil.wire.protocol.session import Session
 
 VERSION = 1
 CAPABILITIES = {"experimental": {}, "logging": {}, "prompts": {}, "resources": {"subscribe": True}, "tools": {}}
 
 
 def initialized(face: Face) -> dict[str, Any]:
-    """The answer to `initialize`. A face without a capability does not claim it."""
+    """Returns the answer to `initialize`. A face without a capability does not claim it."""
     offered = {key: value for key, value in CAPABILITIES.items() if key in ("experimental", "logging") or
                key in face.capabilities}  # fmt: skip
     return {"protocolVersion": VERSION, "capabilities": offered, "serverInfo": face.info()}
 
 
-def list_prompts(exchange: Exchange) -> object:
-    """Prompts with their arguments, and no descriptions of their own."""
+def list_prompts(session: Session, request: Request, era: Era) -> object:
+    """Returns the prompts with their arguments, and no descriptions of their own."""
     return {
         "prompts": [
             {
@@ -31,62 +38,72 @@ def list_prompts(exchange: Exchange) -> object:
                     for each in entry.arguments
                 ],
             }
-            for entry in exchange.server.registry.prompts.values()
+            for entry in session.profile.listing.prompts.values()
         ]
     }
 
 
-async def _prompt_text(exchange: Exchange) -> object:
-    written = await methods.written_prompt(exchange)
-    return {"prompt": "\n\n".join(shapes.text_of(message.content.text) for message in written)}
-
-
-async def _output(exchange: Exchange) -> object:
-    called = await methods.call_tool(exchange)
-    return {
-        "output": "\n\n".join(getattr(block, "text", "") or getattr(block, "uri", "") for block in called["content"])
-    }
-
-
-def list_resources(exchange: Exchange) -> object:
-    """Templates and resources in one answer."""
-    registry = exchange.server.registry
+def list_resources(session: Session, request: Request, era: Era) -> object:
+    """Returns templates and resources in one answer."""
+    listing = session.profile.listing
     return {
         "resourceTemplates": [
             {"uriTemplate": entry.uri, "name": entry.name, "description": entry.description}
-            for entry in registry.templates
+            for entry in listing.templates
         ],
-        "resources": [{"uri": entry.uri, "mimeType": entry.mime_type} for entry in registry.resources],
+        "resources": [{"uri": entry.uri, "mimeType": entry.mime_type} for entry in listing.resources],
     }
 
 
-async def _contents(exchange: Exchange) -> object:
-    (document,) = (await methods.read_resource(exchange))["contents"]
-    kind = {"contentType": "text", "text": document.text}
-    if document.blob is not None:
-        kind = {"contentType": "blob", "blob": document.blob}
-    return {"contents": [{"uri": document.uri, "mimeType": document.mime_type, **kind}]}
+def _prompt_text(profile: Profile, work: Work, value: Sequence[Message]) -> object:
+    return {"prompt": _text(message.content for message in value)}
 
 
-async def _null_after_subscribing(exchange: Exchange) -> object:
-    await methods.subscribe(exchange)
+def _output(profile: Profile, work: Work, value: object) -> object:
+    return {"output": _text(shapes.blocks(value, work.era))}
+
+
+def _text(blocks: Iterable[Block]) -> str:
+    return "\n\n".join(getattr(block, "text", "") or getattr(block, "uri", "") for block in blocks)
+
+
+def _contents(profile: Profile, work: Work, value: Document) -> object:
+    kind = {"contentType": "text", "text": value.text}
+    if value.blob is not None:
+        kind = {"contentType": "blob", "blob": value.blob}
+    return {"contents": [{"uri": value.uri, "mimeType": value.mime_type, **kind}]}
+
+
+def _null(profile: Profile, work: Work, value: object) -> None:
+    return None
+
+
+def _shaped(handler: Handler, shape: Shape) -> Handler:
+    """The same method, its answer in another shape."""
+
+    def handle(session: Session, request: Request, era: Era) -> Work:
+        work = cast(Work, handler(session, request, era))
+        work.shape = shape
+        return work
+
+    return handle
 
 
 def _null_after(handler: Handler) -> Handler:
-    def answer(exchange: Exchange) -> object:
-        handler(exchange)
+    def handle(session: Session, request: Request, era: Era) -> Done:
+        return Done(None, cast(Done, handler(session, request, era)).news)
 
-    return answer
+    return handle
 
 
 METHODS: dict[str, Handler] = {
     **methods.HANDSHAKE,
     "prompts/list": list_prompts,
-    "prompts/get": _prompt_text,
-    "tools/call": _output,
+    "prompts/get": _shaped(methods.get_prompt, _prompt_text),
+    "tools/call": _shaped(methods.call_tool, _output),
     "resources/list": list_resources,
-    "resources/read": _contents,
-    "resources/subscribe": _null_after_subscribing,
+    "resources/read": _shaped(methods.read_resource, _contents),
+    "resources/subscribe": _shaped(methods.subscribe, _null),
     "resources/unsubscribe": _null_after(methods.unsubscribe),
     "logging/setLevel": _null_after(methods.set_level),
 }

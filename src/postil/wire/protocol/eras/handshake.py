@@ -34,7 +34,7 @@ HANDSHAKE: dict[str, Era] = {
 }
 NEWEST = HANDSHAKE["2025-11-25"]
 CONTRACT_003 = "1.0.0"
-"""The version that the Paired Comments document names: echoed, with the first era's shapes."""
+"""The version that contract 003 names: echoed, with the first era's shapes."""
 
 
 def negotiate(asked: object, *, only_first: bool) -> tuple[str, Era]:

@@ -7,8 +7,8 @@ from typing import Any, cast
 
 from postil.core import codes
 from postil.core.call import LEVELS
-from postil.core.failure import Failure
 from postil.wire.protocol.eras.handshake import Era
+from postil.wire.protocol.failures import ProtocolFailure
 
 STATELESS = Era("2026-07-28", annotations=True, structured=True, stateless=True, unknown_resource=codes.INVALID_PARAMS)
 
@@ -30,15 +30,6 @@ NEEDED = {
     "roots/list": "roots",
 }
 """The client capability behind each question a server may put."""
-
-
-class ProtocolFailure(Failure):
-    """A fault of the protocol itself: always an error object, never a tool's result."""
-
-    def __init__(self, code: int, message: str, **data: object) -> None:
-        super().__init__(message)
-        self.code = code
-        self.data = data
 
 
 def check_meta(meta: Mapping[str, Any]) -> None:

@@ -17,16 +17,16 @@ from postil.core.call import Caller
 from postil.wire.protocol import jsonrpc
 from postil.wire.protocol.dialects import direct_methods
 from postil.wire.protocol.eras import handshake, stateless
-from postil.wire.protocol.eras.stateless import ProtocolFailure
-from postil.wire.protocol.request import STATUS
-from postil.wire.protocol.session import Session
+from postil.wire.protocol.failures import ProtocolFailure
+from postil.wire.runtime.runner import Connection, Runner
 from postil.wire.runtime.watches import Watches
+from postil.wire.runtime.wire_call import STATUS
 from postil.wire.server import Server
 from postil.wire.transports.http import headers as http_headers
 from postil.wire.transports.http import sse
 from postil.wire.transports.http.headers import Headers, Mirrored, accepts
 from postil.wire.transports.http.sessions import HttpSession, Sessions
-from postil.wire.transports.http.sse import Reply
+from postil.wire.transports.http.sse import ReplyStream
 
 Scope: TypeAlias = MutableMapping[str, Any]
 Receive: TypeAlias = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -72,7 +72,7 @@ class Endpoint:
         self.streams = 0
         self._ping_every = ping_every
         self._closing = False
-        self._live: set[Session] = set()
+        self._live: set[Runner] = set()
         self._mirrored: dict[str, tuple[Mirrored, ...]] = {}
         server.registry.on_list_changed(lambda _: self._mirrored.clear())
 
@@ -91,7 +91,7 @@ class Endpoint:
                     return
                 http_headers.check_version(headers)
                 if direct_methods.is_direct(incoming.method):
-                    await self._serve(asked, self._alone(asked, direct=True), incoming, Reply(streams=False))
+                    await self._serve(asked, self._alone(asked, direct=True), incoming, ReplyStream(streams=False))
                 elif incoming.method == "initialize":
                     await self._initialize(asked, incoming)
                 else:
@@ -112,15 +112,15 @@ class Endpoint:
             if self.streams >= MOST_STREAMS:
                 await self._refuse(asked, 503, codes.SERVER_ERROR, "Too many streams are open: try again later")
                 return
-        session = Session(self.server, self.watches, caller=asked.caller)
-        await self._serve(asked, session, request, Reply(streams=streams), STATELESS_STATUS)
+        runner = Runner(self.server, self.watches, Connection(asked.caller))
+        await self._serve(asked, runner, request, ReplyStream(streams=streams), STATELESS_STATUS)
 
     async def _post_handshake(self, asked: Asked, request: jsonrpc.Request) -> None:
         session_id = http_headers.text(asked.headers, http_headers.SESSION)
         if session_id is None:
             if request.method in NEEDS_SESSION:
                 raise ProtocolFailure(codes.INVALID_REQUEST, "Invalid Request: this needs a session: initialize first")
-            await self._serve(asked, self._alone(asked), request, Reply(streams=False))
+            await self._serve(asked, self._alone(asked), request, ReplyStream(streams=False))
             return
         await self._post_in_session(asked, session_id, request)
 
@@ -138,10 +138,10 @@ class Endpoint:
             return
         session.requests += 1
         try:
-            await self._serve(asked, session.engine, incoming, Reply(streams=True), outlives=True)
+            await self._serve(asked, session.runner, incoming, ReplyStream(streams=True), outlives=True)
         finally:
             session.requests -= 1
-        if session.engine.ended:
+        if session.runner.session.ended:
             await self.sessions.end_everywhere(session)
         else:
             await self.sessions.share(session)
@@ -155,14 +155,14 @@ class Endpoint:
         if session is None:
             await self._refuse(asked, 503, codes.SERVER_ERROR, "Too many sessions are open: try again later")
             return
-        reply = Reply(streams=False)
-        session.engine.take(request, reply.out, caller=asked.caller)
-        assert reply.answer is not None  # the engine answers a handshake at once
+        reply = ReplyStream(streams=False)
+        session.runner.take(request, reply, asked.caller)
+        assert reply.answered is not None  # the session answers a handshake at once
         carried = list(asked.carried)
         if not reply.code:
             await self.sessions.keep(session)
             carried.append((http_headers.SESSION, session.id.encode("ascii")))
-        await respond(asked.send, 200, reply.answer, carried)
+        await respond(asked.send, 200, reply.answered, carried)
 
     async def _post_other(self, asked: Asked, incoming: Incoming) -> None:
         """Batches, notifications, answers to our questions, and what could not be read."""
@@ -179,9 +179,9 @@ class Endpoint:
                 if session_id is not None and not is_stateless:
                     await self._post_in_session(asked, session_id, incoming)
                 else:
-                    await self._serve(asked, self._alone(asked), incoming, Reply(streams=False), STATELESS_STATUS)
+                    await self._serve(asked, self._alone(asked), incoming, ReplyStream(streams=False), STATELESS_STATUS)
                 return
-            await self._serve(asked, self._alone(asked, direct=True), incoming, Reply(streams=False))
+            await self._serve(asked, self._alone(asked, direct=True), incoming, ReplyStream(streams=False))
             return
         if session_id is not None and not is_stateless:
             await self._post_in_session(asked, session_id, incoming)
@@ -239,46 +239,46 @@ class Endpoint:
 
     # -- answering --------------------------------------------------------------------------------------------------
 
-    def _alone(self, asked: Asked, *, direct: bool = False) -> Session:
-        """A session of one request: the engine's state ends with the answer."""
-        session = Session(self.server, self.watches, caller=asked.caller, direct=direct)
+    def _alone(self, asked: Asked, *, direct: bool = False) -> Runner:
+        """A session of one request: it ends with the answer."""
+        runner = Runner(self.server, self.watches, Connection(asked.caller, direct))
         version = http_headers.text(asked.headers, http_headers.VERSION)
         if version is not None:
-            session.era = handshake.HANDSHAKE.get(version, handshake.FIRST)
-        return session
+            runner.session.era = handshake.HANDSHAKE.get(version, handshake.FIRST)
+        return runner
 
     async def _serve(
         self,
         asked: Asked,
-        session: Session,
+        runner: Runner,
         incoming: Incoming,
-        reply: Reply,
+        reply: ReplyStream,
         statuses: dict[int, int] | None = None,
         *,
         outlives: bool = False,
     ) -> None:
-        """Hand a message to the engine, send what comes back. `outlives`: the call goes on when its client leaves."""
-        if not session.take(incoming, reply.out, caller=asked.caller, key=asked.key, told=reply.told):
+        """Hand a message to the runner, send what comes back. `outlives`: the call goes on when its client leaves."""
+        if not runner.take(incoming, reply, asked.caller, asked.key):
             await respond(asked.send, 202, b"", asked.carried)
             return
-        if reply.answer is None:
+        if reply.answered is None:
             await asyncio.sleep(0)  # a call that never waits is over after one turn of the loop
-        if reply.answer is None or reply.messages:
-            await self._follow(asked, session, incoming, reply, statuses or {}, outlives)
+        if reply.answered is None or reply.messages:
+            await self._follow(asked, runner, incoming, reply, statuses or {}, outlives)
         else:
             await _answer(asked, reply, statuses)
-        if session.unsettled and not outlives:
-            await session.settle(reached=not reply.gone)
-        elif session.unsettled and self.sessions.are_shared:
+        if runner.unconfirmed and not outlives:
+            await runner.report_delivery(reached=not reply.gone)
+        elif runner.unconfirmed and self.sessions.are_shared:
             # The client's next request may be another replica's: it would never confirm this one.
-            await session.settle(reached=not reply.gone, only=_ids_of(incoming))
+            await runner.report_delivery(reached=not reply.gone, only=_ids_of(incoming))
 
     async def _follow(
         self,
         asked: Asked,
-        session: Session,
+        runner: Runner,
         incoming: Incoming,
-        reply: Reply,
+        reply: ReplyStream,
         statuses: dict[int, int],
         outlives: bool,
     ) -> None:
@@ -287,34 +287,21 @@ class Endpoint:
         self.calls += not listens
         self.streams += listens
         if not outlives:
-            self._live.add(session)
-        ids = _ids_of(incoming)
-        given_up = 0
-
-        def ended(task: asyncio.Task[None]) -> None:
-            nonlocal given_up
-            given_up += task.cancelled()
-            if given_up == len(ids):  # of a batch, all: otherwise an answer is still to come
-                reply.end()
-
-        for request_id in ids:
-            running = session.in_flight.get(request_id)
-            if running is not None:
-                running.task.add_done_callback(ended)
+            self._live.add(runner)
         try:
             await self._stream(asked, reply, statuses=statuses)
         finally:
             self.calls -= not listens
             self.streams -= listens
             if not outlives:
-                self._live.discard(session)
-                for request_id in ids:
-                    session.cancel(request_id)
+                self._live.discard(runner)
+                for request_id in list(runner.running):
+                    runner.cancel(request_id)
 
     async def _stream(
         self,
         asked: Asked,
-        reply: Reply,
+        reply: ReplyStream,
         *,
         at_once: bool = False,
         statuses: dict[int, int] | None = None,
@@ -341,16 +328,16 @@ class Endpoint:
                 if reply.messages or (quiet and started):
                     quiet, events = False, reply.take() or sse.PING
                     await send({"type": "http.response.body", "body": events, "more_body": True})
-                elif reply.answer is not None or reply.over:
+                elif reply.answered is not None or reply.over:
                     break
                 else:
-                    await reply.happening()
+                    await reply.wait()
             if reply.gone:
                 return
             if started:
-                last = sse.event(reply.answer) if reply.answer is not None else b""
+                last = sse.event(reply.answered) if reply.answered is not None else b""
                 await send({"type": "http.response.body", "body": last, "more_body": False})
-            elif reply.answer is not None:
+            elif reply.answered is not None:
                 await _answer(asked, reply, statuses)
             else:  # given up by the client itself: there is nothing to say
                 await respond(send, 202, b"", asked.carried)
@@ -385,11 +372,11 @@ class Endpoint:
 
     # -- the end ------------------------------------------------------------------------------------------------------
 
-    async def close(self, patience: float) -> None:
-        """End: streams get their result, calls in flight `patience` seconds."""
+    async def close(self, grace: float) -> None:
+        """End: streams get their result, calls in flight `grace` seconds."""
         self._closing = True
-        alone = [session.close(patience=patience) for session in self._live]
-        await asyncio.gather(self.sessions.close(patience), *alone)
+        alone = [runner.close(grace) for runner in self._live]
+        await asyncio.gather(self.sessions.close(grace), *alone)
         self.watches.close()
 
 
@@ -403,25 +390,25 @@ def _id_of(incoming: Incoming) -> jsonrpc.Id | None:
     return incoming.id if isinstance(incoming, jsonrpc.Request | jsonrpc.Invalid) else None
 
 
-async def _answer(asked: Asked, reply: Reply, statuses: dict[int, int] | None) -> None:
+async def _answer(asked: Asked, reply: ReplyStream, statuses: dict[int, int] | None) -> None:
     """Send the answer with its status, and with what the call said beside it."""
-    assert reply.answer is not None
+    assert reply.answered is not None
     status = statuses.get(reply.code, 200) if statuses and reply.code else 200
     carried, told = asked.carried, reply.told
     if told:
         stated = told.pop(STATUS, "")
-        if stated and not reply.answer.startswith(b"["):  # in a batch each item's error says its own
+        if stated and not reply.answered.startswith(b"["):  # in a batch each item's error says its own
             status = int(stated)
         said = [(name.lower().encode("ascii"), value.encode("ascii", "replace")) for name, value in told.items()]
         carried = [*carried, *said]
-    await respond(asked.send, status, reply.answer, carried)
+    await respond(asked.send, status, reply.answered, carried)
 
 
 def _speaks_mcp(headers: Headers) -> bool:
     return http_headers.VERSION in headers or EVENTS in headers.get(b"accept", b"")
 
 
-async def _watch(receive: Receive, reply: Reply) -> None:
+async def _watch(receive: Receive, reply: ReplyStream) -> None:
     """Notice when the client leaves."""
     while (await receive())["type"] != "http.disconnect":
         pass

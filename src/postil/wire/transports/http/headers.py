@@ -16,7 +16,7 @@ from msgspec import Raw, Struct
 from postil.core import codes
 from postil.wire.protocol import jsonrpc
 from postil.wire.protocol.eras import handshake, stateless
-from postil.wire.protocol.eras.stateless import ProtocolFailure
+from postil.wire.protocol.failures import ProtocolFailure
 
 RawHeaders: TypeAlias = Sequence[tuple[bytes, bytes]]
 Headers: TypeAlias = Mapping[bytes, bytes]

@@ -2,7 +2,7 @@
 
 An id is no credential: whoever uses one must be the principal it was given to.
 
-Where replicas share moments, what a session agreed on is written there under a hash of its id: another replica goes on
+Where replicas share a store, what a session agreed on is written there under a hash of its id: another replica goes on
 with it, a session ended on one is ended on all within a second, and a stream hears of what was subscribed to elsewhere.
 Requests in flight stay where they are, so a cancellation that reaches another replica changes nothing.
 """
@@ -17,11 +17,12 @@ import msgspec
 from msgspec import Struct
 
 from postil.core.call import Caller
-from postil.core.ports import Moments
-from postil.wire.protocol.session import Session, Spoken
+from postil.core.ports import EphemeralStore
+from postil.wire.protocol.session import Agreed
+from postil.wire.runtime.runner import Connection, Runner
 from postil.wire.runtime.watches import Watches
 from postil.wire.server import Server
-from postil.wire.transports.http.sse import Reply
+from postil.wire.transports.http.sse import ReplyStream
 
 MOST_SESSIONS = 10_000
 IDLE = 30 * 60.0
@@ -39,7 +40,7 @@ class HttpSession:
 
     def __init__(self, server: Server, watches: Watches, caller: Caller, now: float, session_id: str = "") -> None:
         self.id = session_id or secrets.token_urlsafe(24)  # 192 bits
-        self.shared: Spoken | None = None
+        self.shared: Agreed | None = None
         """What other replicas were told of it, or told."""
         self.shared_at = now
         self.looked_at = now
@@ -47,29 +48,29 @@ class HttpSession:
         self.last_used = now
         self.requests = 0
         """Requests being answered just now."""
-        self.stream: Reply | None = None
+        self.stream: ReplyStream | None = None
         self._missed: list[bytes] = []
-        self.engine = Session(server, watches, caller=caller, push=self._push)
+        self.runner = Runner(server, watches, Connection(caller, push=self._push))
 
-    def _push(self, frame: bytes, is_answer: bool, code: int) -> None:
+    def _push(self, frame: bytes) -> None:
         if self.stream is not None:
-            self.stream.out(frame, False, 0)
+            self.stream.send(frame)
         elif frame not in self._missed:
             del self._missed[: -MOST_PUSHED + 1]
             self._missed.append(frame)
 
-    def listen(self) -> Reply:
+    def listen(self) -> ReplyStream:
         """Open the stream; it begins with what was missed."""
-        self.stream = Reply(streams=True)
+        self.stream = ReplyStream(streams=True)
         for frame in self._missed:
-            self.stream.out(frame, False, 0)
+            self.stream.send(frame)
         self._missed.clear()
         return self.stream
 
     @property
     def is_idle(self) -> bool:
         """Whether nothing of it is open just now."""
-        return self.stream is None and not self.requests and not self.engine.in_flight
+        return self.stream is None and not self.requests and not self.runner.running
 
 
 class Sessions:
@@ -95,7 +96,7 @@ class Sessions:
     @property
     def are_shared(self) -> bool:
         """Whether other replicas may go on with them."""
-        return self._server.moments is not None
+        return self._server.hooks.shared is not None
 
     async def keep(self, session: HttpSession) -> None:
         """From now on the session can be found by its id."""
@@ -110,11 +111,11 @@ class Sessions:
     async def find(self, session_id: str, caller: Caller) -> HttpSession | None:
         """The session, if it lives, here or on another replica, and is this caller's."""
         session = self._by_id.get(session_id)
-        if self._server.moments is not None:
+        if self._server.hooks.shared is not None:
             if session is None:
-                session = await self._adopted(self._server.moments, session_id, caller)
+                session = await self._adopted(self._server.hooks.shared, session_id, caller)
             elif session.principal == caller.principal and self._now() - session.looked_at > LOOK_EVERY:
-                await self._look(self._server.moments, [session])
+                await self._look(self._server.hooks.shared, [session])
                 session = self._by_id.get(session_id)
         if session is None or session.principal != caller.principal:
             return None
@@ -124,35 +125,35 @@ class Sessions:
         session.last_used = self._now()
         return session
 
-    def end(self, session: HttpSession, patience: float = 0.0) -> None:
+    def end(self, session: HttpSession, grace: float = 0.0) -> None:
         """Forget a session: its id is unknown from now on, what it does is given up."""
         if self._by_id.pop(session.id, None) is not None:
-            task = asyncio.get_running_loop().create_task(_close(session, patience))
+            task = asyncio.get_running_loop().create_task(_close(session, grace))
             self._ending.add(task)
             task.add_done_callback(self._ending.discard)
 
     async def end_everywhere(self, session: HttpSession) -> None:
         """The client ended it: no replica knows it any more."""
-        if self._server.moments is not None:
-            await self._server.moments.forget(_name(session.id))
+        if self._server.hooks.shared is not None:
+            await self._server.hooks.shared.forget(_name(session.id))
         self.end(session)
 
     # -- shared by replicas -----------------------------------------------------------------------------------------
 
     async def share(self, session: HttpSession) -> None:
         """Tell the other replicas what was agreed, when it is news or nearly forgotten."""
-        moments = self._server.moments
-        if moments is None or session.id not in self._by_id:
+        store = self._server.hooks.shared
+        if store is None or session.id not in self._by_id:
             return
-        spoken = session.engine.spoken()
-        if spoken == session.shared and self._now() - session.shared_at < self._idle / 4:
+        agreed = session.runner.agreed()
+        if agreed == session.shared and self._now() - session.shared_at < self._idle / 4:
             return
-        record = msgspec.json.encode(_Record(session.principal, spoken))
-        if len(record) <= LARGEST_SHARED and await moments.keep({_name(session.id): record}, self._idle + LOOK_EVERY):
-            session.shared, session.shared_at = spoken, self._now()
+        record = msgspec.json.encode(_Record(session.principal, agreed))
+        if len(record) <= LARGEST_SHARED and await store.keep({_name(session.id): record}, self._idle + LOOK_EVERY):
+            session.shared, session.shared_at = agreed, self._now()
 
-    async def _adopted(self, moments: Moments, session_id: str, caller: Caller) -> HttpSession | None:
-        found = await moments.recall(_name(session_id)) if len(session_id) <= LONGEST_ID else None
+    async def _adopted(self, store: EphemeralStore, session_id: str, caller: Caller) -> HttpSession | None:
+        found = await store.recall(_name(session_id)) if len(session_id) <= LONGEST_ID else None
         record = _read(found[0]) if found else None
         if record is None or record.principal != caller.principal:
             return None
@@ -160,23 +161,23 @@ class Sessions:
             session = self.open(caller, session_id)
             if session is None:
                 return None
-            session.shared = record.spoken
+            session.shared = record.agreed
             self._add(session)
-            await session.engine.resume(record.spoken)
+            await session.runner.resume(record.agreed)
         return self._by_id.get(session_id)
 
-    async def _look(self, moments: Moments, sessions: Sequence[HttpSession]) -> None:
+    async def _look(self, store: EphemeralStore, sessions: Sequence[HttpSession]) -> None:
         """See what became of these sessions elsewhere. Where nobody can tell, they go on as they are."""
         for session in sessions:
             session.looked_at = self._now()
-        found = await moments.recall(*(_name(session.id) for session in sessions))
+        found = await store.recall(*(_name(session.id) for session in sessions))
         for session, value in zip(sessions, found or (), strict=False):
             record = _read(value)
             if record is None and session.shared is not None:
                 self.end(session)
-            elif record is not None and record.spoken != session.shared:
-                session.shared = record.spoken
-                await session.engine.resume(record.spoken)
+            elif record is not None and record.agreed != session.shared:
+                session.shared = record.agreed
+                await session.runner.resume(record.agreed)
 
     def follow(self, session: HttpSession) -> None:
         """A stream was opened: it must hear of what is asked for on other replicas."""
@@ -186,8 +187,8 @@ class Sessions:
     async def _follow(self) -> None:
         try:
             while streaming := [session for session in self._by_id.values() if session.stream is not None]:
-                if self._server.moments is not None:
-                    await self._look(self._server.moments, streaming)
+                if self._server.hooks.shared is not None:
+                    await self._look(self._server.hooks.shared, streaming)
                     for session in streaming:
                         await self.share(session)  # an open stream keeps it from being forgotten
                 await asyncio.sleep(LOOK_EVERY)
@@ -196,14 +197,14 @@ class Sessions:
 
     # -- the end ----------------------------------------------------------------------------------------------------
 
-    async def close(self, patience: float) -> None:
+    async def close(self, grace: float) -> None:
         """End all of them here; other replicas may go on with them."""
         if self._following is not None:
             self._following.cancel()
         if self._sweep is not None:
             self._sweep.cancel()
         for session in list(self._by_id.values()):
-            self.end(session, patience)
+            self.end(session, grace)
         if self._ending:
             await asyncio.wait(list(self._ending))
 
@@ -232,7 +233,7 @@ class _Record(Struct, frozen=True, array_like=True):
     """A session as replicas share it."""
 
     principal: str
-    spoken: Spoken
+    agreed: Agreed
 
 
 def _name(session_id: str) -> str:
@@ -248,8 +249,8 @@ def _read(value: bytes | None) -> _Record | None:
         return None
 
 
-async def _close(session: HttpSession, patience: float) -> None:
-    await session.engine.close(patience=patience)
-    await session.engine.settle(reached=True)
+async def _close(session: HttpSession, grace: float) -> None:
+    await session.runner.close(grace)
+    await session.runner.report_delivery(reached=True)
     if session.stream is not None:
         session.stream.end()

@@ -23,35 +23,41 @@ def event(frame: bytes) -> bytes:
     return b"event: message\ndata: " + frame + b"\n\n"
 
 
-class Reply:
+class ReplyStream:
     """What one request, or one open stream, has to tell its client."""
 
-    __slots__ = ("_wake", "answer", "code", "gone", "messages", "over", "streams", "told", "waiting")
+    __slots__ = ("_wake", "answered", "code", "gone", "messages", "over", "streams", "told", "waiting")
 
     def __init__(self, *, streams: bool) -> None:
         self.streams = streams
         """Whether the client takes a stream; one that does not hears the answer alone."""
-        self.answer: bytes | None = None
+        self.answered: bytes | None = None
         self.code = 0
         self.messages: list[bytes] = []
         self.waiting: set[bytes] = set()
         self.told: dict[str, str] = {}
-        """What its calls said beside their answers: headers, where the answer is no stream."""
         self.over = False
         """No answer will come: the call was given up, or the stream ended."""
         self.gone = False
         """The client left."""
         self._wake: asyncio.Future[None] | None = None
 
-    def out(self, frame: bytes, is_answer: bool, code: int) -> None:
-        """Take a frame from the engine."""
-        if is_answer:
-            self.answer, self.code = frame, code
+    def answer(self, frame: bytes, code: int) -> None:
+        """Take the answer from the runner."""
+        self.answered, self.code = frame, code
+        self.wake()
+
+    def send(self, frame: bytes) -> None:
+        """Take a message that comes before the answer."""
         # The same message twice in a row of unread ones says nothing new: updates are cues.
-        elif self.streams and frame not in self.waiting and len(self.messages) < MOST_WAITING:
+        if self.streams and frame not in self.waiting and len(self.messages) < MOST_WAITING:
             self.messages.append(frame)
             self.waiting.add(frame)
         self.wake()
+
+    def tell(self, name: str, value: str) -> None:
+        """Take what a call says beside its answer: a header, where the answer is no stream."""
+        self.told[name] = value
 
     def take(self) -> bytes:
         """The waiting messages as events; none wait any more."""
@@ -75,7 +81,7 @@ class Reply:
         if self._wake is not None and not self._wake.done():
             self._wake.set_result(None)
 
-    async def happening(self) -> None:
+    async def wait(self) -> None:
         """Wait until something happens."""
         self._wake = asyncio.get_running_loop().create_future()
         await self._wake

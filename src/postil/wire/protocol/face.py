@@ -1,0 +1,65 @@
+"""What a server is to its clients: how it introduces itself, what it lists, and what seals a state they carry."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol
+
+from msgspec import Raw, Struct
+
+from postil.core.catalogue import OperationEntry, PromptEntry, ResourceEntry
+
+
+class Face(Struct, frozen=True):
+    """How a server introduces itself. A contract face is exactly one old contract and nothing more."""
+
+    name: str
+    version: str
+    capabilities: Mapping[str, Any]
+    instructions: str = ""
+    vendor: str = ""
+    contract: bool = False
+    """Speaks 2024-11-05 to everyone, whatever they ask for."""
+    says_success: bool = True
+    """Whether results of tools carry `isError: false`; one contract's examples do not."""
+
+    def info(self) -> dict[str, Any]:
+        """Returns the `serverInfo` object."""
+        info = {"name": self.name, "version": self.version}
+        return {**info, "vendor": self.vendor} if self.vendor else info
+
+
+UNITED: Mapping[str, Any] = {
+    "tools": {"listChanged": True},
+    "resources": {"subscribe": True, "listChanged": True},
+    "prompts": {"listChanged": False},
+    "logging": {},
+    "completions": {},
+}
+"""The capabilities of the united server."""
+
+
+class Listing(Protocol):
+    """What is on offer, as entries of the catalogue. The registry is one; the parts behind it are not seen here."""
+
+    tools: list[OperationEntry]
+    resources: list[ResourceEntry]
+    templates: list[ResourceEntry]
+    prompts: dict[str, PromptEntry]
+
+    def find(self, name: str) -> OperationEntry | None:
+        """Returns the operation of this name, or of this older name."""
+        ...
+
+
+class Profile:
+    """What all sessions of one server share."""
+
+    def __init__(self, face: Face, listing: Listing, secret: Callable[[], bytes]) -> None:
+        self.face = face
+        self.info = face.info()
+        self.listing = listing
+        self.secret = secret
+        """Returns the key that seals `requestState`."""
+        self.pages: dict[tuple[str, str, int], Raw] = {}
+        """Encoded lists by key, era and start; cleared when a list changes."""

@@ -1,0 +1,211 @@
+"""One session at work: its events become tasks, their outcomes frames. Asks, cancels, settles and closes."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Container
+from typing import Any
+
+from msgspec import Struct
+
+from postil.core import call as core_call
+from postil.core import codes
+from postil.core.call import Caller, Question
+from postil.core.failure import Failure
+from postil.wire.protocol import events, jsonrpc
+from postil.wire.protocol.events import News, Reply, Work
+from postil.wire.protocol.failures import InputRequired, ProtocolFailure, is_temporary
+from postil.wire.protocol.session import IN_FLIGHT, Agreed, Session
+from postil.wire.runtime.subscriptions import Subscriptions
+from postil.wire.runtime.watches import Watches
+from postil.wire.runtime.wire_call import STATUS, Outlet, WireCall
+from postil.wire.runtime.work import DO
+from postil.wire.runtime.write_order import WriteOrder
+from postil.wire.server import Server
+
+
+class Connection(Struct, frozen=True):
+    """What a transport's connection is like."""
+
+    caller: Caller
+    direct: bool = False
+    """Whether operations are methods too."""
+    push: Callable[[bytes], None] | None = None
+    """Where messages go that belong to no request; None where there is no way for them."""
+    on_room: Callable[[], None] | None = None
+    """Called when a full connection may read on."""
+    is_read: Callable[[], bool] | None = None
+    """Whether the client has taken all that was written; None where a new frame proves it."""
+
+
+class Runner:
+    """Runs what one client asks for."""
+
+    def __init__(self, server: Server, watches: Watches, connection: Connection) -> None:
+        self.server = server
+        self.watches = watches
+        self.connection = connection
+        self.session = Session(server.profile, principal=connection.caller.principal, direct=connection.direct)
+        self.loop = asyncio.get_running_loop()
+        self.running: dict[jsonrpc.Id, tuple[WireCall, asyncio.Task[None]]] = {}
+        """The calls in flight. A call does not know its task: they would keep each other alive."""
+        self.order = WriteOrder()
+        self.unconfirmed: list[tuple[WireCall, Callable[[], None], Callable[[], None]]] = []
+        self._questions: dict[jsonrpc.Id, asyncio.Future[Any]] = {}
+        self._subscriptions: Subscriptions | None = None
+
+    @property
+    def subscriptions(self) -> Subscriptions:
+        """What the client hears beside its answers; made on first need."""
+        if self._subscriptions is None:
+            self._subscriptions = Subscriptions(self)
+        return self._subscriptions
+
+    # -- events of the session ----------------------------------------------------------------------------------------
+
+    def receive(self, frame: bytes, out: Outlet) -> bool:
+        """Take one frame. Returns whether exactly one answer has come or will come through `out`."""
+        return self.take(jsonrpc.parse(frame), out, self.connection.caller)
+
+    def take(
+        self, incoming: jsonrpc.Incoming | list[jsonrpc.Incoming], out: Outlet, caller: Caller, key: str = ""
+    ) -> bool:
+        """Take what a transport has already parsed. Returns whether one answer has come or will come."""
+        if self.unconfirmed and (self.connection.is_read is None or self.connection.is_read()):
+            self._confirm_delivered()
+        is_answered = False
+        for event in self.session.take(incoming, key):
+            if isinstance(event, Work):
+                call = WireCall(self, event, out, caller)
+                self.running[event.request.id] = call, self.loop.create_task(self._do(call))
+                is_answered = True
+            elif isinstance(event, Reply):
+                out.answer(event.frame, event.code)
+                is_answered = True
+            else:
+                self._hear(event)
+        return is_answered
+
+    def _hear(self, news: News) -> None:
+        if isinstance(news, events.Cancelled):
+            self.cancel(news.work.request.id)
+        elif isinstance(news, events.Answered):
+            self._take_answer(news)
+        elif isinstance(news, events.Opened):
+            self.subscriptions.hear_lists()
+        elif isinstance(news, events.LevelSet):
+            self.subscriptions.hear_announcements()
+        elif isinstance(news, events.Unsubscribed):
+            self.subscriptions.remove(news.uri)
+        else:
+            self.server.report(news.error, news.method)
+
+    async def _do(self, call: WireCall) -> None:
+        """Do the work of a request, then send its answer."""
+        core_call.enter(call)
+        work, session = call.work, self.session
+        try:
+            reply = session.answer(work, await DO[type(work)](call))
+        except InputRequired as needed:
+            reply = session.require_input(work, needed.questions)
+        except Failure as failure:
+            if is_temporary(failure):
+                call.out.tell(STATUS, "503")
+                call.out.tell("Retry-After", "1")
+            reply = session.fail(work, failure)
+        except asyncio.CancelledError:
+            self._drop(call)
+            raise
+        except Exception as bug:  # noqa: BLE001 - the top of the surface: a bug is logged and the server goes on
+            self.server.report(bug, work.request.method)
+            reply = session.fail(work, ProtocolFailure(codes.INTERNAL_ERROR, "Internal error"))
+        self._end(call, reply)
+
+    def _end(self, call: WireCall, reply: Reply | None) -> None:
+        del self.running[call.work.request.id]
+        if len(self.running) == IN_FLIGHT - 1 and self.connection.on_room is not None:
+            self.connection.on_room()
+        if reply is not None:
+            call.out.answer(reply.frame, reply.code)
+        elif call.work.is_over:
+            call.out.end()
+
+    def cancel(self, request_id: jsonrpc.Id) -> None:
+        """Give up a request: nothing more is sent for it."""
+        if request_id in self.running:
+            call, task = self.running[request_id]
+            call.cancelled = call.work.cancelled = True
+            task.cancel()
+            # A task cancelled before its first step never runs its own clean-up.
+            task.add_done_callback(lambda _: self._drop(call))
+
+    def _drop(self, call: WireCall) -> None:
+        if self.session.in_flight.get(call.work.request.id) is call.work:
+            call.cancelled = True
+            self._end(call, self.session.give_up(call.work))
+
+    # -- questions to the client --------------------------------------------------------------------------------------
+
+    async def ask(self, question: Question, out: Outlet) -> object:
+        """Send the client a request and wait for its answer."""
+        request_id, frame = self.session.ask(question)
+        waiting = self._questions[request_id] = self.loop.create_future()
+        try:
+            out.send(frame)
+            return await waiting
+        finally:
+            del self._questions[request_id]
+
+    def _take_answer(self, answered: events.Answered) -> None:
+        waiting = self._questions.get(answered.id)
+        if waiting is None or waiting.done():
+            return
+        if answered.error is not None and answered.error is not jsonrpc.UNSET:
+            waiting.set_exception(Failure(f"The client refused: {str(answered.error)[:200]}"))
+        else:
+            waiting.set_result(answered.result)
+
+    # -- going on elsewhere -------------------------------------------------------------------------------------------
+
+    def agreed(self) -> Agreed:
+        """Returns what was agreed so far."""
+        subscribed = self._subscriptions.uris if self._subscriptions is not None else ()
+        return self.session.agreed(tuple(sorted(subscribed)))
+
+    async def resume(self, agreed: Agreed) -> None:
+        """Go on with what this client agreed on, and asked to hear, elsewhere."""
+        self.session.resume(agreed)
+        self.subscriptions.hear_lists()
+        if agreed.level is not None and agreed.level != self.session.log_level:
+            self.session.log_level = agreed.level
+            self.subscriptions.hear_announcements()
+        await self.subscriptions.change_to(agreed.subscribed)
+
+    # -- the end ------------------------------------------------------------------------------------------------------
+
+    def _confirm_delivered(self) -> None:
+        """A frame arrived: what was answered before it has reached the client."""
+        answered = [entry for entry in self.unconfirmed if entry[0].work.request.id not in self.running]
+        for entry in answered:
+            self.unconfirmed.remove(entry)
+            call, confirmed, lost = entry
+            self.server.pool.submit(lost if call.cancelled else confirmed)
+
+    async def report_delivery(self, *, reached: bool, only: Container[jsonrpc.Id] | None = None) -> None:
+        """Tell of every unconfirmed answer, or of those to these requests, whether it reached the client."""
+        due = [entry for entry in self.unconfirmed if only is None or entry[0].work.request.id in only]
+        self.unconfirmed = [entry for entry in self.unconfirmed if entry not in due]
+        for call, confirmed, lost in due:
+            has_it = reached and not call.cancelled  # a call that was given up is never answered
+            await self.loop.run_in_executor(self.server.pool, confirmed if has_it else lost)
+
+    async def close(self, grace: float) -> None:
+        """End: streams close gracefully, calls in flight get `grace` seconds and are then given up."""
+        if self._subscriptions is not None:
+            self._subscriptions.end_streams()
+        if self.running:
+            await asyncio.wait([task for _, task in self.running.values()], timeout=grace)
+        for request_id in list(self.running):
+            self.cancel(request_id)
+        if self._subscriptions is not None:
+            self._subscriptions.close()

@@ -1,0 +1,88 @@
+"""The call in progress, as an operation sees it that was reached over the wire."""
+
+from __future__ import annotations
+
+import contextvars
+import threading
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, Protocol
+
+from postil.core.call import Call, Caller, Level, Question
+from postil.wire.protocol import notifications, session
+from postil.wire.protocol.eras import stateless
+from postil.wire.protocol.events import Work
+
+if TYPE_CHECKING:
+    from postil.wire.runtime.runner import Runner
+
+STATUS = ":status"
+"""Told by a call whose failure has an HTTP status of its own."""
+
+
+class Outlet(Protocol):
+    """Where the frames of one request go."""
+
+    def send(self, frame: bytes) -> None:
+        """Take a message that comes before the answer."""
+        ...
+
+    def answer(self, frame: bytes, code: int) -> None:
+        """Take the answer, with its error code or 0."""
+        ...
+
+    def end(self) -> None:
+        """Hear that no answer will come."""
+        ...
+
+    def tell(self, name: str, value: str) -> None:
+        """Take what a call says beside its answer."""
+        ...
+
+
+class WireCall(Call):
+    """One request at work."""
+
+    def __init__(self, runner: Runner, work: Work, out: Outlet, caller: Caller) -> None:
+        super().__init__(caller)
+        self.runner = runner
+        self.work = work
+        self.out = out
+        self.made = True
+        """Whether the operation ran: a repeat under a known key is only answered again."""
+        self._loop_thread = threading.get_ident()
+
+    def progress(self, done: float, total: float | None = None, message: str = "") -> None:
+        self.send(notifications.progress(self.work, done, total, message))
+
+    def log(self, level: Level, data: object, logger: str = "") -> None:
+        is_stateless = self.work.era.stateless
+        wanted = self.work.meta.get(stateless.LOG_LEVEL) if is_stateless else self.runner.session.log_level
+        self.send(notifications.log(wanted, level, {"data": data, "logger": logger} if logger else {"data": data}))
+
+    def tell(self, name: str, value: str) -> None:
+        self._on_loop(lambda: self.out.tell(name, value))
+
+    def when_delivered(self, confirmed: Callable[[], None], lost: Callable[[], None]) -> None:
+        self._on_loop(lambda: self.runner.unconfirmed.append((self, confirmed, lost)))
+
+    async def ask(self, questions: Mapping[str, Question]) -> Mapping[str, object]:
+        if self.work.era.stateless:
+            return session.recall(self.work, questions)
+        return {key: await self.runner.ask(question, self.out) for key, question in questions.items()}
+
+    def send(self, frame: bytes) -> None:
+        """Send a frame that belongs to this request, from any thread; an empty one is none."""
+        if frame and not self.cancelled:
+            self._on_loop(lambda: None if self.cancelled else self.out.send(frame))
+
+    def _on_loop(self, act: Callable[[], None]) -> None:
+        if threading.get_ident() == self._loop_thread:
+            act()
+        else:
+            self.runner.loop.call_soon_threadsafe(act)
+
+    async def in_thread(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        """Run something that blocks in the bounded pool, with this call as the call in progress."""
+        context = contextvars.copy_context()
+        loop, pool = self.runner.loop, self.runner.server.pool
+        return await loop.run_in_executor(pool, lambda: context.run(function, *arguments))

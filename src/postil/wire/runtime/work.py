@@ -1,0 +1,157 @@
+"""Doing the work that a session asks for: operations, resources, prompts. Each function returns the bare value.
+
+Arguments are decoded once, here; whoever is behind an operation gets them typed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from typing import Any, TypeAlias, cast
+
+import msgspec
+
+from postil.core import invoke
+from postil.core.content import Document
+from postil.core.failure import Failure
+from postil.core.operation import Operation, is_async
+from postil.core.prompt import as_messages
+from postil.wire.protocol import events, shapes
+from postil.wire.protocol.events import Work
+from postil.wire.protocol.failures import InputRequired
+from postil.wire.runtime.wire_call import WireCall
+
+Do: TypeAlias = Callable[[WireCall], Coroutine[Any, Any, object]]
+
+
+async def run_operation(call: WireCall) -> object:
+    """Run an operation; a write that was made is told to the server's witness before its answer."""
+    server, hooks = call.runner.server, call.runner.server.hooks
+    operation = server.registry.operation(call.work.name)
+    is_write = operation.mark.effect != "reads"
+    if is_write and hooks.ready is not None:
+        await call.in_thread(hooks.ready)
+    outcome = "failed"
+    try:
+        value = await _run(call, operation)
+        outcome = "ok"
+    except Failure as failure:
+        page = hooks.page_for(call.caller, failure.wants) if failure.wants and hooks.page_for is not None else None
+        if page is None:
+            raise
+        from postil.wire.protocol.url_elicitation import ask_at_page  # only servers with such a page
+
+        raise ask_at_page(call.work, call.runner.session.capabilities, failure, page) from failure
+    finally:
+        place = (operation.mark.name, outcome)
+        server.calls[place] = server.calls.get(place, 0) + 1
+    if is_write and hooks.witness is not None and call.made:
+        await call.in_thread(hooks.witness, call.caller, operation.mark.name, call.work.arguments, value)
+    return value
+
+
+async def _run(call: WireCall, operation: Operation) -> object:
+    """Checked, once under its key, on the loop or in a thread."""
+    decoded = operation.decode(call.work.arguments)
+    turn = None if operation.is_async else call.runner.order.take(operation.mark)
+    try:
+        if turn is not None:
+            await turn.wait()
+        if call.work.key and operation.mark.effect != "reads" and call.runner.server.keys is not None:
+            call.made = False
+            return await _run_once(call, operation, decoded)
+        if operation.is_async:
+            return await operation.run(**decoded)
+        return await call.in_thread(lambda: operation.run(**decoded))
+    except (Failure, InputRequired):
+        raise
+    except Exception as bug:
+        call.runner.server.report(bug, operation.mark.name)
+        raise operation.mark.crash.of_bug(bug) from bug
+    finally:
+        if turn is not None:
+            turn.end()
+
+
+async def _run_once(call: WireCall, operation: Operation, decoded: Mapping[str, Any]) -> object:
+    keys, arguments, key = call.runner.server.keys, call.work.arguments, str(call.work.key)
+    assert keys is not None
+    if not operation.is_async:
+
+        def run() -> object:
+            call.made = True
+            return operation.run(**decoded)
+
+        return await call.in_thread(invoke.once, operation, arguments, key, keys, run)
+    scope, fingerprint = invoke.claim(operation, arguments, key)
+    stored = await call.in_thread(keys.begin, scope, key, fingerprint)
+    if stored is not None:
+        return invoke.recall(operation, stored)
+
+    async def run_and_keep() -> object:
+        call.made = True
+        try:
+            result = await operation.run(**decoded)
+        except Exception as fault:
+            await call.in_thread(invoke.give_up, keys, scope, key, fault)
+            raise
+        await call.in_thread(keys.finish, scope, key, msgspec.json.encode(result))
+        return result
+
+    # Shielded: a caller who gives up and retries with the same key must find one effect and its answer.
+    return await asyncio.shield(asyncio.ensure_future(run_and_keep()))
+
+
+async def read_resource(call: WireCall) -> Document:
+    """Read one resource."""
+    registry, uri = call.runner.server.registry, call.work.name
+    entry, variables = registry.resource(uri)
+    reader = registry.method(entry)
+    if is_async(reader):
+        read = await cast("Coroutine[Any, Any, object]", reader(**variables))
+    else:
+        read = await call.in_thread(lambda: reader(**variables))
+    return shapes.contents(uri, entry.mime_type, read)
+
+
+async def write_prompt(call: WireCall) -> Sequence[Any]:
+    """Write a prompt's messages."""
+    prompt = call.runner.server.registry.prompt(call.work.name)
+    arguments = prompt.decode(call.work.arguments)
+    if prompt.is_async:
+        return as_messages(await prompt.run(**arguments))
+    return as_messages(await call.in_thread(lambda: prompt.run(**arguments)))
+
+
+async def find_completions(call: WireCall) -> Sequence[str]:
+    """Find values that fit what was typed so far."""
+    name, typed = call.work.arguments
+    prompt = call.runner.server.registry.prompt(call.work.name)
+    source = prompt.mark.complete.get(name, ())
+    if isinstance(source, str):
+        part = getattr(prompt.run, "__self__", None)
+        return await call.in_thread(getattr(part, source), typed)
+    return [value for value in source if value.startswith(typed)]
+
+
+async def subscribe(call: WireCall) -> None:
+    """Start to send updates of a resource that exists."""
+    call.runner.server.registry.resource(call.work.name)
+    await call.runner.subscriptions.add(call.work.name)
+
+
+async def listen(call: WireCall) -> None:
+    """Serve one stream of the stateless era until the client leaves or the server ends it gracefully."""
+    await call.runner.subscriptions.stream(call)
+
+
+DO: dict[type[Work], Do] = {
+    events.CallTool: run_operation,
+    events.CallDirect: run_operation,
+    events.ReadResource: read_resource,
+    events.GetPrompt: write_prompt,
+    events.FindCompletions: find_completions,
+    events.Subscribe: subscribe,
+    events.Listen: listen,
+}
+"""How each kind of work is done."""
