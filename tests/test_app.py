@@ -12,7 +12,7 @@ from postil.core.failure import StorageFailed
 from postil.core.registry import Offer, Registry
 from postil.settings.load import load
 from postil.settings.model import BadSettings
-from postil.wire.protocol.eras.handshake import NEWEST
+from postil.wire.protocol.eras.era import NEWEST
 from postil.wire.protocol.shapes import tool
 from scripts.reference import generated
 

@@ -9,7 +9,7 @@ import msgspec
 from postil.core.answer import Answer
 from postil.core.content import Block, Link, Text
 from postil.surfaces.shell.output import readable
-from postil.wire.protocol.eras.handshake import FIRST, NEWEST
+from postil.wire.protocol.eras.era import FIRST, NEWEST
 from postil.wire.protocol.shapes import direct, result, text_of
 
 

@@ -80,7 +80,7 @@ def compose(composed: Composition, token: str) -> Guard:
         return Guard(gateway, routes, warnings=warnings)
 
     def page_for(caller: Caller, what: str) -> Page | None:
-        url = links.address(caller) if what == "gitlab" else ""
+        url = links.address_for(caller) if what == "gitlab" else ""
         return Page(url, "Connect your GitLab account to go on") if url else None
 
     # People open our page there; a proxy that speaks HTTPS makes the browser's origin another than what we see.

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from msgspec import Struct
 
-from postil.core.call import Level
-from postil.wire.protocol import jsonrpc
-from postil.wire.protocol.batch import Batch
-from postil.wire.protocol.eras.handshake import Era
-from postil.wire.protocol.face import Profile
+if TYPE_CHECKING:
+    from postil.wire.protocol.eras.era import Era
+    from postil.wire.protocol.face import Profile
+    from postil.wire.protocol.jsonrpc import Id, Request
 
+Kind: TypeAlias = Literal["tool", "direct", "resource", "prompt", "completion", "subscribe", "listen"]
+FLAGS = {"tools": "toolsListChanged", "prompts": "promptsListChanged", "resources": "resourcesListChanged"}
+"""How a stream of the stateless era asks to hear that a list changed."""
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
@@ -24,14 +26,33 @@ class Reply(Struct, frozen=True, gc=False):
     code: int = 0
 
 
+class Batch:
+    """A batch in progress: the answers of its items by their positions, until all are there."""
+
+    def __init__(self, wanted: int) -> None:
+        self.missing = wanted
+        self._frames: dict[int, bytes] = {}
+
+    def end(self, position: int, frame: bytes = b"") -> bytes:
+        """Take an item's answer, or that it has none. Returns the whole answer after the last item, else nothing."""
+        self.missing -= 1
+        if frame:
+            self._frames[position] = frame
+        if self.missing or not self._frames:
+            return b""
+        return b"[" + b",".join(self._frames[at] for at in sorted(self._frames)) + b"]"
+
+
 class Work(Struct, eq=False):
     """A request that needs more than the protocol. Its session hears the outcome by `answer`, `fail` or `give_up`."""
 
-    request: jsonrpc.Request
+    kind: Kind
+    request: Request
     era: Era
     name: str
     """What is wanted: the name of an operation or a prompt, or the address of a resource."""
     arguments: Any
+    """Its arguments; of a completion the argument and what was typed, of a stream its flags and addresses."""
     shape: Shape
     """Makes the result object of what the work returned."""
     meta: Mapping[str, Any] = NOTHING
@@ -43,57 +64,31 @@ class Work(Struct, eq=False):
     position: int = 0
     cancelled: bool = False
 
+    def stamp(self) -> dict[str, Any]:
+        """Returns the `_meta` that every frame of a stream carries."""
+        return {"io.modelcontextprotocol/subscriptionId": self.request.id}
+
     @property
     def is_over(self) -> bool:
         """Whether no answer is to be expected any more once this work has ended without one."""
         return self.batch is None or not self.batch.missing
 
 
-Shape: TypeAlias = Callable[[Profile, Work, Any], object]
+Shape: TypeAlias = "Callable[[Profile, Work, Any], object]"
 
 
-class CallTool(Work):
-    """Run the operation `name`; its failures may become results that a model reads."""
+class Opened(Struct, frozen=True):
+    """A handshake was made: the client hears of changed lists from now on."""
 
 
-class CallDirect(Work):
-    """Run the operation `name`; its failures are error objects."""
-
-
-class ReadResource(Work):
-    """Read the resource at the address `name`."""
-
-
-class GetPrompt(Work):
-    """Write the messages of the prompt `name`."""
-
-
-class FindCompletions(Work):
-    """Find values for an argument of the prompt `name`: `arguments` is the argument and what was typed so far."""
-
-
-class Subscribe(Work):
-    """Send an update after each change of the resource at `name` from now on."""
-
-
-class Listen(Work):
-    """Open a stream: `arguments` is the set of list flags and the addresses that it hears of."""
+class LevelSet(Struct, frozen=True):
+    """The client wants to hear what is logged and announced, at the session's level or above."""
 
 
 class Unsubscribed(Struct, frozen=True):
     """The client wants no more updates of this address."""
 
     uri: str
-
-
-class LevelSet(Struct, frozen=True):
-    """The client wants to hear what is logged and announced at this level or above."""
-
-    level: Level
-
-
-class Opened(Struct, frozen=True):
-    """A handshake was made: the client hears of changed lists from now on."""
 
 
 class Cancelled(Struct, frozen=True):
@@ -105,7 +100,7 @@ class Cancelled(Struct, frozen=True):
 class Answered(Struct, frozen=True):
     """The client answered a question of ours, with a result or with an error."""
 
-    id: jsonrpc.Id
+    id: Id
     result: Any
     error: Any
 
@@ -117,7 +112,7 @@ class Bug(Struct, frozen=True):
     method: str
 
 
-News: TypeAlias = Unsubscribed | LevelSet | Opened | Cancelled | Answered | Bug
+News: TypeAlias = Opened | LevelSet | Unsubscribed | Cancelled | Answered | Bug
 Event: TypeAlias = Reply | Work | News
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Raw, Struct
 
-from postil.core.catalogue import OperationEntry, PromptEntry, ResourceEntry
+if TYPE_CHECKING:
+    from postil.core.registry import Registry  # it imports threading
 
 
 class Face(Struct, frozen=True):
@@ -39,26 +40,14 @@ UNITED: Mapping[str, Any] = {
 """The capabilities of the united server."""
 
 
-class Listing(Protocol):
-    """What is on offer, as entries of the catalogue. The registry is one; the parts behind it are not seen here."""
-
-    tools: list[OperationEntry]
-    resources: list[ResourceEntry]
-    templates: list[ResourceEntry]
-    prompts: dict[str, PromptEntry]
-
-    def find(self, name: str) -> OperationEntry | None:
-        """Returns the operation of this name, or of this older name."""
-        ...
-
-
 class Profile:
     """What all sessions of one server share."""
 
-    def __init__(self, face: Face, listing: Listing, secret: Callable[[], bytes]) -> None:
+    def __init__(self, face: Face, registry: Registry, secret: Callable[[], bytes]) -> None:
         self.face = face
         self.info = face.info()
-        self.listing = listing
+        self.registry = registry
+        """What is on offer; a session looks at its entries and never calls what is behind them."""
         self.secret = secret
         """Returns the key that seals `requestState`."""
         self.pages: dict[tuple[str, str, int], Raw] = {}

@@ -15,15 +15,16 @@ from postil.core import codes
 from postil.core.call import LEVELS
 from postil.core.content import Message
 from postil.core.failure import InvalidArguments
-from postil.wire.protocol import events, notifications, shapes
-from postil.wire.protocol.eras import stateless
-from postil.wire.protocol.eras.handshake import Era
-from postil.wire.protocol.events import Done, Work
-from postil.wire.protocol.face import Profile
+from postil.wire.protocol import shapes
+from postil.wire.protocol.eras.era import STATELESS as STATELESS_ERA
+from postil.wire.protocol.eras.era import Era
+from postil.wire.protocol.events import FLAGS, Done, LevelSet, Unsubscribed, Work
 from postil.wire.protocol.failures import ProtocolFailure
 from postil.wire.protocol.jsonrpc import Request, encode
 
 if TYPE_CHECKING:
+    from postil.core.registry import Registry
+    from postil.wire.protocol.face import Profile
     from postil.wire.protocol.session import Session
 
 Handler: TypeAlias = "Callable[[Session, Request, Era], object]"
@@ -50,51 +51,34 @@ def set_level(session: Session, request: Request, era: Era) -> Done:
     if level not in LEVELS:
         raise InvalidArguments(f"The level must be one of {', '.join(LEVELS)}", path="level")
     session.log_level = level
-    return Done({}, events.LevelSet(level))
+    return Done({}, LevelSet())
 
 
 def discover(session: Session, request: Request, era: Era) -> object:
     """Returns what this server is and can do, in the stateless era."""
     face = session.profile.face
     found: dict[str, Any] = {
-        "supportedVersions": [stateless.STATELESS.version],
+        "supportedVersions": [STATELESS_ERA.version],
         "capabilities": face.capabilities,
     }
     return {**found, "instructions": face.instructions} if face.instructions else found
 
 
-def list_tools(session: Session, request: Request, era: Era) -> object:
-    """Returns the tools on offer."""
-    return _page(session.profile, request, era, "tools", session.profile.listing.tools, shapes.tool)
+def _list(key: str, entries: Callable[[Registry], Sequence[E]], shape: Callable[[E, Era], object]) -> Handler:
+    """Returns the method that lists these entries, page by page."""
 
+    def list_page(session: Session, request: Request, era: Era) -> object:
+        listed, pages = entries(session.profile.registry), session.profile.pages
+        start = _position(request.params.get("cursor"), len(listed))
+        place = (key, era.version, start)
+        if place not in pages:
+            pages[place] = Raw(encode([shape(entry, era) for entry in listed[start : start + PAGE]]))
+        page: dict[str, Any] = {key: pages[place]}
+        if start + PAGE < len(listed):
+            page["nextCursor"] = base64.urlsafe_b64encode(b"%d" % (start + PAGE)).decode("ascii")
+        return page
 
-def list_resources(session: Session, request: Request, era: Era) -> object:
-    """Returns the resources with a fixed address."""
-    return _page(session.profile, request, era, "resources", session.profile.listing.resources, shapes.resource)
-
-
-def list_templates(session: Session, request: Request, era: Era) -> object:
-    """Returns the templates of all other addresses."""
-    return _page(session.profile, request, era, "resourceTemplates", session.profile.listing.templates, shapes.resource)
-
-
-def list_prompts(session: Session, request: Request, era: Era) -> object:
-    """Returns the prompts on offer."""
-    prompts = list(session.profile.listing.prompts.values())
-    return _page(session.profile, request, era, "prompts", prompts, shapes.prompt)
-
-
-def _page(
-    profile: Profile, request: Request, era: Era, key: str, entries: Sequence[E], shape: Callable[[E, Era], object]
-) -> dict[str, Any]:
-    start = _position(request.params.get("cursor"), len(entries))
-    place = (key, era.version, start)
-    if place not in profile.pages:
-        profile.pages[place] = Raw(encode([shape(entry, era) for entry in entries[start : start + PAGE]]))
-    page: dict[str, Any] = {key: profile.pages[place]}
-    if start + PAGE < len(entries):
-        page["nextCursor"] = base64.urlsafe_b64encode(b"%d" % (start + PAGE)).decode("ascii")
-    return page
+    return list_page
 
 
 def _position(cursor: object, count: int) -> int:
@@ -115,10 +99,10 @@ def call_tool(session: Session, request: Request, era: Era) -> Work:
     arguments = request.params.get("arguments")
     if not isinstance(name, str):
         raise ProtocolFailure(codes.INVALID_PARAMS, 'Invalid params: "name" must be a string')
-    entry = session.profile.listing.find(name)
+    entry = session.profile.registry.find(name)
     if entry is None or not entry.tool:
         raise ProtocolFailure(era.unknown_tool, f"Unknown tool: {name[:100]}")
-    return events.CallTool(request, era, name, {} if arguments is None else arguments, _tool_result)
+    return Work("tool", request, era, name, {} if arguments is None else arguments, _tool_result)
 
 
 def _tool_result(profile: Profile, work: Work, value: object) -> object:
@@ -127,7 +111,7 @@ def _tool_result(profile: Profile, work: Work, value: object) -> object:
 
 def read_resource(session: Session, request: Request, era: Era) -> Work:
     """Read one resource."""
-    return events.ReadResource(request, era, _text(request, "uri"), None, _contents)
+    return Work("resource", request, era, _text(request, "uri"), None, _contents)
 
 
 def _contents(profile: Profile, work: Work, value: object) -> object:
@@ -136,7 +120,7 @@ def _contents(profile: Profile, work: Work, value: object) -> object:
 
 def subscribe(session: Session, request: Request, era: Era) -> Work:
     """Send `notifications/resources/updated` for this address from now on."""
-    return events.Subscribe(request, era, _text(request, "uri"), None, _empty)
+    return Work("subscribe", request, era, _text(request, "uri"), None, _empty)
 
 
 def _empty(profile: Profile, work: Work, value: object) -> object:
@@ -145,12 +129,12 @@ def _empty(profile: Profile, work: Work, value: object) -> object:
 
 def unsubscribe(session: Session, request: Request, era: Era) -> Done:
     """Stop that."""
-    return Done({}, events.Unsubscribed(_text(request, "uri")))
+    return Done({}, Unsubscribed(_text(request, "uri")))
 
 
 def get_prompt(session: Session, request: Request, era: Era) -> Work:
     """Write a prompt's messages."""
-    return events.GetPrompt(request, era, _text(request, "name"), request.params.get("arguments") or {}, _messages)
+    return Work("prompt", request, era, _text(request, "name"), request.params.get("arguments") or {}, _messages)
 
 
 def _messages(profile: Profile, work: Work, value: Sequence[Message]) -> object:
@@ -174,7 +158,7 @@ def complete(session: Session, request: Request, era: Era) -> object:
     if not isinstance(name, str) or not isinstance(typed, str):
         raise InvalidArguments('Invalid params: "argument" needs "name" and "value"', path="argument")
     if reference.get("type") == "ref/prompt":
-        return events.FindCompletions(request, era, str(reference.get("name")), (name, typed), _completions)
+        return Work("completion", request, era, str(reference.get("name")), (name, typed), _completions)
     if reference.get("type") != "ref/resource":
         raise InvalidArguments('Invalid params: "ref.type" must be ref/prompt or ref/resource', path="ref.type")
     return _completion(())
@@ -195,22 +179,22 @@ def listen(session: Session, request: Request, era: Era) -> Work:
     if not isinstance(wanted, dict):
         raise InvalidArguments('Invalid params: "notifications" must be an object', path="notifications")
     wanted = cast("dict[str, Any]", wanted)
-    flags = {flag for flag in notifications.FLAGS.values() if wanted.get(flag) is True}
+    flags = {flag for flag in FLAGS.values() if wanted.get(flag) is True}
     uris = [uri for uri in wanted.get("resourceSubscriptions") or () if isinstance(uri, str)][:MOST_WATCHES]
-    return events.Listen(request, era, "", (flags, uris), _stamped)
+    return Work("listen", request, era, "", (flags, uris), _stamped)
 
 
 def _stamped(profile: Profile, work: Work, value: object) -> object:
-    return {"_meta": notifications.stamp(work)}
+    return {"_meta": work.stamp()}
 
 
 SHARED: dict[str, Handler] = {
-    "tools/list": list_tools,
+    "tools/list": _list("tools", lambda offered: offered.tools, shapes.tool),
     "tools/call": call_tool,
-    "resources/list": list_resources,
-    "resources/templates/list": list_templates,
+    "resources/list": _list("resources", lambda offered: offered.resources, shapes.resource),
+    "resources/templates/list": _list("resourceTemplates", lambda offered: offered.templates, shapes.resource),
     "resources/read": read_resource,
-    "prompts/list": list_prompts,
+    "prompts/list": _list("prompts", lambda offered: list(offered.prompts.values()), shapes.prompt),
     "prompts/get": get_prompt,
     "completion/complete": complete,
 }

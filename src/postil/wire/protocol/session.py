@@ -15,13 +15,13 @@ from postil.core.call import LOCAL, Level, Question
 from postil.core.failure import Failure, InvalidArguments
 from postil.core.resource import ResourceNotFound
 from postil.wire.protocol import events, jsonrpc, methods, shapes
-from postil.wire.protocol.batch import Batch
 from postil.wire.protocol.dialects import direct_methods, zed_draft
-from postil.wire.protocol.eras import handshake, stateless
-from postil.wire.protocol.eras.handshake import Era
-from postil.wire.protocol.events import Done, Event, Reply, Work
+from postil.wire.protocol.eras import era as eras
+from postil.wire.protocol.eras import stateless
+from postil.wire.protocol.eras.era import Era
+from postil.wire.protocol.events import Batch, Done, Event, Reply, Work
 from postil.wire.protocol.face import Profile
-from postil.wire.protocol.failures import InputRequired, ProtocolFailure, is_temporary
+from postil.wire.protocol.failures import ProtocolFailure, is_temporary
 
 IN_FLIGHT = 256
 KEY = "postil/idempotencyKey"
@@ -45,7 +45,7 @@ class Session:
         self.principal = principal
         self.direct = direct
         """Whether operations are methods too."""
-        self.era: Era = handshake.FIRST
+        self.era: Era = eras.FIRST
         self.methods = methods.HANDSHAKE
         self.capabilities: dict[str, Any] = {}
         """What the client can do."""
@@ -81,7 +81,7 @@ class Session:
     def _request(self, request: jsonrpc.Request, key: str) -> list[Event]:
         given = request.params.get("_meta")
         meta = cast("dict[str, Any]", given) if isinstance(given, dict) else {}
-        era = stateless.STATELESS if stateless.VERSION in meta else self.era
+        era = eras.STATELESS if stateless.VERSION in meta else self.era
         try:
             if request.id in self.in_flight:
                 raise ProtocolFailure(codes.INVALID_REQUEST, "Invalid Request: this id is still in use")
@@ -151,10 +151,10 @@ class Session:
 
     def fail(self, work: Work, failure: Failure) -> Reply | None:
         """Returns the answer to a request whose work failed: an error object, or the result of a tool."""
-        if isinstance(work, events.CallTool):
+        if work.kind == "tool":
             if work.era.structured and not isinstance(failure, ProtocolFailure) and not is_temporary(failure):
                 return self._end(work, self._reply(work.request, work.era, shapes.failed_result(failure)))
-        elif isinstance(failure, ResourceNotFound) and isinstance(work, events.ReadResource | events.Subscribe):
+        elif isinstance(failure, ResourceNotFound) and work.kind in ("resource", "subscribe"):
             failure = ProtocolFailure(work.era.unknown_resource, failure.message, **failure.data)
         return self._end(work, refuse(work.request.id, failure.code, failure.message, failure.details()))
 
@@ -230,19 +230,9 @@ class Session:
 
     def resume(self, agreed: Agreed) -> None:
         """Go on with what this client agreed on elsewhere."""
-        self.era = handshake.HANDSHAKE.get(agreed.version, handshake.FIRST)
+        self.era = eras.HANDSHAKE.get(agreed.version, eras.FIRST)
         self.methods = zed_draft.METHODS if agreed.draft else methods.HANDSHAKE
         self.capabilities = agreed.capabilities
-
-
-def recall(work: Work, questions: Mapping[str, Question]) -> Mapping[str, object]:
-    """Returns the answers that a call of the stateless era brought along. Raises InputRequired for those it lacks."""
-    for question in questions.values():
-        stateless.check_capability(question.method, work.meta)
-    missing = {key: question for key, question in questions.items() if key not in work.answers}
-    if missing:
-        raise InputRequired(missing)
-    return {key: work.answers[key] for key in questions}
 
 
 def refuse(request_id: jsonrpc.Id | None, code: int, message: str, data: object = None) -> Reply:
@@ -257,6 +247,6 @@ def _initialize(session: Session, request: jsonrpc.Request, era: Era) -> Done:
     if type(asked) is int and asked == zed_draft.VERSION:
         session.methods = zed_draft.METHODS
         return Done(zed_draft.initialized(face), events.Opened())
-    version, session.era = handshake.negotiate(asked, only_first=face.contract)
+    version, session.era = eras.negotiate(asked, only_first=face.contract)
     answer = {"protocolVersion": version, "capabilities": face.capabilities, "serverInfo": session.profile.info}
     return Done({**answer, "instructions": face.instructions} if face.instructions else answer, events.Opened())

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Sequence
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from msgspec import Struct
+from msgspec.json import encode
 
 from postil.core.answer import Answer
 from postil.core.catalogue import OperationEntry, PromptEntry, ResourceEntry
 from postil.core.content import Block, Document, Link, Message, Text
 from postil.core.failure import Failure
-from postil.wire.protocol.eras.handshake import Era
-from postil.wire.protocol.jsonrpc import encode
+
+if TYPE_CHECKING:
+    from postil.wire.protocol.eras.era import Era
 
 
 def tool(entry: OperationEntry, era: Era) -> dict[str, Any]:

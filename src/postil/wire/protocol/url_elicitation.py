@@ -17,7 +17,7 @@ from msgspec import Struct
 from postil.core import codes
 from postil.core.call import Question
 from postil.core.failure import Failure
-from postil.wire.protocol.eras import handshake, stateless
+from postil.wire.protocol.eras import era, stateless
 from postil.wire.protocol.events import Work
 from postil.wire.protocol.failures import InputRequired, ProtocolFailure
 
@@ -34,7 +34,7 @@ def ask_at_page(work: Work, capabilities: object, failure: Failure, page: Page) 
     key, asked = failure.wants, {"mode": "url", "message": page.message, "url": page.url}
     if work.era.stateless and key not in work.answers and _can_open(work.meta.get(stateless.CAPABILITIES)):
         return InputRequired({key: Question("elicitation/create", asked)})
-    if work.era is handshake.NEWEST and _can_open(capabilities):
+    if work.era is era.NEWEST and _can_open(capabilities):
         asked = {"mode": "url", "elicitationId": secrets.token_urlsafe(12), "url": page.url, "message": page.message}
         return ProtocolFailure(codes.URL_ELICITATION_REQUIRED, page.message, elicitations=[asked])
     failure.advice = f"{page.message}: open {page.url} in a browser, then call again."

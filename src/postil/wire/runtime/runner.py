@@ -16,7 +16,7 @@ from postil.wire.protocol import events, jsonrpc
 from postil.wire.protocol.events import News, Reply, Work
 from postil.wire.protocol.failures import InputRequired, ProtocolFailure, is_temporary
 from postil.wire.protocol.session import IN_FLIGHT, Agreed, Session
-from postil.wire.runtime.subscriptions import Subscriptions
+from postil.wire.runtime.updates import Updates
 from postil.wire.runtime.watches import Watches
 from postil.wire.runtime.wire_call import STATUS, Outlet, WireCall
 from postil.wire.runtime.work import DO
@@ -52,14 +52,14 @@ class Runner:
         self.order = WriteOrder()
         self.unconfirmed: list[tuple[WireCall, Callable[[], None], Callable[[], None]]] = []
         self._questions: dict[jsonrpc.Id, asyncio.Future[Any]] = {}
-        self._subscriptions: Subscriptions | None = None
+        self._updates: Updates | None = None
 
     @property
-    def subscriptions(self) -> Subscriptions:
+    def updates(self) -> Updates:
         """What the client hears beside its answers; made on first need."""
-        if self._subscriptions is None:
-            self._subscriptions = Subscriptions(self)
-        return self._subscriptions
+        if self._updates is None:
+            self._updates = Updates(self)
+        return self._updates
 
     # -- events of the session ----------------------------------------------------------------------------------------
 
@@ -92,11 +92,11 @@ class Runner:
         elif isinstance(news, events.Answered):
             self._take_answer(news)
         elif isinstance(news, events.Opened):
-            self.subscriptions.hear_lists()
+            self.updates.hear_lists()
         elif isinstance(news, events.LevelSet):
-            self.subscriptions.hear_announcements()
+            self.updates.hear_announcements()
         elif isinstance(news, events.Unsubscribed):
-            self.subscriptions.remove(news.uri)
+            self.updates.remove(news.uri)
         else:
             self.server.report(news.error, news.method)
 
@@ -105,7 +105,7 @@ class Runner:
         core_call.enter(call)
         work, session = call.work, self.session
         try:
-            reply = session.answer(work, await DO[type(work)](call))
+            reply = session.answer(work, await DO[work.kind](call))
         except InputRequired as needed:
             reply = session.require_input(work, needed.questions)
         except Failure as failure:
@@ -169,17 +169,17 @@ class Runner:
 
     def agreed(self) -> Agreed:
         """Returns what was agreed so far."""
-        subscribed = self._subscriptions.uris if self._subscriptions is not None else ()
+        subscribed = self._updates.uris if self._updates is not None else ()
         return self.session.agreed(tuple(sorted(subscribed)))
 
     async def resume(self, agreed: Agreed) -> None:
         """Go on with what this client agreed on, and asked to hear, elsewhere."""
         self.session.resume(agreed)
-        self.subscriptions.hear_lists()
+        self.updates.hear_lists()
         if agreed.level is not None and agreed.level != self.session.log_level:
             self.session.log_level = agreed.level
-            self.subscriptions.hear_announcements()
-        await self.subscriptions.change_to(agreed.subscribed)
+            self.updates.hear_announcements()
+        await self.updates.change_to(agreed.subscribed)
 
     # -- the end ------------------------------------------------------------------------------------------------------
 
@@ -201,11 +201,11 @@ class Runner:
 
     async def close(self, grace: float) -> None:
         """End: streams close gracefully, calls in flight get `grace` seconds and are then given up."""
-        if self._subscriptions is not None:
-            self._subscriptions.end_streams()
+        if self._updates is not None:
+            self._updates.end_streams()
         if self.running:
             await asyncio.wait([task for _, task in self.running.values()], timeout=grace)
         for request_id in list(self.running):
             self.cancel(request_id)
-        if self._subscriptions is not None:
-            self._subscriptions.close()
+        if self._updates is not None:
+            self._updates.close()

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
 from postil.core.call import Call, Caller, Level, Question
-from postil.wire.protocol import notifications, session
+from postil.wire.protocol import notifications
 from postil.wire.protocol.eras import stateless
 from postil.wire.protocol.events import Work
 
@@ -67,7 +67,7 @@ class WireCall(Call):
 
     async def ask(self, questions: Mapping[str, Question]) -> Mapping[str, object]:
         if self.work.era.stateless:
-            return session.recall(self.work, questions)
+            return stateless.recall(questions, self.work.answers, self.work.meta)
         return {key: await self.runner.ask(question, self.out) for key, question in questions.items()}
 
     def send(self, frame: bytes) -> None:

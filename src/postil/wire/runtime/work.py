@@ -16,8 +16,8 @@ from postil.core.content import Document
 from postil.core.failure import Failure
 from postil.core.operation import Operation, is_async
 from postil.core.prompt import as_messages
-from postil.wire.protocol import events, shapes
-from postil.wire.protocol.events import Work
+from postil.wire.protocol import shapes
+from postil.wire.protocol.events import Kind
 from postil.wire.protocol.failures import InputRequired
 from postil.wire.runtime.wire_call import WireCall
 
@@ -137,21 +137,21 @@ async def find_completions(call: WireCall) -> Sequence[str]:
 async def subscribe(call: WireCall) -> None:
     """Start to send updates of a resource that exists."""
     call.runner.server.registry.resource(call.work.name)
-    await call.runner.subscriptions.add(call.work.name)
+    await call.runner.updates.add(call.work.name)
 
 
 async def listen(call: WireCall) -> None:
     """Serve one stream of the stateless era until the client leaves or the server ends it gracefully."""
-    await call.runner.subscriptions.stream(call)
+    await call.runner.updates.stream(call)
 
 
-DO: dict[type[Work], Do] = {
-    events.CallTool: run_operation,
-    events.CallDirect: run_operation,
-    events.ReadResource: read_resource,
-    events.GetPrompt: write_prompt,
-    events.FindCompletions: find_completions,
-    events.Subscribe: subscribe,
-    events.Listen: listen,
+DO: dict[Kind, Do] = {
+    "tool": run_operation,
+    "direct": run_operation,
+    "resource": read_resource,
+    "prompt": write_prompt,
+    "completion": find_completions,
+    "subscribe": subscribe,
+    "listen": listen,
 }
 """How each kind of work is done."""

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 
 from postil.core import codes
 from postil.wire.protocol import shapes
-from postil.wire.protocol.eras.handshake import Era
-from postil.wire.protocol.events import CallDirect, Work
-from postil.wire.protocol.face import Profile
+from postil.wire.protocol.eras.era import Era
+from postil.wire.protocol.events import Work
 from postil.wire.protocol.failures import ProtocolFailure
 from postil.wire.protocol.jsonrpc import Request
 
 if TYPE_CHECKING:
+    from postil.wire.protocol.face import Profile
     from postil.wire.protocol.session import Session
 
 RESERVED = frozenset({"initialize", "ping", "shutdown", "initialized"})
@@ -29,11 +29,11 @@ def is_direct(method: str) -> bool:
 
 def call(session: Session, request: Request, era: Era) -> Work:
     """Run the operation that the method names."""
-    entry = session.profile.listing.find(request.method)
+    entry = session.profile.registry.find(request.method)
     if entry is None or not (entry.tool or entry.direct):  # a command of the shell alone is for people at a shell
         raise ProtocolFailure(codes.METHOD_NOT_FOUND, "Method not found")
     arguments = {key: value for key, value in request.params.items() if key not in ("_meta", KEY)}
-    return CallDirect(request, era, request.method, arguments, _plain, key=request.params.get(KEY) or "")
+    return Work("direct", request, era, request.method, arguments, _plain, key=request.params.get(KEY) or "")
 
 
 def _plain(profile: Profile, work: Work, value: object) -> object:

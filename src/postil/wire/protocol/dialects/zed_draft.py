@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any, cast
 
 from postil.core.content import Block, Document, Message
 from postil.wire.protocol import methods, shapes
-from postil.wire.protocol.eras.handshake import Era
+from postil.wire.protocol.eras.era import Era
 from postil.wire.protocol.events import Done, Shape, Work
-from postil.wire.protocol.face import Face, Profile
 from postil.wire.protocol.jsonrpc import Request
 from postil.wire.protocol.methods import Handler
 
 if TYPE_CHECKING:
+    from postil.wire.protocol.face import Face, Profile
     from postil.wire.protocol.session import Session
 
 VERSION = 1
@@ -38,20 +38,20 @@ def list_prompts(session: Session, request: Request, era: Era) -> object:
                     for each in entry.arguments
                 ],
             }
-            for entry in session.profile.listing.prompts.values()
+            for entry in session.profile.registry.prompts.values()
         ]
     }
 
 
 def list_resources(session: Session, request: Request, era: Era) -> object:
     """Returns templates and resources in one answer."""
-    listing = session.profile.listing
+    offered = session.profile.registry
     return {
         "resourceTemplates": [
             {"uriTemplate": entry.uri, "name": entry.name, "description": entry.description}
-            for entry in listing.templates
+            for entry in offered.templates
         ],
-        "resources": [{"uri": entry.uri, "mimeType": entry.mime_type} for entry in listing.resources],
+        "resources": [{"uri": entry.uri, "mimeType": entry.mime_type} for entry in offered.resources],
     }
 
 

@@ -6,17 +6,14 @@ from collections.abc import Mapping
 from typing import Any, cast
 
 from postil.core import codes
-from postil.core.call import LEVELS
-from postil.wire.protocol.eras.handshake import Era
-from postil.wire.protocol.failures import ProtocolFailure
-
-STATELESS = Era("2026-07-28", annotations=True, structured=True, stateless=True, unknown_resource=codes.INVALID_PARAMS)
+from postil.core.call import LEVELS, Question
+from postil.wire.protocol.eras.era import STATELESS
+from postil.wire.protocol.failures import InputRequired, ProtocolFailure
 
 PREFIX = "io.modelcontextprotocol/"
 VERSION = PREFIX + "protocolVersion"
 CAPABILITIES = PREFIX + "clientCapabilities"
 LOG_LEVEL = PREFIX + "logLevel"
-SUBSCRIPTION = PREFIX + "subscriptionId"
 SERVER_INFO = PREFIX + "serverInfo"
 
 CACHED = frozenset({
@@ -58,6 +55,18 @@ def check_capability(method: str, meta: Mapping[str, Any]) -> None:
         raise ProtocolFailure(
             codes.MISSING_CAPABILITY, f"The client lacks the capability {needed!r}", requiredCapabilities={needed: {}}
         )
+
+
+def recall(
+    questions: Mapping[str, Question], answers: Mapping[str, Any], meta: Mapping[str, Any]
+) -> Mapping[str, object]:
+    """Returns the answers that a call brought along. Raises InputRequired for those that it lacks."""
+    for question in questions.values():
+        check_capability(question.method, meta)
+    missing = {key: question for key, question in questions.items() if key not in answers}
+    if missing:
+        raise InputRequired(missing)
+    return {key: answers[key] for key in questions}
 
 
 def complete(result: dict[str, Any], method: str, server_info: Mapping[str, Any]) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from postil.core import codes
 from postil.core.call import Caller
 from postil.wire.protocol import jsonrpc
 from postil.wire.protocol.dialects import direct_methods
-from postil.wire.protocol.eras import handshake, stateless
+from postil.wire.protocol.eras.era import FIRST, HANDSHAKE, STATELESS
 from postil.wire.protocol.failures import ProtocolFailure
 from postil.wire.runtime.runner import Connection, Runner
 from postil.wire.runtime.watches import Watches
@@ -172,7 +172,7 @@ class Endpoint:
             frame = jsonrpc.refusal(incoming.id, incoming.code, incoming.message, incoming.data)
             await respond(asked.send, 400 if is_mcp else 200, frame, asked.carried)
             return
-        is_stateless = http_headers.text(asked.headers, http_headers.VERSION) == stateless.STATELESS.version
+        is_stateless = http_headers.text(asked.headers, http_headers.VERSION) == STATELESS.version
         if isinstance(incoming, list):
             methods = [item.method for item in incoming if isinstance(item, jsonrpc.Request | jsonrpc.Notification)]
             if is_stateless or not all(map(direct_methods.is_direct, methods)):
@@ -223,7 +223,7 @@ class Endpoint:
     async def _session_of(self, asked: Asked) -> HttpSession | None:
         session_id = http_headers.text(asked.headers, http_headers.SESSION)
         version = http_headers.text(asked.headers, http_headers.VERSION)
-        if session_id is None or version == stateless.STATELESS.version:
+        if session_id is None or version == STATELESS.version:
             refused = "Only POST is answered here without a session"
             await self._refuse(asked, 405, codes.INVALID_REQUEST, refused, extra=[(b"allow", b"POST")])
             return None
@@ -244,7 +244,7 @@ class Endpoint:
         runner = Runner(self.server, self.watches, Connection(asked.caller, direct))
         version = http_headers.text(asked.headers, http_headers.VERSION)
         if version is not None:
-            runner.session.era = handshake.HANDSHAKE.get(version, handshake.FIRST)
+            runner.session.era = HANDSHAKE.get(version, FIRST)
         return runner
 
     async def _serve(

@@ -15,7 +15,7 @@ from msgspec import Raw, Struct
 
 from postil.core import codes
 from postil.wire.protocol import jsonrpc
-from postil.wire.protocol.eras import handshake, stateless
+from postil.wire.protocol.eras import era, stateless
 from postil.wire.protocol.failures import ProtocolFailure
 
 RawHeaders: TypeAlias = Sequence[tuple[bytes, bytes]]
@@ -27,7 +27,7 @@ NAME = b"mcp-name"
 SESSION = b"mcp-session-id"
 MOST_HEADERS = 128
 
-KNOWN_VERSIONS = frozenset({*handshake.HANDSHAKE, handshake.CONTRACT_003, stateless.STATELESS.version})
+KNOWN_VERSIONS = frozenset({*era.HANDSHAKE, era.CONTRACT_003, era.STATELESS.version})
 NAMED_BY = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
 """Methods whose `Mcp-Name` header repeats a parameter of the body, and which one."""
 
@@ -115,7 +115,7 @@ def is_stateless(headers: Headers, request: jsonrpc.Request) -> bool:
     meta = request.params.get("_meta")
     if isinstance(meta, dict) and stateless.VERSION in meta:
         return True
-    return text(headers, VERSION) == stateless.STATELESS.version
+    return text(headers, VERSION) == era.STATELESS.version
 
 
 def check_version(headers: Headers) -> None:

@@ -1,4 +1,4 @@
-"""The handshake eras, 2024-11-05 to 2025-11-25: what each of them has, and which one a client gets."""
+"""The protocol revisions, 2024-11-05 to 2026-07-28: what each of them has, and which one a client gets."""
 
 from __future__ import annotations
 
@@ -33,6 +33,7 @@ HANDSHAKE: dict[str, Era] = {
     )
 }
 NEWEST = HANDSHAKE["2025-11-25"]
+STATELESS = Era("2026-07-28", annotations=True, structured=True, stateless=True, unknown_resource=codes.INVALID_PARAMS)
 CONTRACT_003 = "1.0.0"
 """The version that contract 003 names: echoed, with the first era's shapes."""
 

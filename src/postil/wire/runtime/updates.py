@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from postil.wire.runtime.wire_call import WireCall
 
 
-class Subscriptions:
-    """The subscriptions of one connection; all end with it."""
+class Updates:
+    """What one connection is told; all of it ends with the connection."""
 
     def __init__(self, runner: Runner) -> None:
         self._runner = runner
@@ -63,7 +63,7 @@ class Subscriptions:
             self._updated(uri)  # it may have changed since it was asked for: an update is only a cue
 
     def _updated(self, uri: str) -> None:
-        self.push(notifications.updated(uri))
+        self.push(notifications.update(uri))
 
     # -- lists and announcements --------------------------------------------------------------------------------------
 
@@ -73,7 +73,7 @@ class Subscriptions:
             self._stop_lists = self._runner.server.registry.on_list_changed(self._list_changed)
 
     def _list_changed(self, what: Listed) -> None:
-        frame = notifications.list_changed(what, self._runner.server.face)
+        frame = notifications.list_change(what, self._runner.server.face)
         self._runner.loop.call_soon_threadsafe(self.push, frame)
 
     def hear_announcements(self) -> None:
@@ -96,7 +96,8 @@ class Subscriptions:
             self._stop_announcements = stop
 
     def _announced(self, said: Announcement) -> None:
-        self.push(notifications.announcement(self._runner.session.log_level, said))
+        params = {"message": said.message, "data": said.data}
+        self.push(notifications.log(self._runner.session.log_level, said.level, params))
 
     # -- streams of the stateless era ---------------------------------------------------------------------------------
 
@@ -106,12 +107,13 @@ class Subscriptions:
         watched: list[str] = []
 
         def updated(uri: str) -> None:
-            call.send(notifications.updated(uri, work))
+            call.send(notifications.update(uri, work))
 
         # The acknowledgement is the stream's first frame: it is queued before any watch can speak.
-        call.send(notifications.acknowledged(work))
-        stop_lists = self._runner.server.registry.on_list_changed(
-            lambda what: call.send(notifications.list_changed_on(work, what))
+        call.send(notifications.acknowledge(work))
+        server = self._runner.server
+        stop_lists = server.registry.on_list_changed(
+            lambda what: call.send(notifications.list_change(what, server.face, work))
         )
         try:
             for uri in work.arguments[1]:
