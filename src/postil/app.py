@@ -288,7 +288,7 @@ PARTS: dict[str, Part] = {
     "workspace": Part(
         _workspace,
         {
-            "overview": "postil.workspace.overview:Overview",
+            "status": "postil.workspace.status:Overview",
             "tracked_files": "postil.workspace.tracked_files:TrackedFiles",
             "checks": "postil.workspace.checks:WorkspaceChecks",
         },
@@ -320,7 +320,7 @@ PARTS: dict[str, Part] = {
     "gitlab": Part(
         _gitlab,
         {
-            "connect": "postil.gitlab.operations.connect:ConnectOperations",
+            "connect": "postil.gitlab.operations.how_to_connect:ConnectOperations",
             "projects": "postil.gitlab.operations.projects:ProjectOperations",
             "issues": "postil.gitlab.operations.issues:IssueOperations",
             "merge_requests": "postil.gitlab.operations.merge_requests:MergeRequestOperations",

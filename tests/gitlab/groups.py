@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from postil.core.registry import Registry
-from postil.gitlab.operations.connect import ConnectOperations
 from postil.gitlab.operations.events import EventOperations
+from postil.gitlab.operations.how_to_connect import ConnectOperations
 from postil.gitlab.operations.issues import IssueOperations
 from postil.gitlab.operations.merge_requests import MergeRequestOperations
 from postil.gitlab.operations.pipelines import PipelineOperations

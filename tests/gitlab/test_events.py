@@ -1,4 +1,4 @@
-"""Received events: each caller sees what GitLab lets them read, and no more."""
+"""Received events: kept once, in order, bounded; described without what a reader must not see."""
 
 from __future__ import annotations
 
@@ -9,95 +9,99 @@ import msgspec
 import pytest
 from msgspec import Raw
 
-from postil.core import call
-from postil.core.call import Call, Caller
 from postil.core.delivery import Delivery
-from postil.core.failure import Failure
-from postil.gitlab.events import EventLog
+from postil.gitlab import events
+from postil.gitlab.events import EventLog, describe_event
+from postil.gitlab.policy.guard import WITHHELD
 from postil.storage.memory import MemoryState
-from tests.emulator.app import Emulator
-from tests.emulator.routing import GUEST
-from tests.emulator.world import DEVELOPER, STRANGER, Token
-from tests.gitlab.conftest import Connect
-
-pytestmark = pytest.mark.anyio
-GUEST_TOKEN = "glpat-emulator-guest"
-PROJECT = 123
 
 
-def delivered(name: str, event: str, **body: Any) -> Delivery:
-    said = {"project": {"id": PROJECT, "path_with_namespace": "username/my-project"}, **body}
-    return Delivery(name, event, PROJECT, "username/my-project", time.time(), Raw(msgspec.json.encode(said)))
+def delivered(name: str, event: str = "issues", **body: Any) -> Delivery:
+    return Delivery(name, event, 7, "group/app", 1e9, Raw(msgspec.json.encode(body)))
 
 
-@pytest.fixture
-def log(emulator: Emulator) -> EventLog:
-    """A private project with an open issue, a confidential one, and a guest."""
-    project = emulator.world.project(str(PROJECT))
-    assert project is not None
-    project.visibility = "private"
-    secret = emulator.world.add_issue(project, 456, "the plan", confidential=True)
-    guest = 900
-    emulator.world.users[guest] = {**emulator.world.users[456], "id": guest, "username": "guest"}
-    emulator.world.tokens[GUEST_TOKEN] = Token(guest, ("api",))
-    project.members[guest] = GUEST
+def kept(log: EventLog, after: str = "", limit: int = 1000) -> list[str]:
+    return [delivery.id for _, delivery in log.read_after(after, limit, lambda _: True)]
+
+
+def test_an_event_is_kept_once_however_often_it_comes() -> None:
     log = EventLog(MemoryState())
-    about = {"iid": secret["iid"], "title": "the plan", "confidential": True}
-    log.keep(delivered("open", "issues", object_attributes={"iid": 1, "title": "open"}))
-    log.keep(delivered("secret", "issues", event_type="confidential_issue", object_attributes=about))
-    log.keep(delivered("marked", "issues", object_attributes=about))
-    log.keep(delivered("odd", "issues", event_type="confidential_issue", object_attributes={"title": "the plan"}))
-    log.keep(delivered("push", "push", ref="refs/heads/main"))
-    log.keep(delivered("note", "Confidential Note Hook", event_type="confidential_note"))
-    return log
+    assert [log.keep(delivered(name)) for name in ("a", "b", "a")] == [True, True, False]
+    assert kept(log) == ["a", "b"]
 
 
-async def seen(connect: Connect, log: EventLog, principal: str, token: str) -> list[str]:
-    call.enter(Call(Caller(principal, surface="http", credential=token)))
-    try:
-        return [one.id for one in (await connect(events=log).events.list_webhook_events(PROJECT)).events]
-    finally:
-        call.enter(Call())
+def test_events_are_read_in_pages_and_filtered() -> None:
+    log = EventLog(MemoryState())
+    for number in range(450):
+        log.keep(delivered(f"{number}", "push" if number % 2 else "issues"))
+    first = log.read_after("", 3, lambda delivery: delivery.event == "push")
+    assert [delivery.id for _, delivery in first] == ["1", "3", "5"]
+    assert kept(log, first[-1][0], 2) == ["6", "7"]
+    assert len(log.read_after("", 1000, lambda delivery: delivery.event == "push")) == 225
 
 
-async def test_a_guest_sees_neither_confidential_issues_nor_pushes(connect: Connect, log: EventLog) -> None:
-    assert await seen(connect, log, "gitlab:host:900", GUEST_TOKEN) == ["open"]
+def test_only_the_newest_stay(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(events, "MOST", 3)
+    log = EventLog(MemoryState())
+    for name in "abcde":
+        log.keep(delivered(name))
+    assert kept(log) == ["c", "d", "e"]
 
 
-async def test_who_may_read_a_confidential_issue_sees_its_events(connect: Connect, log: EventLog) -> None:
-    assert await seen(connect, log, "gitlab:host:456", DEVELOPER) == ["open", "secret", "marked", "push"]
+def test_a_mark_stands_behind_what_was_kept_and_before_what_comes() -> None:
+    log = EventLog(MemoryState())
+    log.keep(delivered("before"))
+    mark = log.mark_end()
+    log.keep(delivered("after"))
+    assert kept(log, mark) == ["after"]
 
 
-async def test_a_stranger_sees_nothing_of_the_project(connect: Connect, log: EventLog) -> None:
-    with pytest.raises(Failure):
-        await seen(connect, log, "gitlab:host:1", STRANGER)
+def test_who_listens_hears_of_a_delivery() -> None:
+    heard: list[Delivery] = []
+    EventLog(MemoryState(), heard.append).heard(delivered("a"))
+    EventLog(MemoryState()).heard(delivered("b"))
+    assert [one.id for one in heard] == ["a"]
 
 
-async def test_the_local_user_sees_all(connect: Connect, log: EventLog) -> None:
-    assert len(await seen(connect, log, call.LOCAL, DEVELOPER)) == 6
+def test_an_event_says_what_it_is_about() -> None:
+    about = {"title": "It\u200b breaks", "action": "open", "url": "https://x"}
+    event = describe_event(delivered("a", object_attributes=about, user={"username": "alice"}))
+    assert (event.title, event.action, event.user, event.url, event.payload) == (
+        "It breaks",
+        "open",
+        "alice",
+        "https://x",
+        None,
+    )
+    assert event.received_at == time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(1e9))
+    assert event.line() == "2001-09-09T01:46:40Z issues open group/app It breaks by alice"
+    push = describe_event(delivered("b", "push", ref="refs/heads/main", user_username="bob"))
+    assert (push.title, push.user, push.line()) == ("main", "bob", "2001-09-09T01:46:40Z push group/app main by bob")
+    assert len(describe_event(delivered("c", object_attributes={"title": "x" * 999})).title) == 300
 
 
-async def test_a_page_whose_events_are_hidden_says_where_to_go_on(connect: Connect, log: EventLog) -> None:
-    call.enter(Call(Caller("gitlab:host:900", surface="http", credential=GUEST_TOKEN)))
-    try:
-        part = connect(events=log)
-        first = await part.events.list_webhook_events(PROJECT, limit=2)
-        assert ([one.id for one in first.events], bool(first.next_after)) == (["open"], True)
-        assert (await part.events.read_project_events(str(PROJECT))).events == first.events
-        with pytest.raises(Failure):
-            await part.events.read_project_events("../1")
-    finally:
-        call.enter(Call())
+def test_a_payload_is_whole_and_clean() -> None:
+    event = describe_event(delivered("a", **{"k\u200bey": ["a\u200b", {"b": "c\u200b"}, 1, None]}), payload=True)
+    assert event.payload is not None
+    assert msgspec.json.decode(event.payload) == {"key": ["a", {"b": "c"}, 1, None]}
 
 
-async def test_only_new_events_wake_who_watches(connect: Connect) -> None:
-    state = MemoryState()
-    log = EventLog(state)
-    told: list[int] = []
-    stop = connect(events=log).events.watch_events("gitlab://webhooks/events", lambda: told.append(1))
-    with state.writing() as changes:
-        changes.put("inbox", "1", b"another part's")
-    assert told == []
-    log.keep(delivered("one", "push"))
-    assert told == [1]
-    stop()
+@pytest.mark.parametrize(
+    ("event", "level", "withheld"),
+    [
+        ("issues", 20, True),
+        ("issues", None, True),
+        ("issues", 0, False),
+        ("issues", 10, False),
+        ("merge_requests", 20, True),
+        ("push", 20, False),
+        ("pipelines", 20, False),
+        ("wiki", 20, False),
+    ],
+)
+def test_locked_what_anybody_may_have_written_is_withheld(event: str, level: int | None, withheld: bool) -> None:
+    project = {} if level is None else {"visibility_level": level}
+    delivery = delivered("a", event, project=project, object_attributes={"title": "words"})
+    shown = describe_event(delivery, payload=True, locked=True)
+    assert (shown.title == WITHHELD, shown.payload is None) == (withheld, withheld)
+    assert describe_event(delivery, payload=True).title == "words"

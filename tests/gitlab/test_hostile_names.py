@@ -148,8 +148,8 @@ class Recording(Instance):
         super().__init__("http://gitlab.example.com")
         self.lines: list[str] = []
 
-    def _opened(self) -> httpx2.AsyncClient:
-        return httpx2.AsyncClient(transport=httpx2.MockTransport(self._answer), follow_redirects=False)
+    def open_client(self, transport: httpx2.AsyncBaseTransport | None = None) -> httpx2.AsyncClient:
+        return super().open_client(httpx2.MockTransport(self._answer))
 
     def _answer(self, request: httpx2.Request) -> httpx2.Response:
         path = request.url.raw_path.decode("ascii").partition("?")[0]

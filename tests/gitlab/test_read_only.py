@@ -10,9 +10,13 @@ from typing import Any
 
 import pytest
 
+from postil.app import App
+from postil.core.registry import Offer, Registry
+from postil.settings.model import GitLabSettings, Settings
 from tests.emulator.app import Emulator
 from tests.emulator.world import DEVELOPER
 from tests.gitlab.calls import CALLS, ENTRIES, WRITES
+from tests.gitlab.groups import Groups
 from tests.gitlab.http_server import postil
 from tests.gitlab.test_over_http import asked, passed_on, post
 
@@ -122,3 +126,17 @@ def test_no_argument_loosens_it_either(endpoint: str, emulator: Emulator) -> Non
     for more in looser:
         assert code(post(endpoint, asked("create_issue", **{**CALLS["create_issue"], **more}))) == UNKNOWN_METHOD
     assert nothing_was_written(emulator)
+
+
+pytestmark = pytest.mark.anyio
+
+
+async def test_a_read_only_server_offers_no_write_at_all(gitlab: Groups) -> None:
+    offered = Registry.of(gitlab.living(), Offer(read_only=True))
+    assert {entry.effect for entry in offered.operations.values()} == {"reads"}
+    assert "create_issue" not in offered.operations
+
+
+def offered(token: str, toolsets: tuple[str, ...] = ()) -> set[str]:
+    settings = Settings(parts=("gitlab",), gitlab=GitLabSettings(token=token, toolsets=toolsets))
+    return {entry.name for entry in App(settings).registry().tools if entry.part == "gitlab"}

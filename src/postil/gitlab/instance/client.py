@@ -205,16 +205,18 @@ class Instance:
         """Return the pool of the running event loop; a new loop (each command of the shell has one) gets a new pool."""
         loop = asyncio.get_running_loop()
         if self._client is None or self._loop is not loop:
-            self._client, self._loop = self._open_client(), loop
+            self._client, self._loop = self.open_client(), loop
         return self._client
 
-    def _open_client(self) -> httpx2.AsyncClient:
+    def open_client(self, transport: httpx2.AsyncBaseTransport | None = None) -> httpx2.AsyncClient:
+        """Return a new pool; tests give a `transport` of their own."""
         import httpx2
 
         from postil.core.startup import give_asyncio_tls
 
         give_asyncio_tls()  # a server on stdio left it out
         return httpx2.AsyncClient(
+            transport=transport,
             timeout=httpx2.Timeout(self._timeout, connect=5.0),
             limits=httpx2.Limits(max_connections=100, max_keepalive_connections=20),
             follow_redirects=False,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 
 import pytest
 import redis as redis_client
@@ -30,7 +30,7 @@ class Upstream:
         self.gate: asyncio.Event | None = None
         self._coming = asyncio.Condition()
 
-    async def was_make_question(self, times: int) -> None:
+    async def was_asked(self, times: int) -> None:
         async with asyncio.timeout(10), self._coming:
             await self._coming.wait_for(lambda: self.asked >= times)
 
@@ -156,11 +156,11 @@ def test_an_answer_that_was_on_its_way_during_a_change_is_not_believed(replicas:
     async def test(one: Replica, two: Replica, upstream: Upstream) -> None:
         upstream.gate = asyncio.Event()
         early = asyncio.create_task(one.get())
-        await upstream.was_make_question(1)
+        await upstream.was_asked(1)
         upstream.body = b"new"
         await one.cache.purge("1")
         late = asyncio.create_task(one.get())  # asked after the change: does not share the old answer
-        await upstream.was_make_question(2)
+        await upstream.was_asked(2)
         upstream.gate.set()
         assert (await early)[0] == SECRET
         assert await late == (b"new", "MISS")
@@ -173,7 +173,7 @@ def test_equal_questions_at_once_are_asked_once_and_one_who_leaves_spoils_nothin
     async def test(one: Replica, two: Replica, upstream: Upstream) -> None:
         upstream.gate = asyncio.Event()
         asking = [asyncio.create_task(one.get()) for _ in range(20)]
-        await upstream.was_make_question(1)
+        await upstream.was_asked(1)
         asking[0].cancel()
         upstream.gate.set()
         states = [state for _, state in await asyncio.gather(*asking[1:])]
@@ -246,3 +246,177 @@ def test_what_changed_while_redis_was_away_is_said_when_it_is_back(server: Redis
             await each.close()
 
     asyncio.run(main())
+
+
+class Keeper:
+    """A cache over a clock that we set, and GitLab behind it."""
+
+    def __init__(self) -> None:
+        self.now = 1_000_000.0
+        self.store = MemoryEphemeralStore(lambda: self.now)
+        self.cache = ResponseCache(self.store, clock=lambda: self.now)
+        self.upstream = Upstream()
+
+    async def state(self, project: str = "1", ttl: int = 300, token: str = "t") -> str:
+        return (await self.cache.get(question(project, token=token), ttl, self.upstream))[1]
+
+
+@pytest.mark.parametrize(("ttl", "holds"), [(300, 300), (0, 0), (-5, 0), (3600, 3600), (99_999, 3600)])
+def test_an_answer_holds_for_its_time_and_not_a_moment_longer(ttl: int, holds: int) -> None:
+    async def main() -> None:
+        keeper = Keeper()
+        assert await keeper.state(ttl=ttl) == "MISS"
+        keeper.now += holds - 0.001
+        assert holds == 0 or await keeper.state(ttl=ttl) == "HIT"
+        keeper.now += 0.001
+        assert await keeper.state(ttl=ttl) == "REVALIDATED"
+
+    asyncio.run(main())
+
+
+def test_an_hour_after_its_time_an_answer_is_gone_with_its_etag() -> None:
+    async def main() -> None:
+        for late, state in ((3599.9, "REVALIDATED"), (3600.1, "MISS")):
+            keeper = Keeper()
+            await keeper.state(ttl=300)
+            keeper.now += 300 + late
+            assert await keeper.state(ttl=300) == state
+
+    asyncio.run(main())
+
+
+def test_a_change_is_remembered_for_longer_than_any_answer_lives() -> None:
+    async def main() -> None:
+        keeper = Keeper()
+        await keeper.state(ttl=3600)
+        await keeper.cache.purge("1", "group/app")
+        keeper.now += 3600 + 3599
+        keeper.upstream.asked = 0
+        assert await keeper.state(ttl=3600) == "MISS", "an answer from before the change never counts again"
+
+    asyncio.run(main())
+
+
+def test_only_answers_up_to_four_mib_are_kept() -> None:
+    async def main() -> None:
+        for size, state in ((4 * 1024 * 1024, "HIT"), (4 * 1024 * 1024 + 1, "MISS")):
+            keeper = Keeper()
+            keeper.upstream.body = b"x" * size
+            assert [await keeper.state(), await keeper.state()] == ["MISS", state]
+
+    asyncio.run(main())
+
+
+def test_states_are_counted_for_the_metrics() -> None:
+    async def main() -> None:
+        keeper = Keeper()
+        for _ in range(3):
+            await keeper.state()
+        keeper.now += 301
+        await keeper.state()
+        assert keeper.cache.states == {"HIT": 2, "MISS": 1, "REVALIDATED": 1}
+
+    asyncio.run(main())
+
+
+def test_who_joins_a_question_on_its_way_is_counted_as_a_hit() -> None:
+    async def main() -> None:
+        keeper = Keeper()
+        keeper.upstream.gate = asyncio.Event()
+        asking = [asyncio.create_task(keeper.state()) for _ in range(3)]
+        await keeper.upstream.was_asked(1)
+        keeper.upstream.gate.set()
+        assert sorted(await asyncio.gather(*asking)) == ["HIT", "HIT", "MISS"]
+        assert keeper.upstream.asked == 1
+        assert not vars(keeper.cache)["_asking"]
+        assert not vars(keeper.cache)["_projects"]
+
+    asyncio.run(main())
+
+
+REFUSALS = [(401, ["MISS", "MISS"]), (403, ["MISS", "HIT"]), (404, ["MISS", "HIT"]), (500, ["HIT", "HIT"])]
+
+
+@pytest.mark.parametrize(("status", "after"), REFUSALS)
+def test_a_refusal_forgets_as_much_as_it_says(status: int, after: list[str]) -> None:
+    """401: all that this token saw; 403 and 404: this answer; else nothing. Another token's answers stay."""
+
+    async def main() -> None:
+        keeper = Keeper()
+        for project in ("1", "2"):
+            await keeper.state(project, ttl=600 if project == "2" else 300)
+        await keeper.state("2", ttl=600, token="another")
+        keeper.now += 301
+        keeper.upstream.status = status
+        with pytest.raises(GitLabFailure):
+            await keeper.state("1")
+        keeper.upstream.status = 200
+        keeper.now -= 301
+        assert [await keeper.state("1"), await keeper.state("2", ttl=600)] == after
+        assert await keeper.state("2", ttl=600, token="another") == "HIT"
+
+    asyncio.run(main())
+
+
+class AwayStore(MemoryEphemeralStore):
+    """A store that can be away: then nothing is told and nothing is kept."""
+
+    away = False
+
+    async def recall(self, *names: str) -> Sequence[bytes | None]:
+        return await super().recall(*names) if not self.away else None  # type: ignore[return-value] # as the port says
+
+    async def keep(self, values: Mapping[str, bytes], seconds: float) -> bool:
+        return False if self.away else await super().keep(values, seconds)
+
+
+def test_while_the_store_is_away_every_question_is_asked_and_changes_wait_to_be_said() -> None:
+    async def main() -> None:
+        store, upstream = AwayStore(), Upstream()
+        cache = ResponseCache(store)
+
+        async def state() -> str:
+            return (await cache.get(question("1"), 300, upstream))[1]
+
+        assert [await state(), await state()] == ["MISS", "HIT"]
+        store.away = True
+        assert [await state(), await state()] == ["MISS", "MISS"]
+        await cache.purge("1")
+        store.away = False
+        assert [await state(), await state()] == ["MISS", "HIT"], "the change is said first, and once"
+
+    asyncio.run(main())
+
+
+def test_an_answer_that_nobody_can_decode_is_asked_for_again() -> None:
+    async def main() -> None:
+        keeper = Keeper()
+        await keeper.state()
+        await keeper.store.keep({f"gitlab:{question('1').key}": b"another version's"}, 300)
+        assert await keeper.state() == "MISS"
+
+    asyncio.run(main())
+
+
+def test_purging_soon_happens_soon() -> None:
+    async def main() -> None:
+        keeper = Keeper()
+        await keeper.state()
+        keeper.cache.purge_soon("1")
+        assert len(vars(keeper.cache)["_tasks"]) == 1, "held until it is done"
+        await asyncio.gather(*vars(keeper.cache)["_tasks"])
+        await asyncio.sleep(0)
+        assert not vars(keeper.cache)["_tasks"]
+        assert await keeper.state() == "MISS"
+
+    asyncio.run(main())
+
+
+def test_a_question_is_the_same_whatever_the_order_of_its_words_and_names_nobody() -> None:
+    first = make_question("https://gitlab", "p", "secret", "projects", {"a": 1, "b": None}, "Group%2FApp")
+    assert first == make_question("https://gitlab", "p", "secret", "projects", {"b": None, "a": 1}, "group%2fapp")
+    assert make_question("https://gitlab", "p", "secret", "projects", None, "x") == make_question(
+        "https://gitlab", "p", "secret", "projects", {}, "x"
+    )
+    assert (first.project, len(first.key), len(first.whose), len(first.seal)) == ("group%2fapp", 64, 32, 32)
+    assert "secret" not in repr(first)

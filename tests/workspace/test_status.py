@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from postil.workspace.overview import Overview
+from postil.workspace.status import Overview
 from tests.workspace.repositories import git, workspace
 
 
