@@ -81,7 +81,8 @@ def test_an_event_says_what_it_is_about() -> None:
 
 
 def test_a_payload_is_whole_and_clean() -> None:
-    event = describe_event(delivered("a", **{"k\u200bey": ["a\u200b", {"b": "c\u200b"}, 1, None]}), payload=True)
+    body: dict[str, Any] = {"k\u200bey": ["a\u200b", {"b": "c\u200b"}, 1, None]}
+    event = describe_event(delivered("a", "issues", **body), payload=True)
     assert event.payload is not None
     assert msgspec.json.decode(event.payload) == {"key": ["a", {"b": "c"}, 1, None]}
 
