@@ -253,10 +253,9 @@ def _comments(app: App) -> object:
 
 
 def _tracker(app: App) -> object:
-    from postil.tracker.part import Tracker
+    from postil.tracker.issues import Issues
 
-    folders, terminal = app.settings.folders, app.settings.terminal
-    return Tracker(lambda: app.repository, cache_home=folders.cache, editor=terminal.editor)
+    return Issues(lambda: app.repository, app.settings.folders.cache, app.settings.terminal.editor)
 
 
 def _gitlab(app: App) -> object:
@@ -316,7 +315,22 @@ PARTS: dict[str, Part] = {
             "prompts": "postil.comments.operations.prompts:CommentPrompts",
         },
     ),
-    "tracker": Part(_tracker, {"all": "postil.tracker.part:Tracker"}),
+    "tracker": Part(
+        _tracker,
+        {
+            "contract": "postil.tracker.operations.contract:ContractTools",
+            "assistant": "postil.tracker.operations.assistant:AssistantTools",
+            "history": "postil.tracker.shell.history:HistoryCommands",
+            "conflicts": "postil.tracker.shell.conflicts:ConflictCommands",
+            "sync": "postil.tracker.shell.sync:SyncCommands",
+            "transfer": "postil.tracker.shell.transfer:TransferCommands",
+            "queries": "postil.tracker.operations.saved_queries:QueryCommands",
+            "chart": "postil.tracker.operations.chart:ChartCommands",
+            "identity": "postil.tracker.shell.identity:IdentityCommands",
+            "resources": "postil.tracker.operations.resources:Resources",
+            "status": "postil.tracker.operations.status:Status",
+        },
+    ),
     "gitlab": Part(
         _gitlab,
         {

@@ -26,7 +26,10 @@ class Speaking(Answer, frozen=True):
 
 class Polite(Answer, frozen=True):
     count: int
-    exit_status = 3
+
+    @property
+    def exit_status(self) -> int:
+        return 3
 
     def for_model(self) -> Sequence[Block]:
         return [Text("for the model"), Link("a://b", "B")]

@@ -19,29 +19,28 @@ from postil.tracker.imports.files import read_markdown, write_markdown
 from postil.tracker.imports.model import ForeignComment, ForeignIssue
 from postil.tracker.log.verify import hash_state
 from postil.tracker.operations.answers import Shown
-from postil.tracker.part import Tracker
-from postil.workspace.repository import find_repository
 from tests.tracker.conftest import git
+from tests.tracker.groups import Tracker
 from tests.tracker.shell import answered, run, said
 
 
 def tracker(where: Path) -> Tracker:
-    return Tracker(lambda: find_repository(str(where)))
+    return Tracker(where)
 
 
 @pytest.fixture
 def filled(repository: Path) -> Path:
     mine = tracker(repository)
-    mile = mine.create_entity("1.0", "milestone", due="2027-01-01").id
-    one = mine.create_entity(
+    mile = mine.tools.create("1.0", "milestone", due="2027-01-01").id
+    one = mine.tools.create(
         "Crash, often", labels=("bug", "ui"), milestone=mile, description="# Head\n\ntext", assignees=("ann",)
     )
-    two = mine.create_entity("Second", draft=True).id
-    mine.add_comment(one.id, "first\n\n## with a heading")
-    mine.add_comment(one.id, "second")
-    mine.link_entities(one.id, "blocks", two)
-    mine.identity_create("Ann", "ann@example.org", login="ann")
-    mine.close_entity(one.id)
+    two = mine.tools.create("Second", draft=True).id
+    mine.tools.comment(one.id, "first\n\n## with a heading")
+    mine.tools.comment(one.id, "second")
+    mine.tools.link(one.id, "blocks", two)
+    mine.identity.create("Ann", "ann@example.org", login="ann")
+    mine.tools.close(one.id)
     return repository
 
 
@@ -65,11 +64,7 @@ def everything(where: Path) -> list[tuple[object, ...]]:
     mine = tracker(where)
     kinds = ("issue", "milestone")
     return sorted(
-        (
-            essence(mine.show_entity(kind, item.id))
-            for kind in kinds
-            for item in mine.list_entities(kind, includeClosed=True).items
-        ),
+        (essence(mine.show(kind, item.id)) for kind in kinds for item in mine.list(kind, includeClosed=True).items),
         key=str,
     )
 
@@ -84,10 +79,10 @@ def test_what_was_exported_can_be_imported_elsewhere_and_twice(
     assert answered(other, "import", str(dump))["created"] == 4
     assert everything(other) == everything(filled)
     assert answered(other, "list", "identity") == answered(filled, "list", "identity")
-    clock = tracker(other).refresh().index.clock()
+    clock = tracker(other).issues.refresh().index.clock()
     again = answered(other, "import", str(dump))
     assert (again["created"], again["updated"]) == (0, 0)
-    assert tracker(other).refresh().index.clock() == clock
+    assert tracker(other).issues.refresh().index.clock() == clock
     # And back where it came from: nothing new either.
     assert answered(filled, "import", str(dump))["created"] == 0
     assert everything(other) == everything(filled)
@@ -98,7 +93,7 @@ def test_events_carry_the_state_to_the_last_bit(filled: Path, make_repository: C
     dump.write_text(said(filled, "export", "--format", "events"))
     other = make_repository("other")
     said(other, "import", str(dump))
-    assert hash_state(tracker(other).refresh().index) == hash_state(tracker(filled).refresh().index)
+    assert hash_state(tracker(other).issues.refresh().index) == hash_state(tracker(filled).issues.refresh().index)
 
 
 def test_markdown_goes_into_one_file_an_entity(filled: Path, tmp_path: Path):
@@ -136,8 +131,8 @@ def test_beads_come_with_their_dependencies(repository: Path, tmp_path: Path):
     assert answered(repository, "import", str(file))["created"] == 2
     assert answered(repository, "import", str(file))["unchanged"] == 2
     mine = tracker(repository)
-    second = next(i for i in mine.list_entities("issue", includeClosed=True).items if i.title == "Second")
-    shown = mine.show_entity("issue", second.id)
+    second = next(i for i in mine.list("issue", includeClosed=True).items if i.title == "Second")
+    shown = mine.show("issue", second.id)
     assert (shown.status, shown.labels, shown.comments[0].author) == ("closed", ("type:task", "x"), "bob")
     assert [(link.type, link.title) for link in shown.links or ()] == [("blocked-by", "First")]
 
@@ -147,7 +142,7 @@ def test_a_file_that_cannot_be_read_is_refused_and_nothing_is_written(repository
     file = tmp_path / "bad"
     file.write_text(text)
     with pytest.raises(InvalidParams):
-        tracker(repository).import_((str(file),))
+        tracker(repository).transfer.import_((str(file),))
     assert git(repository, "for-each-ref") == ""
 
 
@@ -227,7 +222,7 @@ EVENTS: list[dict[str, object]] = [
 def test_entities_of_the_old_git_mile_are_imported_under_their_ids_with_their_history(repository: Path):
     write_entity(repository, EVENTS)
     assert answered(repository, "import", "--source", "git-mile") == {"created": 1, "updated": 0, "unchanged": 0}
-    shown = tracker(repository).show_entity("issue", OLD)
+    shown = tracker(repository).show("issue", OLD)
     assert (shown.title, shown.status, shown.labels, shown.author) == ("Alpha", "closed", ("b",), "Ann")
     assert [(c.author, c.body, c.ts) for c in shown.comments] == [
         ("Ann", "hello", "2023-11-14T22:14:20Z"),
@@ -248,11 +243,11 @@ def test_what_happened_there_since_the_last_import_is_added_and_nothing_else(rep
     write_entity(repository, EVENTS[:3])
     said(repository, "import", "--source", "git-mile")
     mine = tracker(repository)
-    mine.add_comment(OLD, "written here")
+    mine.tools.comment(OLD, "written here")
     write_entity(repository, EVENTS)
     assert answered(repository, "import", "--source", "git-mile", "--dry-run")["updated"] == 1
     assert answered(repository, "import", "--source", "git-mile") == {"created": 0, "updated": 1, "unchanged": 0}
-    shown = tracker(repository).show_entity("issue", OLD)
+    shown = tracker(repository).show("issue", OLD)
     assert ([c.body for c in shown.comments], shown.status) == (["hello", "written here", "again"], "closed")
     assert len(told(repository, OLD)) == 7
 
@@ -265,7 +260,7 @@ def test_two_clones_that_import_the_same_have_each_thing_once(repository: Path, 
     for clone in (repository, other):
         said(clone, "import", "--source", "git-mile")
     said(other, "pull")
-    shown = tracker(other).show_entity("issue", OLD)
+    shown = tracker(other).show("issue", OLD)
     assert ([c.body for c in shown.comments], shown.labels, shown.conflicts) == (["hello", "again"], ("b",), UNSET)
 
 
@@ -308,7 +303,7 @@ def test_tasks_of_the_new_git_mile_are_imported_under_their_ids_with_their_histo
         tip = [commit(repository, empty, f"git-mile-event: e{i}\n\n{json.dumps(event, indent=2)}", *tip)]
     git(repository, "update-ref", f"refs/git-mile/tasks/{id_}", tip[0])
     said(repository, "import", "--source", "git-mile")
-    shown = tracker(repository).show_entity("issue", id_)
+    shown = tracker(repository).show("issue", id_)
     assert (shown.title, shown.status, shown.labels, shown.assignees) == ("Better", "closed", ("a", "b"), ("ann",))
     assert [(c.body, c.ts, c.edited_at) for c in shown.comments] == [
         ("hi!", "2025-11-04T00:00:00Z", "2025-11-05T00:00:00Z")
@@ -365,8 +360,8 @@ def test_bugs_of_git_bug_are_imported_with_their_people_and_their_history(reposi
     assert answered(repository, "import", "--source", "git-bug")["created"] == 1
     assert answered(repository, "import", "--source", "git-bug")["unchanged"] == 1
     mine = tracker(repository)
-    (item,) = mine.list_entities("issue", includeClosed=True).items
-    shown = mine.show_entity("issue", item.id)
+    (item,) = mine.list("issue", includeClosed=True).items
+    shown = mine.show("issue", item.id)
     assert (shown.title, shown.status, shown.labels, shown.author) == ("Better", "closed", ("bug",), "Ann")
     assert ([c.body for c in shown.comments], shown.description) == (["me too!"], "It broke")
     assert (shown.created_at, shown.updated_at) == ("2023-11-14T22:13:20Z", "2023-11-14T22:21:40Z")
@@ -387,8 +382,8 @@ def test_both_sides_of_a_merged_bug_are_read_in_the_order_of_its_clock(repositor
     write_bug(repository, (FIRST, ()), (left, (0,)), (right, (0,)), ("", (1, 2)))
     said(repository, "import", "--source", "git-bug")
     mine = tracker(repository)
-    (item,) = mine.list_entities("issue", includeClosed=True).items
-    shown = mine.show_entity("issue", item.id)
+    (item,) = mine.list("issue", includeClosed=True).items
+    shown = mine.show("issue", item.id)
     assert (shown.status, [c.body for c in shown.comments]) == ("closed", ["from the other side"])
 
 

@@ -17,10 +17,9 @@ from pathlib import Path
 
 import pytest
 
-from postil.tracker.log.verify import verify
-from postil.tracker.part import Tracker
-from postil.workspace.repository import find_repository
+from postil.tracker.log.verify import verify_logs
 from tests.tracker.conftest import git
+from tests.tracker.groups import Tracker
 from tests.tracker.shell import run, said
 
 MILE = [sys.executable, "-c", "import sys; from postil.surfaces.shell.main import git_mile as run; sys.exit(run())"]
@@ -29,11 +28,11 @@ ID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f
 
 
 def tracker(where: Path) -> Tracker:
-    return Tracker(lambda: find_repository(str(where)))
+    return Tracker(where)
 
 
 def present(where: Path) -> set[str]:
-    return {item.id for item in tracker(where).list_entities("issue", limit=1000).items}
+    return {item.id for item in tracker(where).list("issue", limit=1000).items}
 
 
 @pytest.fixture
@@ -42,7 +41,7 @@ def shared(tmp_path: Path, repository: Path) -> tuple[Path, Path]:
     remote = tmp_path / "remote.git"
     git(tmp_path, "init", "--quiet", "--bare", str(remote))
     git(repository, "remote", "add", "origin", str(remote))
-    tracker(repository).create_entity("Before")
+    tracker(repository).tools.create("Before")
     return repository, remote
 
 
@@ -51,11 +50,11 @@ def test_create_syncs_every_object_and_the_ref_before_it_answers(
 ):
     mine = tracker(repository)
     for _ in range(2):  # up to the brink: the next event seals a segment, and so writes a blob and trees
-        with mine.store.transaction() as tx:
-            mine.create(tx, "issue", "One")
+        with mine.issues.store.transaction() as tx:
+            mine.issues.create(tx, "issue", "One")
             id_ = tx.events[0].ent
             for i in range(126):
-                mine.comment(tx, id_, f"comment {i}")
+                mine.issues.comment(tx, id_, f"comment {i}")
     log = tmp_path / "trace"
     for title in ("two hundred and fifty-fifth", "sealed"):
         calls = "trace=write,fsync,fdatasync,link,linkat,rename,renameat,renameat2"
@@ -95,7 +94,7 @@ def test_create_syncs_every_object_and_the_ref_before_it_answers(
 def test_a_failing_or_fatal_call_anywhere_in_create_loses_nothing(
     repository: Path, needs: Callable[[str], str], tmp_path: Path, call: str, fault: str
 ):
-    before = {tracker(repository).create_entity("Before").id}
+    before = {tracker(repository).tools.create("Before").id}
     done = subprocess.run(
         [needs("strace"), "-f", "-qq", "-e", f"trace={call}", "-e", f"inject={call}:{fault}", "-o",
          str(tmp_path / "trace"), *MILE, "create", "issue", "In the storm"],
@@ -103,13 +102,13 @@ def test_a_failing_or_fatal_call_anywhere_in_create_loses_nothing(
     )  # fmt: skip
     assert "Traceback" not in done.stderr
     acknowledged = set(ID.findall(done.stdout)) if done.returncode == 0 else set[str]()
-    after = {tracker(repository).create_entity("After").id}
+    after = {tracker(repository).tools.create("After").id}
     assert before | acknowledged | after <= present(repository)
-    assert verify(tracker(repository).store, fix=True).problems == []
+    assert verify_logs(tracker(repository).issues.store, fix=True).problems == []
 
 
 def test_a_list_needs_no_room_on_the_disk(repository: Path, needs: Callable[[str], str], tmp_path: Path):
-    id_ = tracker(repository).create_entity("Read me").id
+    id_ = tracker(repository).tools.create("Read me").id
     for file in (repository / ".git/postil").glob("cache*"):
         file.unlink()
     done = subprocess.run(
@@ -140,9 +139,9 @@ def test_kills_at_any_moment_of_create_sync_and_gc_lose_nothing(shared: tuple[Pa
             out, _ = running.communicate(timeout=30)
             cut += 1
         acknowledged |= set(ID.findall(out)) if words[0] == "create" else set()
-    tracker(where).create_entity("The next command works")
+    tracker(where).tools.create("The next command works")
     assert acknowledged <= present(where)
-    assert verify(tracker(where).store, fix=True).problems == []
+    assert verify_logs(tracker(where).issues.store, fix=True).problems == []
     for lock in remote.rglob("*.lock"):
         lock.unlink()  # the far end died with us here; a server's own locks are its keeper's business
     said(where, "sync")
@@ -180,7 +179,7 @@ def test_a_sync_is_not_blocked_by_a_lock_of_a_killed_one(shared: tuple[Path, Pat
     lock = where / ".git" / f"{ref}.lock"
     lock.write_text("")
     os.utime(lock, (1, 1))
-    tracker(where).create_entity("Second")
+    tracker(where).tools.create("Second")
     said(where, "push")
     said(where, "pull")
     assert git(where, "rev-parse", ref) == git(where, "rev-parse", ref.replace("remote/origin", "log"))
@@ -206,7 +205,7 @@ def test_a_hostile_config_runs_nothing_when_logs_are_exchanged(shared: tuple[Pat
         (tmp_path / hook).chmod(0o755)
     git(where, "config", "commit.gpgSign", "true")
     git(where, "config", "push.gpgSign", "if-asked")
-    tracker(where).create_entity("Under a hostile config")
+    tracker(where).tools.create("Under a hostile config")
     said(where, "sync")
     said(where, "verify")
     said(where, "gc", "--absorb-days", "0")

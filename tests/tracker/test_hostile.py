@@ -14,10 +14,10 @@ import pytest
 from postil.tracker import events as ev
 from postil.tracker.failures import InvalidParams
 from postil.tracker.index.db_files import find_current
-from postil.tracker.part import Tracker
 from postil.tracker.store import Store
 from postil.workspace.repository import find_repository
 from tests.tracker.conftest import git
+from tests.tracker.groups import Tracker
 from tests.tracker.shell import answered, run, said
 
 HUGE = "x" * 300_000
@@ -25,13 +25,13 @@ ESCAPES = "\x1b]0;owned\x07 two\nlines\tand \x9b2J \u202eback"
 
 
 def tracker(where: Path) -> Tracker:
-    return Tracker(lambda: find_repository(str(where)))
+    return Tracker(where)
 
 
 @pytest.mark.parametrize("title", [HUGE, "\x1b[2J", "a\x00b", "bell\x07", "\x9b31m", "del\x7f", "\ud800"])
 def test_a_title_of_any_size_or_with_control_characters_is_refused_and_writes_nothing(repository: Path, title: str):
     with pytest.raises(InvalidParams, match=r"at most 1000|control character"):
-        tracker(repository).create_entity(title)
+        tracker(repository).tools.create(title)
     assert git(repository, "for-each-ref") == ""
 
 
@@ -45,24 +45,24 @@ def test_the_same_is_refused_on_standard_input_with_the_contracts_code(repositor
 
 
 def test_a_title_on_several_lines_is_put_on_one(repository: Path):
-    assert tracker(repository).create_entity(" two\r\n\t lines ").title == "two lines"
+    assert tracker(repository).tools.create(" two\r\n\t lines ").title == "two lines"
 
 
 def test_labels_people_and_comments_are_bounded_too(repository: Path):
     mine = tracker(repository)
-    id_ = mine.create_entity("T").id
+    id_ = mine.tools.create("T").id
     for attempt in (
-        lambda: mine.label_entity(id_, add=(HUGE,)),
-        lambda: mine.label_entity(id_, add=("\x1b[31m",)),
-        lambda: mine.update_entity(id_, assign=("a\x07",)),
-        lambda: mine.add_comment(id_, "x" * 1_000_001),
-        lambda: mine.claim(id_, who="\x1b]0;me\x07"),
-        lambda: mine.claim(id_, who=HUGE),
+        lambda: mine.tools.label(id_, add=(HUGE,)),
+        lambda: mine.tools.label(id_, add=("\x1b[31m",)),
+        lambda: mine.tools.update(id_, assign=("a\x07",)),
+        lambda: mine.tools.comment(id_, "x" * 1_000_001),
+        lambda: mine.tools.claim(id_, who="\x1b]0;me\x07"),
+        lambda: mine.tools.claim(id_, who=HUGE),
     ):
         with pytest.raises(InvalidParams):
             attempt()
-    mine.add_comment(id_, HUGE)
-    assert len(mine.show_entity("issue", id_).comments[0].body) == 300_000
+    mine.tools.comment(id_, HUGE)
+    assert len(mine.show("issue", id_).comments[0].body) == 300_000
 
 
 @pytest.mark.parametrize(
@@ -70,16 +70,16 @@ def test_labels_people_and_comments_are_bounded_too(repository: Path):
 )
 def test_an_id_made_of_patterns_or_paths_names_nothing(repository: Path, id_: str):
     mine = tracker(repository)
-    mine.create_entity("One")
-    mine.create_entity("Two")
+    mine.tools.create("One")
+    mine.tools.create("Two")
     for attempt in (
-        lambda: mine.close_entity(id_),
-        lambda: mine.show_entity("issue", id_),
-        lambda: mine.claim(id_),
+        lambda: mine.tools.close(id_),
+        lambda: mine.show("issue", id_),
+        lambda: mine.tools.claim(id_),
     ):
         with pytest.raises(InvalidParams):
             attempt()
-    assert len(mine.list_entities("issue").items) == 2
+    assert len(mine.list("issue").items) == 2
 
 
 def forged(repository: Path, kind: str = "issue", id_: str = "") -> str:
@@ -120,7 +120,7 @@ def test_nonsense_for_days_makes_no_picture_fail_or_grow(repository: Path):
     mine = tracker(repository)
     for words in ((), ("--svg",), ("--bar",), ("--svg", "--bar")):
         assert len(said(repository, "milestone", "chart", mile, *words)) < 400_000
-    chart = mine.chart(mile)
+    chart = mine.charts.chart(mile)
     assert not isinstance(chart, str)
     assert len(chart.days) <= 3654
     assert chart.days[0].open == 1
@@ -154,8 +154,8 @@ def test_an_export_never_leaves_its_folder(repository: Path, tmp_path: Path):
 
 def test_damage_that_only_a_question_finds_rebuilds_the_cache(repository: Path):
     mine = tracker(repository)
-    mine.create_entity("Kept")
-    mine.store.index.close()
+    mine.tools.create("Kept")
+    mine.issues.store.index.close()
     path = find_current(str(repository / ".git/postil"))
     assert path is not None
     with sqlite3.connect(path) as db:

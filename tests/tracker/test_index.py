@@ -16,7 +16,7 @@ import pytest
 from postil.tracker import events as ev
 from postil.tracker.index.db_files import find_current
 from postil.tracker.log.format import SEAL
-from postil.tracker.log.verify import hash_state, verify
+from postil.tracker.log.verify import hash_state, verify_logs
 from postil.tracker.store import Store
 from postil.workspace.repository import find_repository
 from tests.tracker.conftest import git
@@ -124,7 +124,7 @@ def test_an_index_built_from_sealed_logs_of_two_writers_says_what_the_merge_says
     builder.index.forget()
     built = fresh(one)
     built.refresh()
-    told = verify(built, fix=False)
+    told = verify_logs(built, fix=False)
     assert told.problems == []
     assert told.entities > 100
     assert built.index.db.execute("SELECT count(*) FROM ent WHERE conflicts > 0").fetchone()[0] > 0
@@ -193,7 +193,7 @@ def test_a_writer_reads_its_own_issue_though_the_index_is_taken(store: Store, re
     with fresh(repository).transaction() as tx:
         tx.write(ev.Created, ev.new_entity_id(), kind="issue", title="Mine again")
     assert {"Mine", "Mine too", "Mine again"} <= {*titles(fresh(repository))}
-    assert verify(store, fix=False).problems == []
+    assert verify_logs(store, fix=False).problems == []
 
 
 def test_what_was_missed_while_the_index_was_taken_is_not_skipped_by_the_next_write(repository: Path):
@@ -259,7 +259,7 @@ def test_a_segment_lost_after_the_index_was_built_is_read_from_the_commits_and_n
     assert entity is not None
     assert len(entity.comments) == 2 * SEAL
     assert titles(store) == ["Lost"]
-    assert any("object is missing" in line for line in verify(store, fix=False).problems)
+    assert any("object is missing" in line for line in verify_logs(store, fix=False).problems)
 
 
 def test_clones_that_have_the_same_logs_have_one_state_hash(pair: tuple[Path, Path]):

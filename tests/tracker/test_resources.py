@@ -12,52 +12,51 @@ import pytest
 from postil.core.registry import ResourceNotFound
 from postil.tracker import events as ev
 from postil.tracker.failures import InvalidParams
-from postil.tracker.part import Tracker
 from postil.tracker.state.burndown import Day
 from postil.tracker.state.charts import draw_chart, draw_chart_svg, draw_progress_svg
-from postil.workspace.repository import find_repository
 from tests.tracker.conftest import git
+from tests.tracker.groups import Tracker
 from tests.tracker.shell import said
 
 
 def tracker(where: Path) -> Tracker:
-    return Tracker(lambda: find_repository(str(where)))
+    return Tracker(where)
 
 
 def test_an_issue_has_an_address(repository: Path):
     mine = tracker(repository)
-    id_ = mine.create_entity("Hello").id
-    assert mine.issue_resource(id_).title == "Hello"
+    id_ = mine.tools.create("Hello").id
+    assert mine.resources.read_issue(id_).title == "Hello"
     with pytest.raises(ResourceNotFound):
-        mine.milestone_resource(id_)
+        mine.resources.read_milestone(id_)
     with pytest.raises(ResourceNotFound):
-        mine.query_resource("none-such")
+        mine.resources.read_query("none-such")
 
 
 def test_a_saved_query_is_a_resource(repository: Path):
     mine = tracker(repository)
-    mine.create_entity("One", labels=("x",))
-    mine.create_entity("Two")
-    mine.save_query("xs", "labels contains x", ("title",))
-    assert [item.title for item in mine.query_resource("xs").items] == ["One"]
-    assert len(tracker(repository).query_resource("open").items) == 2
+    mine.tools.create("One", labels=("x",))
+    mine.tools.create("Two")
+    mine.queries.save("xs", "labels contains x", ("title",))
+    assert [item.title for item in mine.resources.read_query("xs").items] == ["One"]
+    assert len(tracker(repository).resources.read_query("open").items) == 2
     with pytest.raises(InvalidParams):
-        mine.save_query("bad", "nope == 1")
+        mine.queries.save("bad", "nope == 1")
     with pytest.raises(InvalidParams):
-        mine.save_query("../bad", "")
+        mine.queries.save("../bad", "")
 
 
 def test_a_change_by_another_process_is_noticed_within_a_second(repository: Path):
     mine = tracker(repository)
-    id_ = mine.create_entity("Watched").id
-    other = mine.create_entity("Other").id
+    id_ = mine.tools.create("Watched").id
+    other = mine.tools.create("Other").id
     noticed = threading.Event()
-    stop = mine.watch_logs(f"issue://{id_}", noticed.set)
+    stop = mine.resources.watch_logs(f"issue://{id_}", noticed.set)
     try:
         said(repository, "issue", "comment", other, "not this one", program="main")
         said(repository, "issue", "comment", id_, "hi", program="main")
         assert noticed.wait(1.0)
-        assert len(mine.issue_resource(id_).comments) == 1
+        assert len(mine.resources.read_issue(id_).comments) == 1
     finally:
         stop()
 
@@ -65,13 +64,13 @@ def test_a_change_by_another_process_is_noticed_within_a_second(repository: Path
 def test_the_first_write_and_a_fetch_are_noticed_too(repository: Path, tmp_path: Path):
     mine = tracker(repository)
     noticed = threading.Event()
-    stop = mine.watch_logs("issues://query/open", noticed.set)
+    stop = mine.resources.watch_logs("issues://query/open", noticed.set)
     try:
         git(tmp_path, "init", "--quiet", "theirs")
-        tracker(tmp_path / "theirs").create_entity("Fetched")
+        tracker(tmp_path / "theirs").tools.create("Fetched")
         git(repository, "fetch", "--quiet", str(tmp_path / "theirs"), "+refs/postil/log/*:refs/postil/remote/theirs/*")
         assert noticed.wait(2.0)
-        assert [item.title for item in mine.query_resource("open").items] == ["Fetched"]
+        assert [item.title for item in mine.resources.read_query("open").items] == ["Fetched"]
     finally:
         stop()
 
@@ -79,8 +78,8 @@ def test_the_first_write_and_a_fetch_are_noticed_too(repository: Path, tmp_path:
 def test_a_watch_that_ended_says_nothing(repository: Path):
     mine = tracker(repository)
     noticed = threading.Event()
-    mine.watch_logs("issues://query/open", noticed.set)()
-    mine.create_entity("x")
+    mine.resources.watch_logs("issues://query/open", noticed.set)()
+    mine.tools.create("x")
     assert not noticed.wait(0.2)
 
 
@@ -88,20 +87,20 @@ def test_a_watch_that_ended_says_nothing(repository: Path):
 def story(repository: Path) -> tuple[Path, str]:
     """Three issues of a milestone over six days; one left it, one was closed and opened again."""
     at = [datetime.datetime(2026, 1, 1, 12, tzinfo=datetime.UTC)]
-    mine = Tracker(lambda: find_repository(str(repository)), now=lambda: at[0])
+    mine = Tracker(repository, now=lambda: at[0])
 
     def day(number: int) -> None:
         at[0] = datetime.datetime(2026, 1, number, 12, tzinfo=datetime.UTC)
 
-    mile = mine.create_entity("1.0 <&>", "milestone", due="2026-01-10").id
-    one, two, three = (mine.create_entity(name, milestone=mile).id for name in ("one", "two", "three"))
+    mile = mine.tools.create("1.0 <&>", "milestone", due="2026-01-10").id
+    one, two, three = (mine.tools.create(name, milestone=mile).id for name in ("one", "two", "three"))
     day(2)
-    mine.close_entity(one)
+    mine.tools.close(one)
     day(3)
-    mine.update_entity(three, milestone="none")
-    mine.close_entity(two)
+    mine.tools.update(three, milestone="none")
+    mine.tools.close(two)
     day(4)
-    mine.close_entity(two, reopen=True)
+    mine.tools.close(two, reopen=True)
     day(6)
     return repository, mile
 
@@ -109,8 +108,8 @@ def story(repository: Path) -> tuple[Path, str]:
 def test_the_days_of_a_milestone_are_what_the_events_say(story: tuple[Path, str]):
     repository, mile = story
     now = datetime.datetime(2026, 1, 6, tzinfo=datetime.UTC)
-    mine = Tracker(lambda: find_repository(str(repository)), now=lambda: now)
-    chart = mine.chart(mile)
+    mine = Tracker(repository, now=lambda: now)
+    chart = mine.charts.chart(mile)
     assert not isinstance(chart, str)
     assert [(d.day[-2:], d.open, d.closed) for d in chart.days] == [
         ("01", 3, 0),
@@ -120,18 +119,18 @@ def test_the_days_of_a_milestone_are_what_the_events_say(story: tuple[Path, str]
         ("05", 1, 1),
         ("06", 1, 1),
     ]
-    assert "50% (1 of 2 closed)" in chart.shell()
-    earlier = mine.chart(mile, as_of="2026-01-02")
+    assert "50% (1 of 2 closed)" in chart.for_person()
+    earlier = mine.charts.chart(mile, as_of="2026-01-02")
     assert not isinstance(earlier, str)
     assert earlier.days == chart.days[:2]
     with pytest.raises(InvalidParams):
-        mine.chart(mile, as_of="someday")
+        mine.charts.chart(mile, as_of="someday")
 
 
 def test_the_svg_is_well_formed_and_escapes_titles(story: tuple[Path, str]):
     repository, mile = story
-    mine = Tracker(lambda: find_repository(str(repository)))
-    for picture in (mine.chart(mile, svg=True), mine.chart(mile, svg=True, bar=True)):
+    mine = Tracker(repository)
+    for picture in (mine.charts.chart(mile, svg=True), mine.charts.chart(mile, svg=True, bar=True)):
         assert isinstance(picture, str)
         root = ET.fromstring(picture)
         assert root.tag.endswith("svg")
@@ -158,9 +157,9 @@ def test_pictures_of_nothing_and_of_very_much_are_still_pictures():
 
 def test_an_event_without_a_time_does_not_break_the_picture(repository: Path):
     mine = tracker(repository)
-    mile = mine.create_entity("M", "milestone").id
-    with mine.store.transaction() as tx:
+    mile = mine.tools.create("M", "milestone").id
+    with mine.issues.store.transaction() as tx:
         tx.write(ev.Created, ev.new_entity_id(), kind="issue", title="x", milestone=mile, ts="")
-    chart = mine.chart(mile)
+    chart = mine.charts.chart(mile)
     assert not isinstance(chart, str)
     assert chart.days == []

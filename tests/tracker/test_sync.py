@@ -15,15 +15,14 @@ import pytest
 from postil.tracker.failures import InvalidParams
 from postil.tracker.log.absorb import absorb, drop_absorbed
 from postil.tracker.log.remotes import RemoteRefused, fetch, push
-from postil.tracker.log.verify import hash_state, verify
-from postil.tracker.part import Tracker
-from postil.workspace.repository import find_repository
+from postil.tracker.log.verify import hash_state, verify_logs
 from tests.tracker.conftest import git
+from tests.tracker.groups import Tracker
 from tests.tracker.shell import answered, run, said
 
 
 def tracker(where: Path) -> Tracker:
-    return Tracker(lambda: find_repository(str(where)))
+    return Tracker(where)
 
 
 @pytest.fixture
@@ -39,33 +38,33 @@ def team(tmp_path: Path) -> tuple[Path, Path, Path]:
 
 
 def titles(where: Path) -> list[str]:
-    return sorted(item.title for item in tracker(where).list_entities("issue", includeClosed=True).items)
+    return sorted(item.title for item in tracker(where).list("issue", includeClosed=True).items)
 
 
 def test_sync_brings_both_sides_to_the_same_state(team: tuple[Path, Path, Path]):
     _, ann, bob = team
-    one = tracker(ann).create_entity("From Ann").id
+    one = tracker(ann).tools.create("From Ann").id
     said(ann, "sync")
     said(bob, "sync")
-    tracker(bob).create_entity("From Bob")
-    tracker(ann).update_entity(one, title="Ann's title")
-    tracker(bob).update_entity(one, title="Bob's title")
+    tracker(bob).tools.create("From Bob")
+    tracker(ann).tools.update(one, title="Ann's title")
+    tracker(bob).tools.update(one, title="Bob's title")
     said(bob, "sync")
     said(ann, "sync")
     said(bob, "pull")
     assert titles(ann) == titles(bob)
-    states = {verify(tracker(where).store, fix=False).state for where in (ann, bob)}
+    states = {verify_logs(tracker(where).issues.store, fix=False).state for where in (ann, bob)}
     assert len(states) == 1
-    shown = tracker(ann).show_entity("issue", one)
+    shown = tracker(ann).show("issue", one)
     assert isinstance(shown.conflicts, list)
     assert len(shown.conflicts) == 1
-    tracker(ann).update_entity(one, title=shown.title)
-    assert not tracker(ann).show_entity("issue", one).conflicts
+    tracker(ann).tools.update(one, title=shown.title)
+    assert not tracker(ann).show("issue", one).conflicts
 
 
 def test_after_init_a_plain_fetch_is_enough_and_init_may_be_repeated(team: tuple[Path, Path, Path]):
     _, ann, bob = team
-    tracker(ann).create_entity("Hello")
+    tracker(ann).tools.create("Hello")
     said(ann, "push")
     assert "Initialized" in said(bob, "init")
     assert "already" in said(bob, "init")
@@ -76,9 +75,9 @@ def test_after_init_a_plain_fetch_is_enough_and_init_may_be_repeated(team: tuple
 
 def test_branch_mode_uses_branches_only_and_still_converges(team: tuple[Path, Path, Path]):
     remote, ann, bob = team
-    tracker(ann).create_entity("Before")
+    tracker(ann).tools.create("Before")
     said(ann, "init", "--branches")
-    tracker(ann).create_entity("After")
+    tracker(ann).tools.create("After")
     said(ann, "push")
     assert git(remote, "for-each-ref", "refs/postil") == ""
     assert "refs/heads/postil/log/" in git(remote, "for-each-ref")
@@ -91,31 +90,31 @@ def test_a_host_that_refuses_custom_refs_is_told_of_branch_mode(team: tuple[Path
     hook = remote / "hooks/pre-receive"
     hook.write_text("#!/bin/sh\ngrep -q refs/postil && exit 1\nexit 0\n")
     hook.chmod(0o755)
-    tracker(ann).create_entity("x")
+    tracker(ann).tools.create("x")
     with pytest.raises(RemoteRefused) as caught:
-        push(tracker(ann).store, "origin")
+        push(tracker(ann).issues.store, "origin")
     assert "--branches" in caught.value.advice
     said(ann, "init", "--branches")
-    assert push(tracker(ann).store, "origin") is not None
+    assert push(tracker(ann).issues.store, "origin") is not None
 
 
 @pytest.mark.parametrize("remote", ["nowhere", "--upload-pack=touch /tmp/x", "-q", "", "../other"])
 def test_a_remote_that_is_none_is_refused(team: tuple[Path, Path, Path], remote: str):
     with pytest.raises(InvalidParams):
-        fetch(tracker(team[1]).store, remote)
+        fetch(tracker(team[1]).issues.store, remote)
 
 
 def test_a_restored_copy_pushes_under_a_new_identity_and_nothing_is_lost(team: tuple[Path, Path, Path], tmp_path: Path):
     _, ann, bob = team
-    tracker(ann).create_entity("Common")
+    tracker(ann).tools.create("Common")
     said(ann, "push")
     twin = tmp_path / "twin"
     shutil.copytree(ann, twin)
     inode = (twin / ".git").stat().st_ino
     identity = twin / ".git/postil/tracker.json"
     identity.write_text(identity.read_text().replace(str((ann / ".git").stat().st_ino), str(inode)))
-    tracker(ann).create_entity("On the first")
-    tracker(twin).create_entity("On the twin")
+    tracker(ann).tools.create("On the first")
+    tracker(twin).tools.create("On the twin")
     said(ann, "push")
     assert "new one" in said(twin, "push")
     said(bob, "pull")
@@ -135,8 +134,8 @@ def test_removing_the_tracker_leaves_no_trace(team: tuple[Path, Path, Path], whe
     _, ann, bob = team
     config, before, refs = (ann / ".git/config").read_text(), traces(ann), git(ann, "for-each-ref")
     said(ann, "init", *where)
-    tracker(ann).create_entity("x")
-    tracker(bob).create_entity("y")
+    tracker(ann).tools.create("x")
+    tracker(bob).tools.create("y")
     said(bob, "push")
     said(ann, "save", "mine", "label:x")
     said(ann, "sync")
@@ -157,8 +156,8 @@ def test_sixteen_pushers_at_once_are_never_rejected(tmp_path: Path):
         git(tmp_path, "clone", "--quiet", str(remote), str(where))
         mine = tracker(where)
         for i in range(2):
-            mine.create_entity(f"{number}-{i}")
-            sent = push(mine.store, "origin")
+            mine.tools.create(f"{number}-{i}")
+            sent = push(mine.issues.store, "origin")
             assert sent is not None
             assert not sent.renamed
 
@@ -167,20 +166,28 @@ def test_sixteen_pushers_at_once_are_never_rejected(tmp_path: Path):
             done.result()
     reader = tmp_path / "reader"
     git(tmp_path, "clone", "--quiet", str(remote), str(reader))
-    fetch(tracker(reader).store, "origin")
+    fetch(tracker(reader).issues.store, "origin")
     assert len(titles(reader)) == 32
     assert len(git(remote, "for-each-ref").splitlines()) == 16
 
 
+COMPOSED = (
+    "import sys\n"
+    "from postil.tracker.issues import Issues\n"
+    "from postil.tracker.operations.assistant import AssistantTools\n"
+    "from postil.tracker.operations.contract import ContractTools\n"
+    "from postil.workspace.repository import find_repository\n"
+    "issues = Issues(lambda: find_repository('.'))\n"
+    "tools, contract = AssistantTools(issues), ContractTools(issues)\n"
+)
+
+
 def test_thirty_two_local_processes_lose_nothing_and_each_reads_what_it_wrote(repository: Path):
     count = 32
-    code = (
-        "import sys; from postil.tracker.part import Tracker\n"
-        "from postil.workspace.repository import find_repository\n"
-        "t = Tracker(lambda: find_repository('.'))\n"
+    code = COMPOSED + (
         "for i in range(2):\n"
-        "    made = t.create_entity(f'{sys.argv[1]}-{i}').id\n"
-        "    assert made in {item.id for item in t.list_entities('issue', limit=1000).items}\n"
+        "    made = tools.create(f'{sys.argv[1]}-{i}').id\n"
+        "    assert made in {item.id for item in contract.list_entities('issue', limit=1000).items}\n"
     )
     workers = [
         subprocess.Popen([sys.executable, "-c", code, str(number)], cwd=repository, stderr=subprocess.PIPE)
@@ -189,13 +196,13 @@ def test_thirty_two_local_processes_lose_nothing_and_each_reads_what_it_wrote(re
     for worker in workers:
         _, err = worker.communicate(timeout=100)
         assert worker.returncode == 0, err.decode()
-    found = tracker(repository).list_entities("issue", limit=1000)
+    found = tracker(repository).list("issue", limit=1000)
     assert len({item.title for item in found.items}) == count * 2
-    assert verify(tracker(repository).store, fix=False).problems == []
+    assert verify_logs(tracker(repository).issues.store, fix=False).problems == []
 
 
 def test_one_of_many_processes_claims(repository: Path):
-    id_ = tracker(repository).create_entity("Work").id
+    id_ = tracker(repository).tools.create("Work").id
     code = "import sys; from postil.surfaces.shell.main import git_mile as run; sys.exit(run())"
     racers = [
         subprocess.Popen(
@@ -209,11 +216,7 @@ def test_one_of_many_processes_claims(repository: Path):
     assert sorted(racer.wait(timeout=100) for racer in racers) == [0, 6, 6, 6, 6, 6]
 
 
-WRITER = (
-    "import sys; from postil.tracker.part import Tracker; from postil.workspace.repository import find_repository\n"
-    "t = Tracker(lambda: find_repository('.'))\n"
-    "i = 0\nwhile True:\n    i += 1\n    print(t.create_entity(f'n{i}').id, flush=True)\n"
-)
+WRITER = COMPOSED + "i = 0\nwhile True:\n    i += 1\n    print(tools.create(f'n{i}').id, flush=True)\n"
 
 
 def test_what_was_acknowledged_survives_kill_nine_anywhere(repository: Path):
@@ -233,14 +236,14 @@ def test_what_was_acknowledged_survives_kill_nine_anywhere(repository: Path):
         writer.wait()
         writer.stdout.close()
     after = tracker(repository)
-    after.create_entity("the next command works")
-    present = {item.id for item in after.list_entities("issue", limit=1000).items}
+    after.tools.create("the next command works")
+    present = {item.id for item in after.list("issue", limit=1000).items}
     assert set(acknowledged) <= present
-    assert verify(after.store, fix=True).problems == []
+    assert verify_logs(after.issues.store, fix=True).problems == []
 
 
 def test_a_read_only_repository_can_be_listed_and_shown(repository: Path, tmp_path: Path):
-    id_ = tracker(repository).create_entity("Read me").id
+    id_ = tracker(repository).tools.create("Read me").id
     frozen = tmp_path / "frozen"
     shutil.copytree(repository, frozen)
     shutil.rmtree(frozen / ".git/postil")
@@ -263,11 +266,11 @@ def test_a_read_only_repository_can_be_listed_and_shown(repository: Path, tmp_pa
 
 def test_verify_names_a_missing_object_and_other_logs_are_still_read(team: tuple[Path, Path, Path]):
     _, ann, bob = team
-    tracker(ann).create_entity("Ann")
-    tracker(ann).create_entity("Ann 2")
+    tracker(ann).tools.create("Ann")
+    tracker(ann).tools.create("Ann 2")
     said(ann, "push")
     said(bob, "pull")
-    tracker(bob).create_entity("Bob")
+    tracker(bob).tools.create("Bob")
     tip = git(bob, "for-each-ref", "--format=%(objectname)", "refs/postil/remote").split()[0]
     parent = git(bob, "rev-parse", f"{tip}~1").strip()
     git(bob, "repack", "-adq")
@@ -280,7 +283,7 @@ def test_verify_names_a_missing_object_and_other_logs_are_still_read(team: tuple
     (bob / ".git/objects" / parent[:2] / parent[2:]).unlink()
     shutil.rmtree(bob / ".git/postil")
     assert titles(bob) == ["Bob"]
-    report = verify(tracker(bob).store, fix=False)
+    report = verify_logs(tracker(bob).issues.store, fix=False)
     assert report.exit_status == 7
     assert any("refs/postil/remote" in line for line in report.problems)
     git(bob, "fetch", "--quiet", "--refetch", "origin", "+refs/postil/log/*:refs/postil/remote/origin/*")
@@ -299,7 +302,7 @@ def test_a_hostile_config_runs_nothing(repository: Path, tmp_path: Path):
     for key in ("core.fsmonitor", "diff.external", "core.pager", "core.sshCommand", "gpg.program"):
         git(repository, "config", key, str(program))
     git(repository, "config", "commit.gpgSign", "true")
-    tracker(repository).create_entity("x")
+    tracker(repository).tools.create("x")
     assert titles(repository) == ["x"]
     assert not marker.exists()
 
@@ -310,28 +313,28 @@ def test_logs_of_writers_who_left_find_a_home_and_the_state_stays(tmp_path: Path
     for number in range(12):
         where = tmp_path / f"job{number}"
         git(tmp_path, "clone", "--quiet", str(remote), str(where))
-        tracker(where).create_entity(f"job {number}")
-        push(tracker(where).store, "origin")
+        tracker(where).tools.create(f"job {number}")
+        push(tracker(where).issues.store, "origin")
     keeper = tmp_path / "keeper"
     git(tmp_path, "clone", "--quiet", str(remote), str(keeper))
     mine = tracker(keeper)
-    fetch(mine.store, "origin")
-    before = hash_state(mine.store.index)
+    fetch(mine.issues.store, "origin")
+    before = hash_state(mine.issues.store.index)
     said(keeper, "gc", "--absorb-days", "0", "--remote", "origin")
     assert len(git(remote, "for-each-ref").splitlines()) == 1
-    mine.refresh()
-    assert hash_state(mine.store.index) == before
+    mine.issues.refresh()
+    assert hash_state(mine.issues.store.index) == before
     late = tmp_path / "late"
     git(tmp_path, "clone", "--quiet", str(remote), str(late))
-    fetch(tracker(late).store, "origin")
+    fetch(tracker(late).issues.store, "origin")
     assert len(titles(late)) == 12
-    assert absorb(mine.store, 0) == []
-    assert drop_absorbed(mine.store) == []
+    assert absorb(mine.issues.store, 0) == []
+    assert drop_absorbed(mine.issues.store) == []
 
 
 def test_a_full_disk_is_told_and_nothing_is_broken(repository: Path):
     mine = tracker(repository)
-    mine.create_entity("Before")
+    mine.tools.create("Before")
     code = (
         "import resource, sys\n"
         "from postil.surfaces.shell.main import git_mile as run\n"
@@ -348,17 +351,17 @@ def test_a_full_disk_is_told_and_nothing_is_broken(repository: Path):
     )
     assert refused.returncode != 0
     assert "Traceback" not in refused.stderr
-    mine.create_entity("After")
+    mine.tools.create("After")
     assert titles(repository) == ["After", "Before"]
 
 
 def test_who_claimed_at_the_same_time_and_lost_is_told(team: tuple[Path, Path, Path]):
     _, ann, bob = team
-    issue = tracker(ann).create_entity("Wanted").id
+    issue = tracker(ann).tools.create("Wanted").id
     said(ann, "push")
     assert "1 entity changed" in said(bob, "pull")
     for clone, who in ((ann, "ann"), (bob, "bob")):
-        tracker(clone).claim(issue, who=who)
+        tracker(clone).tools.claim(issue, who=who)
     for clone in (ann, bob, ann):
         said(clone, "sync")
     shown = answered(ann, "show", issue)
@@ -376,11 +379,11 @@ def test_exchanging_says_what_came_and_went(team: tuple[Path, Path, Path]):
     assert "git fetch" in said(ann, "init")
     assert said(ann, "push") == "Nothing was written here yet\n"
     for title in ("One", "Two"):
-        tracker(ann).create_entity(title)
+        tracker(ann).tools.create(title)
     assert "Pushed refs/postil/log/" in said(ann, "sync")
     assert said(ann, "sync") == "Pulled from origin: nothing new\nPushed to origin: nothing new\n"
     said(bob, "pull")
-    tracker(ann).create_entity("Three")
+    tracker(ann).tools.create("Three")
     said(ann, "push")
     assert said(bob, "pull") == "Pulled from origin: 1 entity changed\n"
 
@@ -394,7 +397,7 @@ def test_the_users_own_ssh_reaches_the_remote_and_the_repositorys_is_not_started
     ssh.write_text(f'#!/bin/sh\necho "$*" >> "{log}"\n[ "$1" = -G ] && exit 1\nshift\nexec sh -c "$*"\n')
     ssh.chmod(0o755)
     git(ann, "remote", "set-url", "origin", f"ssh://example.org{remote}")
-    tracker(ann).create_entity("Over ssh")
+    tracker(ann).tools.create("Over ssh")
     git(ann, "config", "core.sshCommand", str(ssh))
     refused = run(ann, "sync")
     assert (refused.returncode, log.exists()) == (4, False)

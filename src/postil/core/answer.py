@@ -7,7 +7,7 @@ An operation may also answer plain text, or a generator of pieces that the shell
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 import msgspec
 from msgspec import Struct
@@ -20,8 +20,10 @@ _NOTHING: Mapping[str, Any] = {}
 class Answer(Struct, frozen=True):
     """A typed answer. Each method has a default, so that an answer overrides only what it says differently."""
 
-    exit_status: ClassVar[int] = 0
-    """The shell's exit status; an answer that found faults overrides it, as a constant or a property."""
+    @property
+    def exit_status(self) -> int:
+        """The shell's exit status; an answer that found faults overrides it."""
+        return 0
 
     def for_model(self) -> str | Sequence[Block]:
         """Returns what a model reads: text, or blocks of content. By default the struct as JSON."""

@@ -15,7 +15,7 @@ from msgspec import Raw, Struct, field
 from postil.core.announcer import AnnouncerMark
 from postil.core.check import CheckMark
 from postil.core.glance import GlanceMark
-from postil.core.operation import Effect, Mark, description_of, is_async, marks_of, signature_types
+from postil.core.operation import Effect, Mark, Spelling, description_of, is_async, marks_of, signature_types
 from postil.core.prompt import PromptArgument, PromptMark, listed_arguments
 from postil.core.resource import ResourceMark
 from postil.core.schema import arguments_schema, result_schema, without
@@ -163,7 +163,7 @@ def _operations(part: str, group: str, attribute: str, owner: type, mark: Mark) 
             same_as=entry.name,
             description=spelling.says or entry.description,
             shell=spelling.words,
-            input_schema=Raw(msgspec.json.encode(without(whole, spelling.settles))),
+            input_schema=Raw(msgspec.json.encode(_spelled_schema(whole, spelling))),
             shell_schema=_NONE,
             contract_schema=_NONE,
             positional=tuple(name for name in positional if name not in spelling.settles),
@@ -173,6 +173,15 @@ def _operations(part: str, group: str, attribute: str, owner: type, mark: Mark) 
             tool=False,
             direct=False,
         )
+
+
+def _spelled_schema(whole: dict[str, Any], spelling: Spelling) -> dict[str, Any]:
+    """Returns what this command asks for: nothing that its words settle, and what it needs beyond the operation."""
+    schema = without(whole, spelling.settles)
+    for name in spelling.requires:
+        schema["properties"][name] = {key: of for key, of in schema["properties"][name].items() if key != "default"}
+        schema["required"] = [*schema.get("required", ()), name]
+    return schema
 
 
 def _operation(part: str, group: str, attribute: str, owner: type, mark: Mark) -> OperationEntry:

@@ -29,6 +29,8 @@ class Spelling(Struct, frozen=True):
     """Arguments without a flag, where they are others than the operation's own."""
     flags: Mapping[str, str] | None = None
     """Short flags, where they are others than the operation's own."""
+    requires: tuple[str, ...] = ()
+    """Arguments that this command must be given though others may leave them out: `git mile create KIND TITLE`."""
 
 
 class Mark(Struct, frozen=True):

@@ -17,6 +17,7 @@ Schema = dict[str, Any]
 def arguments_schema(arguments: type, *, closed: bool = False) -> Schema:
     """The input schema of an argument struct; `closed` also publishes that no other keys are taken."""
     schema = _inlined(arguments)
+    schema.pop("description", None)  # a struct's docstring speaks to us, the operation's to clients
     if not closed:
         schema.pop("additionalProperties", None)
     return schema

@@ -21,8 +21,8 @@ from postil.core.failure import Conflict, NotFound
 from postil.core.operation import Operation, writes
 from postil.gitlab.operations.answers import Created
 from postil.inbox.answers import Shown as ShownMessage
-from postil.tracker.operations.answers import Changed
 from postil.tracker.operations.answers import Shown as ShownIssue
+from postil.tracker.operations.reports import Created as CreatedIssue
 
 KEPT = "Kept as comment "
 TRACKED = "Tracked as issue "
@@ -79,7 +79,7 @@ class PromotionFlows:
         comment = shown.comment
         _refuse_repeat(f"Comment {commentId}", TRACKED, (reply.text for reply in comment.replies))
         labels = (comment.tag.lower(),) if comment.tag else ()
-        created: Changed = self._run(
+        created: CreatedIssue = self._run(
             "git_mile.create", title=_make_title(comment.text), description=_describe(comment), labels=labels
         )
         self._run("comments_reply", commentId=commentId, text=f"{TRACKED}{created.id}")

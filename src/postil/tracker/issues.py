@@ -1,6 +1,6 @@
-"""What all operations of the tracker share: the store, finding an entity by what people type, and the writes.
+"""The context of the tracker's operations: the store, finding an entity by what people type, and the writes.
 
-The operations are in the classes beside this one; each is a thin method that checks its arguments and calls these.
+The operations are groups over it (`operations/`, `shell/`): thin methods that read their arguments and call these.
 """
 
 from __future__ import annotations
@@ -56,44 +56,54 @@ class Issues:
         editor: str = "",
         now: Callable[[], datetime.datetime] | None = None,
     ) -> None:
+        self.editor = editor
         self._repository = repository
         self._cache_home = cache_home
-        self._editor = editor
         self._now = now
         self._store: Store | None = None
-        self._making = threading.Lock()
+        self._lock = threading.Lock()
 
     @property
     def store(self) -> Store:
         """The tracker's data, opened on first use."""
-        with self._making:
-            if self._store is None:
-                self._store = Store(self._repository(), self._cache_home or None, self._now)
-            return self._store
+        if self._store is None:
+            with self._lock:
+                if self._store is None:
+                    self._store = Store(self._repository(), self._cache_home or None, self._now)
+        return self._store
 
     def refresh(self) -> Store:
-        """The store, up to date with the refs."""
+        """Returns the store, up to date with the refs."""
         store = self.store
         store.refresh()
         return store
 
-    def transaction(self, author: str | None = None, email: str | None = None) -> AbstractContextManager[Transaction]:
-        """A tx of whoever is named, else of the identity this clone has adopted, else of git's user."""
+    def transaction(
+        self, author: str | None = None, email: str | None = None, message: str = ""
+    ) -> AbstractContextManager[Transaction]:
+        """Begin a write by the author named, else by the identity this clone has adopted, else by git's user."""
         from postil.tracker.state.identities import read_adopted  # reading does not pay for it
 
         adopted = read_adopted(self.store.repository)
         if adopted is not None:
             author, email = author or adopted.name, email or adopted.mail
-        return self.store.transaction(author, email)
+        return self.store.transaction(author, email, message)
 
     def now_text(self) -> str:
-        """The present moment as events write it."""
+        """Returns the present moment as events write it."""
         return format_moment(self.store.now())
 
     # Reading
 
-    def find(self, given: str, kind: str | None = None) -> str:
-        """The full id of what was typed: an id, the beginning of one, or a milestone's title. Needs a fresh index."""
+    def find(self, given: str, kind: str | None = None) -> Entity:
+        """Returns the entity that was meant (see `find_id`)."""
+        entity = self.store.entity(self.find_id(given, kind))
+        if entity is None:
+            raise NoSuchEntity((kind or "entity").capitalize(), given)
+        return entity
+
+    def find_id(self, given: str, kind: str | None = None) -> str:
+        """Returns the full id of what was typed: an id, its beginning, or a milestone's title. Needs a fresh index."""
         text = given.strip().lower().removeprefix("#")
         is_id = re.fullmatch(r"[0-9a-f-]{1,36}", text) is not None
         found = find_by_prefix(self.store.index, text, kind) if is_id else []
@@ -102,7 +112,7 @@ class Issues:
         if found:
             raise AmbiguousId(text, [row.id for row in found])
         # After the ids: nobody may divert another's id by giving a milestone a title that looks like it.
-        titled = self._titled(given.strip()) if kind in (None, "milestone") else []
+        titled = self._find_titled(given.strip()) if kind in (None, "milestone") else []
         if len(titled) == 1:
             return titled[0]
         if titled:
@@ -117,14 +127,6 @@ class Issues:
         advice = f"{other[0].id[:8]} is {_with_article(other[0].kind)}" if other else ""
         raise NoSuchEntity((kind or "entity").capitalize(), given, advice)
 
-    def entity(self, given: str, kind: str | None = None) -> Entity:
-        """The entity that was meant."""
-        id_ = self.find(given, kind)
-        entity = self.store.entity(id_)
-        if entity is None:
-            raise NoSuchEntity((kind or "entity").capitalize(), given)
-        return entity
-
     def list_page(
         self,
         kind: str | None,
@@ -134,7 +136,7 @@ class Issues:
         cursor: str | None,
         include_closed: bool,
     ) -> Page:
-        """A page of a list; what cannot be asked is InvalidParams with the place of the fault."""
+        """Returns a page of a list. Raises InvalidParams, with the place of the fault, for what cannot be asked."""
         import sqlite3  # loaded by the index anyway
 
         store, most = self.refresh(), min(limit, LARGEST_LIMIT)
@@ -150,47 +152,35 @@ class Issues:
         except QueryFault as fault:
             raise translate_fault(fault) from None
 
-    def items(self, found: Page) -> list[Item]:
-        """A page's rows as the contract's items."""
-        counted = count_issues(self.store.index, [row.id for row in found.rows if row.kind == "milestone"])
-        return [make_item(row, counted.get(row.id)) for row in found.rows]
+    def make_items(self, page: Page) -> list[Item]:
+        """Returns a page's rows as the contract's items."""
+        counted = count_issues(self.store.index, [row.id for row in page.rows if row.kind == "milestone"])
+        return [make_item(row, counted.get(row.id)) for row in page.rows]
 
-    def shown(self, entity: Entity) -> Shown:
-        """An entity in full."""
+    def show(self, entity: Entity) -> Shown:
+        """Returns an entity in full."""
         by_status = count_issues(self.store.index, [entity.id]) if entity.kind == "milestone" else {}
-        return show_entity(entity, by_status.get(entity.id), self.list_links(entity), self.now_text())
-
-    def list_links(self, entity: Entity) -> list[ShownLink]:
-        """The links of an entity, from both ends."""
-        with self.store.index.lock:
-            db = self.store.index.db
-            ends = [(link.type, link.target) for link in entity.links]
-            ends += [
-                (_REVERSE[type_], id_)
-                for type_, id_ in db.execute(
-                    "SELECT link.type, ent.id FROM link JOIN ent ON ent.n = link.n WHERE target = ? ORDER BY ent.id",
-                    (entity.id,),
-                )
-            ]
-            shown: list[ShownLink] = []
-            for type_, id_ in ends:
-                found = db.execute(
-                    "SELECT title, status FROM ent WHERE n = (SELECT n FROM log WHERE id = ?)", (id_,)
-                ).fetchone()
-                if found:  # a link to something deleted, or not fetched yet, reads as none
-                    shown.append(ShownLink(type_, id_, *found))
-        return shown
+        return show_entity(entity, by_status.get(entity.id), self._show_links(entity), self.now_text())
 
     def list_edges(self, type_: str, open_only: bool = False) -> list[Edge]:
-        """All links of a type as (first, then), in the order they were made."""
+        """Returns all links of a type as (first, then), in the order they were made."""
         sql = (
             "SELECT one.id, link.target FROM link JOIN ent one ON one.n = link.n"
             " JOIN log ON log.id = link.target JOIN ent two ON two.n = log.n WHERE link.type = ?"
             + (" AND one.status <> 'closed' AND two.status <> 'closed'" if open_only else "")
             + " ORDER BY link.l, link.r, link.s"
         )
-        with self.store.index.lock:
-            return [(one, two) for one, two in self.store.index.db.execute(sql, (type_,))]
+        return self.store.index.query(sql, (type_,))
+
+    def _show_links(self, entity: Entity) -> list[ShownLink]:
+        """Returns the links of an entity, from both ends."""
+        query = self.store.index.query
+        ends = [(link.type, link.target) for link in entity.links]
+        sql = "SELECT link.type, ent.id FROM link JOIN ent ON ent.n = link.n WHERE target = ? ORDER BY ent.id"
+        ends += [(_REVERSE[type_], id_) for type_, id_ in query(sql, (entity.id,))]
+        sql = "SELECT title, status FROM ent WHERE n = (SELECT n FROM log WHERE id = ?)"
+        # A link to something deleted, or not fetched yet, reads as none.
+        return [ShownLink(type_, id_, *found) for type_, id_ in ends for found in query(sql, (id_,))]
 
     # Writing
 
@@ -219,7 +209,7 @@ class Issues:
             status=status,
             description=check_text("description", description).rstrip(),
             labels=check_labels(labels),
-            milestone=self._milestone(milestone, kind),
+            milestone=self._find_milestone(milestone, kind),
             due=check_due(due),
             assignees=check_names("assignee", assignees),
         )
@@ -254,7 +244,7 @@ class Issues:
             tx.write(Set, entity.id, f="status", value=status)
             changed.append(f"status {status}")
         if milestone is not None and (
-            (target := self._milestone(milestone, entity.kind)) != entity.milestone or "milestone" in open_
+            (target := self._find_milestone(milestone, entity.kind)) != entity.milestone or "milestone" in open_
         ):
             tx.write(Set, entity.id, f="milestone", value=target)
             changed.append("milestone")
@@ -287,7 +277,7 @@ class Issues:
     def link(self, tx: Transaction, entity: Entity, type_: str, target: str, remove: bool) -> bool:
         """Add or remove a link; whether anything changed. A circle is refused with its path."""
         check_one_of("link type", type_, LINK_TYPES)
-        other = self.find(target)
+        other = self.find_id(target)
         if other == entity.id:
             raise InvalidParams("An entity cannot be linked to itself", advice="Give another target")
         exists = any((link.type, link.target) == (type_, other) for link in entity.links)
@@ -301,19 +291,18 @@ class Issues:
         tx.write(Linked, entity.id, add=() if remove else edge, rm=edge if remove else ())
         return True
 
-    def _milestone(self, given: str | None, kind: str) -> str | None:
+    def _find_milestone(self, given: str | None, kind: str) -> str | None:
         if given is None or given.lower() in ("", "none"):
             return None
         if kind == "milestone":
             raise InvalidParams("A milestone cannot belong to a milestone", advice="Leave `milestone` out")
-        titled = self._titled(given)  # before the ids here: `1` is rather the title 1 than an id that begins so
-        return titled[0] if len(titled) == 1 else self.find(given, "milestone")
+        titled = self._find_titled(given)  # before the ids here: `1` is rather the title 1 than an id that begins so
+        return titled[0] if len(titled) == 1 else self.find_id(given, "milestone")
 
-    def _titled(self, title: str) -> list[str]:
-        """The milestones of this title, a few at most."""
+    def _find_titled(self, title: str) -> list[str]:
+        """Returns the milestones of this title, a few at most."""
         sql = "SELECT id FROM ent WHERE kind = 'milestone' AND title = ? ORDER BY id LIMIT 10"
-        with self.store.index.lock:
-            return [id_ for (id_,) in self.store.index.db.execute(sql, (title,))]
+        return [id_ for (id_,) in self.store.index.query(sql, (title,))]
 
 
 _REVERSE = {

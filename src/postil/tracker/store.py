@@ -66,13 +66,15 @@ class Store:
                 yield entity
 
     @contextmanager
-    def transaction(self, name: str | None = None, mail: str | None = None) -> Generator[Transaction]:
-        """Hold the lock with the index up to date; what the tx writes becomes one commit when the block ends well."""
+    def transaction(
+        self, name: str | None = None, mail: str | None = None, message: str = ""
+    ) -> Generator[Transaction]:
+        """Hold the write lock with the index up to date. What is written becomes one commit if the block ends well."""
         author = find_author(self.repository.root, name, mail)
         with lock_writes(self.repository):
             replica, ref, tip = self.find_own_log()
             self.refresh()
-            tx = Transaction(self, replica.id, author)
+            tx = Transaction(self, replica.id, author, message)
             yield tx
             if tx.lines:
                 self._commit(tx, ref, tip)
@@ -135,21 +137,16 @@ class Store:
 class Transaction:
     """Writes events of one command: stamps them with writer, number, clock, time and what they know."""
 
-    def __init__(self, store: Store, replica: str, author: Author) -> None:
+    def __init__(self, store: Store, replica: str, author: Author, message: str = "") -> None:
         self.store = store
         self.replica = replica
         self.author = author
-        self.message = ""
+        self.message = message
         self.events: list[Known] = []
         self.lines: list[bytes] = []
         self.clock = store.index.clock()
         self._number = store.index.last_number(replica)
-        self._ts = format_moment(store.now())
-
-    @property
-    def ts(self) -> str:
-        """The moment of this command."""
-        return self._ts
+        self.ts = format_moment(store.now())
 
     def write(self, kind: type[E], ent: str, /, **data: object) -> E:
         """Write one event about an entity."""
@@ -157,7 +154,7 @@ class Transaction:
         self.clock = min(self.clock + 1, MAX_CLOCK - 1)
         stamped: dict[str, object] = {
             "id": new_event_id(),
-            "ts": self._ts,
+            "ts": self.ts,
             "a": str(self.author),
             "m": self.message,
             **data,

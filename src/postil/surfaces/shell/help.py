@@ -82,10 +82,16 @@ def _spoken(entries: Iterable[OperationEntry], prefixes: tuple[str, ...]) -> dic
 
 
 def _repeated(entries: Iterable[OperationEntry], prefixes: tuple[str, ...]) -> set[str]:
-    """What an old program need not list: other words for a command that it lists already, and that settle nothing."""
+    """What an old program need not list: other words for a command that it lists already, and that settle the same."""
     first = tuple(f"{prefix} " for prefix in prefixes if prefix)
-    told = {entry.name for entry in entries if entry.shell and entry.shell.split()[0] not in HIDDEN}
-    repeats = [entry for entry in entries if first and entry.same_as in told and not entry.settled]
+    told: list[tuple[str, object]] = []
+    repeats: list[OperationEntry] = []
+    for entry in entries if first else ():
+        meaning = (entry.same_as or entry.name, entry.settled)
+        if entry.shell and meaning in told:
+            repeats.append(entry)
+        elif entry.shell and entry.shell.split()[0] not in HIDDEN:
+            told.append(meaning)
     return {
         next((entry.shell.removeprefix(word) for word in first if entry.shell.startswith(word)), entry.shell)
         for entry in repeats

@@ -12,16 +12,19 @@ import re
 import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from operator import itemgetter
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 import msgspec
 from msgspec import UNSET, UnsetType
 
+from postil.core.answer import Answer
 from postil.tracker.events import Assigned, Commented, Created, Described, Envelope, Labelled, Linked, Set
 from postil.tracker.model import Entity
-from postil.tracker.store import Transaction
 from postil.tracker.text import is_day
 from postil.tracker.vocabulary import IDENTITY, KINDS, LINK_TYPES, LONGEST_NAME, LONGEST_TITLE, STATUSES
+
+if TYPE_CHECKING:
+    from postil.tracker.store import Transaction
 
 _UUID = re.compile(r"[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}\Z")
 
@@ -80,7 +83,7 @@ class ForeignHistory(msgspec.Struct, frozen=True):
     history: tuple[ForeignEvent, ...]
 
 
-class Imported(msgspec.Struct, frozen=True, kw_only=True):
+class Imported(Answer, frozen=True, kw_only=True):
     """What an import did."""
 
     created: int
@@ -94,7 +97,7 @@ class Imported(msgspec.Struct, frozen=True, kw_only=True):
         """7 when something could not be read."""
         return 7 if self.unread else 0
 
-    def shell(self) -> str:
+    def for_person(self) -> str:
         """One line, then what was left out."""
         counted = f"{self.created} created, {self.updated} updated, {self.unchanged} unchanged"
         return "\n".join([counted, *(f"not read: {line}" for line in self.unread or ())])

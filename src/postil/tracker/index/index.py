@@ -15,6 +15,7 @@ import sqlite3
 import threading
 from collections.abc import Generator, Iterable, Sequence
 from functools import partial
+from typing import Any
 
 from postil.tracker.index.bulk_fold import BulkFold
 from postil.tracker.index.db_files import (
@@ -123,6 +124,11 @@ class Index:
         """The events of all entities as they are stored, in an order that is the same in every clone."""
         with self.lock:
             yield from read_all_histories(self.db, self.repository.root, self._folder())
+
+    def query(self, sql: str, values: Sequence[str | int] = ()) -> list[Any]:
+        """Returns the rows that a statement finds in the present state of the index."""
+        with self.lock:
+            return self.db.execute(sql, values).fetchall()
 
     def generation(self) -> int:
         """How often the index has changed since it was built."""

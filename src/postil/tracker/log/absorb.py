@@ -19,8 +19,7 @@ def absorb(store: Store, older_than_days: int) -> list[str]:
     taken: dict[str, tuple[list[bytes], int]] = {}
     with store.transaction() as tx:
         mine = read_replica(store.repository)
-        with store.index.lock:
-            done = dict(store.index.db.execute("SELECT replica, upto FROM absorbed").fetchall())
+        done = dict(store.index.query("SELECT replica, upto FROM absorbed"))
         others = {tip.replica: tip for tip in list_logs(store.repository.root) if not mine or tip.replica != mine.id}
         for replica, tip in sorted(others.items()):
             lines = _read_log(store.repository.root, tip)
@@ -39,9 +38,8 @@ def absorb(store: Store, older_than_days: int) -> list[str]:
 def drop_absorbed(store: Store) -> list[str]:
     """Delete the refs of logs that live on in ours; their names."""
     mine = read_replica(store.repository)
-    with store.index.lock:
-        done = dict(store.index.db.execute("SELECT replica, upto FROM absorbed").fetchall())
-        ends = dict(store.index.db.execute("SELECT replica, n FROM writer").fetchall())
+    done = dict(store.index.query("SELECT replica, upto FROM absorbed"))
+    ends = dict(store.index.query("SELECT replica, n FROM writer"))
     dropped: list[str] = []
     for tip in list_logs(store.repository.root):
         covered = done.get(tip.replica, 0) >= ends.get(tip.replica, 1)

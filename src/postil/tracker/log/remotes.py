@@ -25,13 +25,6 @@ _PATIENCE = 15.0
 """Seconds to wait for a lock on a ref to go, or to become so old that nobody can hold it."""
 
 
-class Fetched(msgspec.Struct, frozen=True):
-    """What a fetch brought."""
-
-    remote: str
-    changed: bool
-
-
 class Pushed(msgspec.Struct, frozen=True):
     """What a push sent."""
 
@@ -69,8 +62,8 @@ def check_remote(root: str, remote: str) -> str:
     return remote
 
 
-def fetch(store: Store, remote: str) -> Fetched:
-    """Bring in what others pushed."""
+def fetch(store: Store, remote: str) -> bool:
+    """Bring in what others pushed. Returns whether anything was new."""
     root = store.repository.root
     check_remote(root, remote)
     specs = (FETCH.format(remote=remote), f"+{BRANCH_LOG}*:refs/remotes/{remote}/postil/log/*")
@@ -78,7 +71,7 @@ def fetch(store: Store, remote: str) -> Fetched:
     said = _retry_while_locked(store, lambda: _run(root, "fetch", *options, remote, *specs))
     if said is not None:
         raise RemoteRefused("fetch", remote, said)
-    return Fetched(remote, store.refresh())
+    return store.refresh()
 
 
 def push(store: Store, remote: str) -> Pushed | None:
@@ -107,7 +100,7 @@ def push(store: Store, remote: str) -> Pushed | None:
     return Pushed(remote, ref, renamed=True)
 
 
-def init(store: Store, remotes: list[str], branches: bool | None) -> bool:
+def set_up(store: Store, remotes: list[str], branches: bool | None) -> bool:
     """Add the fetch refspec to the remotes and choose where the log lives; whether anything changed."""
     root = store.repository.root
     changed = False

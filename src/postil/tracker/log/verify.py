@@ -6,6 +6,7 @@ import os
 
 import msgspec
 
+from postil.core.answer import Answer
 from postil.tracker.events import decode, decode_lines
 from postil.tracker.index.index import Index
 from postil.tracker.index.tables import COLUMNS, make_row
@@ -16,8 +17,8 @@ from postil.tracker.store import Store
 from postil.tracker.text import format_count
 
 
-class Verified(msgspec.Struct, frozen=True, kw_only=True):
-    """What `verify` saw."""
+class Verified(Answer, frozen=True, kw_only=True):
+    """What `verify_logs` saw."""
 
     logs: int
     commits: int
@@ -26,14 +27,14 @@ class Verified(msgspec.Struct, frozen=True, kw_only=True):
     state: str
     """A hash of the whole state: equal on every machine that has the same logs."""
     problems: list[str]
-    repaired: list[str] = []
+    repaired: list[str] = msgspec.field(default_factory=list[str])
 
     @property
     def exit_status(self) -> int:
         """7 when something is damaged."""
         return 7 if self.problems else 0
 
-    def shell(self) -> str:
+    def for_model(self) -> str:
         """Counts, then what is wrong."""
         lines = [
             ", ".join(
@@ -52,7 +53,7 @@ class Verified(msgspec.Struct, frozen=True, kw_only=True):
         return "\n".join(lines)
 
 
-def verify(store: Store, fix: bool) -> Verified:
+def verify_logs(store: Store, fix: bool) -> Verified:
     """Read every log whole, compare segments with commits, the cache with a fresh one, and look for stale locks."""
     problems: list[str] = []
     repaired: list[str] = []
@@ -85,8 +86,7 @@ def verify(store: Store, fix: bool) -> Verified:
     state, rows = fold_all(fresh)
     fresh.close()
     entities = len(rows)
-    with store.index.lock:
-        cached = store.index.db.execute(f"SELECT {COLUMNS} FROM ent").fetchall()
+    cached = store.index.query(f"SELECT {COLUMNS} FROM ent")
     if {row[1]: hash(row[1:]) for row in cached} != rows:
         problems.append("the cache differs from the logs; --fix builds it anew")
     return Verified(
@@ -107,7 +107,7 @@ def hash_state(index: Index) -> str:
 
 def fold_all(index: Index) -> tuple[str, dict[str, int]]:
     """The state hash; and, for comparison with a cache, a hash of the row of each entity that is not deleted."""
-    import hashlib  # only `verify` pays for it
+    import hashlib  # only `verify_logs` pays for it
 
     digest = hashlib.sha256()
     rows: dict[str, int] = {}

@@ -1,11 +1,12 @@
-"""What the tracker's tools answer: the payloads of the contract, with more keys only where there is more to say."""
+"""What the reading operations answer: the payloads of the contract, with more keys only where there is more to say."""
 
 from __future__ import annotations
 
 from msgspec import UNSET, Struct, UnsetType
 
+from postil.core.answer import Answer
 from postil.tracker.index.tables import Row
-from postil.tracker.model import Claim, Comment, Entity, LabelEvent
+from postil.tracker.model import Claim, Comment, Conflict, Entity, LabelEvent
 from postil.tracker.text import align, flatten, format_count, round_to_second, strip_address
 
 
@@ -51,7 +52,7 @@ class Item(Struct, frozen=True, kw_only=True):
     conflicts: int | UnsetType = UNSET
 
 
-class Listed(Struct, frozen=True, kw_only=True):
+class Listed(Answer, frozen=True, kw_only=True):
     """A page of a list."""
 
     items: list[Item]
@@ -79,16 +80,6 @@ class ShownLink(Struct, frozen=True):
     status: str
 
 
-class ShownConflict(Struct, frozen=True):
-    """A value that lost against a concurrent one."""
-
-    field: str
-    value: str | None
-    author: str
-    ts: str
-    event: str
-
-
 class ShownClaim(Struct, frozen=True):
     """Who works on it."""
 
@@ -97,7 +88,7 @@ class ShownClaim(Struct, frozen=True):
     expired: bool
 
 
-class Shown(Struct, frozen=True, kw_only=True):
+class Shown(Answer, frozen=True, kw_only=True):
     """One entity in full."""
 
     id: str
@@ -118,36 +109,9 @@ class Shown(Struct, frozen=True, kw_only=True):
     claim: ShownClaim | UnsetType = UNSET
     lost_claims: list[ShownClaim] | UnsetType = UNSET
     """Who claimed it at the same time and was not first."""
-    conflicts: list[ShownConflict] | UnsetType = UNSET
+    conflicts: list[Conflict] | UnsetType = UNSET
     fields: dict[str, str] | UnsetType = UNSET
     label_events: tuple[LabelEvent, ...] | UnsetType = UNSET
-
-
-class Changed(Struct, frozen=True, kw_only=True):
-    """What a write did."""
-
-    id: str
-    kind: str
-    title: str
-    status: str
-    changed: list[str]
-
-    def text(self) -> str:
-        """One sentence."""
-        what = ", ".join(self.changed) or "nothing to change"
-        return f"{self.kind.capitalize()} {self.id[:8]} “{self.title}” [{self.status}]: {what}"
-
-
-class CommentAdded(Struct, frozen=True, kw_only=True):
-    """A comment was recorded."""
-
-    id: str
-    comment_id: str
-    ts: str
-
-    def text(self) -> str:
-        """One sentence."""
-        return f"Comment {self.comment_id} recorded on {self.id}"
 
 
 class ReadyItem(Struct, frozen=True, kw_only=True):
@@ -160,42 +124,27 @@ class ReadyItem(Struct, frozen=True, kw_only=True):
     due: str | UnsetType = UNSET
 
 
-class Ready(Struct, frozen=True, kw_only=True):
+class Ready(Answer, frozen=True, kw_only=True):
     """What can be worked on now."""
 
     items: list[ReadyItem]
     blocked: int
     cycles: list[list[str]] | UnsetType = UNSET
 
-    def shell(self) -> str:
+    def for_person(self) -> str:
         """A table, then what waits."""
         rows = [
             [item.id[:8], flatten(item.title), flatten(",".join(item.labels)), item.due or ""] for item in self.items
         ]
-        told = [align([["ID", "TITLE", "LABELS", "DUE"], *rows]) if rows else "Nothing is ready"]
+        lines = [align([["ID", "TITLE", "LABELS", "DUE"], *rows]) if rows else "Nothing is ready"]
         if self.blocked:
-            told.append(f"{format_count(self.blocked, 'issue')} blocked by others")
-        told += [f"Circle, cut at its youngest link: {' → '.join(circle)}" for circle in self.cycles or ()]
-        return "\n".join(told)
-
-
-class Claimed(Struct, frozen=True, kw_only=True):
-    """Who holds an issue now."""
-
-    id: str
-    title: str
-    who: str
-    until: str
-
-    def text(self) -> str:
-        """One sentence."""
-        if not self.who:
-            return f"{self.id[:8]} “{self.title}” is free again"
-        return f"{self.id[:8]} “{self.title}” is claimed by {self.who} until {self.until}"
+            lines.append(f"{format_count(self.blocked, 'issue')} blocked by others")
+        lines += [f"Circle, cut at its youngest link: {' → '.join(circle)}" for circle in self.cycles or ()]
+        return "\n".join(lines)
 
 
 def count_parts(kind: str, comments: int, by_status: dict[str, int] | None) -> Counts | MilestoneCounts:
-    """The stats of an entity."""
+    """Returns the stats of an entity."""
     if kind != "milestone":
         return Counts(comments)
     closed = (by_status or {}).get("closed", 0)
@@ -204,7 +153,7 @@ def count_parts(kind: str, comments: int, by_status: dict[str, int] | None) -> C
 
 
 def make_item(row: Row, by_status: dict[str, int] | None) -> Item:
-    """A row as an item of a list."""
+    """Returns a row as an item of a list."""
     return Item(
         id=row.id,
         title=row.title,
@@ -219,7 +168,7 @@ def make_item(row: Row, by_status: dict[str, int] | None) -> Item:
 
 
 def show_comment(comment: Comment) -> ShownComment:
-    """A comment as it is shown."""
+    """Returns a comment as it is shown."""
     ts = round_to_second(comment.ts)
     return ShownComment(
         id=comment.id,
@@ -232,12 +181,24 @@ def show_comment(comment: Comment) -> ShownComment:
     )
 
 
-def _show_claim(claim: Claim, now: str) -> ShownClaim:
-    return ShownClaim(claim.who, round_to_second(claim.until), claim.until <= now)
+def show_conflicts(entity: Entity) -> list[Conflict]:
+    """Returns the values that lost, with names and times as they are shown."""
+    return [
+        Conflict(one.field, one.value, strip_address(one.author), round_to_second(one.ts), one.event)
+        for one in entity.conflicts
+    ]
+
+
+def show_label_events(entity: Entity) -> tuple[LabelEvent, ...]:
+    """Returns the labels attached and detached since the creation."""
+    return tuple(
+        LabelEvent(one.operation, one.label, strip_address(one.actor), round_to_second(one.timestamp))
+        for one in entity.label_events
+    )
 
 
 def show_entity(entity: Entity, by_status: dict[str, int] | None, links: list[ShownLink], now: str) -> Shown:
-    """An entity in full."""
+    """Returns an entity in full."""
     claim = entity.claim
     return Shown(
         id=entity.id,
@@ -257,22 +218,14 @@ def show_entity(entity: Entity, by_status: dict[str, int] | None, links: list[Sh
         links=links or UNSET,
         claim=_show_claim(claim, now) if claim else UNSET,
         lost_claims=[_show_claim(one, now) for one in entity.lost_claims if claim and one.until > now] or UNSET,
-        conflicts=[
-            ShownConflict(c.field, c.value, strip_address(c.author), round_to_second(c.ts), c.event)
-            for c in entity.conflicts
-        ]
-        or UNSET,
+        conflicts=show_conflicts(entity) or UNSET,
         fields=entity.fields or UNSET,
         label_events=show_label_events(entity) or UNSET,
     )
 
 
-def show_label_events(entity: Entity) -> tuple[LabelEvent, ...]:
-    """Labels attached and detached since the creation."""
-    return tuple(
-        LabelEvent(one.operation, one.label, strip_address(one.actor), round_to_second(one.timestamp))
-        for one in entity.label_events
-    )
+def _show_claim(claim: Claim, now: str) -> ShownClaim:
+    return ShownClaim(claim.who, round_to_second(claim.until), claim.until <= now)
 
 
 def _show_stats(entity: Entity, by_status: dict[str, int] | None) -> ShownStats:

@@ -1,25 +1,51 @@
-"""The two tools of the contract, `git_mile.list` and `git_mile.show`, and nothing else."""
+"""Listing and showing: the two tools of the contract, and the commands `list` and `show`.
+
+On the contract's face their arguments are exactly those of its document (`ListArguments`, `ShowArguments`). The
+commands settle `in_full`: people get a table, and `--json` has the keys of the contract's program too.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Generator
 from contextlib import contextmanager
-from typing import Annotated, Literal
+from typing import Annotated
 
-from msgspec import Meta
+from msgspec import Meta, Struct
 
 from postil.core.failure import Cancelled, Failure
-from postil.core.operation import reads
-from postil.tracker.failures import InvalidRequest, ServerError, TrackerFailure
-from postil.tracker.index.pages import DEFAULT_LIMIT
+from postil.core.operation import Spelling, reads
+from postil.tracker.failures import InvalidParams, InvalidRequest, ServerError, TrackerFailure
+from postil.tracker.index.pages import DEFAULT_LIMIT, Page
 from postil.tracker.issues import Issues
-from postil.tracker.operations.answers import Listed, Shown
+from postil.tracker.operations.answers import Listed, Shown, show_comment
+from postil.tracker.operations.arguments import Columns, EntityKind, Filter, Format, Id, Kind, Sort, full_kind
+from postil.tracker.shell.columns import COLUMNS, DEFAULT_COLUMNS
+from postil.tracker.shell.tables import ListedDetails, Listing, ShownInFull, make_details
 
-EntityKind = Literal["milestone", "issue"]
+
+class ListArguments(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What the contract lets clients ask of a list."""
+
+    entity: EntityKind
+    filter: Annotated[str, Meta(description='status == "open" and labels contains "x"')] | None = None
+    sort: Annotated[list[str], Meta(description="field[:asc|desc]")] | None = None
+    limit: Annotated[int, Meta(ge=1)] = DEFAULT_LIMIT
+    cursor: str | None = None
+    includeClosed: bool = False
 
 
-class ContractTools(Issues):
+class ShowArguments(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What the contract lets clients ask of one entity."""
+
+    entity: EntityKind
+    id: Annotated[str, Meta(description="UUID or its beginning")]
+
+
+class ContractTools:
     """What the contract's clients rely on."""
+
+    def __init__(self, issues: Issues) -> None:
+        self._issues = issues
 
     @reads(
         "git_mile.list",
@@ -28,20 +54,49 @@ class ContractTools(Issues):
         fault=InvalidRequest,
         crash=ServerError,
         output_depth=0,
+        contract=ListArguments,
+        positional=("entity", "query"),
+        flags={"filter": "f"},
+        shell_only=("query", "all", "long", "columns", "format", "in_full"),
+        spellings=(
+            Spelling("mile list", {"in_full": True, "includeClosed": False}, "List issues or milestones"),
+            Spelling("issue list", {"entity": "issue", "in_full": True, "includeClosed": False}, "List issues"),
+            Spelling(
+                "milestone list", {"entity": "milestone", "in_full": True, "includeClosed": False}, "List milestones"
+            ),
+        ),
     )
     def list_entities(
         self,
-        entity: EntityKind,
-        filter: Annotated[str, Meta(description='status == "open" and labels contains "x"')] | None = None,
-        sort: Annotated[list[str], Meta(description="field[:asc|desc]")] | None = None,
+        entity: Kind = "issue",
+        filter: Filter | None = None,
+        sort: Sort | None = None,
         limit: Annotated[int, Meta(ge=1)] = DEFAULT_LIMIT,
         cursor: str | None = None,
         includeClosed: bool = False,
-    ) -> Listed:
+        query: Annotated[tuple[str, ...], Meta(description="a filter, as words")] = (),
+        all: Annotated[bool, Meta(description="closed ones too")] = False,
+        long: bool = False,
+        columns: Columns | None = None,
+        format: Format = "table",
+        in_full: bool = False,
+    ) -> Listed | Listing:
         """List git-mile issues or milestones"""
-        with _contract_codes():
-            found = self.list_page(entity, filter, sort or (), limit, cursor, includeClosed)
-            return Listed(items=self.items(found), nextCursor=found.next_cursor)
+        issues = self._issues
+        if not in_full:
+            with _contract_codes():
+                page = issues.list_page(full_kind(entity), filter, sort or (), limit, cursor, includeClosed)
+                return Listed(items=issues.make_items(page), nextCursor=page.next_cursor)
+        if query and filter is not None:
+            raise InvalidParams("Both words and --filter were given", advice="Give one of them")
+        names = tuple(name.strip() for name in columns.split(",")) if columns else COLUMNS if long else DEFAULT_COLUMNS
+        for name in names:
+            if name not in COLUMNS:
+                raise InvalidParams(f"Unknown column `{name}`", advice=f"Columns are {', '.join(COLUMNS)}")
+        page = issues.list_page(full_kind(entity), " ".join(query) if query else filter, sort or (), limit, cursor, all)
+        sql = "SELECT id, title FROM ent WHERE kind = 'milestone'"
+        titles = dict(issues.store.index.query(sql)) if "milestone" in names else {}
+        return Listing(page.rows, names, format, page.next_cursor, lambda: self._read_details(page, long), titles)
 
     @reads(
         "git_mile.show",
@@ -50,12 +105,46 @@ class ContractTools(Issues):
         fault=InvalidRequest,
         crash=ServerError,
         output_depth=0,
+        contract=ShowArguments,
+        positional=("id",),
+        shell_only=("limit_comments", "in_full"),
+        spellings=(
+            Spelling(
+                "issue show",
+                {"entity": None, "in_full": True},
+                "Show an issue or milestone with its comments, links, conflicts and progress",
+            ),
+            Spelling(
+                "milestone show", {"entity": None, "in_full": True}, "Show a milestone with its progress and comments"
+            ),
+        ),
     )
-    def show_entity(self, entity: EntityKind, id: Annotated[str, Meta(description="UUID or its beginning")]) -> Shown:
+    def show_entity(
+        self,
+        id: Id,
+        entity: EntityKind | None = None,
+        limit_comments: Annotated[int, Meta(ge=0)] = 20,
+        in_full: bool = False,
+    ) -> Shown | ShownInFull:
         """Show git-mile issue or milestone details"""
-        with _contract_codes():
-            self.refresh()
-            return self.shown(self.entity(id, entity))
+        issues = self._issues
+        if not in_full:
+            with _contract_codes():
+                issues.refresh()
+                return issues.show(issues.find(id, entity))
+        store = issues.refresh()
+        found = issues.find(id)
+        milestone = store.entity(found.milestone) if found.milestone else None
+        return ShownInFull(issues.show(found), milestone.title if milestone else "", limit_comments)
+
+    def _read_details(self, page: Page, long: bool) -> ListedDetails:
+        items = [
+            make_details(row, item, entity, [show_comment(c) for c in entity.comments] if long and entity else [])
+            for row, item in zip(page.rows, self._issues.make_items(page), strict=True)
+            for entity in [self._issues.store.entity(row.id)]
+        ]
+        cursor = page.next_cursor
+        return ListedDetails(items=items, nextCursor=cursor, next_cursor=cursor, generation=page.generation)
 
 
 @contextmanager

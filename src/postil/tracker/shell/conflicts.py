@@ -1,39 +1,39 @@
-"""The shell's commands that look beneath an entity and settle its conflicts: entity-debug, resolve, metrics."""
+"""Looking beneath the entities, and deciding their conflicts: the commands entity-debug and resolve."""
 
 from __future__ import annotations
 
-import os
 from typing import Annotated, Literal
 
-import msgspec
-from msgspec import Meta
+from msgspec import Meta, Struct
 
-from postil.core.operation import reads, writes
+from postil.core.answer import Answer
+from postil.core.operation import Spelling, reads, writes
 from postil.tracker.events import Described, Set
 from postil.tracker.failures import InvalidParams
-from postil.tracker.log.refs import list_logs
+from postil.tracker.issues import Issues
 from postil.tracker.model import Conflict, Entity
-from postil.tracker.operations.answers import Changed, ShownConflict
-from postil.tracker.operations.assistant import AssistantTools, Id
+from postil.tracker.operations.answers import show_conflicts
+from postil.tracker.operations.arguments import Id
+from postil.tracker.operations.reports import Changed, report_change
 from postil.tracker.state.history import HistoryLine, describe_history
-from postil.tracker.text import align, flatten, format_count, round_to_second, strip_address
+from postil.tracker.text import align, flatten, format_count
 
 
-class Disputed(msgspec.Struct, frozen=True, kw_only=True):
+class Conflicted(Struct, frozen=True, kw_only=True):
     """An entity with concurrent values that nobody has decided between."""
 
     id: str
     kind: str
     title: str
-    conflicts: list[ShownConflict]
+    conflicts: list[Conflict]
 
 
-class DisputedList(msgspec.Struct, frozen=True):
+class ConflictedList(Answer, frozen=True):
     """All of them."""
 
-    entities: list[Disputed]
+    entities: list[Conflicted]
 
-    def shell(self) -> str:
+    def for_person(self) -> str:
         """One line a lost value."""
         rows = [
             [one.id[:8], flatten(one.title), lost.field, flatten(repr(lost.value)), flatten(lost.author), lost.ts]
@@ -44,8 +44,8 @@ class DisputedList(msgspec.Struct, frozen=True):
         return align([head, *rows]) if rows else "No entity has undecided values"
 
 
-class Beneath(msgspec.Struct, frozen=True, kw_only=True):
-    """What an entity is made of."""
+class Makeup(Answer, frozen=True, kw_only=True):
+    """The events that an entity is made of."""
 
     id: str
     kind: str
@@ -53,70 +53,56 @@ class Beneath(msgspec.Struct, frozen=True, kw_only=True):
     writers: dict[str, int]
     """Replica → the last number of its events here."""
     events: list[HistoryLine]
-    conflicts: list[ShownConflict]
+    conflicts: list[Conflict]
 
-    def shell(self) -> str:
+    def for_person(self) -> str:
         """The events with their clocks and ids, then what is undecided."""
         rows = [[event.clock, event.id, event.type, event.what] for event in self.events]
-        lines = [f"{self.kind} {self.id} at {self.clock}", f"{format_count(len(self.writers), 'writer')}", align(rows)]
+        lines = [f"{self.kind} {self.id} at {self.clock}", format_count(len(self.writers), "writer"), align(rows)]
         lines += [
             f"undecided: {one.field} = {one.value!r} by {one.author}, event {one.event}" for one in self.conflicts
         ]
         return "\n".join(lines)
 
 
-class Metrics(msgspec.Struct, frozen=True, kw_only=True):
-    """How much there is, and what the index costs."""
+class ConflictCommands:
+    """`git mile entity-debug list|show|resolve`, `git mile resolve`."""
 
-    entities: dict[str, int]
-    events: int
-    logs: int
-    writers: int
-    clock: int
-    generation: int
-    cache_bytes: int
-    cache_path: str
-    damaged: int
+    def __init__(self, issues: Issues) -> None:
+        self._issues = issues
 
-
-class DebugCommands(AssistantTools):
-    """`git mile entity-debug list|show|resolve`, `git mile resolve`, `git mile metrics dump`."""
-
-    @reads("issue.disputed", tool=False, shell="mile entity-debug list", output_depth=0)
-    def disputed(self) -> DisputedList:
-        """Entities with concurrent values that nobody has decided between"""
-        self.refresh()
-        with self.store.index.lock:
-            rows = self.store.index.db.execute("SELECT id FROM ent WHERE conflicts > 0 ORDER BY id").fetchall()
-        found = [entity for (id_,) in rows if (entity := self.store.entity(id_)) is not None]
-        return DisputedList(
-            [Disputed(id=one.id, kind=one.kind, title=one.title, conflicts=_show_conflicts(one)) for one in found]
-        )
-
-    @reads("issue.beneath", tool=False, shell="mile entity-debug show", positional=("id",), output_depth=0)
-    def beneath(self, id: Id) -> Beneath:
-        """The events an entity is made of, with their clocks, writers and ids"""
-        self.refresh()
-        entity = self.entity(id)
-        events = self.store.events(entity.id)
-        writers: dict[str, int] = {}
-        for event in events:
-            writers[event.r] = max(event.n, writers.get(event.r, 0))
-        return Beneath(
-            id=entity.id,
-            kind=entity.kind,
-            clock=f"{entity.updated.counter}@{entity.updated.replica}",
-            writers=writers,
-            events=describe_history(entity.id, events).events,
-            conflicts=_show_conflicts(entity),
-        )
+    @reads(
+        "issue.inspect",
+        toolset="extra",
+        aliases=("issue.disputed", "issue.beneath"),
+        positional=("id",),
+        output_depth=0,
+        spellings=(
+            Spelling(
+                "mile entity-debug list",
+                {"id": ""},
+                "Entities with concurrent values that nobody has decided between",
+            ),
+            Spelling(
+                "mile entity-debug show",
+                says="The events an entity is made of, with their clocks, writers and ids",
+                requires=("id",),
+            ),
+        ),
+    )
+    def inspect(
+        self, id: Annotated[str, Meta(description="the entity to take apart; without, all with conflicts")] = ""
+    ) -> ConflictedList | Makeup:
+        """Show which entities have undecided conflicts, or the events that one is made of"""
+        self._issues.refresh()
+        return self._take_apart(id) if id else self._list_conflicts()
 
     @writes(
         "issue.resolve",
-        tool=False,
+        toolset="extra",
         shell="issue resolve",
         positional=("id",),
-        spellings={"mile entity-debug resolve": {}, "milestone resolve": {}},
+        spellings=(Spelling("mile entity-debug resolve"), Spelling("milestone resolve")),
     )
     def resolve(
         self,
@@ -131,39 +117,44 @@ class DebugCommands(AssistantTools):
         """Decide between concurrent values of an issue or milestone"""
         if (strategy == "manual") != (head is not None):
             raise InvalidParams("--head goes with --strategy manual", advice="Give both, or neither")
-        with self.transaction() as tx:
-            entity = self.entity(id)
+        with self._issues.transaction() as tx:
+            entity = self._issues.find(id)
             decided = _choose_values(entity, strategy, head, field)
             for name, value in decided.items():
                 if name == "description":
                     tx.write(Described, entity.id, text=value or "")
                 else:
                     tx.write(Set, entity.id, f=name, value=value)
-        return self.changed(entity.id, [f"{name} decided" for name in decided])
+        now = self._issues.store.entity(entity.id)
+        assert now is not None
+        return report_change(now, [f"{name} decided" for name in decided])
 
-    @reads("issue.metrics", tool=False, shell="mile metrics dump", output_depth=0)
-    def metrics(self) -> Metrics:
-        """How many entities, events and writers there are, and what the index costs"""
-        index = self.refresh().index
-        with index.lock:
-            kinds = dict(index.db.execute("SELECT kind, count(*) FROM ent GROUP BY kind ORDER BY kind").fetchall())
-            events = index.db.execute("SELECT coalesce(sum(n), 0) FROM writer").fetchone()[0]  # numbered from 1
-            path = next((row[2] for row in index.db.execute("PRAGMA database_list") if row[1] == "main"), "")
-            return Metrics(
-                entities=kinds,
-                events=events,
-                logs=len(list_logs(self.store.repository.root)),
-                writers=index.db.execute("SELECT count(*) FROM writer").fetchone()[0],
-                clock=index.clock(),
-                generation=index.generation(),
-                cache_bytes=os.path.getsize(path) if path else 0,
-                cache_path=path or "(in memory)",
-                damaged=len(index.damage()),
-            )
+    def _list_conflicts(self) -> ConflictedList:
+        store = self._issues.store
+        rows = store.index.query("SELECT id FROM ent WHERE conflicts > 0 ORDER BY id")
+        found = [entity for (id_,) in rows if (entity := store.entity(id_)) is not None]
+        return ConflictedList(
+            [Conflicted(id=one.id, kind=one.kind, title=one.title, conflicts=show_conflicts(one)) for one in found]
+        )
+
+    def _take_apart(self, given: str) -> Makeup:
+        entity = self._issues.find(given)
+        events = self._issues.store.events(entity.id)
+        writers: dict[str, int] = {}
+        for event in events:
+            writers[event.r] = max(event.n, writers.get(event.r, 0))
+        return Makeup(
+            id=entity.id,
+            kind=entity.kind,
+            clock=str(entity.updated),
+            writers=writers,
+            events=describe_history(entity.id, events).events,
+            conflicts=show_conflicts(entity),
+        )
 
 
 def _choose_values(entity: Entity, strategy: str, head: str | None, field: str | None) -> dict[str, str | None]:
-    """Field → the value that shall hold."""
+    """Returns each undecided field with the value that shall hold."""
     lost: dict[str, list[Conflict]] = {}
     for conflict in entity.conflicts:
         if field in (None, conflict.field):
@@ -189,10 +180,3 @@ def _read_present(entity: Entity, field: str) -> str | None:
     if field == "deleted":
         return "true" if entity.deleted else "false"
     return entity.fields.get(field)
-
-
-def _show_conflicts(entity: Entity) -> list[ShownConflict]:
-    return [
-        ShownConflict(c.field, c.value, strip_address(c.author), round_to_second(c.ts), c.event)
-        for c in entity.conflicts
-    ]

@@ -8,6 +8,8 @@ from collections.abc import Sequence
 
 from postil.core import call
 from postil.tracker.failures import InvalidParams
+from postil.tracker.model import Entity
+from postil.tracker.text import strip_address
 
 _LARGEST = 4 << 20
 _DROPPED = "# These two lines are dropped."
@@ -47,14 +49,9 @@ def read_labels(labels: Sequence[str], files: Sequence[str]) -> tuple[str, ...]:
     return (*labels, *listed)
 
 
-def can_edit() -> bool:
-    """Whether there is a person to open an editor for."""
-    return call.current().interactive
-
-
 def edit_text(editor: str, hint: str, text: str = "") -> str:
     """What the user's editor made of the text below a hint. Only the hint is dropped: a heading is the user's own."""
-    if not can_edit():
+    if not call.current().interactive:
         raise InvalidParams("There is no terminal to open an editor on", advice="Give the text with a flag or a file")
     import shlex  # only who types in an editor pays for these
     import subprocess
@@ -83,3 +80,15 @@ def cut_preview(text: str) -> str:
     """The first line, 79 characters of it."""
     line = text.strip().partition("\n")[0]
     return line if len(line) <= 79 else line[:79] + "…"
+
+
+def quote_comment(entity: Entity, quote: str) -> str:
+    """Returns the comment whose id begins so, as lines to reply to."""
+    found = [comment for comment in entity.comments if comment.id.startswith(quote)] if quote else []
+    if len(found) != 1:
+        said = "No comment has" if not found else f"{len(found)} comments have"
+        raise InvalidParams(
+            f"{said} an id that begins with `{quote[:64]}`", advice="`show` lists the ids of comments; give one of them"
+        )
+    lines = "\n".join(f"> {line}" for line in found[0].body.split("\n"))
+    return f"> {strip_address(found[0].author)} wrote:\n{lines}\n\n"

@@ -1,15 +1,18 @@
-"""How the shell shows issues and milestones: tables, one entity in full, its history. Structs in, text or JSON out."""
+"""How the commands `list` and `show` answer: text for people, and JSON with the keys of the contract's program."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
+import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
+from postil.core.answer import Answer
 from postil.tracker.index.tables import Row
 from postil.tracker.model import Entity, LabelEvent
 from postil.tracker.operations.answers import Item, Shown, ShownComment, show_label_events
 from postil.tracker.shell.columns import draw_list
+from postil.tracker.state.charts import draw_progress
 from postil.tracker.text import cut_excerpt, flatten, format_count, round_to_second
 
 
@@ -44,28 +47,25 @@ class ListedDetails(Struct, frozen=True, kw_only=True):
     generation: int
 
 
-class Listing:
-    """A page of a list for the shell; details are looked up only when JSON is asked for."""
+class Listing(Answer, frozen=True):
+    """A page of a list for people; the details are read only when JSON is asked for."""
 
-    def __init__(
-        self,
-        rows: Sequence[Row],
-        columns: Sequence[str],
-        style: str,
-        next_cursor: str | None,
-        details: Callable[[], ListedDetails],
-        milestones: dict[str, str],
-    ) -> None:
-        self._rows, self._columns, self._style = rows, columns, style
-        self._next, self._details, self._milestones = next_cursor, details, milestones
+    rows: Sequence[Row]
+    columns: Sequence[str]
+    style: str
+    next_cursor: str | None
+    read_details: Callable[[], ListedDetails]
+    milestones: Mapping[str, str]
 
-    def direct(self) -> ListedDetails:
+    def plain(self) -> ListedDetails:
         """The JSON form."""
-        return self._details()
+        return self.read_details()
 
-    def shell(self) -> str:
-        """The table, or what --format asked for."""
-        return draw_list(self._rows, self._columns, self._style, self._next, self._milestones)
+    def for_person(self) -> str:
+        """The table, or what `--format` asked for."""
+        if self.style == "json":
+            return msgspec.json.encode(self.plain()).decode("utf-8")
+        return draw_list(self.rows, self.columns, self.style, self.next_cursor, self.milestones)
 
 
 def make_details(row: Row, item: Item, entity: Entity | None, comments: list[ShownComment]) -> Details:
@@ -93,24 +93,25 @@ def make_details(row: Row, item: Item, entity: Entity | None, comments: list[Sho
     )
 
 
-class ShownInShell:
-    """`show` for people, and the contract's JSON."""
+class ShownInFull(Answer, frozen=True):
+    """`show` for people; programs get the same JSON as from the tool."""
 
-    def __init__(self, shown: Shown, milestone: str, most: int) -> None:
-        self._shown, self._milestone, self._most = shown, milestone, most
+    shown: Shown
+    milestone: str
+    limit_comments: int
 
-    def direct(self) -> Shown:
-        """The JSON form: the same as the tool's."""
-        return self._shown
+    def plain(self) -> Shown:
+        """The JSON form."""
+        return self.shown
 
-    def shell(self) -> str:
+    def for_person(self) -> str:
         """Title, facts, description, comments."""
-        shown = self._shown
+        shown = self.shown
         lines = [f"{flatten(shown.title)} [{shown.status}]", f"ID: {shown.id} ({shown.kind})"]
         if shown.labels:
             lines.append(f"Labels: {flatten(', '.join(shown.labels))}")
-        if self._milestone:
-            lines.append(f"Milestone: {flatten(self._milestone)}")
+        if self.milestone:
+            lines.append(f"Milestone: {flatten(self.milestone)}")
         if shown.due:
             lines.append(f"Due: {shown.due}")
         if shown.assignees:
@@ -131,18 +132,10 @@ class ShownInShell:
         lines.append(f"By {shown.author} at {shown.created_at}, updated {shown.updated_at}")
         if shown.description:
             lines += ["", shown.description]
-        hidden = max(0, len(shown.comments) - self._most)
+        hidden = max(0, len(shown.comments) - self.limit_comments)
         if hidden:
             lines += ["", f"({format_count(hidden, 'earlier comment')}; --limit-comments shows more)"]
         for comment in shown.comments[hidden:]:
             changed = " (edited)" if comment.edited_at else ""
             lines += ["", f"{comment.author} at {comment.ts}{changed}  {comment.id}", comment.body]
         return "\n".join(lines)
-
-
-def draw_progress(open_: int, closed: int, width: int = 24) -> str:
-    """A bar of how much is done."""
-    total = open_ + closed
-    filled = round(width * closed / total) if total else 0
-    share = f"{100 * closed // total}%" if total else "no issues"
-    return f"{'█' * filled}{'░' * (width - filled)} {share} ({closed} of {total} closed)"

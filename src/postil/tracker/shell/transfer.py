@@ -34,8 +34,11 @@ from postil.workspace.paths import RelativePath
 Source = Literal["auto", "jsonl", "events", "markdown", "beads", "git-mile", "git-bug"]
 
 
-class ExchangeCommands(Issues):
+class TransferCommands:
     """`git mile export` and `git mile import`."""
+
+    def __init__(self, issues: Issues) -> None:
+        self._issues = issues
 
     @reads("issue.export", tool=False, shell="issue export", output_depth=0)
     def export(
@@ -50,8 +53,8 @@ class ExchangeCommands(Issues):
         """Print all issues and milestones as JSON lines, Markdown or events"""
         found = self._chosen(filter)
         if format == "events":
-            return (lines.decode("utf-8") for _, lines in self.store.index.read_histories(found))
-        entities = self.store.entities(found)
+            return (lines.decode("utf-8") for _, lines in self._issues.store.index.read_histories(found))
+        entities = self._issues.store.entities(found)
         if format == "jsonl":
             return (msgspec.json.encode(to_foreign(entity)).decode() for entity in entities)
         from postil.tracker.imports.files import write_markdown
@@ -81,7 +84,7 @@ class ExchangeCommands(Issues):
         if source in ("git-mile", "git-bug"):
             from postil.tracker.imports.git_refs import read_refs  # other commands do not pay for the foreign formats
 
-            stories, unread = read_refs(self.store.repository.root, source)
+            stories, unread = read_refs(self._issues.store.repository.root, source)
             return replace(self._retell(stories, dry_run), unread=unread or UNSET)
         if not file:
             raise InvalidParams("No file was named", advice="Name files, or --source git-mile or git-bug")
@@ -94,23 +97,24 @@ class ExchangeCommands(Issues):
         found: list[str] = []
         cursor: str | None = None
         while True:
-            page = self.list_page(None, filter_, ("created",), LARGEST_LIMIT, cursor, include_closed=True)
+            page = self._issues.list_page(None, filter_, ("created",), LARGEST_LIMIT, cursor, include_closed=True)
             found += [row.id for row in page.rows]
             cursor = page.next_cursor
             if cursor is None:
                 return found
 
     def _take(self, foreign: list[ForeignIssue], dry_run: bool) -> Imported:
-        with self.transaction() as tx:
-            known = {one.id: one for one in self.store.entities([derive_entity_id(one.origin) for one in foreign])}
+        with self._issues.transaction() as tx:
+            ids = [derive_entity_id(one.origin) for one in foreign]
+            known = {one.id: one for one in self._issues.store.entities(ids)}
             taken = write_issues(tx, foreign, known)
             if dry_run:
                 tx.discard()
         return taken
 
     def _retell(self, stories: list[ForeignHistory], dry_run: bool) -> Imported:
-        with self.transaction() as tx:
-            taken = write_histories(tx, stories, lambda id_: {event.id for event in self.store.events(id_)})
+        with self._issues.transaction() as tx:
+            taken = write_histories(tx, stories, lambda id_: {event.id for event in self._issues.store.events(id_)})
             if dry_run:
                 tx.discard()
         return taken
@@ -120,12 +124,12 @@ class ExchangeCommands(Issues):
         changed: set[str] = set()
         same: set[str] = set()
         copied: set[str] = set()
-        with self.transaction() as tx:
+        with self._issues.transaction() as tx:
             for line in (line.encode() for text in texts for line in text.split("\n") if line):
                 event = decode(line)
                 if event is None:
                     raise InvalidParams("A line is no event of this tracker", advice="Use --source jsonl or beads")
-                present = {one.id for one in self.store.events(event.ent)}
+                present = {one.id for one in self._issues.store.events(event.ent)}
                 if event.id in present or event.id in copied:
                     same.add(event.ent)
                 else:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime
 from collections.abc import Sequence
 
-from postil.tracker.shell.tables import draw_progress
 from postil.tracker.state.burndown import Day
 from postil.tracker.text import is_day
 
@@ -91,6 +90,14 @@ def draw_chart_svg(title: str, due: str | None, days: Sequence[Day]) -> str:
             _draw_legend([("open", "#0969da"), ("all", "#4ac26b"), *([("to the due date", "#cf222e")] if due else [])])
         )
     return "\n".join([*parts, "</svg>"]) + "\n"
+
+
+def draw_progress(open_: int, closed: int, width: int = 24) -> str:
+    """A bar of how much is done."""
+    total = open_ + closed
+    filled = round(width * closed / total) if total else 0
+    share = f"{100 * closed // total}%" if total else "no issues"
+    return f"{'█' * filled}{'░' * (width - filled)} {share} ({closed} of {total} closed)"
 
 
 def draw_progress_svg(title: str, open_: int, closed: int) -> str:

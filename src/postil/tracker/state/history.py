@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
+from postil.core.answer import Answer
 from postil.tracker import events as ev
 from postil.tracker.text import align, cut_excerpt, flatten, round_to_second
 
@@ -21,13 +22,13 @@ class HistoryLine(Struct, frozen=True, kw_only=True):
     what: str
 
 
-class History(Struct, frozen=True, kw_only=True):
+class History(Answer, frozen=True, kw_only=True):
     """All events of an entity, in their order."""
 
     id: str
     events: list[HistoryLine]
 
-    def shell(self) -> str:
+    def for_person(self) -> str:
         """One line an event."""
         return align(
             [

@@ -12,6 +12,7 @@ from typing import Literal
 import msgspec
 from msgspec import UNSET, UnsetType
 
+from postil.core.answer import Answer
 from postil.tracker.model import Entity
 from postil.tracker.text import align, flatten
 from postil.workspace.files import atomic_write, make_folder
@@ -22,7 +23,7 @@ ADOPTED_FILE = "author.json"
 _FILE = RelativePath(f"postil/{ADOPTED_FILE}")
 
 
-class Identity(msgspec.Struct, frozen=True, kw_only=True):
+class Identity(Answer, frozen=True, kw_only=True):
     """One identity, as `list identity --json` has it."""
 
     id: str
@@ -33,24 +34,24 @@ class Identity(msgspec.Struct, frozen=True, kw_only=True):
     signature: str | UnsetType = UNSET
     adopted_by: str | UnsetType = UNSET
     adoption_signature: str | UnsetType = UNSET
-    protections: list[str] = []
+    protections: list[str] = msgspec.field(default_factory=list[str])
     """Fingerprints of PGP keys."""
 
-    def shell(self) -> str:
+    def for_model(self) -> str:
         """A sentence."""
         return f"Identity {self.id} {flatten(self.display_name)} <{flatten(self.email)}> is {self.status}"
 
 
-class Identities(msgspec.Struct, frozen=True):
+class Identities(Answer, frozen=True):
     """All identities."""
 
     identities: list[Identity]
 
-    def direct(self) -> list[Identity]:
+    def plain(self) -> list[Identity]:
         """The JSON form: an array, as the contract's program has it."""
         return self.identities
 
-    def shell(self) -> str:
+    def for_model(self) -> str:
         """A table."""
         rows = [
             [one.id[:8], one.status, one.adopted_by or "-", flatten(f"{one.display_name} <{one.email}>")]

@@ -1,0 +1,145 @@
+"""What the writing operations answer: a sentence, and a struct for programs.
+
+Tools answer the short form. The commands settle `in_full`, and their `--json` has the keys that the contract's document
+and its program have there; so every struct here holds one set of keys or the other.
+"""
+
+from __future__ import annotations
+
+from msgspec import UNSET, UnsetType, field
+
+from postil.core.answer import Answer
+from postil.tracker.model import Entity
+
+Facts = dict[str, int | str | bool | list[str]]
+
+
+class Changed(Answer, frozen=True, kw_only=True):
+    """What a write did. `changed` names what was written; for a change of status in full, whether anything was."""
+
+    id: str
+    kind: str
+    title: str | UnsetType = UNSET
+    status: str
+    changed: list[str] | bool
+
+    def for_model(self) -> str:
+        """One sentence; none when the status was the one asked for already."""
+        if isinstance(self.changed, bool):
+            verb = {"open": "opened", "closed": "closed", "draft": "made a draft"}[self.status]
+            return f"{self.kind.capitalize()} {self.id} {verb}" if self.changed else ""
+        return _say_changes(self.kind, self.id, self.title, self.status, self.changed)
+
+
+class Created(Answer, frozen=True, kw_only=True):
+    """A new issue or milestone."""
+
+    id: str
+    title: str
+    status: str
+    description: str | UnsetType | None = UNSET
+    labels: tuple[str, ...] | UnsetType = UNSET
+    initial_comment: bool | UnsetType = UNSET
+    kind: str
+    milestone: str | UnsetType = UNSET
+    due: str | UnsetType = UNSET
+    dry_run: bool | UnsetType = UNSET
+    changed: list[str] | UnsetType = UNSET
+
+    def for_model(self) -> str:
+        """What was made: one sentence, or in full a line a fact."""
+        if self.changed is not UNSET:
+            return _say_changes(self.kind, self.id, self.title, self.status, self.changed)
+        lines = [
+            f"Would create {self.kind}" if self.dry_run else f"Created {self.kind} {self.id}",
+            f"  Title: {self.title}",
+            f"  Status: {self.status}",
+            f"  Labels: {', '.join(self.labels or ()) or '-'}",
+            f"  Comment: {'yes' if self.initial_comment else 'no'}",
+        ]
+        return "\n".join([*lines, *([f"  Milestone: {self.milestone}"] if self.milestone else [])])
+
+
+class LabelsChanged(Answer, frozen=True, kw_only=True):
+    """Which labels were attached and detached."""
+
+    id: str | UnsetType = UNSET
+    kind: str | UnsetType = UNSET
+    title: str | UnsetType = UNSET
+    status: str | UnsetType = UNSET
+    resource: str | UnsetType = UNSET
+    resource_id: str | UnsetType = UNSET
+    changed: list[str] | bool
+    added: list[str] | UnsetType = UNSET
+    removed: list[str] | UnsetType = UNSET
+    current: list[str] | UnsetType = UNSET
+
+    def for_model(self) -> str:
+        """One sentence; in full, the changes and then the labels now."""
+        if not isinstance(self.changed, bool):
+            return _say_changes(self.kind, self.id, self.title, self.status, self.changed)
+        changes = [f"+{label}" for label in self.added or ()] + [f"-{label}" for label in self.removed or ()]
+        return f"{' '.join(changes) or 'nothing to change'}\nLabels: {', '.join(self.current or ()) or '-'}"
+
+
+class CommentAdded(Answer, frozen=True, kw_only=True):
+    """A comment was recorded, or would be."""
+
+    id: str | UnsetType = UNSET
+    resource: str | UnsetType = UNSET
+    resource_id: str | UnsetType = UNSET
+    body: str | UnsetType = UNSET
+    preview: str | UnsetType = UNSET
+    created: bool | UnsetType = UNSET
+    comment_id: str | UnsetType = UNSET
+    ts: str | UnsetType = UNSET
+    created_at: str | UnsetType = UNSET
+    timestamp: str | UnsetType = UNSET
+    author: str | UnsetType = UNSET
+    dry_run: bool | UnsetType = UNSET
+
+    def for_model(self) -> str:
+        """One sentence; in full, the first line of the comment too."""
+        if self.resource is UNSET:
+            return f"Comment {self.comment_id} recorded on {self.id}"
+        if self.dry_run:
+            return f"Would comment on {self.resource} {self.resource_id}:\n{self.body}"
+        return f"Comment {self.comment_id} recorded on {self.resource} {self.resource_id}\n  {self.preview}"
+
+
+class Claimed(Answer, frozen=True, kw_only=True):
+    """Who holds an issue now."""
+
+    id: str
+    title: str
+    who: str
+    until: str
+
+    def for_model(self) -> str:
+        """One sentence."""
+        if not self.who:
+            return f"{self.id[:8]} “{self.title}” is free again"
+        return f"{self.id[:8]} “{self.title}” is claimed by {self.who} until {self.until}"
+
+
+class Done(Answer, frozen=True, kw_only=True):
+    """A sentence and a few facts."""
+
+    done: str
+    facts: Facts = field(default_factory=dict[str, int | str | bool | list[str]])
+
+    def for_model(self) -> str:
+        """The sentence."""
+        return self.done
+
+
+def report_change(entity: Entity, changed: list[str]) -> Changed:
+    """Returns what a write did, with the state after it."""
+    return Changed(id=entity.id, kind=entity.kind, title=entity.title, status=entity.status, changed=changed)
+
+
+def _say_changes(
+    kind: str | UnsetType, id_: str | UnsetType, title: str | UnsetType, status: str | UnsetType, changed: list[str]
+) -> str:
+    what = ", ".join(changed) or "nothing to change"
+    return f"{str(kind).capitalize()} {str(id_)[:8]} “{title}” [{status}]: {what}"
