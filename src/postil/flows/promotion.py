@@ -22,7 +22,7 @@ from postil.core.operation import Operation, writes
 from postil.gitlab.operations.answers import Created
 from postil.inbox.answers import Shown as ShownMessage
 from postil.tracker.operations.answers import Shown as ShownIssue
-from postil.tracker.operations.reports import Created as CreatedIssue
+from postil.tracker.operations.write_answers import Created as CreatedIssue
 
 KEPT = "Kept as comment "
 TRACKED = "Tracked as issue "

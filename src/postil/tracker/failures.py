@@ -18,9 +18,10 @@ from collections.abc import Sequence
 
 import msgspec
 
+from postil.core.codes import INVALID_PARAMS, INVALID_REQUEST, TRACKER_FAILED
 from postil.core.failure import Conflict, Failure, InvalidArguments, NotFound
 
-_NAMES = {-32600: "InvalidRequest", -32602: "InvalidParams", -32001: "ServerError"}
+_NAMES = {INVALID_REQUEST: "InvalidRequest", INVALID_PARAMS: "InvalidParams", TRACKER_FAILED: "ServerError"}
 
 
 class TrackerFailure(Failure):
@@ -39,7 +40,7 @@ class TrackerFailure(Failure):
 class InvalidRequest(TrackerFailure):
     """Arguments that cannot be decoded."""
 
-    code = -32600
+    code = INVALID_REQUEST
     exit_status = 2
 
 
@@ -50,7 +51,7 @@ class InvalidParams(TrackerFailure, InvalidArguments):
 class ServerError(TrackerFailure):
     """An internal failure."""
 
-    code = -32001
+    code = TRACKER_FAILED
 
     @classmethod
     def of_bug(cls, bug: Exception) -> Failure:

@@ -145,7 +145,7 @@ class Transaction:
         self.events: list[Known] = []
         self.lines: list[bytes] = []
         self.clock = store.index.clock()
-        self._number = store.index.last_number(replica)
+        self._number = next((n for (n,) in store.index.query("SELECT n FROM writer WHERE replica = ?", (replica,))), 0)
         self.ts = format_moment(store.now())
 
     def write(self, kind: type[E], ent: str, /, **data: object) -> E:

@@ -31,7 +31,7 @@ from postil.tracker.index.db_files import (
 )
 from postil.tracker.index.entity_lines import make_mark, read_all_histories, read_histories, read_some_histories
 from postil.tracker.index.rows import merge_lines, write_build, write_words
-from postil.tracker.index.tables import TABLES, VERSION, create_tables
+from postil.tracker.index.tables import TABLES, VERSION, create_tables, read_meta, write_meta
 from postil.tracker.log.format import LogCommit, LogDamaged, read_commit_lines, read_runs
 from postil.tracker.log.merge_read import LogSource, merge_in_order
 from postil.tracker.log.new_commits import LogVanished, find_new_commits, note_damage, remember
@@ -123,7 +123,8 @@ class Index:
     def read_all_histories(self) -> Iterable[tuple[str, bytes]]:
         """The events of all entities as they are stored, in an order that is the same in every clone."""
         with self.lock:
-            yield from read_all_histories(self.db, self.repository.root, self._folder())
+            folder = os.path.dirname(self._path) if self._path else None
+            yield from read_all_histories(self.db, self.repository.root, folder)
 
     def query(self, sql: str, values: Sequence[str | int] = ()) -> list[Any]:
         """Returns the rows that a statement finds in the present state of the index."""
@@ -132,24 +133,15 @@ class Index:
 
     def generation(self) -> int:
         """How often the index has changed since it was built."""
-        return int(self._meta("generation") or 0)
+        return int(read_meta(self.db, "generation") or 0)
 
     def epoch(self) -> str:
         """Names this build of the index."""
-        return str(self._meta("epoch") or "")
+        return str(read_meta(self.db, "epoch") or "")
 
     def clock(self) -> int:
         """The highest Lamport clock of all events."""
-        return int(self._meta("clock") or 0)
-
-    def history_from(self) -> int:
-        """The oldest generation that can still be told from the present one."""
-        return int(self._meta("history_from") or 0)
-
-    def last_number(self, replica: str) -> int:
-        """The number of a writer's last event."""
-        found = self.db.execute("SELECT n FROM writer WHERE replica = ?", (replica,)).fetchone()
-        return found[0] if found else 0
+        return int(read_meta(self.db, "clock") or 0)
 
     def damage(self) -> list[str]:
         """What was found wrong while reading logs, since the index was built."""
@@ -158,21 +150,21 @@ class Index:
     def build_in_memory(self) -> None:
         """Read the logs into memory, whatever caches exist: to compare them with."""
         with self.lock:
-            self._path, self._db = None, self._built(":memory:", None)
+            self._path, self._db = None, _build(":memory:", self.repository.root, None)
 
     def need_words(self) -> None:
         """Make sure that the table of words is there."""
         with self.lock:
-            if self._meta("words") is None:
-                try:
-                    self._write_words()
-                except LogDamaged:
-                    self._discard()  # a segment is gone: without it, what is left can be searched
-                    self._write_words()
-
-    def _write_words(self) -> None:
-        with self._changing():
-            write_words(self.db, read_all_histories(self.db, self.repository.root, self._folder()))
+            if read_meta(self.db, "words") is None:
+                for last_try in (False, True):
+                    try:
+                        with self._changing():
+                            write_words(self.db, self.read_all_histories())
+                        return
+                    except LogDamaged:
+                        if last_try:
+                            raise
+                        self._discard()  # a segment is gone: without it, what is left can be searched
 
     def forget(self) -> None:
         """Drop the cache, so that the next read builds it from the logs alone."""
@@ -182,28 +174,21 @@ class Index:
                 unpublish(folder)
                 remove_databases(folder)
 
-    def _meta(self, key: str) -> int | str | None:
-        found = self.db.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
-        return found[0] if found else None
-
-    def _set(self, key: str, value: int | str) -> None:
-        self.db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, value))
-
     # Opening and building
 
     def _open(self) -> None:
         for folder in self._folders():
-            found = self._found(folder)
+            found = self._find(folder)
             if found is None:
                 with contextlib.suppress(WriteFailed, LockBusy, sqlite3.OperationalError, OSError):
                     with FileLock(os.path.join(folder, "cache.db.lock"), timeout=120):
-                        found = self._found(folder) or self._published(folder)
+                        found = self._find(folder) or _publish(self.repository.root, folder)
             if found is not None:
                 self._db, self._path = found, find_current(folder)
                 return
-        self._path, self._db = None, self._built(":memory:", None)
+        self._path, self._db = None, _build(":memory:", self.repository.root, None)
 
-    def _found(self, folder: str) -> sqlite3.Connection | None:
+    def _find(self, folder: str) -> sqlite3.Connection | None:
         """The database that is there; where nothing can be written, only if it is up to date."""
         path = find_current(folder)
         if path is None:
@@ -220,81 +205,6 @@ class Index:
         if self._cache_home:
             own.append(os.path.join(self._cache_home, self.repository.key))
         return own
-
-    def _folder(self) -> str | None:
-        return os.path.dirname(self._path) if self._path else None
-
-    def _published(self, folder: str) -> sqlite3.Connection | None:
-        """A new database in this folder, made known to all when it is complete."""
-        name = f"cache-{os.urandom(4).hex()}.db"
-        path = os.path.join(folder, name)
-        try:
-            self._built(path, folder).close()
-            found = open_database(path)
-            atomic_write(folder, RelativePath(POINTER), name.encode() + b"\n")
-        except BaseException:
-            with contextlib.suppress(OSError):
-                os.unlink(path)
-            raise
-        remove_databases(folder, but=name)
-        return found
-
-    def _built(self, path: str, folder: str | None) -> sqlite3.Connection:
-        db = self._db = connect(path)
-        # Nobody knows of it before it is complete, so it needs no journal.
-        db.execute("PRAGMA page_size = 16384")  # a tenth less time than 4096
-        db.execute("PRAGMA journal_mode = OFF")
-        db.execute("PRAGMA synchronous = OFF")
-        db.execute("PRAGMA cache_size = -8000")
-        db.execute("BEGIN")
-        create_tables(db, TABLES)
-        collecting = gc.isenabled()
-        gc.disable()  # millions of short-lived objects and no cycles: collecting doubles the time
-        try:
-            clock = self._fill(db, folder)
-        finally:
-            if collecting:
-                gc.enable()
-        self._set("clock", clock)
-        self._set("epoch", os.urandom(4).hex())
-        self._set("generation", 1)
-        self._set("history_from", 1)
-        self._set("events", self._events())
-        db.execute("COMMIT")
-        db.execute(f"PRAGMA user_version = {VERSION}")
-        return db
-
-    def _fill(self, db: sqlite3.Connection, folder: str | None) -> int:
-        root = self.repository.root
-        marks: dict[str, str] = {}
-        sources: list[LogSource] = []
-        clock = 0
-        for one in find_new_commits(db, root, list_logs(root)):
-            clock = max(clock, one.clock)
-            fresh = [segment for segment in one.unread.segments if segment.oid not in marks]  # two logs may share some
-            marks.update((segment.oid, make_mark(n)) for n, segment in enumerate(fresh, len(marks) + 1))
-            sources.append(
-                LogSource([(marks[s.oid], s) for s in fresh], one.unread.commits, partial(self._rescued, db, one.tip))
-            )
-        bulk = BulkFold()
-        held: dict[str, list[bytes]] = {}
-        for events in merge_in_order(root, sources, lambda id_, line: held.setdefault(id_, []).append(line)):
-            bulk.take(events)
-        unread = {mark for source in sources for mark in source.unread}
-        read = ((mark, oid) for oid, mark in marks.items() if mark not in unread)
-        db.executemany("INSERT INTO segment VALUES (?, ?)", read)
-        return max(clock, write_build(db, bulk, held, partial(read_some_histories, db, root, folder)))
-
-    def _rescued(self, db: sqlite3.Connection, tip: Tip, fault: LogDamaged) -> list[bytes]:
-        """A segment is damaged; what the commits of its log say instead, if they can be read."""
-        note_damage(db, tip, fault)
-        try:
-            return read_commit_lines(self.repository.root, tip.oid)
-        except LogDamaged:
-            return []
-
-    def _events(self) -> int:
-        return self.db.execute("SELECT coalesce(sum(pos), 0) FROM ref").fetchone()[0]
 
     def _discard(self, reopen: bool = True) -> None:
         path = self._path
@@ -327,7 +237,7 @@ class Index:
             if "readonly" not in str(fault) and "disk" not in str(fault) and "full" not in str(fault):
                 raise
             self.close()
-            self._path, self._db = None, self._built(":memory:", None)
+            self._path, self._db = None, _build(":memory:", self.repository.root, None)
             return True
         return self.generation() != before
 
@@ -340,7 +250,7 @@ class Index:
             except Busy:
                 self._aside = copy_to_memory(self.db)
                 stack.enter_context(transaction(self._aside))
-                self._set("epoch", os.urandom(4).hex())  # its generations are not those of the file
+                write_meta(self.db, "epoch", os.urandom(4).hex())  # its generations are not those of the file
             yield
 
     def _leave_copy(self) -> None:
@@ -359,7 +269,7 @@ class Index:
                     lines += [line for line in run.split(b"\n") if line]
             except LogDamaged as fault:
                 note_damage(self.db, arrival.tip, fault)
-        if len(lines) > max(_MANY, int(self._meta("events") or 0) // 100):
+        if len(lines) > max(_MANY, int(read_meta(self.db, "events") or 0) // 100):
             raise _NeedsRebuild
         self._merge(lines)
 
@@ -367,12 +277,85 @@ class Index:
         generation = self.generation() + 1
         changed, clock = merge_lines(self.db, lines, generation, partial(read_histories, self.db, self.repository.root))
         if changed:
-            self._set("generation", generation)
-            self._set("clock", max(clock, self.clock()))
+            write_meta(self.db, "generation", generation)
+            write_meta(self.db, "clock", max(clock, self.clock()))
         if generation % 256 == 0:
             self.db.execute("DELETE FROM history WHERE gen < ?", (generation - _KEPT_GENERATIONS,))
-            self._set("history_from", max(1, generation - _KEPT_GENERATIONS))
+            write_meta(self.db, "history_from", max(1, generation - _KEPT_GENERATIONS))
 
 
 class _NeedsRebuild(Exception):
     """So much is new that building the index is cheaper than changing it."""
+
+
+def _publish(root: str, folder: str) -> sqlite3.Connection | None:
+    """A new database in this folder, made known to all when it is complete."""
+    name = f"cache-{os.urandom(4).hex()}.db"
+    path = os.path.join(folder, name)
+    try:
+        _build(path, root, folder).close()
+        found = open_database(path)
+        atomic_write(folder, RelativePath(POINTER), name.encode() + b"\n")
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(path)
+        raise
+    remove_databases(folder, but=name)
+    return found
+
+
+def _build(path: str, root: str, folder: str | None) -> sqlite3.Connection:
+    db = connect(path)
+    # Nobody knows of it before it is complete, so it needs no journal.
+    db.execute("PRAGMA page_size = 16384")  # a tenth less time than 4096
+    db.execute("PRAGMA journal_mode = OFF")
+    db.execute("PRAGMA synchronous = OFF")
+    db.execute("PRAGMA cache_size = -8000")
+    db.execute("BEGIN")
+    create_tables(db, TABLES)
+    collecting = gc.isenabled()
+    gc.disable()  # millions of short-lived objects and no cycles: collecting doubles the time
+    try:
+        clock = _fill(db, root, folder)
+    finally:
+        if collecting:
+            gc.enable()
+    write_meta(db, "clock", clock)
+    write_meta(db, "epoch", os.urandom(4).hex())
+    write_meta(db, "generation", 1)
+    write_meta(db, "history_from", 1)
+    events = db.execute("SELECT coalesce(sum(pos), 0) FROM ref").fetchone()[0]
+    write_meta(db, "events", events)
+    db.execute("COMMIT")
+    db.execute(f"PRAGMA user_version = {VERSION}")
+    return db
+
+
+def _fill(db: sqlite3.Connection, root: str, folder: str | None) -> int:
+    marks: dict[str, str] = {}
+    sources: list[LogSource] = []
+    clock = 0
+    for one in find_new_commits(db, root, list_logs(root)):
+        clock = max(clock, one.clock)
+        fresh = [segment for segment in one.unread.segments if segment.oid not in marks]  # two logs may share some
+        marks.update((segment.oid, make_mark(n)) for n, segment in enumerate(fresh, len(marks) + 1))
+        sources.append(
+            LogSource([(marks[s.oid], s) for s in fresh], one.unread.commits, partial(_rescue, root, db, one.tip))
+        )
+    bulk = BulkFold()
+    held: dict[str, list[bytes]] = {}
+    for events in merge_in_order(root, sources, lambda id_, line: held.setdefault(id_, []).append(line)):
+        bulk.take(events)
+    unread = {mark for source in sources for mark in source.unread}
+    read = ((mark, oid) for oid, mark in marks.items() if mark not in unread)
+    db.executemany("INSERT INTO segment VALUES (?, ?)", read)
+    return max(clock, write_build(db, bulk, held, partial(read_some_histories, db, root, folder)))
+
+
+def _rescue(root: str, db: sqlite3.Connection, tip: Tip, fault: LogDamaged) -> list[bytes]:
+    """A segment is damaged; what the commits of its log say instead, if they can be read."""
+    note_damage(db, tip, fault)
+    try:
+        return read_commit_lines(root, tip.oid)
+    except LogDamaged:
+        return []

@@ -19,7 +19,7 @@ import msgspec
 from postil.tracker.events import decode_lines
 from postil.tracker.index.index import Index
 from postil.tracker.index.rows import write_entity, write_words
-from postil.tracker.index.tables import COLUMNS, TABLES, Row, create_tables
+from postil.tracker.index.tables import COLUMNS, TABLES, Row, create_tables, read_meta
 from postil.tracker.query.order import (
     Cursor,
     Key,
@@ -105,7 +105,7 @@ def _read_snapshot(
         since, after, offset = generation, None, 0
         if isinstance(at, Cursor):
             after = at.after
-            if at.epoch == epoch and at.generation >= index.history_from():
+            if at.epoch == epoch and at.generation >= int(read_meta(index.db, "history_from") or 0):
                 since = at.generation
         else:
             offset = at

@@ -8,7 +8,16 @@ from typing import TYPE_CHECKING
 
 from postil.tracker.events import LOG_ENTITY, Absorbed, Created, Event, Set, decode, decode_lines
 from postil.tracker.index.bulk_fold import BulkFold, RowBuilder
-from postil.tracker.index.tables import INDEXES, INSERT_ENT, SqlRow, create_tables, join_words, make_row
+from postil.tracker.index.tables import (
+    INDEXES,
+    INSERT_ENT,
+    SqlRow,
+    create_tables,
+    join_words,
+    make_row,
+    read_meta,
+    write_meta,
+)
 from postil.tracker.model import Entity
 from postil.tracker.state.fold import fold
 
@@ -119,7 +128,7 @@ def merge_lines(
     for event, _ in touched.pop(LOG_ENTITY, []):
         note_absorbed(db, event)
     note_writers(db, numbers)
-    with_words = db.execute("SELECT value FROM meta WHERE key = 'words'").fetchone() is not None
+    with_words = read_meta(db, "words") is not None
     before = dict(read_lines(list(touched)))
     changed = {
         id_
@@ -189,7 +198,7 @@ def write_words(db: sqlite3.Connection, all_lines: Iterable[tuple[str, bytes]]) 
         entity = fold(decode_lines(lines))
         if entity is not None and not entity.deleted:
             db.execute("INSERT OR REPLACE INTO words SELECT n, ? FROM log WHERE id = ?", (join_words(entity), id_))
-    db.execute("INSERT OR REPLACE INTO meta VALUES ('words', 1)")
+    write_meta(db, "words", 1)
 
 
 def note_absorbed(db: sqlite3.Connection, event: Event) -> None:

@@ -83,6 +83,17 @@ def create_tables(db: sqlite3.Connection, statements: str) -> None:
         db.execute(statement)
 
 
+def read_meta(db: sqlite3.Connection, key: str) -> int | str | None:
+    """Returns what the index notes about itself under a key."""
+    found = db.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
+    return found[0] if found else None
+
+
+def write_meta(db: sqlite3.Connection, key: str, value: int | str) -> None:
+    """Note something about the index itself."""
+    db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, value))
+
+
 SqlRow = tuple[int | str, ...]
 
 

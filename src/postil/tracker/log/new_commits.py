@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 import msgspec
 
+from postil.tracker.index.tables import write_meta
 from postil.tracker.log.format import LogCommit, LogDamaged, Objects, Unread, find_unread, is_ancestor, open_objects
 from postil.tracker.log.refs import KEPT, Tip
 from postil.workspace.git import try_git
@@ -63,7 +64,7 @@ def _read_known(db: sqlite3.Connection) -> Known:
 
 
 def _note(db: sqlite3.Connection, key: str, text: str) -> None:
-    db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (f"damage:{key}", text))
+    write_meta(db, f"damage:{key}", text)
 
 
 class _Reader:

@@ -24,7 +24,7 @@ from postil.tracker.issues import Issues
 from postil.tracker.model import Entity
 from postil.tracker.operations.answers import Ready, ReadyItem
 from postil.tracker.operations.arguments import AllowEmpty, Id, Kind, Message, NoEditor, full_kind
-from postil.tracker.operations.reports import (
+from postil.tracker.operations.write_answers import (
     Changed,
     Claimed,
     CommentAdded,
@@ -77,7 +77,7 @@ class AssistantTools:
         ),
         spellings=_spell(
             "create",
-            {"labels": (), "assignees": ()},
+            {"labels": [], "assignees": []},
             "Create an issue or a milestone",
             "Create an issue",
             "Create a milestone",
@@ -155,12 +155,12 @@ class AssistantTools:
         spellings=(
             *_spell_both(
                 "edit",
-                {"status": None, "assign": (), "unassign": (), "remove": (), "when_empty": "edit"},
+                {"status": None, "assign": [], "unassign": [], "remove": [], "when_empty": "edit"},
                 "Change title, description, milestone or due date; without a flag, in your editor",
             ),
             *_spell_both(
                 "assign",
-                {**_NO_FIELDS, "status": None, "unassign": (), "when_empty": "refuse"},
+                {**_NO_FIELDS, "status": None, "unassign": [], "when_empty": "refuse"},
                 "Assign people to an issue, or take them off",
                 positional=("id", "assign"),
             ),

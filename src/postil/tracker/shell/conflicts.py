@@ -14,7 +14,7 @@ from postil.tracker.issues import Issues
 from postil.tracker.model import Conflict, Entity
 from postil.tracker.operations.answers import show_conflicts
 from postil.tracker.operations.arguments import Id
-from postil.tracker.operations.reports import Changed, report_change
+from postil.tracker.operations.write_answers import Changed, report_change
 from postil.tracker.state.history import HistoryLine, describe_history
 from postil.tracker.text import align, flatten, format_count
 

@@ -11,7 +11,7 @@ from postil.tracker.events import Set
 from postil.tracker.failures import AmbiguousId, NoSuchEntity
 from postil.tracker.issues import Issues
 from postil.tracker.operations.arguments import Id
-from postil.tracker.operations.reports import Changed, report_change
+from postil.tracker.operations.write_answers import Changed, report_change
 from postil.tracker.state.history import History, describe_history
 
 

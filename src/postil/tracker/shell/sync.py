@@ -14,7 +14,7 @@ from postil.tracker.log.absorb import absorb, drop_absorbed
 from postil.tracker.log.refs import FETCH, LOG, list_logs
 from postil.tracker.log.remotes import check_remote, fetch, push, remove_tracker, set_up
 from postil.tracker.log.verify import Verified, verify_logs
-from postil.tracker.operations.reports import Done, Facts
+from postil.tracker.operations.write_answers import Done, Facts
 from postil.tracker.state.identities import ADOPTED_FILE
 from postil.tracker.text import format_count
 from postil.workspace.git import NETWORK, run_git
