@@ -19,7 +19,7 @@ from pathlib import Path
 from bench.report import Goal, goal_table
 from bench.server import ROOT
 from postil.anchor.model import Source, Span
-from postil.anchor.other_files import Elsewhere
+from postil.anchor.other_files import OtherFiles
 from postil.anchor.relocate import relocate_all
 from postil.anchor.syntax.languages import language_of
 from postil.anchor.syntax.symbols import symbols
@@ -194,7 +194,7 @@ def moves(sources: list[tuple[str, str]], edited: float) -> tuple[int, int, int]
         ]
         lines = [line for line in range(span.start, span.last + 1) if len(rows[line - 1].strip()) > 2]
         asked = [Span(line) for line in chance.sample(lines, min(12, len(lines)))]
-        found = relocate_all(Source(text, name), Source("\n".join(left), name), asked, elsewhere=Elsewhere(others))
+        found = relocate_all(Source(text, name), Source("\n".join(left), name), asked, elsewhere=OtherFiles(others))
         for each, was in zip(found, asked, strict=True):
             good = each.span is not None and each.path == target and each.span.start == was.start - span.start + at + 1
             total += 1

@@ -117,7 +117,7 @@ def examples(job):
         old = Page(Source(texts[pair["old_blob"]], pair["old_path"]))
         search = Search(old, Page(Source(texts[pair["new_blob"]], pair["new_path"])))
         for anchor in pair["anchors"]:
-            rows, measures = search.weighed(anchor["line"] - 1) if anchor["line"] <= len(old) else ([], [])
+            rows, measures = search.weigh(anchor["line"] - 1) if anchor["line"] <= len(old) else ([], [])
             if rows:
                 found.append((repo, anchor["truth"], rows, numpy.array(judge.compare(measures), numpy.float32)))
     return found
@@ -145,7 +145,7 @@ def shapes(found, model):
         here = slice(start, start := start + len(rows))
         finalists = numpy.argsort(-early[here], kind="stable")[: judge.FINALISTS].tolist()
         best = sorted(((late[here][place], place) for place in finalists), key=lambda each: -each[0])
-        told.append(judge.shape(compared.tolist(), best[:MOST_CANDIDATES]))
+        told.append(judge.describe_best(compared.tolist(), best[:MOST_CANDIDATES]))
         right.append(rows[best[0][1]] + 1 == truth)
         weights.append(SCARCE if truth is None else 1.0)
     return told, right, weights
@@ -246,7 +246,7 @@ def write(*models):
         + function("beginning", "The first trees: enough to tell the hopeless candidates.", trees[:BEGINNING])
         + function("rest", "The other trees, for the finalists.", trees[BEGINNING:])
         + function(
-            "trust", "What the score of the first of the finalists is wrong by, from judge.shape.", last
+            "trust", "What the score of the first of the finalists is wrong by, from judge.describe_best.", last
         ).rstrip()
         + "\n"
     )
@@ -260,8 +260,8 @@ def function(name, sentence, trees):
 HEAD = '''"""The weights of judge.py, learnt: sums of decision trees over measures. Made by scripts/train_anchor.py.
 
 `f` holds the measures of one candidate in the order of NAMES, then those of judge.RELATIVE, then how many candidates
-there are; for `trust` it holds judge.shape. Conditional expressions, because compiled they are several times faster
-than walking a table, and this runs for every candidate of every comment.
+there are; for `trust` it holds judge.describe_best. Conditional expressions, because compiled they are several times
+faster than walking a table, and this runs for every candidate of every comment.
 """
 
 # ruff: noqa: E501, SIM905

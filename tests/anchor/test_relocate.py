@@ -179,13 +179,18 @@ def test_a_blank_line_goes_with_the_line_above_it() -> None:
 
 SEEDED = """
 from postil.anchor import evidence
+from postil.anchor.candidates import Candidates
+from postil.anchor.counterparts import Counterparts
 from postil.anchor.model import Source
 from postil.anchor.page import Page
+from postil.anchor.renames import Renames
 text = open(evidence.__file__, encoding="utf-8").read()
 old, new = Page(Source(text, "a.py")), Page(Source(text.replace("self", "me"), "a.py"))
-asked = evidence.Evidence(old, new)
-print([asked.measures(row, range(row, row + 9), [], []) for row in range(0, 200, 9)])
-print([asked.candidates(row, [], []) for row in range(0, 200, 3)])
+known = Counterparts(old, new)
+names = Renames(old, new, known.aligned)
+measured, worth = evidence.Evidence(known, names), Candidates(known, names)
+print([measured.measure(row, range(row, row + 9), [], []) for row in range(0, 200, 9)])
+print([worth.find(row, [], []) for row in range(0, 200, 3)])
 """
 
 

@@ -50,27 +50,27 @@ def test_types_and_keywords_tell_a_declaration_from_a_use() -> None:
         ]
     )
     asked = renames(text, text)
-    found = [asked.declared(asked.old, row) for row in range(len(asked.old))]
+    found = [asked.list_declared(asked.old, row) for row in range(len(asked.old))]
     assert found == [["r"], [], [], ["refs"], ["name"], ["found"], ["load"], ["e"], []]
 
 
 def test_a_renamed_declaration_is_found_by_its_uses() -> None:
     asked = renames(OLD, NEW)
-    assert asked.candidates(1, expected=1) == [2]
-    assert asked.followed(1, 2) == 1.0
-    assert asked.followed(1, 1) == 0.0
+    assert asked.find_candidates(1, expected=1) == [2]
+    assert asked.share_followed(1, 2) == 1.0
+    assert asked.share_followed(1, 1) == 0.0
 
 
 def test_what_is_declared_still_counts_for_the_row_that_declares_it() -> None:
     asked = renames("Ref r = find(name);\nuse(r);\n", "Ref r = null;\nif (x) {\n    r = find(name);\n}\nuse(r);\n")
-    assert asked.kept(0, 0) == 1.0
-    assert asked.kept(0, 2) == 0.0
-    assert asked.kept(1, 4) == -1.0  # it declares nothing
+    assert asked.share_kept(0, 0) == 1.0
+    assert asked.share_kept(0, 2) == 0.0
+    assert asked.share_kept(1, 4) == -1.0  # it declares nothing
 
 
 @given(st.text(alphabet="ab <>[]=;,:()\n*&?$.", max_size=400))
 def test_no_text_makes_it_fail(text: str) -> None:
     asked = renames(text, OLD)
     for row in range(len(asked.old)):
-        asked.candidates(row, row)
-        assert -1.0 <= asked.followed(row, 0) <= 1.0
+        asked.find_candidates(row, row)
+        assert -1.0 <= asked.share_followed(row, 0) <= 1.0

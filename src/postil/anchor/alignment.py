@@ -9,14 +9,13 @@ from functools import cached_property, lru_cache
 
 from rapidfuzz.distance import Indel, LCSseq
 
+from postil.anchor.model import MOST_CELLS
 from postil.anchor.page import Page
 
 _TELLING = 3  # rows on a side that must be where they were, lone brackets and blank ones not counted
 _ALIKE = 0.55  # of the characters of a row that was edited in its place
 _FEW = 4  # rows from one to the next that were side by side
 _RARE = 6  # characters of a row that is not unique by chance
-# The cells of the largest common-subsequence table that is worth its memory (one bit each) and time.
-MOST_CELLS = 60_000_000
 
 Range = tuple[int, int, int, int]  # old rows from, to (excluded), new rows from, to (excluded)
 
@@ -33,14 +32,14 @@ class Alignment:
         self._align()
 
     def drift(self, row: int) -> "Drift | None":
-        """Where the tokens of an old row went, within the gap between the nearest unique lines."""
+        """Returns where the tokens of an old row went, within the gap between the nearest unique lines."""
         gap = bisect_right(self._pinned, row)
         if gap not in self._drifts:
             self._drifts[gap] = self._align_tokens(gap)
         return self._drifts[gap].get(row)
 
-    def settled(self, row: int) -> int:
-        """The new row when the rows around an old one leave no doubt about it, else -1.
+    def find_settled(self, row: int) -> int:
+        """Returns the new row when the rows around an old one leave no doubt about it, else -1.
 
         Nothing near it changed; or nothing on one side of it, or next to it, and it is the only row of its kind; or
         nothing on one side, and what is on the other goes on where it would if lines were only edited in between. A row
@@ -48,35 +47,35 @@ class Alignment:
         """
         at = self.forward[row]
         if at < 0:
-            return self._edited(row)
-        above, below = self._unmoved(row, at, -1), self._unmoved(row, at, 1)
+            return self._find_edited(row)
+        above, below = self._is_unmoved(row, at, -1), self._is_unmoved(row, at, 1)
         if above and below:
             return at
         single = len(self.old.keys[row]) > 2 and self._is_pin[row]
         if not above and not below:
             rare = single and len(self.old.keys[row]) >= _RARE
-            return at if rare and self._beside(row, at, -1) and self._beside(row, at, 1) else -1
+            return at if rare and self._is_beside(row, at, -1) and self._is_beside(row, at, 1) else -1
         if single:
             return at
         near = self.around(row)[above]
         return at if 0 <= near < len(self.old) and self.forward[near] - near == at - row else -1
 
-    def _edited(self, row: int) -> int:
-        """The new row in the place of an old one, when both begin alike and are much alike, else -1."""
+    def _find_edited(self, row: int) -> int:
+        """Returns the new row in the place of an old one, when both begin alike and are much alike, else -1."""
         at = self.forward[row - 1] + 1 if row else 0
         if (row and not at) or at >= len(self.backward) or self.backward[at] >= 0:
             return -1
         if at != (self.forward[row + 1] if row + 1 < len(self.forward) else len(self.backward)) - 1:
             return -1
-        if not self._unmoved(row, at, -1) or not self._unmoved(row, at, 1):
+        if not self._is_unmoved(row, at, -1) or not self._is_unmoved(row, at, 1):
             return -1
         key, now = self.old.keys[row], self.new.keys[at]
         if self.old.tokens(row)[:1] != self.new.tokens(at)[:1] or len(key) < _RARE:
             return -1
         return at if Indel.normalized_similarity(key, now, score_cutoff=_ALIKE) else -1
 
-    def _unmoved(self, row: int, at: int, step: int) -> bool:
-        """Whether the telling rows next to a row on one side are next to its counterpart, too, but for blank ones."""
+    def _is_unmoved(self, row: int, at: int, step: int) -> bool:
+        """Returns whether the telling rows beside a row are beside its counterpart, too. Blank rows do not count."""
         forward, keys, now = self.forward, self.old.keys, self.new.keys
         count, seen = len(keys), 0
         while seen < _TELLING:
@@ -95,8 +94,8 @@ class Alignment:
             seen += len(keys[row]) > 2
         return True
 
-    def _beside(self, row: int, at: int, step: int) -> bool:
-        """Whether the row next to an old one is still on that side of its counterpart, a few new ones between them."""
+    def _is_beside(self, row: int, at: int, step: int) -> bool:
+        """Returns whether the row next to an old one is still on that side of its counterpart, few new ones between."""
         row += step
         while 0 <= row < len(self.forward) and not self.old.keys[row]:
             row += step
@@ -118,7 +117,7 @@ class Alignment:
         return [row for row, (at, key) in pairs if at >= 0 and len(key) > 2]
 
     def around(self, row: int) -> tuple[int, int]:
-        """The nearest known rows above and below an old row; -1 and len(old) where there is none."""
+        """Returns the nearest known rows above and below an old row; -1 and len(old) where there is none."""
         at = bisect_left(self.known, row)
         above = self.known[at - 1] if at else -1
         if at < len(self.known) and self.known[at] == row:
@@ -133,14 +132,14 @@ class Alignment:
         self._a = [ids.setdefault(key, len(ids)) for key in self.old.keys]
         self._b = [ids.setdefault(key, len(ids)) for key in self.new.keys]
         whole = (0, len(self._a), 0, len(self._b))
-        self.pins = self._unique(whole)
+        self.pins = self._find_unique(whole)
         self._pinned = [row for row, _ in self.pins]
         todo = self._between(whole, self.pins)
         while todo:
             gap = self._trim(todo.pop())
             if gap[0] == gap[1] or gap[2] == gap[3]:
                 continue
-            pins = self._unique(gap)
+            pins = self._find_unique(gap)
             if pins:
                 todo.extend(self._between(gap, pins))
             else:
@@ -167,14 +166,14 @@ class Alignment:
             self._pair(a1, b1)
         return a0, a1, b0, b1
 
-    def _unique(self, gap: Range) -> list[tuple[int, int]]:
-        """Pairs of rows unique on both sides of the gap, the longest run of them that keeps its order."""
+    def _find_unique(self, gap: Range) -> list[tuple[int, int]]:
+        """Returns pairs of rows unique on both sides of the gap, the longest run of them that keeps its order."""
         a0, a1, b0, b1 = gap
-        mine = _singles(self._a, a0, a1)
-        theirs = _singles(self._b, b0, b1)
+        mine = _find_singles(self._a, a0, a1)
+        theirs = _find_singles(self._b, b0, b1)
         pairs = [(row, theirs[key]) for key, row in mine.items() if key in theirs]
         pairs.sort()
-        return _rising(pairs)
+        return _longest_rising(pairs)
 
     def _fill(self, gap: Range) -> None:
         a0, a1, b0, b1 = gap
@@ -198,12 +197,12 @@ class Alignment:
     def _align_tokens(self, gap: int) -> dict[int, "Drift"]:
         a0, b0 = self.pins[gap - 1] if gap else (0, 0)
         a1, b1 = self.pins[gap] if gap < len(self.pins) else (len(self.old), len(self.new))
-        return drifts(self.old, self.new, (a0, a1, b0, b1))
+        return trace_range(self.old, self.new, (a0, a1, b0, b1))
 
 
 @lru_cache(2)
-def aligned(old: Page, new: Page) -> Alignment:
-    """Two pages aligned; the last ones are kept, since what the lines do not settle is searched afterwards."""
+def align(old: Page, new: Page) -> Alignment:
+    """Returns two pages aligned; the last ones are kept, since what the lines do not settle is searched afterwards."""
     return Alignment(old, new)
 
 
@@ -223,8 +222,8 @@ class Drift:
         return max(self.votes, key=lambda at: (self.votes[at], -at))
 
 
-def drifts(old: Page, new: Page, gap: Range) -> dict[int, Drift]:
-    """Where the tokens of each old row of a range went, by their longest common subsequence."""
+def trace_range(old: Page, new: Page, gap: Range) -> dict[int, Drift]:
+    """Returns where the tokens of each old row of a range went, by their longest common subsequence."""
     a0, a1, b0, b1 = gap
     a = [(token, row) for row in range(a0, a1) for token in old.tokens(row)]
     b = [(token, row) for row in range(b0, b1) for token in new.tokens(row)]
@@ -246,7 +245,7 @@ def drifts(old: Page, new: Page, gap: Range) -> dict[int, Drift]:
     return found
 
 
-def _singles(keys: list[int], start: int, stop: int) -> dict[int, int]:
+def _find_singles(keys: list[int], start: int, stop: int) -> dict[int, int]:
     found: dict[int, int] = {}
     twice: set[int] = {-1}
     for row in range(start, stop):
@@ -259,8 +258,8 @@ def _singles(keys: list[int], start: int, stop: int) -> dict[int, int]:
     return found
 
 
-def _rising(pairs: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """The longest subsequence of pairs, sorted by their first, whose second rises too."""
+def _longest_rising(pairs: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Returns the longest subsequence of pairs, sorted by their first, whose second rises too."""
     tails: list[int] = []
     ends: list[int] = []
     before: list[int] = []

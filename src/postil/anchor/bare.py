@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable
 
 from postil.anchor.alignment import Alignment
-from postil.anchor.model import MOST_CANDIDATES
+from postil.anchor.model import MOST_CANDIDATES, Ranked
 
 _BARE = re.compile(r"[\])};,{]*")
 _ROWS = 3  # bare rows that may stand between a row and what it belongs to
@@ -17,15 +17,13 @@ _FAR = 40  # rows around the expected one where the same bracket may be, when no
 _ALIGNED, _OPENER, _NEIGHBOUR, _GUESS = 0.65, 0.7, 0.7, 0.1
 _OTHER_KEY = 0.85  # `}` for `});`: likely the same bracket, with other things at its end
 
-Ranked = list[tuple[float, int]]
-
 
 def is_bare(key: str) -> bool:
-    """Whether a row holds only what belongs to another: brackets, or nothing."""
+    """Returns whether a row holds only what belongs to another: brackets, or nothing."""
     return _BARE.fullmatch(key) is not None
 
 
-class Bare:
+class BareRows:
     """The bare rows of one pair of pages. `ranked` tells where a telling row is."""
 
     def __init__(self, aligned: Alignment, expected: Callable[[int], int], ranked: Callable[[int], Ranked]) -> None:
@@ -48,11 +46,11 @@ class Bare:
         if self._aligned.forward[row] >= 0:
             witness(self._aligned.forward[row], _ALIGNED)
         if key:
-            opener = self._opener(row)
+            opener = self._find_opener(row)
             for chance, at in self._ranked(opener)[:2] if opener >= 0 else ():
-                witness(self._closing(at, key[:1]), chance * _OPENER)
+                witness(self._find_closing(at, key[:1]), chance * _OPENER)
         for step in (-1, 1):
-            near = self._telling(row, step)
+            near = self._find_telling(row, step)
             for chance, at in self._ranked(near)[:2] if near >= 0 else ():
                 witness(at + row - near, chance * _NEIGHBOUR)
         if not doubts and key:
@@ -60,25 +58,25 @@ class Bare:
             same = [at for at in self.new.places.get(key, ()) if abs(at - expected) <= _FAR]
             for at in sorted(same, key=lambda at: abs(at - expected))[:MOST_CANDIDATES]:
                 witness(at, _GUESS)
-        return _weighed(doubts)
+        return _weigh(doubts)
 
-    def _opener(self, row: int) -> int:
-        """The row that a bracket closes: the one before it under the same row, styles with a brace alone included."""
+    def _find_opener(self, row: int) -> int:
+        """Returns the row that a bracket closes: the one before it under the same row. A lone brace is skipped."""
         above = self.old.before(row)
         for _ in range(_ROWS):
             if above >= 0 and is_bare(self.old.keys[above]):
                 above = self.old.before(above)
         return above if above >= 0 and not is_bare(self.old.keys[above]) else -1
 
-    def _closing(self, at: int, mark: str) -> int:
+    def _find_closing(self, at: int, mark: str) -> int:
         for _ in range(_ROWS):
             at = self.new.after(at)
             if at < 0 or self.new.keys[at][:1] == mark:
                 break
         return at
 
-    def _telling(self, row: int, step: int) -> int:
-        """The nearest row that is not bare, above or below; -1 where there is none near, or it is found by this one."""
+    def _find_telling(self, row: int, step: int) -> int:
+        """Returns the nearest row that is not bare, above or below; -1 if none is near, or it depends on this one."""
         for at in range(row + step, row + step * (_ROWS + 1), step):
             if 0 <= at < len(self.old) and not is_bare(self.old.keys[at]):
                 asked = row in self.old.ancestors(at) or self.old.frames[at] == row
@@ -86,8 +84,8 @@ class Bare:
         return -1
 
 
-def _weighed(doubts: dict[int, float]) -> Ranked:
-    """The likeliest first. What speaks for one place speaks against the others."""
+def _weigh(doubts: dict[int, float]) -> Ranked:
+    """Returns the likeliest first. What speaks for one place speaks against the others."""
     odds = {at: (1.0 - doubt) / max(doubt, 1e-3) for at, doubt in doubts.items()}
     total = sum(odds.values())
     found = [(min(1.0 - doubts[at], odds[at] / (total or 1.0)), at) for at in odds]

@@ -35,14 +35,14 @@ class Answer(Struct, frozen=True):
 
 
 def answer_all(requests: Iterable[Request]) -> Iterator[Answer]:
-    """The answers, each as soon as its request is there. Pure: texts in, anchors out."""
+    """Yields the answers, each as soon as its request is there. Pure: texts in, anchors out."""
     for request in requests:
         old, new = Source(request.old, request.old_path), Source(request.new, request.new_path)
         found = relocate_all(old, new, [Span(line) for line in request.lines])
-        yield Answer([_anchor(each) for each in found])
+        yield Answer([_describe(each) for each in found])
 
 
-def _anchor(found: Relocation) -> Anchor:
+def _describe(found: Relocation) -> Anchor:
     line = None if found.span is None else found.span.start
     others = (
         [each.span.start for each in found.candidates if each.span.start != line] if found.state == "review" else []

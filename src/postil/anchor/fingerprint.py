@@ -29,12 +29,12 @@ class Fingerprint(Struct, frozen=True):
 
 
 def line_hash(line: str) -> str:
-    """The hash that sidecars keep of a line: sixteen hex digits of the sha256 of its trimmed text."""
+    """Returns the hash that sidecars keep of a line: sixteen hex digits of the sha256 of its trimmed text."""
     return hashlib.sha256((line.strip() or _BLANK).encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 def fingerprint(source: Source, span: Span) -> Fingerprint:
-    """What to keep of a span. A span past the end keeps its line number and nothing else."""
+    """Returns what to keep of a span. A span past the end keeps its line number and nothing else."""
     page = Page(source)
     start, end = span.start - 1, min(span.last, len(page))
     text = "\n".join(page.rows[start:end])
@@ -50,14 +50,14 @@ def fingerprint(source: Source, span: Span) -> Fingerprint:
 
 
 def relocate_fingerprints(prints: Iterable[Fingerprint], new: Source) -> list[Relocation]:
-    """Where each span is in the new text, from its fingerprint alone, in the order asked."""
+    """Returns where each span is in the new text, from its fingerprint alone, in the order asked."""
     after = Page(new)
     return [_relocate(each, after) for each in prints]
 
 
 def _relocate(print_: Fingerprint, new: Page) -> Relocation:
     if not print_.text.strip() and print_.hash:
-        print_ = _recalled(print_, new)
+        print_ = _recall(print_, new)
     from postil.anchor.search import Search  # brings in rapidfuzz, which taking a fingerprint does not need
 
     lines = print_.text.split("\n")
@@ -67,8 +67,8 @@ def _relocate(print_: Fingerprint, new: Page) -> Relocation:
     return Search(before, new, shift=print_.line - start, symbol=print_.symbol).relocate([span])[0]
 
 
-def _recalled(print_: Fingerprint, new: Page) -> Fingerprint:
-    """The text of a line of which only the hash was kept, if it still stands somewhere."""
+def _recall(print_: Fingerprint, new: Page) -> Fingerprint:
+    """Returns the text of a line of which only the hash was kept, if it still stands somewhere."""
     for row in sorted(range(len(new)), key=lambda row: abs(row + 1 - print_.line)):
         if line_hash(new.rows[row]) == print_.hash:
             return Fingerprint(print_.line, new.rows[row], print_.before, print_.after, print_.symbol, print_.hash)

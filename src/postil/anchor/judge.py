@@ -6,9 +6,8 @@ The weights are decision trees learnt from human-validated histories (see docs/a
 from collections.abc import Sequence
 from math import exp, log1p
 
-from postil.anchor.evidence import MEASURES
 from postil.anchor.model import MOST_CANDIDATES
-from postil.anchor.trees import beginning, rest, trust
+from postil.anchor.trees import NAMES, beginning, rest, trust
 
 # Above SURE the best candidate is taken, below GONE the code is taken to be deleted; between them a person decides.
 SURE = 0.72
@@ -21,23 +20,23 @@ RELATIVE = tuple(
     above below
     """.split()  # noqa: SIM905
 )
-_COLUMNS = [MEASURES.index(name) for name in RELATIVE]
+_COLUMNS = [NAMES.index(name) for name in RELATIVE]
 # Measures that vote by themselves: how many of them the best candidate leads is told to `trust`.
 VOTERS = tuple(
     """
     chars header tokens contained before after support block votes local_votes home framed children parent
     """.split()  # noqa: SIM905
 )
-_VOTES = [MEASURES.index(name) for name in VOTERS]
+_VOTES = [NAMES.index(name) for name in VOTERS]
 # Measures of the best candidate that are told to it as well: what looks unlike and leads is often gone.
 LIKENESS = ("chars", "header", "tokens", "contained")
-_LIKENESS = [MEASURES.index(name) for name in LIKENESS]
+_LIKENESS = [NAMES.index(name) for name in LIKENESS]
 FINALISTS = 8
 _HOPELESS = 11.5  # a score, as far from zero as it is told
 
 
 def rank(measures: Sequence[Sequence[float]]) -> list[tuple[float, int]]:
-    """The likeliest candidates, best first, each with its probability and its place in what was given.
+    """Returns the likeliest candidates, best first, each with its probability and its place in what was given.
 
     The probability of the first is how often such a first one is right, seen beside the others: a candidate may look
     good and another as good. None of the others is said to be likelier.
@@ -49,12 +48,12 @@ def rank(measures: Sequence[Sequence[float]]) -> list[tuple[float, int]]:
     finalists = sorted(range(len(rows)), key=lambda place: -scores[place])[:FINALISTS]
     best = sorted(((scores[place] + rest(rows[place]), place) for place in finalists), key=lambda each: -each[0])
     best = best[:MOST_CANDIDATES]
-    first = _chance(best[0][0] + trust(shape(measures, best)))
+    first = _chance(best[0][0] + trust(describe_best(measures, best)))
     return [(first, best[0][1]), *((min(first, _chance(score)), place) for score, place in best[1:])]
 
 
-def shape(measures: Sequence[Sequence[float]], best: Sequence[tuple[float, int]]) -> list[float]:
-    """What tells whether the first of the candidates is right: scores, lead, voters that agree, likeness."""
+def describe_best(measures: Sequence[Sequence[float]], best: Sequence[tuple[float, int]]) -> list[float]:
+    """Returns what tells whether the first of the candidates is right: scores, lead, voters that agree, likeness."""
     told = [max(-_HOPELESS, min(_HOPELESS, score)) for score, _ in best]
     told += [-_HOPELESS] * (MOST_CANDIDATES - len(told))
     first = measures[best[0][1]]
@@ -64,7 +63,7 @@ def shape(measures: Sequence[Sequence[float]], best: Sequence[tuple[float, int]]
 
 
 def compare(measures: Sequence[Sequence[float]]) -> list[list[float]]:
-    """The measures of each candidate with those of RELATIVE beside them, and the number of candidates."""
+    """Returns the measures of each candidate with those of RELATIVE beside them, and the number of candidates."""
     rows = [list(row) for row in measures]
     columns = list(zip(*measures, strict=True))
     for column in _COLUMNS:

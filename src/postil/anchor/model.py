@@ -6,9 +6,13 @@ from msgspec import Struct
 
 State = Literal["exact", "moved", "modified", "review", "orphaned"]
 
+Ranked = list[tuple[float, int]]
+"""Probability and new row, the likeliest first."""
 MOST_CANDIDATES = 5
+MOST_CELLS = 60_000_000
+"""The cells of the largest common-subsequence table that is worth its memory (one bit each) and time."""
 SETTLED = 0.999
-"""The confidence of what is where it is without a doubt."""
+"""The confidence of what is without a doubt where it is said to be."""
 
 
 class Span(Struct, frozen=True, order=True):

@@ -16,7 +16,7 @@ _LEAST_SHARE = 0.3  # of the weight of a block that a file must hold
 _AROUND = 6  # rows on each side that stand for a block where there is none
 
 
-class Elsewhere:
+class OtherFiles:
     """Files to look in for code that left its own. Making one costs nothing until it is asked."""
 
     def __init__(self, sources: Iterable[Source]) -> None:
@@ -26,9 +26,9 @@ class Elsewhere:
     def __bool__(self) -> bool:
         return bool(self._sources)
 
-    def likely(self, old: Page, row: int) -> list[tuple[float, Page]]:
-        """The files that hold most of what was around an old row, with the share of it that they hold."""
-        first, last = _block(old, row)
+    def find_likely(self, old: Page, row: int) -> list[tuple[float, Page]]:
+        """Returns the files that hold most of what was around an old row, with the share of it that they hold."""
+        first, last = _find_block(old, row)
         keys = {old.keys[at] for at in range(first, last + 1) if len(old.keys[at]) >= _SHORTEST}
         votes: Counter[int] = Counter()
         total = 0.0
@@ -57,8 +57,8 @@ class Elsewhere:
         return self._pages[file]
 
 
-def _block(page: Page, row: int) -> tuple[int, int]:
-    """The function a row is in, or the rows around it."""
+def _find_block(page: Page, row: int) -> tuple[int, int]:
+    """Returns the function a row is in, or the rows around it."""
     head = page.frames[row]
     if head >= 0:
         return min(head, row), page.frame_end(head)

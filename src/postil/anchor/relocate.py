@@ -5,8 +5,8 @@
 
 All spans of one file are best asked at once: parsing and aligning are then paid once. `elsewhere` are other files the
 code may have moved to; they are looked at only for spans that the file itself does not settle. To ask for many files
-with the same others, make one `Elsewhere` of them and pass that. Pure functions: the
-same texts give the same answer, nothing is read or written, and no text makes them raise.
+with the same others, make one `OtherFiles` of them and pass that. Pure functions: the same texts give the same
+answer, nothing is read or written, and no text makes them raise.
 """
 
 from __future__ import annotations
@@ -19,44 +19,46 @@ from postil.anchor.page import Page
 
 if TYPE_CHECKING:
     from postil.anchor.alignment import Alignment
-    from postil.anchor.other_files import Elsewhere
+    from postil.anchor.other_files import OtherFiles
 
 
 def relocate(old: str, new: str, lines: Span, path: str = "", new_path: str | None = None) -> Relocation:
-    """Where the lines of the old text are in the new one."""
+    """Returns where the lines of the old text are in the new one."""
     return relocate_all(Source(old, path), Source(new, path if new_path is None else new_path), [lines])[0]
 
 
 def relocate_all(
-    old: Source, new: Source, spans: Iterable[Span], elsewhere: Elsewhere | Iterable[Source] = ()
+    old: Source, new: Source, spans: Iterable[Span], elsewhere: OtherFiles | Iterable[Source] = ()
 ) -> list[Relocation]:
-    """Where each span of the old version is now, in the order asked. A file that was deleted is an empty new text."""
+    """Returns where each span of the old version is now, in the order asked. A deleted file is an empty new text."""
     before, after = Page(old), Page(new)
     if before.text == after.text:
-        return [_unchanged(before, span) for span in spans]
-    from postil.anchor.alignment import aligned  # brings in rapidfuzz, which an unchanged file does not need
+        return [_stay(before, span) for span in spans]
+    from postil.anchor.alignment import align  # brings in rapidfuzz, which an unchanged file does not need
 
     asked = list(spans)
-    lines = aligned(before, after)
-    found = [_settled(lines, span) for span in asked]
+    lines = align(before, after)
+    found = [_find_settled(lines, span) for span in asked]
     rest = [place for place, each in enumerate(found) if each is None]
     if rest:
-        from postil.anchor.other_files import Elsewhere  # and the search, whose trees are long, only where it is needed
+        from postil.anchor.other_files import (
+            OtherFiles,  # and the search, whose trees are long, only where it is needed
+        )
         from postil.anchor.search import Search
 
-        others = elsewhere if isinstance(elsewhere, Elsewhere) else Elsewhere(elsewhere)
+        others = elsewhere if isinstance(elsewhere, OtherFiles) else OtherFiles(elsewhere)
         searched = Search(before, after, elsewhere=others).relocate(asked[place] for place in rest)
         for place, each in zip(rest, searched, strict=True):
             found[place] = each
     return [each for each in found if each is not None]
 
 
-def _settled(lines: Alignment, span: Span) -> Relocation | None:
-    """The answer for a span whose first and last row are where they are without a doubt: the search's, without one."""
+def _find_settled(lines: Alignment, span: Span) -> Relocation | None:
+    """Returns what the search would answer for a span whose first and last row leave no doubt, else None."""
     old, new = lines.old, lines.new
     start, end = span.start - 1, min(span.last, len(old)) - 1
-    at = lines.settled(start) if 0 <= start < len(old) else -1
-    last = at if end == start or at < 0 else lines.settled(end)
+    at = lines.find_settled(start) if 0 <= start < len(old) else -1
+    last = at if end == start or at < 0 else lines.find_settled(end)
     if at < 0 or last < 0:
         return None
     if last < at:
@@ -70,7 +72,7 @@ def _settled(lines: Alignment, span: Span) -> Relocation | None:
     return Relocation("moved" if moved else "exact", span, SETTLED, moved or "unchanged", text, now)
 
 
-def _unchanged(page: Page, span: Span) -> Relocation:
+def _stay(page: Page, span: Span) -> Relocation:
     if not 1 <= span.start <= len(page):
         return Relocation("orphaned", None, 1.0, f"line {span.start} is past the end of the text", "", "")
     now = Span(span.start, min(span.last, len(page)))

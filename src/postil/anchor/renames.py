@@ -1,11 +1,16 @@
 """What rows declare, and what those names are called now: a declaration that was renamed is known by its uses."""
 
+from __future__ import annotations
+
 import re
 from collections import Counter
 from functools import cached_property
+from typing import TYPE_CHECKING
 
-from postil.anchor.alignment import Alignment
 from postil.anchor.page import LONGEST_KEY, Page
+
+if TYPE_CHECKING:
+    from postil.anchor.alignment import Alignment
 
 # A type or a keyword, then the name it introduces. Not a grammar: good enough to tell a declaration from a use.
 _DECLARED = re.compile(
@@ -30,8 +35,8 @@ class Renames:
         self._declared: dict[tuple[bool, int], list[str]] = {}
         self._votes: dict[tuple[str, int], Counter[str]] = {}
 
-    def declared(self, page: Page, row: int) -> list[str]:
-        """The names that a row declares, in order."""
+    def list_declared(self, page: Page, row: int) -> list[str]:
+        """Returns the names that a row declares, in order."""
         name = (page is self.old, row)
         found = self._declared.get(name)
         if found is None:
@@ -39,29 +44,29 @@ class Renames:
             found = self._declared[name] = [name for of, name in _DECLARED.findall(text) if of not in _NO_TYPE]
         return found
 
-    def kept(self, row: int, at: int) -> float:
-        """The share of the names an old row declares that a new row declares too; -1 where it declares none."""
-        mine = self.declared(self.old, row)
+    def share_kept(self, row: int, at: int) -> float:
+        """Returns the share of the names an old row declares that a new row declares too; -1 where it declares none."""
+        mine = self.list_declared(self.old, row)
         if not mine:
             return -1.0
-        theirs = self.declared(self.new, at)
+        theirs = self.list_declared(self.new, at)
         return sum(name in theirs for name in mine) / len(mine)
 
-    def followed(self, row: int, at: int) -> float:
-        """The share of the uses of what an old row declares that now use what the new row declares."""
-        mine = self.declared(self.old, row)
+    def share_followed(self, row: int, at: int) -> float:
+        """Returns the share of the uses of what an old row declares that now use what the new row declares."""
+        mine = self.list_declared(self.old, row)
         if not mine:
             return -1.0
-        votes = self._asked(mine[0], row)
+        votes = self._ask_uses(mine[0], row)
         total = votes[""]
-        return max((votes[name] for name in self.declared(self.new, at)), default=0) / total if total else -1.0
+        return max((votes[name] for name in self.list_declared(self.new, at)), default=0) / total if total else -1.0
 
-    def candidates(self, row: int, expected: int) -> list[int]:
-        """New rows that declare what the name of an old row is probably called now."""
-        mine = self.declared(self.old, row)
+    def find_candidates(self, row: int, expected: int) -> list[int]:
+        """Returns new rows that declare what the name of an old row is probably called now."""
+        mine = self.list_declared(self.old, row)
         if not mine:
             return []
-        votes = self._asked(mine[0], row)
+        votes = self._ask_uses(mine[0], row)
         likely = [name for name, count in votes.items() if name and 4 * count >= votes[""]]
         names = sorted(likely, key=lambda name: (-votes[name], name))[:2]
         found = [at for name in names for at in self._places.get(name, ())]
@@ -71,7 +76,7 @@ class Renames:
     def _places(self) -> dict[str, list[int]]:
         found: dict[str, list[int]] = {}
         for at in range(len(self.new)):
-            for name in self.declared(self.new, at):
+            for name in self.list_declared(self.new, at):
                 found.setdefault(name, []).append(at)
         return found
 
@@ -84,8 +89,8 @@ class Renames:
                 found.setdefault(word, []).append(row)
         return found
 
-    def _asked(self, name: str, row: int) -> Counter[str]:
-        """What stands now where a name stood: votes for words, and under "" how many rows voted."""
+    def _ask_uses(self, name: str, row: int) -> Counter[str]:
+        """Returns what stands now where a name stood: votes for words, and under "" how many rows voted."""
         head = self.old.frames[row]
         found = self._votes.get((name, head))
         if found is not None:

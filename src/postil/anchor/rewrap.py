@@ -9,7 +9,7 @@ import re
 
 from rapidfuzz.distance import LCSseq
 
-from postil.anchor.alignment import MOST_CELLS
+from postil.anchor.model import MOST_CELLS
 from postil.anchor.page import Page
 
 _WORD = re.compile(r"\w+")
@@ -21,14 +21,14 @@ class Rewrap:
     """The words of two pages, aligned."""
 
     def __init__(self, old: Page, new: Page) -> None:
-        words, _, self._starts = _words(old)
-        now, self._rows, _ = _words(new)
+        words, _, self._starts = _split_words(old)
+        now, self._rows, _ = _split_words(new)
         self._count = len(words)
         # first old word, one past the last, how far the run moved
-        self._runs = _runs(words, now)
+        self._runs = _find_runs(words, now)
 
-    def row_of(self, row: int) -> int:
-        """The new row of the first word of an old row, or -1 where the words around it are not the same."""
+    def find_row(self, row: int) -> int:
+        """Returns the new row of the first word of an old row, or -1 where the words around it are not the same."""
         start, stop = self._starts[row], self._starts[row + 1]
         if start == stop:
             return -1
@@ -39,8 +39,8 @@ class Rewrap:
         return -1
 
 
-def _words(page: Page) -> tuple[list[str], list[int], list[int]]:
-    """Every word, the row of each, and for each row (and one past the last) the place of its first word."""
+def _split_words(page: Page) -> tuple[list[str], list[int], list[int]]:
+    """Returns every word, the row of each, and for each row (and one past the last) the place of its first word."""
     found: list[str] = []
     rows: list[int] = []
     starts: list[int] = [0]
@@ -56,7 +56,7 @@ def _words(page: Page) -> tuple[list[str], list[int], list[int]]:
     return found, rows, starts
 
 
-def _runs(a: list[str], b: list[str]) -> list[tuple[int, int, int]]:
+def _find_runs(a: list[str], b: list[str]) -> list[tuple[int, int, int]]:
     head = 0
     while head < len(a) and head < len(b) and a[head] == b[head]:
         head += 1

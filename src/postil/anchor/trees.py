@@ -1,8 +1,8 @@
 """The weights of judge.py, learnt: sums of decision trees over measures. Made by scripts/train_anchor.py.
 
 `f` holds the measures of one candidate in the order of NAMES, then those of judge.RELATIVE, then how many candidates
-there are; for `trust` it holds judge.shape. Conditional expressions, because compiled they are several times faster
-than walking a table, and this runs for every candidate of every comment.
+there are; for `trust` it holds judge.describe_best. Conditional expressions, because compiled they are several times
+faster than walking a table, and this runs for every candidate of every comment.
 """
 
 # ruff: noqa: E501, SIM905

@@ -6,10 +6,8 @@ from collections.abc import Callable
 from functools import cache
 from typing import TYPE_CHECKING
 
-from postil.anchor.syntax.languages import grammar
-
 if TYPE_CHECKING:
-    from tree_sitter import Node, Query
+    from tree_sitter import Node
 
 TYPES = frozenset({"class", "interface", "enum", "struct", "trait", "type", "record", "object", "protocol", "union"})
 
@@ -68,11 +66,9 @@ def kinds(language: str) -> dict[str, str]:
     return dict(each.split("=") for each in _DEFINITIONS[language].split())
 
 
-@cache
-def query(language: str) -> Query:
-    from tree_sitter import Query
-
-    return Query(grammar(language), "[" + " ".join(f"({kind})" for kind in kinds(language)) + "] @definition")
+def query(language: str) -> str:
+    """Returns the query for every definition, in the words of tree-sitter."""
+    return "[" + " ".join(f"({kind})" for kind in kinds(language)) + "] @definition"
 
 
 def text(node: Node | None) -> str:

@@ -6,7 +6,7 @@ Read from the syntax tree; a language without a grammar has no symbols, and that
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -14,10 +14,10 @@ from msgspec import Struct
 from postil.anchor.model import Span
 from postil.anchor.syntax import definitions
 from postil.anchor.syntax.definitions import TYPES, first_row, last_row
-from postil.anchor.syntax.languages import parse
+from postil.anchor.syntax.languages import grammar, parse
 
 if TYPE_CHECKING:
-    from tree_sitter import Node, Tree
+    from tree_sitter import Node, Query, Tree
 
 FUNCTIONS = frozenset({"function", "method", "constructor"})
 
@@ -121,7 +121,7 @@ def symbols_of(tree: Tree, language: str) -> list[Symbol]:
 
     found: list[Symbol] = []
     open_: list[tuple[int, Symbol]] = []  # the definitions that enclose the current one, with the byte they end at
-    nodes = QueryCursor(definitions.query(language)).captures(tree.root_node).get("definition", [])
+    nodes = QueryCursor(_query(language)).captures(tree.root_node).get("definition", [])
     for node in sorted(nodes, key=lambda node: (node.start_byte, -node.end_byte)):
         name = definitions.name(node, language)
         if not name:
@@ -138,6 +138,13 @@ def symbols_of(tree: Tree, language: str) -> list[Symbol]:
         open_.append((node.end_byte, symbol))
     found.sort(key=lambda symbol: (symbol.span.start, -symbol.span.last))
     return found
+
+
+@cache
+def _query(language: str) -> Query:
+    from tree_sitter import Query
+
+    return Query(grammar(language), definitions.query(language))
 
 
 def _problems(root: Node) -> list[SyntaxProblem]:

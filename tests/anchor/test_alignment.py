@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from postil.anchor.alignment import aligned
+from postil.anchor.alignment import align
 from postil.anchor.model import SETTLED, Source, Span
 from postil.anchor.page import Page
 from postil.anchor.relocate import relocate_all
@@ -64,23 +64,23 @@ def test_rows_beside_an_edit_need_no_search() -> None:
     rows = [f"step_{number}(value)" for number in range(20)]
     old = "\n".join(rows)
     rows[9:10] = ["quite_another(one)"]
-    lines = aligned(Page(Source(old)), Page(Source("\n".join(rows))))
-    assert [row for row in range(20) if lines.settled(row) < 0] == [9]
+    lines = align(Page(Source(old)), Page(Source("\n".join(rows))))
+    assert [row for row in range(20) if lines.find_settled(row) < 0] == [9]
 
 
 def test_a_line_edited_in_its_place_needs_no_search_unless_it_became_another() -> None:
     rows = [f"step_{number} = first(value, {number})" for number in range(9)]
     old = Page(Source("\n".join(rows)))
     for now, settled in (("step_4 = first(values, 4)", 4), ("other = first(value, 4)", -1), ("step_4 = None", -1)):
-        lines = aligned(old, Page(Source("\n".join([*rows[:4], now, *rows[5:]]))))
-        assert lines.settled(4) == settled
+        lines = align(old, Page(Source("\n".join([*rows[:4], now, *rows[5:]]))))
+        assert lines.find_settled(4) == settled
 
 
 def test_a_copy_beside_an_edit_is_not_settled_by_chance() -> None:
     old = ["a = 1", "b = 2", "c = 3", "same()", "d = 4", "e = 5", "f = 6"]
     new = ["a = 1", "b = 2", "c = 3", "same()", "same()", "d = 4", "e = 5", "f = 6"]
-    lines = aligned(Page(Source("\n".join(old))), Page(Source("\n".join(new))))
-    assert lines.settled(3) == -1
+    lines = align(Page(Source("\n".join(old))), Page(Source("\n".join(new))))
+    assert lines.find_settled(3) == -1
 
 
 def test_a_file_whose_comments_are_all_settled_is_not_parsed(monkeypatch: pytest.MonkeyPatch) -> None:

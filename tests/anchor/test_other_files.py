@@ -1,7 +1,7 @@
 """Code that moved to another file is found there; code that was only copied there stays where it is."""
 
 from postil.anchor.model import Source, Span
-from postil.anchor.other_files import Elsewhere
+from postil.anchor.other_files import OtherFiles
 from postil.anchor.relocate import relocate_all
 
 
@@ -45,7 +45,7 @@ def test_a_moved_function_is_found_though_it_was_edited() -> None:
 
 
 def test_a_deleted_file_leaves_its_code_to_be_found_elsewhere() -> None:
-    (found,) = relocate_all(Source(OLD, "old.py"), Source("", "old.py"), [Span(LINE)], Elsewhere(FILES))
+    (found,) = relocate_all(Source(OLD, "old.py"), Source("", "old.py"), [Span(LINE)], OtherFiles(FILES))
     assert (found.path, found.span) == ("other.py", Span(THERE, THERE))
 
 

@@ -2,10 +2,7 @@
 
 import pytest
 
-from postil.anchor.model import Source, Span
-from postil.anchor.relocate import relocate_all
-from postil.anchor.syntax.complexity import complexities
-from postil.anchor.syntax.languages import LANGUAGES, language_of, parse
+from postil.anchor.syntax.languages import LANGUAGES
 from postil.anchor.syntax.symbols import problem_at, symbol_at, symbols, syntax_problems
 
 AUTH = """export class AuthService {
@@ -83,17 +80,6 @@ def test_every_language_names_its_definitions(language: str) -> None:
     assert ", ".join(symbol.label for symbol in symbols(text, language)) == labels
 
 
-def test_files_are_known_by_their_names() -> None:
-    assert [language_of(path) for path in ("a/b.TSX", "x.py", "Gemfile", "notes.txt", "Makefile", "")] == [
-        "tsx",
-        "python",
-        "ruby",
-        None,
-        None,
-        None,
-    ]
-
-
 def test_a_syntax_error_matters_only_to_its_own_function() -> None:
     text = "def good():\n    return 1\n\n\ndef bad():\n    return )(\n"
     problems, named = syntax_problems(text, "python"), symbols(text, "python")
@@ -101,48 +87,3 @@ def test_a_syntax_error_matters_only_to_its_own_function() -> None:
     found = problem_at(problems, named, 6)
     assert found is not None
     assert found.span.start == 6
-
-
-def test_complexity_counts_the_branches_of_each_function() -> None:
-    text = """
-def plain():
-    return 1
-
-def busy(a, b):
-    if a and b or not a:
-        for x in b:
-            while x:
-                x -= 1
-    elif b:
-        return [y for y in b if y]
-    def inner():
-        return 1 if a else 2
-    try:
-        pass
-    except ValueError:
-        pass
-"""
-    assert {each.function.name: each.cyclomatic for each in complexities(text, "python")} == {
-        "plain": 1,
-        "busy": 10,
-        "inner": 2,
-    }
-
-
-def test_a_default_branch_is_not_counted() -> None:
-    text = "func f(x int) {\n\tswitch x {\n\tcase 1:\n\t\ta()\n\tcase 2:\n\t\tb()\n\tdefault:\n\t\tc()\n\t}\n}\n"
-    assert [each.cyclomatic for each in complexities(text, "go")] == [3]
-
-
-def test_what_takes_too_long_to_parse_is_anchored_by_text(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("postil.anchor.syntax.languages.LONGEST_PARSE", 0.001)
-    slow = "values = [\n" + "".join(f"    {number},\n" for number in range(60_000)) + "]\nlast = 1\n"
-    parse.cache_clear()
-    assert parse(slow, "python") is None
-    assert symbols(slow, "python") == []
-    assert syntax_problems(slow, "python") == []
-    (found,) = relocate_all(Source(slow, "a.py"), Source("import os\n" + slow, "a.py"), [Span(60_003)])
-    assert (found.state, found.span) == ("moved", Span(60_004, 60_004))
-    monkeypatch.undo()
-    parse.cache_clear()
-    assert parse(slow, "python") is not None

@@ -1,0 +1,53 @@
+"""How candidates are weighed: best first, no other said to be likelier, and likelihoods are likelihoods."""
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from postil.anchor.evidence import MEASURES
+from postil.anchor.judge import FINALISTS, GONE, RELATIVE, SURE, compare, describe_best, rank
+from postil.anchor.model import MOST_CANDIDATES
+
+ROWS = st.lists(
+    st.lists(st.floats(0, 1, width=32), min_size=len(MEASURES), max_size=len(MEASURES)), min_size=1, max_size=12
+)
+
+
+@given(ROWS)
+@settings(max_examples=50, deadline=None)
+def test_the_first_is_the_likeliest_and_each_place_is_named_once(measures: list[list[float]]) -> None:
+    ranked = rank(measures)
+    chances, places = [chance for chance, _ in ranked], [place for _, place in ranked]
+    assert len(ranked) == min(len(measures), MOST_CANDIDATES)
+    assert all(0 <= chance <= chances[0] <= 1 for chance in chances)
+    assert len(set(places)) == len(places)
+    assert set(places) <= set(range(len(measures)))
+
+
+def test_nothing_is_ranked_where_nothing_is_found() -> None:
+    assert rank([]) == []
+
+
+@given(ROWS)
+@settings(max_examples=50, deadline=None)
+def test_only_the_leader_of_a_measure_is_ahead_in_it(measures: list[list[float]]) -> None:
+    rows = compare(measures)
+    assert {len(row) for row in rows} == {len(MEASURES) + len(RELATIVE) + 1}
+    for column in range(len(MEASURES), len(MEASURES) + len(RELATIVE)):
+        assert sum(row[column] > 0 for row in rows) <= 1
+
+
+def test_one_alone_is_ahead_by_all_it_has() -> None:
+    (row,) = compare([[0.5] * len(MEASURES)])
+    assert row[len(MEASURES) : -1] == [0.5] * len(RELATIVE)
+
+
+def test_what_is_told_of_the_best_has_the_same_length_however_many_there_are() -> None:
+    measures = [[0.5] * len(MEASURES)] * 3
+    one, three = describe_best(measures, [(2.0, 0)]), describe_best(measures, [(99.0, 0), (1.0, 1), (0.0, 2)])
+    assert len(one) == len(three)
+    assert three[0] == 11.5, "a score is told only so far"
+
+
+def test_the_borders_leave_room_for_a_person_to_decide() -> None:
+    assert 0 < GONE < SURE < 1
+    assert FINALISTS >= MOST_CANDIDATES

@@ -1,0 +1,88 @@
+"""A text cut into rows: what is under what, where blocks end, what a row opens and names."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from postil.anchor.model import Source
+from postil.anchor.page import LONGEST_KEY, Page
+
+CODE = """class A:
+    def f(self, x):
+
+        if x:
+            return [
+                1,
+            ]
+
+    def g(self):
+        pass
+
+
+top = 1
+"""
+
+
+def page(text: str, path: str = "") -> Page:
+    return Page(Source(text, path))
+
+
+def test_line_ends_and_marks_at_the_beginning_do_not_matter() -> None:
+    assert page("\ufeffa\nb\n").rows == ["a", "b"]
+    assert page("a\rb").rows == ["a", "b"]
+    assert page("a\r\nb\r\n").between(0, 1) == "a\nb"
+    assert page("").rows == [""]
+    assert page("a\n\n").rows == ["a", ""]
+
+
+def test_a_key_is_the_code_without_its_spaces_and_bounded() -> None:
+    assert page("\t a  =\t1 ").keys == ["a=1"]
+    assert len(page("x" * 1000).keys[0]) == LONGEST_KEY
+
+
+def test_rows_are_under_what_they_are_indented_under_and_blank_ones_end_no_block() -> None:
+    found = page(CODE)
+    assert found.parents[:5] == [-1, 0, 1, 1, 3]
+    assert found.ends[0] == 9
+    assert found.ends[1] == 6
+    assert found.ends[12] == 12
+    assert found.ancestors(5) == [0, 1, 3, 4]
+    assert found.children[0] == [1, 8]
+    assert (found.before(8), found.after(1), found.before(1), found.after(8)) == (1, 8, -1, -1)
+
+
+def test_a_brace_of_its_own_stands_for_the_row_above() -> None:
+    found = page("int f()\n{\n    a();\n}\n")
+    assert found.parents == [-1, -1, 0, -1]
+
+
+def test_functions_come_from_symbols_and_else_from_indentation() -> None:
+    assert page(CODE, "a.py").frames == [-1, 1, 1, 1, 1, 1, 1, -1, 8, 8, -1, -1, -1]
+    assert page(CODE).frames[3] == 0
+    assert page(CODE, "a.py").frame_end(1) == 6
+
+
+def test_a_header_ends_where_its_brackets_are_balanced() -> None:
+    found = page("call(a,\n     b)\nnext()\n")
+    assert found.header(0) == ["call", "(", "a", ",", "b", ")"]
+    assert (found.header_rows(0), found.header_rows(2)) == (2, 1)
+
+
+def test_a_row_has_an_opening_and_a_name() -> None:
+    found = page("    return value\nresult = f(1)\n}\n\n", "a.py")
+    assert [found.opening(row) for row in range(4)] == ["return", "result", "}", ""]
+    assert [found.name(row) for row in range(4)] == ["value", "result", "", ""]
+
+
+def test_the_kind_of_a_row_is_that_of_its_largest_node() -> None:
+    assert page(CODE, "a.py").kind(0) == "class_definition"
+    assert page(CODE, "a.py").kind(2) == ""
+    assert page(CODE).kind(0) == ""
+
+
+@given(st.text(alphabet=" \t\n{}()ab=:", max_size=80))
+def test_any_text_is_a_tree_of_rows(text: str) -> None:
+    found = page(text)
+    for row in range(len(found)):
+        assert -1 <= found.parents[row] < row
+        assert row <= found.ends[row] < len(found)
+        assert found.header_rows(row) >= 1
