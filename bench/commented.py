@@ -10,7 +10,7 @@ import msgspec
 from msgspec.structs import replace
 
 from postil.anchor.syntax.languages import language_of
-from postil.anchor.syntax.symbols import symbols
+from postil.anchor.syntax.symbols import innermost, symbols
 from postil.comments.anchoring.marker import make_marker
 from postil.comments.clock import new_id
 from postil.comments.model import NewMarker
@@ -112,7 +112,9 @@ def commented(comments: Comments, name: str, number: int, count: int) -> bytes:
     made = "2026-01-01T00:00:00.000Z"
     for line in sorted(random.Random(number).sample(lines, count)):
         id_ = f"c_{number}_{line}"
-        marker = replace(make_marker(source, named, line, name=new_id("gm_"), now=made), commentIds=(id_,))
+        marker = replace(
+            make_marker(source, innermost(named, line), line, name=new_id("gm_"), now=made), commentIds=(id_,)
+        )
         markers.append(marker)
         times = {"created": made, "updated": made, "ghostMarkerId": marker.id}
         held.append({"id": id_, "line": line, "text": f"on line {line}", "author": "ai", **times})

@@ -133,7 +133,7 @@ def addition(comments: Comments, line: int, id: str) -> Addition:
     source = comments.tree.source(RelativePath("a.py"))
     now = "2026-01-01T00:00:00.000Z"
     new = NewComment(id=id, line=line, text=id, author="ai", created=now, updated=now, startLine=line)
-    return Addition(source.blob, new, make_marker(source, [], line, name=f"gm_{line}", now=now))
+    return Addition(source.blob, new, make_marker(source, None, line, name=f"gm_{line}", now=now))
 
 
 def waiting_folder(comments: Comments) -> str:

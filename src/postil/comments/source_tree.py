@@ -16,7 +16,7 @@ from msgspec import Struct
 from postil.comments.failures import FileAccessDenied, InvalidFilePath, InvalidLine, SourceNotFound, SourceNotParsed
 from postil.comments.model import LONGEST_PATH
 from postil.core import call
-from postil.core.failure import InvalidArguments
+from postil.core.failure import Failure, InvalidArguments
 from postil.workspace.digest import blob_id
 from postil.workspace.failures import FileMissing, FileTooLarge, FileUnreadable, UnsafePath
 from postil.workspace.files import read_file
@@ -35,7 +35,6 @@ class Source(Struct, frozen=True):
     path: RelativePath
     text: str
     blob: str
-    stat: str
 
     @property
     def lines(self) -> list[str]:
@@ -111,24 +110,20 @@ class SourceTree:
         """Returns the source file. Raises the contract's failures when there is none that can be commented."""
         try:
             content = read_file(self.root, path, LARGEST_SOURCE)
-            stat = self.stat(path)
-        except FileMissing:
-            raise self.not_found(path) from None
-        except UnsafePath as refused:
-            if os.path.isdir(os.path.join(self.root, path)):
-                raise self.not_found(path) from None
-            raise FileAccessDenied(path, refused.message) from None
-        except FileUnreadable as refused:
-            raise FileAccessDenied(path, refused.message) from None
-        except FileTooLarge as refused:
-            raise SourceNotParsed(path, refused.message, "Comment on a smaller file") from None
-        if b"\0" in content[:8000]:
-            raise SourceNotParsed(path, "the file is binary", "Comment on a text file")
-        return Source(path, decode(content), blob_id(content, self.id_width), stat)
+            blob = blob_id(content, self.id_width)
+        except Failure as fault:
+            raise self._translate(path, fault) from None
+        return self._make_source(path, content, blob)
 
-    def source_with_line(self, path: str, line: int, end: int = 0) -> Source:
-        """Returns a source that a caller names. Raises InvalidLine when it does not have these lines."""
-        source = self.source(self.path(path))
+    def source_with_line(self, given: str, line: int, end: int = 0) -> Source:
+        """Returns the source that a caller names. Raises InvalidLine when it does not have these lines."""
+        path = self.path(given)
+        try:  # as in `source`, written out: the way of every new comment
+            content = read_file(self.root, path, LARGEST_SOURCE)
+            blob = blob_id(content, self.id_width)
+        except Failure as fault:
+            raise self._translate(path, fault) from None
+        source = self._make_source(path, content, blob)
         count = len(source.lines)
         for number in (line, end or line):
             if not 1 <= number <= count:
@@ -136,6 +131,22 @@ class SourceTree:
         if end and end < line:
             raise InvalidArguments("endLine is before line", path="endLine", line=line, endLine=end)
         return source
+
+    @staticmethod
+    def _make_source(path: RelativePath, content: bytes, blob: str) -> Source:
+        if b"\0" in content[:8000]:
+            raise SourceNotParsed(path, "the file is binary", "Comment on a text file")
+        return Source(path, decode(content), blob)
+
+    def _translate(self, path: RelativePath, fault: Failure) -> Failure:
+        """Returns what the contract says when a source cannot be read."""
+        if isinstance(fault, FileMissing) or os.path.isdir(os.path.join(self.root, path)):
+            return self.not_found(path)
+        if isinstance(fault, FileTooLarge):
+            return SourceNotParsed(path, fault.message, "Comment on a smaller file")
+        if isinstance(fault, (UnsafePath, FileUnreadable)):
+            return FileAccessDenied(path, fault.message)
+        return fault
 
     def source_or_none(self, path: RelativePath) -> Source | None:
         """Returns the source, or None when it is gone or is no text any more."""

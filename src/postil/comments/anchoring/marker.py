@@ -21,7 +21,7 @@ MOST_BODY = 40
 
 def make_marker(
     source: Source,
-    symbols: Sequence[Symbol],
+    symbol: Symbol | None,
     line: int,
     end: int = 0,
     *,
@@ -30,10 +30,9 @@ def make_marker(
     history: tuple[Event, ...] = (),
     wrote: tuple[str, ...] = (),
 ) -> NewMarker:
-    """Returns a new marker on a line (or a range) of a source; `name` becomes its id."""
+    """Returns a new marker on a line (or a range) of a source, inside a symbol; `name` becomes its id."""
     lines = source.lines
     last = max(line, end)
-    symbol = innermost(symbols, line)
     return NewMarker(
         id=name,
         line=line,
@@ -58,7 +57,8 @@ def renew_marker(marker: Marker, place: Place, source: Source, symbols: Sequence
     """Returns the keys of a marker in its new place in the same file; where it was goes into its history."""
     end = place.endLine if marker.endLine else 0
     history, wrote = extend_history(marker, place, now), wrote_of(marker, place)
-    new = make_marker(source, symbols, place.line, end, name=marker.id, now=now, history=history, wrote=wrote)
+    symbol = innermost(symbols, place.line)
+    new = make_marker(source, symbol, place.line, end, name=marker.id, now=now, history=history, wrote=wrote)
     values: JsonObject = {"endLine": None, **to_builtins(new)}
     return {key: value for key, value in values.items() if key not in ("id", "commentIds")}
 

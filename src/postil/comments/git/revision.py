@@ -71,5 +71,5 @@ def _locate(reader: CommentReader, path: str, data: bytes | None, content: bytes
         return []
     source = None
     if content is not None:
-        source = Source(RelativePath(path), decode(content), blob_id(content, reader.tree.id_width), "")
+        source = Source(RelativePath(path), decode(content), blob_id(content, reader.tree.id_width))
     return [comment_now(each) for each in reader.locate(sidecar, source)]

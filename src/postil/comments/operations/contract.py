@@ -10,7 +10,7 @@ from msgspec import UNSET, Meta, to_builtins
 from msgspec.structs import replace
 
 from postil.anchor.syntax.languages import language_of
-from postil.anchor.syntax.symbols import innermost, problem_at, symbols, syntax_problems
+from postil.anchor.syntax.symbols import Symbol, innermost, problem_at, symbols, syntax_problems
 from postil.comments.anchoring.marker import make_marker
 from postil.comments.clock import new_id, now
 from postil.comments.failures import CommentChanged, CommentNotFound, SourceNotParsed
@@ -154,11 +154,14 @@ class ContractTools:
             original = self._context.find(copyOf).comment
             text, tag = text or original.text, tag or original.tag
         check_text(text)
+        asked = call.current()
         end = endLine if endLine != line else 0
-        source = self._tree.source_with_line(self._tree.typed(filePath), line, end)
+        source = self._tree.source_with_line(asked.resolve(filePath, self._tree.root), line, end)
         language = language_of(source.path)
         problems = syntax_problems(source.text, language)
-        problem = problem_at(problems, symbols(source.text, language), line) if problems else None
+        named = symbols(source.text, language)
+        symbol = innermost(named, line)
+        problem = problem_at(problems, named, line) if problems else None
         if problem and anchor == "code":
             raise SourceNotParsed(
                 source.path,
@@ -166,17 +169,23 @@ class ContractTools:
                 'Fix syntax errors before adding comments, or use comments_add with anchor: "text" to comment all the '
                 "same",
             )
-        author = sign(author, self._context.person)
-        added = self.add_on(source, line, text, author, tag or detect_tag(text), end, aiMeta, copyOf)
+        author = sign(author or ("" if asked.person else "ai"), self._context.person)
+        added = self._add(source, symbol, line, text, author, tag or detect_tag(text), end, aiMeta, copyOf)
         if not problems:
             return added
         return replace(
             added, warning=f"The file has a syntax error: {problems[0].message} at line {problems[0].span.start}"
         )
 
-    def add_on(
+    def add_on(self, source: Source, line: int, text: str, author: str) -> Added:
+        """Add a comment to a version of a source at hand."""
+        symbol = innermost(symbols(source.text, language_of(source.path)), line)
+        return self._add(source, symbol, line, text, author, detect_tag(text))
+
+    def _add(
         self,
         source: Source,
+        symbol: Symbol | None,
         line: int,
         text: str,
         author: str,
@@ -185,11 +194,8 @@ class ContractTools:
         ai: AiMeta | None = None,
         copy_of: str = "",
     ) -> Added:
-        """Add a comment to a version of a source at hand."""
         if ai is not None:
             check_ai(ai)
-        named = symbols(source.text, language_of(source.path))
-        symbol = innermost(named, line)
         made = now()
         comment = NewComment(
             id=new_id("c_"),
@@ -205,7 +211,7 @@ class ContractTools:
             aiMeta=UNSET if ai is None else {"enrichedAt": made, **ai},
             params=(symbol and "${" in text and new_params(text, symbol.path, symbol.kind)) or UNSET,
         )
-        marker = make_marker(source, named, line, end, name=new_id("gm_"), now=made)
+        marker = make_marker(source, symbol, line, end, name=new_id("gm_"), now=made)
         held = self._store.add(
             source.path,
             Addition(source.blob, comment, marker),

@@ -12,7 +12,6 @@ from postil.comments.failures import SourceNotParsed
 from postil.comments.model import Addition
 from postil.comments.operations.contract import Added, ContractTools
 from postil.comments.operations.validation import sign
-from postil.comments.sidecar.format import detect_tag
 from postil.comments.source_tree import Source, decode
 from postil.comments.transfer.inline import extract_inline, insert_inline
 from postil.comments.transfer.read_export import Record, is_document, make_comment, make_record_marker, read_records
@@ -134,14 +133,14 @@ class TransferTools:
         pairs = zip(taken.found, standing, strict=True)
         new = [each for each, there in pairs if (each.text, there.line) not in known]
         contract = ContractTools(self._context)
-        added = [contract.add_on(target, each.line, each.text, author, detect_tag(each.text)) for each in new]
+        added = [contract.add_on(target, each.line, each.text, author) for each in new]
         if remove:
             self._rewrite(source, taken.without)
         return Imported(tuple(added), len(taken.found) - len(new), (source.path,) if remove else ())
 
     def _make_changed(self, source: Source, text: str) -> Source:
         content = self._encode(source, text)
-        return Source(source.path, decode(content), blob_id(content, self._tree.id_width), "")
+        return Source(source.path, decode(content), blob_id(content, self._tree.id_width))
 
     def _rewrite(self, source: Source, text: str) -> None:
         """Write a changed source, unless somebody else changed it meanwhile."""

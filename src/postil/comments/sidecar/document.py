@@ -57,14 +57,15 @@ class Sidecar:
         """Read a sidecar, or begin one when there is none. Raises Unreadable when its shape cannot be understood."""
         self.path = path
         self.original = data
-        begun = new_document({"file": path, "version": VERSION, "ghostMarkers": [], "comments": []})
         self.changed = self._stale = False
-        self._load(begun if data is None else data.removeprefix(b"\xef\xbb\xbf"))
-        if data is not None:
-            try:
-                check_text(self._text)
-            except NotAnObject as fault:
-                raise dialects.Unreadable(str(fault)) from None
+        if data is None:
+            self._load(new_document({"file": path, "version": VERSION, "ghostMarkers": [], "comments": []}))
+            return
+        self._load(data.removeprefix(b"\xef\xbb\xbf"))
+        try:
+            check_text(self._text)
+        except NotAnObject as fault:
+            raise dialects.Unreadable(str(fault)) from None
 
     def _load(self, text: bytes) -> None:
         # A file the extension takes is understood by what it demands; the rest of it is read when somebody asks.

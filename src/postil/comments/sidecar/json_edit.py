@@ -134,6 +134,7 @@ class Document:
         self._values = {key: bytes(value) for key, value in values.items()}
         self._new: dict[str, bytes] = {}
         self._items: dict[str, Items] = {}
+        self._starts: dict[str, int] | None = None
 
     def value(self, key: str) -> object:
         """A top-level value, or None."""
@@ -178,29 +179,29 @@ class Document:
         return _with_keys(b"".join(parts), first, last, empty=not self._values)
 
     def _start(self, key: str) -> int:
-        """Where the value of a top-level key begins. Of a key written twice the last one counts, as in the decoder."""
-        at = self._data.index(b"{") + 1
-        found = -1
-        while True:
-            name_at = self._data.find(b'"', at)
-            end = self._data.rfind(b"}")
-            if name_at < 0 or name_at > end:
-                break
-            name_end = _string_end(self._data, name_at)
-            name = decode_value(self._data[name_at:name_end])
-            value_at = self._data.index(b":", name_end) + 1
-            while self._data[value_at : value_at + 1] in b" \t\r\n":
+        """Returns where the value of a top-level key begins."""
+        if self._starts is None:
+            self._starts = self._find_starts()
+        if key not in self._starts:
+            raise NotAnObject(f"the key {key} could not be found again")
+        return self._starts[key]
+
+    def _find_starts(self) -> dict[str, int]:
+        """Returns where the value of each key begins. Of a key written twice the last one counts, as in the decoder."""
+        data, starts = self._data, dict[str, int]()
+        at, end = data.index(b"{") + 1, data.rfind(b"}")
+        while 0 <= (name_at := data.find(b'"', at)) < end:
+            name_end = _string_end(data, name_at)
+            name = str(decode_value(data[name_at:name_end]))
+            value_at = data.index(b":", name_end) + 1
+            while data[value_at : value_at + 1] in b" \t\r\n":
                 value_at += 1
-            if name == key and self._data.startswith(self._values[key], value_at):
-                found = value_at
-                at = value_at + len(self._values[key])
-            elif isinstance(name, str) and self._data.startswith(self._values[name], value_at):
+            if data.startswith(self._values[name], value_at):
+                starts[name] = value_at
                 at = value_at + len(self._values[name])
             else:  # an earlier value of a key that comes again
-                at = value_at + len(_first_value(self._data[value_at:]))
-        if found < 0:
-            raise NotAnObject(f"the key {key} could not be found again")
-        return found
+                at = value_at + len(_first_value(data[value_at:]))
+        return starts
 
 
 def check_text(data: bytes) -> None:

@@ -99,7 +99,7 @@ class Moves:
         old, made = here.marker_of(comment), now()
         marker = make_marker(
             source,
-            symbols(source.text, language_of(source.path)),
+            innermost(symbols(source.text, language_of(source.path)), lines.start),
             lines.start,
             lines.end,
             name=new_id("gm_"),
@@ -135,9 +135,9 @@ class Moves:
             line, previous, following = (*event.texts, "", "", "")[:3]
             texts = LineTexts(line_hash(line), line, previous, following)
             return make_plain_marker(new_id("gm_"), event.line, texts, now(), event.end)
-        then = Source(path, text, event.blob, "")
-        named = symbols(text, language_of(path))
-        return make_marker(then, named, event.line, event.end, name=new_id("gm_"), now=now(), history=before)
+        then = Source(path, text, event.blob)
+        symbol = innermost(symbols(text, language_of(path)), event.line)
+        return make_marker(then, symbol, event.line, event.end, name=new_id("gm_"), now=now(), history=before)
 
 
 def list_moves(comment: Comment, marker: Marker | None) -> tuple[Event, ...]:

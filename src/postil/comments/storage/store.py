@@ -59,8 +59,8 @@ class Store:
 
     def __init__(self, tree: SourceTree) -> None:
         self.tree = tree
-        self._base = os.path.join(tree.folder, f"comments-{tree.key}")
-        self._waiting_folder = f"{self._base}.waiting"
+        base = os.path.join(tree.folder, f"comments-{tree.key}")
+        self._waiting_folder, self._lock, self._journal = f"{base}.waiting", f"{base}.lock", f"{base}.move"
         self._mutex = threading.Lock()
         self._waiting: dict[str, list[_Change]] = {}
         self._turns: dict[str, threading.Lock] = {}
@@ -77,14 +77,12 @@ class Store:
             raise SidecarDamaged(path, str(fault)) from None
 
     def read_bytes(self, path: RelativePath) -> bytes | None:
-        """The sidecar's content, or None."""
+        """Returns the sidecar's content, or None when there is none."""
         try:
             return read_file(self.tree.root, sidecar_path(path), LARGEST_SIDECAR)
         except FileMissing:
             return None
-        except UnsafePath as refused:
-            raise FileAccessDenied(path + SUFFIX, refused.message) from None
-        except (FileUnreadable, FileTooLarge) as refused:
+        except (UnsafePath, FileUnreadable, FileTooLarge) as refused:
             raise FileAccessDenied(path + SUFFIX, refused.message) from None
 
     def has(self, path: RelativePath) -> bool:
@@ -135,9 +133,11 @@ class Store:
             return not left
 
         try:
-            with self.locked(written_by_another) as held:
-                if not held or (any(file.is_waiting for _, file in pending) and written_by_another()):
+            with FileLock(self._lock, LOCK_PATIENCE, written_by_another) as lock:
+                if not lock.held or (any(file.is_waiting for _, file in pending) and written_by_another()):
                     return
+                if os.path.exists(self._journal):
+                    self._finish_move()
                 while left:
                     sidecar = self.read(path)
                     refused, others = self._change_all(path, sidecar, left)
@@ -222,14 +222,15 @@ class Store:
     @contextmanager
     def locked(self, needless: Callable[[], bool] = lambda: False) -> Generator[bool]:
         """Hold the workspace's write lock (not re-entrant). Yields False if `needless()` became true while waiting."""
-        with FileLock(f"{self._base}.lock", LOCK_PATIENCE, needless) as lock:
-            if lock.held and os.path.exists(f"{self._base}.move"):
-                from postil.comments.storage.move_journal import (
-                    finish_interrupted,  # a process died while it moved a comment
-                )
-
-                finish_interrupted(self)
+        with FileLock(self._lock, LOCK_PATIENCE, needless) as lock:
+            if lock.held and os.path.exists(self._journal):
+                self._finish_move()
             yield lock.held
+
+    def _finish_move(self) -> None:
+        from postil.comments.storage.move_journal import finish_interrupted  # a process died while it moved a comment
+
+        finish_interrupted(self)
 
     def write(self, sidecar: Sidecar) -> None:
         """Put a changed sidecar in its place; the caller holds the lock. An unchanged one is left alone."""

@@ -13,7 +13,7 @@ from msgspec import UNSET, Struct
 
 from postil.anchor.fingerprint import line_hash
 from postil.anchor.syntax.languages import language_of
-from postil.anchor.syntax.symbols import symbols
+from postil.anchor.syntax.symbols import innermost, symbols
 from postil.comments.anchoring.marker import make_marker
 from postil.comments.model import AiMeta, NewComment, NewMarker, Reply, Revision, Status
 from postil.comments.sidecar.dialects import trim_line
@@ -174,7 +174,7 @@ def make_record_marker(record: Record, source: Source, name: str, now: str) -> N
     lines = source.lines
     if line <= len(lines) and first in ("", trim_line(lines[line - 1])):
         end = record.endLine if line < record.endLine <= len(lines) else 0
-        named = symbols(source.text, language_of(source.path))
-        return make_marker(source, named, line, end, name=name, now=now)
+        symbol = innermost(symbols(source.text, language_of(source.path)), line)
+        return make_marker(source, symbol, line, end, name=name, now=now)
     texts = LineTexts(line_hash(first), first, nextLineText=trim_line(remembered[1]) if len(remembered) > 1 else "")
     return make_plain_marker(name, line, texts, now, record.endLine)
