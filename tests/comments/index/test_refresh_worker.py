@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from postil.comments.index.refresh_worker import ENOUGH
-from tests.comments.workspaces import write
+from tests.comments.workspaces import Comments, commit, workspace, write
 
 # Two processors, whatever this machine has: a single one would read all files in the process itself.
 SHELL = "import os, sys; os.cpu_count = lambda: 2; from postil.surfaces.shell.main import main; sys.exit(main())"
@@ -47,3 +47,60 @@ def test_several_workers_read_what_one_process_reads(tmp_path: Path) -> None:
     environment = {**os.environ, "XDG_CACHE_HOME": str(tmp_path.parent / "cache")}
     listed = subprocess.run(program, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=60).stdout
     assert listed.count("note ") == ENOUGH + 10
+
+
+CODE = '''"""Prices and taxes."""
+
+RATE = 0.19
+
+
+def net(price):
+    """Without tax."""
+    return price / (1 + RATE)
+
+
+def gross(price):
+    """With tax."""
+    taxed = price * (1 + RATE)
+    return round(taxed, 2)
+
+
+class Basket:
+    def __init__(self):
+        self.items = []
+
+    def add(self, item, count=1):
+        for _ in range(count):
+            self.items.append(item)
+
+    def total(self):
+        return sum(gross(item.price) for item in self.items)
+'''
+
+
+def line_of(text: str, code: str) -> int:
+    return next(number for number, line in enumerate(text.splitlines(), 1) if code in line)
+
+
+@pytest.fixture
+def comments(tmp_path: Path) -> Comments:
+    return workspace(tmp_path, **{"shop.py": CODE})
+
+
+def root_of(comments: Comments) -> Path:
+    return Path(comments.tree.root)
+
+
+def test_after_a_pull_that_changed_many_files_all_are_placed(comments: Comments) -> None:
+    root = root_of(comments)
+    here = line_of(CODE, "taxed = ")
+    for number in range(ENOUGH + 5):
+        write(root, f"many/shop{number}.py", CODE)
+        comments.add(f"many/shop{number}.py", here, f"in {number}", "NOTE")
+    commit(root, "many")
+    for number in range(ENOUGH + 5):
+        write(root, f"many/shop{number}.py", f"# {number}\n" * (number % 3 + 1) + CODE)
+    found = comments.listed("many").comments
+    assert {(each.filePath, each.line, each.text) for each in found} == {
+        (f"many/shop{number}.py", here + number % 3 + 1, f"in {number}") for number in range(ENOUGH + 5)
+    }

@@ -220,12 +220,12 @@ class Store:
             return False
 
     @contextmanager
-    def locked(self, needless: Callable[[], bool] = lambda: False) -> Generator[bool]:
-        """Hold the workspace's write lock (not re-entrant). Yields False if `needless()` became true while waiting."""
-        with FileLock(self._lock, LOCK_PATIENCE, needless) as lock:
-            if lock.held and os.path.exists(self._journal):
+    def locked(self) -> Generator[None]:
+        """Hold the workspace's write lock (not re-entrant)."""
+        with FileLock(self._lock, LOCK_PATIENCE):
+            if os.path.exists(self._journal):
                 self._finish_move()
-            yield lock.held
+            yield
 
     def _finish_move(self) -> None:
         from postil.comments.storage.move_journal import finish_interrupted  # a process died while it moved a comment

@@ -1,17 +1,14 @@
-"""Comments out of the workspace and in again: documents, and comments inline in the source."""
+"""Exports are read back once, and lead nowhere outside."""
 
 from __future__ import annotations
 
-import csv
-import io
 from pathlib import Path
 
 import msgspec
 import pytest
 
-from postil.comments.transfer.read_export import guard_cell, unguard_cell
 from postil.core.failure import Failure, InvalidArguments, NotFound
-from tests.comments.workspaces import Comments, sidecar, workspace, write
+from tests.comments.workspaces import Comments, workspace, write
 
 CODE = "".join(f"value_{n} = {n}\n" for n in range(1, 31))
 
@@ -19,10 +16,6 @@ CODE = "".join(f"value_{n} = {n}\n" for n in range(1, 31))
 @pytest.fixture
 def comments(tmp_path: Path) -> Comments:
     return workspace(tmp_path / "here", **{"a.py": CODE, "lib/b.py": CODE})
-
-
-def root_of(comments: Comments) -> Path:
-    return Path(comments.tree.root)
 
 
 def fill(comments: Comments) -> list[str]:
@@ -115,58 +108,3 @@ def test_a_document_cannot_lead_out_of_the_workspace(comments: Comments, tmp_pat
     assert comments.listed().total == 0
     with pytest.raises(NotFound):
         comments.transfer.import_files((str(tmp_path / "missing.json"),))
-
-
-def test_a_spreadsheet_runs_nothing(comments: Comments) -> None:
-    comments.add("a.py", 1, '=HYPERLINK("http://x")', "NOTE", "@ann")
-    rows = list(csv.reader(io.StringIO(str(comments.export("csv").document))))
-    assert rows[1][rows[0].index("text")] == '\'=HYPERLINK("http://x")'
-    assert rows[1][rows[0].index("author")] == "'@ann"
-    for cell in ("=1", "'=1", "'", "plain", "'quoted'", "-x"):
-        assert unguard_cell(guard_cell(cell)) == cell
-
-
-def test_a_page_shows_comments_and_runs_nothing(comments: Comments) -> None:
-    fill(comments)
-    comments.add("a.py", 2, "<script>alert(1)</script>", "NOTE", "<b>ann")
-    page = str(comments.export("html", context=1).document)
-    assert "<script>" not in page
-    assert "&lt;script&gt;alert(1)" in page
-    assert "<b>ann" not in page
-    assert "yes, and?" in page
-    assert "value_8 = 8" in page
-
-
-def test_the_contract_has_four_formats(comments: Comments) -> None:
-    export = comments.face().operation("export_comments")
-    with pytest.raises(InvalidArguments):
-        export.decode({"format": "html"})
-    assert comments.export("html").format == "html"  # the shell and the united server have more
-
-
-def test_a_source_that_is_not_utf_8_is_never_written_back(comments: Comments) -> None:
-    root = root_of(comments)
-    content = b"# caf\xe9\n# @paired: TODO: convert\nx = 1\n"
-    path = write(root, "latin.py", content)
-    comments.add("latin.py", 3, "inline me", "NOTE")
-    for command in (
-        lambda: comments.transfer.import_files(("latin.py",), remove=True),
-        lambda: comments.transfer.write_inline("latin.py"),
-    ):
-        with pytest.raises(Failure) as caught:
-            command()
-        assert caught.value.code == -32006
-    assert path.read_bytes() == content
-    assert len(comments.transfer.import_files(("latin.py",)).added) == 1
-
-
-def test_line_ends_and_the_byte_order_mark_survive_inline_comments(comments: Comments) -> None:
-    root = root_of(comments)
-    content = b"\xef\xbb\xbfconst a = 1;\r\nconst b = 2;\r\n"
-    path = write(root, "win.ts", content)
-    comments.add("win.ts", 2, "look", "NOTE")
-    assert comments.transfer.write_inline("win.ts").written == 1
-    assert path.read_bytes() == b"\xef\xbb\xbfconst a = 1;\r\n// @paired: look\r\nconst b = 2;\r\n"
-    comments.transfer.import_files(("win.ts",), remove=True)
-    assert path.read_bytes() == content
-    assert len(msgspec.json.decode(sidecar(root, "win.ts"))["comments"]) == 1

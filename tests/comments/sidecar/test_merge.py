@@ -3,22 +3,16 @@
 from __future__ import annotations
 
 import json
-import os
-import stat
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from postil.comments.sidecar.dialects import extension_accepts
 from postil.comments.sidecar.merge import merge_sidecars
 from tests.comments.sidecars import as_javascript
-from tests.comments.workspaces import Comments, commit, sidecar, workspace
-from tests.workspace.repositories import git
+from tests.comments.workspaces import Comments, sidecar, workspace
 
 SOURCE = "".join(f"value_{n} = {n}\n" for n in range(1, 31))
 
@@ -148,99 +142,6 @@ def test_whatever_was_said_on_a_side_is_still_said(
             assert identity in result
             said = [result[identity]["text"], *(each["text"] for each in result[identity].get("x-revisions", []))]
             assert value[0] in said or value[0] == base.get(identity, ("",))[0], other
-
-
-@pytest.fixture
-def search(tmp_path: Path) -> str:
-    """A PATH on which git finds this Postil."""
-    program = tmp_path / "bin" / "postil"
-    program.parent.mkdir()
-    run = "import sys; from postil.surfaces.shell.main import main; sys.exit(main())"
-    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -c "{run}" "$@"\n')
-    program.chmod(program.stat().st_mode | stat.S_IXUSR)
-    return f"{program.parent}{os.pathsep}{os.environ['PATH']}"
-
-
-def test_git_merges_branches_with_the_driver(tmp_path: Path, search: str) -> None:
-    comments = workspace(tmp_path / "work", **{"a.py": SOURCE})
-    root = tmp_path / "work"
-    comments.maintenance.setup_git()
-    comments.add("a.py", 1, "base", "NOTE")
-    commit(root, "base")
-    git(root, "checkout", "-q", "-b", "other")
-    comments.add("a.py", 1, "theirs", "NOTE")
-    commit(root, "theirs")
-    git(root, "checkout", "-q", "main")
-    comments.add("a.py", 1, "ours", "NOTE")
-    comments.add("a.py", 9, "ours too", "NOTE")
-    commit(root, "ours")
-    git(root, "merge", "-q", "--no-edit", "other", PATH=search)
-    assert {each.text for each in comments.file_comments("a.py").comments} == {"base", "ours", "theirs", "ours too"}
-    assert git(root, "status", "--porcelain") == ""
-
-
-@pytest.mark.parametrize("name", ["a.py", "a folder/it's a $name.py", "-v.py"])
-def test_git_merges_the_same_comment_edited_on_both_branches(tmp_path: Path, search: str, name: str) -> None:
-    comments = workspace(tmp_path / "work", **{name: SOURCE})
-    root = tmp_path / "work"
-    comments.maintenance.setup_git()
-    edited = comments.add(name, 1, "base", "NOTE").commentId
-    deleted = comments.add(name, 3, "deleted by us", "NOTE").commentId
-    answered = comments.add(name, 5, "answered by both", "NOTE").commentId
-    commit(root, "base")
-    git(root, "checkout", "-q", "-b", "other")
-    comments.edit(name, edited, "their words")
-    comments.edit(name, deleted, "edited by them")
-    comments.reply(answered, "their reply", author="they")
-    comments.resolve(answered, author="they")
-    commit(root, "theirs")
-    git(root, "checkout", "-q", "main")
-    comments.edit(name, edited, "our words")
-    comments.delete(name, deleted)
-    comments.reply(answered, "our reply", author="we")
-    commit(root, "ours")
-    git(root, "merge", "-q", "--no-edit", "other", PATH=search)
-    found = {each.id: each for each in comments.file_comments(name).comments}
-    said = [found[edited].text, *(each.text for each in found[edited].revisions)]
-    assert said == ["our words", "their words"]  # the newer first
-    assert found[deleted].text == "edited by them"
-    assert {each.text for each in found[answered].replies} == {"our reply", "their reply"}
-    assert found[answered].status == "resolved"
-    assert git(root, "status", "--porcelain") == ""
-    git(root, "checkout", "-q", "-b", "picked", "main~1")  # and so do cherry-picks
-    git(root, "cherry-pick", "other", PATH=search)
-    assert {each.text for each in comments.file_comments(name).comments} >= {"our words", "edited by them"}
-
-
-def test_setting_up_git_can_be_undone(tmp_path: Path) -> None:
-    comments = workspace(tmp_path, **{"a.py": SOURCE, ".gitattributes": "*.png binary\n"})
-    assert not comments.maintenance.setup_git(check=True).driver
-    comments.maintenance.setup_git()
-    comments.maintenance.setup_git()
-    assert (tmp_path / ".gitattributes").read_text() == "*.png binary\n*.comments merge=postil-comments\n"
-    assert comments.maintenance.setup_git(check=True).driver
-    comments.maintenance.setup_git(remove=True)
-    assert (tmp_path / ".gitattributes").read_text() == "*.png binary\n"
-    assert not comments.maintenance.setup_git(check=True).driver
-
-
-def test_a_conflicted_sidecar_is_restored_from_both_sides(tmp_path: Path) -> None:
-    comments = workspace(tmp_path, **{"a.py": SOURCE})
-    comments.add("a.py", 1, "base", "NOTE")
-    commit(tmp_path, "base")
-    git(tmp_path, "checkout", "-q", "-b", "other")
-    comments.add("a.py", 1, "theirs", "NOTE")
-    commit(tmp_path, "theirs")
-    git(tmp_path, "checkout", "-q", "main")
-    comments.add("a.py", 1, "ours", "NOTE")
-    commit(tmp_path, "ours")
-    assert subprocess.run(["git", "merge", "-q", "other"], cwd=tmp_path, capture_output=True).returncode == 1
-    conflicted = sidecar(tmp_path, "a.py")
-    (fault,) = comments.maintenance.check_files(fix=True).faults
-    assert "both sides" in fault.fixed
-    assert {each.text for each in comments.file_comments("a.py").comments} == {"base", "ours", "theirs"}
-    (aside,) = [path for path in tmp_path.iterdir() if ".damaged-" in path.name]
-    assert aside.read_bytes() == conflicted
 
 
 def test_the_merged_file_is_read_by_a_new_process(tmp_path: Path) -> None:

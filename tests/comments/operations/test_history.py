@@ -1,4 +1,4 @@
-"""Comments and history: what happened to them, and where they were."""
+"""Comments stay on their code through force pushes, rebases and pulls."""
 
 from __future__ import annotations
 
@@ -15,31 +15,6 @@ CODE = "".join(f"def function_{n}(value):\n    return value + {n}\n\n\n" for n i
 @pytest.fixture
 def comments(tmp_path: Path) -> Comments:
     return workspace(tmp_path, **{"a.py": CODE, "b.py": "import os\n"})
-
-
-def test_the_history_of_a_comment_tells_what_was_said_and_where_it_was(comments: Comments, tmp_path: Path) -> None:
-    identity = comments.add("a.py", 6, "first words", "NOTE", "ann").commentId
-    commit(tmp_path, "commented")
-    comments.edit("a.py", identity, "FIXME: second words")
-    edited = commit(tmp_path, "edited")
-    comments.reply(identity, "why?", author="bob")
-    commit(tmp_path, "replied")
-    comments.move("a.py", "b.py", identity, 1)
-    comments.resolve(identity, author="cy")
-    lifetime = comments.history.lifetime(identity)
-    assert [each.did for each in lifetime.changes] == ["made", "edited", "tagged", "replied", "left a.py:6", "resolved"]
-    change = lifetime.changes[1]
-    assert (change.before, change.after) == ("first words", "FIXME: second words")
-    assert change.commit is not None
-    assert change.commit.id == edited
-    assert "+ FIXME: second words" in lifetime.for_model()
-    assert lifetime.changes[-1].by == "cy"
-
-
-def test_the_history_of_a_comment_that_was_never_committed_has_its_replies(comments: Comments) -> None:
-    identity = comments.add("a.py", 6, "new", "NOTE").commentId
-    comments.reply(identity, "yes", author="bob")
-    assert [each.did for each in comments.history.lifetime(identity).changes] == ["made", "replied"]
 
 
 def test_a_force_pushed_branch_keeps_comments_on_their_code(comments: Comments, tmp_path: Path) -> None:

@@ -1,12 +1,8 @@
-"""Many processes write at once, some of them die: nothing is lost, nothing is doubled, every file can be read."""
+"""The process with the lock writes what others wait for."""
 
 from __future__ import annotations
 
 import os
-import signal
-import subprocess
-import sys
-import threading
 from pathlib import Path
 
 import pytest
@@ -20,113 +16,6 @@ from postil.workspace.paths import RelativePath
 from tests.comments.workspaces import Comments, sidecar, workspace, write
 
 SOURCE = "".join(f"value_{n} = {n}\n" for n in range(1, 101))
-WRITER = """
-import sys
-from tests.comments.workspaces import Comments
-comments = Comments(sys.argv[1])
-for number in range(int(sys.argv[3])):
-    added = comments.add("a.py", number % 100 + 1, f"{sys.argv[2]}-{number}", "NOTE")
-    print(added.commentId, f"{sys.argv[2]}-{number}", flush=True)
-"""
-
-
-def writers(root: Path, count: int, each: int) -> list[subprocess.Popen[str]]:
-    return [
-        subprocess.Popen(
-            [sys.executable, "-c", WRITER, str(root), str(number), str(each)], stdout=subprocess.PIPE, text=True
-        )
-        for number in range(count)
-    ]
-
-
-def test_comments_added_by_many_processes_are_all_stored(tmp_path: Path) -> None:
-    workspace(tmp_path, **{"a.py": SOURCE})
-    said: dict[str, str] = {}
-    for process in writers(tmp_path, 8, 40):
-        out, _ = process.communicate(timeout=100)
-        said |= dict(line.split() for line in out.splitlines())
-    stored = Sidecar("a.py", sidecar(tmp_path, "a.py"))
-    assert len(said) == 320
-    assert {each.id: each.text for each in stored.comments} == said
-    assert extension_accepts(sidecar(tmp_path, "a.py"))
-
-
-def test_threads_of_one_process_lose_nothing(tmp_path: Path) -> None:
-    comments = workspace(tmp_path, **{"a.py": SOURCE})
-    ids: list[str] = []
-
-    def add(number: int) -> None:
-        ids.append(comments.add("a.py", number + 1, f"{number}", "NOTE").commentId)
-
-    threads = [threading.Thread(target=add, args=(number,)) for number in range(20)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(60)
-    assert {each.id for each in comments.file_comments("a.py").comments} == set(ids)
-    assert len(set(ids)) == 20
-
-
-def test_what_was_acknowledged_survives_a_killed_writer(tmp_path: Path) -> None:
-    workspace(tmp_path, **{"a.py": SOURCE})
-    said: dict[str, str] = {}
-    for _ in range(8):
-        (process,) = writers(tmp_path, 1, 1000)
-        assert process.stdout is not None
-        for _ in range(5):
-            said |= dict([process.stdout.readline().split()])
-        process.send_signal(signal.SIGKILL)
-        rest, _ = process.communicate(timeout=30)
-        said |= dict(line.split() for line in rest.splitlines() if len(line.split()) == 2)
-    stored = {each.id for each in Sidecar("a.py", sidecar(tmp_path, "a.py")).comments}
-    assert said.keys() <= stored
-    assert Comments(str(tmp_path)).add("a.py", 1, "and on it goes", "NOTE").line == 1  # no lock was left behind
-
-
-MOVER = """
-import os, sys
-from postil.comments.storage import move_journal as moves
-from tests.comments.workspaces import Comments
-comments = Comments(sys.argv[1])
-step, left = sys.argv[3], int(sys.argv[4])
-def dying(original):
-    def wrapper(*arguments, **named):
-        global left
-        left -= 1
-        if left < 0:
-            os._exit(137)
-        return original(*arguments, **named)
-    return wrapper
-owner = comments.store if step == "write" else moves
-setattr(owner, step, dying(getattr(owner, step)))
-comments.move("a.py", "b.py", sys.argv[2], 3)
-"""
-
-
-def test_a_move_killed_at_any_step_leaves_the_comment_in_one_place(tmp_path: Path) -> None:
-    comments = workspace(tmp_path, **{"a.py": SOURCE, "b.py": SOURCE})
-    for step, left in [("_note", 0), ("write", 0), ("write", 1), ("_forget", 0)]:
-        added = comments.add("a.py", 1, f"moving {step} {left}", "NOTE")
-        command = [sys.executable, "-c", MOVER, str(tmp_path), added.commentId, step, str(left)]
-        assert subprocess.run(command, timeout=60).returncode == 137
-        comments.add("a.py", 50, "whoever writes next finishes the move", "NOTE")
-        holding = [
-            path
-            for path in ("a.py", "b.py")
-            if os.path.exists(tmp_path / f"{path}.comments")
-            and any(each.id == added.commentId for each in comments.file_comments(path).comments)
-        ]
-        assert len(holding) == 1, (step, left)
-
-
-def test_a_change_of_another_program_between_two_of_ours_is_kept(tmp_path: Path) -> None:
-    comments = workspace(tmp_path, **{"a.py": SOURCE})
-    comments.add("a.py", 1, "ours", "NOTE")
-    theirs = sidecar(tmp_path, "a.py").replace(b'"version"', b'"theirs": true,\n  "version"')
-    write(tmp_path, "a.py.comments", theirs)
-    comments.add("a.py", 2, "ours again", "NOTE")
-    assert b'"theirs": true' in sidecar(tmp_path, "a.py")
-    assert len(comments.file_comments("a.py").comments) == 2
 
 
 def addition(comments: Comments, line: int, id: str) -> Addition:

@@ -1,4 +1,4 @@
-"""Filters written into a search, and those beyond the contract."""
+"""Filters on comments: in a query, and as arguments."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ from postil.core.failure import InvalidArguments
 from tests.comments.workspaces import Comments, sidecar, workspace, write
 
 TODAY = datetime(2026, 6, 15, 12, tzinfo=UTC)
+
+
 CODE = "".join(f"value_{n} = {n}\n" for n in range(1, 31))
 
 

@@ -1,0 +1,191 @@
+"""Comments follow their code through edits, renames, branches and the work of other programs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from tests.comments.sidecars import EXTENSION, FIRST, PLAYGROUND, REFERENCE, SOURCE, as_javascript
+from tests.comments.workspaces import Comments, commit, sidecar, workspace, write
+from tests.workspace.repositories import git
+
+CODE = '''"""Prices and taxes."""
+
+RATE = 0.19
+
+
+def net(price):
+    """Without tax."""
+    return price / (1 + RATE)
+
+
+def gross(price):
+    """With tax."""
+    taxed = price * (1 + RATE)
+    return round(taxed, 2)
+
+
+class Basket:
+    def __init__(self):
+        self.items = []
+
+    def add(self, item, count=1):
+        for _ in range(count):
+            self.items.append(item)
+
+    def total(self):
+        return sum(gross(item.price) for item in self.items)
+'''
+
+
+def line_of(text: str, code: str) -> int:
+    return next(number for number, line in enumerate(text.splitlines(), 1) if code in line)
+
+
+@pytest.fixture
+def comments(tmp_path: Path) -> Comments:
+    return workspace(tmp_path, **{"shop.py": CODE})
+
+
+def root_of(comments: Comments) -> Path:
+    return Path(comments.tree.root)
+
+
+def add_at(comments: Comments, code: str, text: str = "look here") -> str:
+    return comments.add("shop.py", line_of(CODE, code), text, "NOTE").commentId
+
+
+def test_an_untouched_file_keeps_its_comments_exactly(comments: Comments) -> None:
+    add_at(comments, "taxed = ")
+    (found,) = comments.file_comments("shop.py").comments
+    assert (found.state, found.line, found.confidence) == ("exact", line_of(CODE, "taxed = "), 1.0)
+
+
+def test_lines_inserted_and_deleted_above_move_a_comment(comments: Comments) -> None:
+    add_at(comments, "taxed = ")
+    write(root_of(comments), "shop.py", CODE.replace('"""Prices and taxes."""\n\n', "import math\nimport sys\n\n\n\n"))
+    (found,) = comments.file_comments("shop.py").comments
+    assert found.state == "moved"
+    assert found.line == line_of((root_of(comments) / "shop.py").read_text(), "taxed = ")
+
+
+def test_an_inserted_line_inside_a_function_does_not_shift_the_comment_to_another_line(comments: Comments) -> None:
+    # The extension's offset from the function's first line would now point at another statement.
+    add_at(comments, "return round")
+    changed = CODE.replace("    taxed =", "    check(price)\n    taxed =")
+    write(root_of(comments), "shop.py", changed)
+    (found,) = comments.file_comments("shop.py").comments
+    assert found.line == line_of(changed, "return round")
+
+
+def test_a_branch_switch_and_back_needs_no_hook(comments: Comments) -> None:
+    root = root_of(comments)
+    add_at(comments, "def total")
+    commit(root, "commented")
+    git(root, "checkout", "-q", "-b", "other")
+    write(root, "shop.py", CODE.replace("RATE = 0.19\n", "RATE = 0.19\nREDUCED = 0.07\nNONE = 0\n"))
+    commit(root, "rates")
+    here = line_of(CODE, "def total")
+    assert comments.file_comments("shop.py").comments[0].line == here + 2
+    git(root, "checkout", "-q", "main")
+    assert comments.file_comments("shop.py").comments[0].line == here
+    git(root, "merge", "-q", "other")
+    assert comments.file_comments("shop.py").comments[0].line == here + 2
+
+
+def test_a_rename_of_the_symbol_and_its_variables_is_followed(comments: Comments) -> None:
+    add_at(comments, "taxed = ")
+    changed = CODE.replace("def gross(price)", "def with_tax(amount)").replace("taxed = price", "full = amount")
+    write(root_of(comments), "shop.py", changed.replace("round(taxed", "round(full"))
+    (found,) = comments.file_comments("shop.py").comments
+    assert found.state in ("modified", "review")
+    assert found.line == line_of(changed, "full = amount")
+    assert found.oldText.strip() == "taxed = price * (1 + RATE)"
+
+
+def test_an_orphan_comes_back_with_its_code(comments: Comments) -> None:
+    root = root_of(comments)
+    add_at(comments, "self.items.append")
+    begin, end = CODE.index("    def add("), CODE.index("    def total(")
+    write(root, "shop.py", CODE[:begin] + CODE[end:])
+    assert comments.file_comments("shop.py").orphanedCount == 1
+    write(root, "shop.py", CODE)
+    assert comments.file_comments("shop.py").orphanedCount == 0
+
+
+def test_a_range_ends_where_its_code_ends(comments: Comments) -> None:
+    start, end = line_of(CODE, "def gross"), line_of(CODE, "return round")
+    comments.add("shop.py", start, "all of it", endLine=end)
+    changed = "# top\n" + CODE.replace("    taxed =", "    log(price)\n    log(RATE)\n    taxed =")
+    write(root_of(comments), "shop.py", changed)
+    (found,) = comments.file_comments("shop.py").comments
+    assert (found.line, found.endLine) == (line_of(changed, "def gross"), line_of(changed, "return round"))
+
+
+def test_code_changed_in_substance_makes_the_comment_stale(comments: Comments) -> None:
+    add_at(comments, "return sum")
+    changed = CODE.replace("return sum(gross(item.price) for item in self.items)", "return self.cache or compute()")
+    write(root_of(comments), "shop.py", changed)
+    (found,) = comments.file_comments("shop.py").comments
+    assert found.stale or found.state in ("orphaned", "review")
+
+
+def test_markers_of_the_extension_are_followed_by_their_text(comments: Comments) -> None:
+    root = root_of(comments)
+    write(root, "simple.js", SOURCE)
+    write(root, "simple.js.comments", as_javascript(EXTENSION))
+    assert comments.file_comments("simple.js").comments[0].state == "exact"
+    write(root, "simple.js", "'use strict';\n\n" + SOURCE)
+    (found,) = comments.file_comments("simple.js").comments
+    assert (found.state, found.line) == ("moved", 4)
+    write(root, "simple.js", "'use strict';\n")
+    assert comments.file_comments("simple.js").comments[0].state == "orphaned"
+
+
+def test_a_marker_the_extension_moved_counts_where_it_put_it(comments: Comments) -> None:
+    add_at(comments, "taxed = ")
+    root = root_of(comments)
+    text = "# one\n# two\n" + CODE
+    write(root, "shop.py", text)
+    written = msgspec.json.decode(sidecar(root, "shop.py"))
+    written["ghostMarkers"][0] |= {
+        "line": line_of(text, "return round"),
+        "lineText": "return round(taxed, 2)",
+        "prevLineText": "taxed = price * (1 + RATE)",
+        "nextLineText": "",
+    }
+    write(root, "shop.py.comments", as_javascript(written))
+    assert comments.file_comments("shop.py").comments[0].line == line_of(text, "return round")
+
+
+@pytest.mark.parametrize(("value", "line"), [(REFERENCE, 7), (PLAYGROUND, 3), (FIRST, 8)], ids=["B", "C", "1.0"])
+def test_markers_without_text_are_believed_while_their_line_is_there(
+    comments: Comments, value: dict[str, object], line: int
+) -> None:
+    root = root_of(comments)
+    write(root, "simple.js", SOURCE)
+    write(root, "simple.js.comments", as_javascript(value))
+    (found,) = comments.file_comments("simple.js").comments
+    assert (found.state, found.line) == ("exact", line)
+    assert found.confidence < 1
+    write(root, "simple.js", "x\n")
+    assert comments.file_comments("simple.js").comments[0].state == "orphaned"
+
+
+def test_the_reference_servers_marker_whose_symbol_is_gone_says_so(comments: Comments) -> None:
+    root = root_of(comments)
+    write(root, "simple.js", SOURCE.replace("multiply", "product"))
+    write(root, "simple.js.comments", as_javascript(REFERENCE))
+    (found,) = comments.file_comments("simple.js").comments
+    assert (found.state, found.reason) == ("orphaned", "Anchor 'multiply' no longer exists")
+
+
+def test_without_git_comments_still_follow(tmp_path: Path) -> None:
+    write(tmp_path, "shop.py", CODE)
+    comments = Comments(str(tmp_path), cache_home=str(tmp_path / ".cache"))
+    assert not comments.tree.git
+    comments.add("shop.py", line_of(CODE, "taxed = "), "plain folder", "NOTE")
+    write(tmp_path, "shop.py", "# top\n" + CODE)
+    assert comments.file_comments("shop.py").comments[0].line == line_of(CODE, "taxed = ") + 1

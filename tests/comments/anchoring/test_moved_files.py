@@ -1,0 +1,97 @@
+"""Code that went to another file takes its comments along; a copy does not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from postil.comments.sidecar.dialects import extension_accepts
+from tests.comments.workspaces import Comments, commit, sidecar, workspace, write
+from tests.workspace.repositories import git
+
+CODE = '''"""Prices and taxes."""
+
+RATE = 0.19
+
+
+def net(price):
+    """Without tax."""
+    return price / (1 + RATE)
+
+
+def gross(price):
+    """With tax."""
+    taxed = price * (1 + RATE)
+    return round(taxed, 2)
+
+
+class Basket:
+    def __init__(self):
+        self.items = []
+
+    def add(self, item, count=1):
+        for _ in range(count):
+            self.items.append(item)
+
+    def total(self):
+        return sum(gross(item.price) for item in self.items)
+'''
+
+
+def line_of(text: str, code: str) -> int:
+    return next(number for number, line in enumerate(text.splitlines(), 1) if code in line)
+
+
+@pytest.fixture
+def comments(tmp_path: Path) -> Comments:
+    return workspace(tmp_path, **{"shop.py": CODE})
+
+
+def root_of(comments: Comments) -> Path:
+    return Path(comments.tree.root)
+
+
+def add_at(comments: Comments, code: str, text: str = "look here") -> str:
+    return comments.add("shop.py", line_of(CODE, code), text, "NOTE").commentId
+
+
+def test_a_function_moved_to_another_file_takes_its_comment_along(comments: Comments) -> None:
+    root = root_of(comments)
+    identity = add_at(comments, "taxed = ")
+    commit(root, "commented")
+    begin, end = CODE.index("def gross"), CODE.index("class Basket")
+    write(root, "shop.py", CODE[:begin] + CODE[end:])
+    moved = '"""Taxes."""\n\nRATE = 0.19\n\n\n' + CODE[begin:end]
+    write(root, "tax.py", moved)
+    commit(root, "split")
+    place = comments.show(identity).comment
+    assert (place.movedTo, place.line) == ("tax.py", line_of(moved, "taxed = "))
+    (step,) = comments.relocate().moved
+    assert (step.source, step.target) == ("shop.py", "tax.py")
+    assert [each.id for each in comments.file_comments("tax.py").comments] == [identity]
+    assert comments.file_comments("shop.py").comments == ()
+    assert extension_accepts(sidecar(root, "tax.py"))
+    undone = comments.undo(identity)
+    assert (undone.targetFile, undone.targetLine) == ("shop.py", line_of(CODE, "taxed = "))
+    assert [each.id for each in comments.file_comments("shop.py").comments] == [identity]
+
+
+def test_a_renamed_file_whose_sidecar_stayed_behind_is_found(comments: Comments) -> None:
+    root = root_of(comments)
+    identity = add_at(comments, "def total")
+    commit(root, "commented")
+    git(root, "mv", "shop.py", "store.py")
+    commit(root, "renamed")
+    place = comments.show(identity).comment
+    assert (place.movedTo, place.line) == ("store.py", line_of(CODE, "def total"))
+    comments.relocate()
+    assert [each.id for each in comments.file_comments("store.py").comments] == [identity]
+
+
+def test_copied_code_does_not_take_the_comment_away(comments: Comments) -> None:
+    add_at(comments, "taxed = ")
+    begin, end = CODE.index("def gross"), CODE.index("class Basket")
+    write(root_of(comments), "shop.py", CODE + "\n\n" + CODE[begin:end].replace("gross", "gross_again"))
+    (found,) = comments.file_comments("shop.py").comments
+    assert (found.state, found.line) == ("exact", line_of(CODE, "taxed = "))

@@ -1,0 +1,109 @@
+"""A read changes no file; a relocation writes what the extension takes."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from postil.comments.sidecar.dialects import extension_accepts
+from tests.comments.workspaces import Comments, commit, sidecar, workspace, write
+from tests.workspace.repositories import git
+
+CODE = '''"""Prices and taxes."""
+
+RATE = 0.19
+
+
+def net(price):
+    """Without tax."""
+    return price / (1 + RATE)
+
+
+def gross(price):
+    """With tax."""
+    taxed = price * (1 + RATE)
+    return round(taxed, 2)
+
+
+class Basket:
+    def __init__(self):
+        self.items = []
+
+    def add(self, item, count=1):
+        for _ in range(count):
+            self.items.append(item)
+
+    def total(self):
+        return sum(gross(item.price) for item in self.items)
+'''
+
+
+def line_of(text: str, code: str) -> int:
+    return next(number for number, line in enumerate(text.splitlines(), 1) if code in line)
+
+
+@pytest.fixture
+def comments(tmp_path: Path) -> Comments:
+    return workspace(tmp_path, **{"shop.py": CODE})
+
+
+def root_of(comments: Comments) -> Path:
+    return Path(comments.tree.root)
+
+
+def add_at(comments: Comments, code: str, text: str = "look here") -> str:
+    return comments.add("shop.py", line_of(CODE, code), text, "NOTE").commentId
+
+
+def test_reading_leaves_the_work_tree_clean(comments: Comments) -> None:
+    add_at(comments, "taxed = ")
+    commit(root_of(comments), "commented")
+    write(root_of(comments), "shop.py", "# new\n" + CODE)
+    commit(root_of(comments), "moved")
+    comments.file_comments("shop.py")
+    comments.listed()
+    comments.search("look")
+    assert git(root_of(comments), "status", "--porcelain") == ""
+
+
+def test_relocate_writes_the_new_place_and_the_extension_takes_it(comments: Comments) -> None:
+    identity = add_at(comments, "taxed = ")
+    write(root_of(comments), "shop.py", "# new\n" + CODE)
+    (step,) = comments.relocate().moved
+    assert (step.commentId, step.targetLine) == (identity, line_of(CODE, "taxed = ") + 1)
+    written = msgspec.json.decode(sidecar(root_of(comments), "shop.py"))
+    (marker,) = written["ghostMarkers"]
+    assert (marker["line"], marker["lineText"]) == (step.targetLine, "taxed = price * (1 + RATE)")
+    assert marker["x-anchor"]["history"][0]["line"] == step.sourceLine
+    assert extension_accepts(sidecar(root_of(comments), "shop.py"))
+    assert comments.file_comments("shop.py").comments[0].state == "exact"
+    assert comments.relocate().moved == ()
+
+
+def test_an_unchanged_file_is_not_read_again(comments: Comments, monkeypatch: pytest.MonkeyPatch) -> None:
+    add_at(comments, "taxed = ")
+    settled = threading.Event()
+    threading.Timer(0.1, settled.set).start()  # older than one tick of the file system's clock
+    assert settled.wait(5)
+    assert comments.listed().total == 1
+
+    def never(*_: object) -> None:
+        raise AssertionError("read again")
+
+    monkeypatch.setattr(comments.store, "read", never)
+    assert comments.listed().total == 1
+    assert comments.search("look").totalResults == 1
+
+
+def test_two_saves_within_one_tick_of_the_clock_are_two(comments: Comments) -> None:
+    # Same size, same inode, and on most file systems the same time: a stat alone cannot tell them apart.
+    add_at(comments, "taxed = ")
+    here = line_of(CODE, "taxed = ")
+    first, second = "# ab\n" + CODE + "# cd\n", CODE + "# ab\n# cd\n"
+    for text, line in [(first, here + 1), (second, here)] * 20:
+        write(root_of(comments), "shop.py", text)
+        assert comments.file_comments("shop.py").comments[0].line == line
+        assert comments.listed().comments[0].line == line

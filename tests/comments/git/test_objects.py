@@ -1,0 +1,25 @@
+"""Many objects of git are read with one question."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from postil.comments.git.objects import read_objects
+from tests.comments.workspaces import workspace
+from tests.workspace.repositories import git
+
+
+def test_what_is_there_is_read_and_what_is_missing_is_left_out(tmp_path: Path) -> None:
+    workspace(tmp_path, **{"a.py": "one\n", "folder/b c.py": "two\n\n"})
+    blob = git(tmp_path, "rev-parse", "HEAD:a.py")
+    asked = ["HEAD:folder/b c.py", blob, "HEAD:missing.py", "HEAD:folder", "0" * 40, blob, "", "HEAD:line\nbreak"]
+    assert read_objects(str(tmp_path), asked) == {"HEAD:folder/b c.py": b"two\n\n", blob: b"one\n"}
+
+
+def test_a_file_over_the_limit_is_left_out_and_the_next_is_read(tmp_path: Path) -> None:
+    workspace(tmp_path, **{"a.py": "x" * 1000, "b.py": "y"})
+    assert read_objects(str(tmp_path), ["HEAD:a.py", "HEAD:b.py"], largest=999) == {"HEAD:b.py": b"y"}
+
+
+def test_no_question_starts_no_git(tmp_path: Path) -> None:
+    assert read_objects(str(tmp_path / "no-such-folder"), []) == {}

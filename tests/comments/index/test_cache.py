@@ -1,0 +1,57 @@
+"""The cache knows which file's code a comment belongs to now."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from postil.comments.operations.validation import Filters
+from tests.comments.workspaces import Comments, commit, workspace, write
+
+CODE = "".join(f"def function_{n}(value):\n    return value + {n}\n\n\n" for n in range(8))
+
+
+@pytest.fixture
+def comments(tmp_path: Path) -> Comments:
+    return workspace(tmp_path, **{"a.py": CODE, "b.py": "import os\n"})
+
+
+def root_of(comments: Comments) -> Path:
+    return Path(comments.tree.root)
+
+
+def split(root: Path, number: int) -> None:
+    """Take a function out of a.py and into b.py."""
+    piece = f"def function_{number}(value):\n    return value + {number}\n\n\n"
+    write(root, "a.py", CODE.replace(piece, ""))
+    write(root, "b.py", "import os\n\n\n" + piece)
+
+
+def test_code_moved_in_shows_at_once_wherever_its_file_is_asked_for(comments: Comments) -> None:
+    root = root_of(comments)
+    identity = comments.add("a.py", 30, "the last function", "NOTE").commentId
+    commit(root, "commented")
+    split(root, 7)  # in an editor: git has seen nothing of it
+    (listed,) = comments.listed("b.py").comments
+    assert (listed.id, listed.movedTo, listed.line) == (identity, "b.py", 5)
+    assert [each.id for each in comments.file_comments("b.py").comments] == [identity]
+    assert [each.movedTo for each in comments.file_comments("a.py").comments] == ["b.py"]
+    assert comments.search("last", Filters(filePath="b.py")).totalResults == 1
+    assert [each.id for each in comments.resources.read_file("b.py").comments] == [identity]
+
+
+def test_lost_code_is_found_when_it_turns_up_later_and_lost_when_it_leaves(comments: Comments) -> None:
+    root = root_of(comments)
+    identity = comments.add("a.py", 30, "the last function", "NOTE").commentId
+    commit(root, "commented")
+    piece = CODE[CODE.index("def function_7") :]
+    write(root, "a.py", CODE.replace(piece, ""))
+    assert comments.show(identity).comment.state == "orphaned"  # cut, and not yet pasted
+    write(root, "later.py", "import sys\n\n\n" + piece)
+    assert comments.show(identity).comment.movedTo == "later.py"
+    write(root, "later.py", "import sys\n\n\n# a heading\n\n" + piece)
+    assert comments.show(identity).comment.line == 7
+    (root / "later.py").unlink()
+    assert comments.show(identity).comment.state == "orphaned"
+    assert comments.show(identity).comment.movedTo == ""

@@ -1,0 +1,100 @@
+"""Comments by their id: threads, resolution, lists, edits."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from postil.core.failure import Conflict, InvalidArguments, NotFound
+from tests.comments.sidecars import EXTENSION, SOURCE, as_javascript
+from tests.comments.workspaces import Comments, sidecar, workspace, write
+
+CODE = "".join(f"value_{n} = {n}\n" for n in range(1, 31))
+
+
+@pytest.fixture
+def comments(tmp_path: Path) -> Comments:
+    return workspace(tmp_path, **{"a.py": CODE, "lib/b.py": CODE, "lib/deep/c.ts": "const a = 1;\n" * 20})
+
+
+def root_of(comments: Comments) -> Path:
+    return Path(comments.tree.root)
+
+
+def test_a_thread_has_replies_and_an_end(comments: Comments) -> None:
+    identity = comments.add("a.py", 1, "why?", "QUESTION").commentId
+    comments.reply(identity, "because", author="ann")
+    comments.reply(identity, "I see", author="bob")
+    comments.resolve(identity, author="ann")
+    shown = comments.show(identity).comment
+    assert [(each.author, each.text) for each in shown.replies] == [("ann", "because"), ("bob", "I see")]
+    assert (shown.status, shown.resolvedBy) == ("resolved", "ann")
+    comments.resolve(identity, "open")
+    shown = comments.show(identity).comment
+    assert (shown.status, shown.resolvedBy) == ("open", "")
+
+
+def test_an_edit_that_expects_another_state_is_refused(comments: Comments) -> None:
+    identity = comments.add("a.py", 1, "one", "NOTE").commentId
+    seen = comments.show(identity).comment.updated
+    comments.edit_by_id(identity, "two", expectedUpdated=seen)
+    with pytest.raises(Conflict):
+        comments.edit_by_id(identity, "three", expectedUpdated="2020-01-01T00:00:00.000Z")
+    assert comments.show(identity).comment.text == "two"
+
+
+def test_an_edit_that_begins_with_another_tag_changes_the_tag(comments: Comments) -> None:
+    identity = comments.add("a.py", 1, "one", "NOTE").commentId
+    assert comments.edit("a.py", identity, "FIXME: broken").tag == "FIXME"
+    assert comments.edit("a.py", identity, "still broken").tag == "FIXME"
+
+
+def test_comments_of_the_extension_can_be_changed_by_their_uuid(comments: Comments) -> None:
+    write(root_of(comments), "simple.js", SOURCE)
+    write(root_of(comments), "simple.js.comments", as_javascript(EXTENSION))
+    identity = EXTENSION["comments"][0]["id"]
+    comments.edit("simple.js", identity, "TODO: done soon")
+    comments.move("simple.js", "simple.js", identity, 3)
+    written = msgspec.json.decode(sidecar(root_of(comments), "simple.js"))
+    assert written["comments"][0]["params"] == EXTENSION["comments"][0]["params"]
+    assert written["comments"][0]["aiMetadata"] == EXTENSION["comments"][0]["aiMetadata"]
+    assert written["futureKey"] == EXTENSION["futureKey"]
+    comments.delete("simple.js", identity)
+    assert comments.file_comments("simple.js").comments == ()
+
+
+def test_moving_within_a_file_leaves_the_others_on_the_line_alone(comments: Comments) -> None:
+    first = comments.add("a.py", 3, "stays", "NOTE").commentId
+    second = comments.add("a.py", 3, "goes", "NOTE").commentId
+    comments.move("a.py", "a.py", second, 9)
+    comments.move("a.py", "a.py", second, 9)  # to where it is already
+    assert {each.id: each.line for each in comments.file_comments("a.py").comments} == {first: 3, second: 9}
+
+
+def test_lists_are_narrowed_by_what_is_known(comments: Comments) -> None:
+    comments.add("a.py", 1, "TODO: one", "TODO", "ann")
+    comments.add("lib/b.py", 2, "two", "NOTE", "bob")
+    done = comments.add("lib/deep/c.ts", 3, "three", "TODO", "ann").commentId
+    comments.resolve(done, author="bob")
+    assert [each.text for each in comments.listed("lib").comments] == ["two", "three"]
+    assert [each.text for each in comments.listed("*.ts").comments] == ["three"]
+    assert [each.text for each in comments.listed("lib/**/*.ts").comments] == ["three"]
+    assert [each.text for each in comments.listed("lib/*.py").comments] == ["two"]
+    assert [each.text for each in comments.listed(tag="TODO", status="open").comments] == ["TODO: one"]
+    assert [each.text for each in comments.listed(author="bob").comments] == ["two"]
+    assert [each.text for each in comments.listed(status="resolved").comments] == ["three"]
+    assert comments.listed(state="orphaned").total == 0
+    assert comments.listed(limit=1).total == 3
+
+
+def test_an_unknown_id_is_not_found_and_nonsense_is_refused(comments: Comments) -> None:
+    with pytest.raises(NotFound):
+        comments.show("c_123")
+    with pytest.raises(InvalidArguments):
+        comments.show("nonsense")
+    with pytest.raises(NotFound):
+        comments.listed(revision="no-such-branch")
+    with pytest.raises(NotFound):
+        comments.listed(revision="--output=x")

@@ -1,0 +1,84 @@
+"""Damaged sidecars are repaired on request, and no byte of them is lost."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.comments.sidecars import DAMAGED_BY_REFERENCE, EXTENSION, REFERENCE, SOURCE, as_javascript
+from tests.comments.workspaces import Comments, commit, sidecar, workspace, write
+
+CODE = "".join(f"value_{n} = {n}\n" for n in range(1, 31))
+
+
+@pytest.fixture
+def comments(tmp_path: Path) -> Comments:
+    return workspace(tmp_path, **{"a.py": CODE, "lib/b.py": CODE, "lib/deep/c.ts": "const a = 1;\n" * 20})
+
+
+def root_of(comments: Comments) -> Path:
+    return Path(comments.tree.root)
+
+
+@pytest.mark.parametrize("value", [REFERENCE, DAMAGED_BY_REFERENCE])
+def test_files_of_the_reference_server_are_repaired_on_request(comments: Comments, value: object) -> None:
+    write(root_of(comments), "simple.js", SOURCE)
+    write(root_of(comments), "simple.js.comments", as_javascript(value))
+    assert comments.maintenance.check_files().exit_status == 7
+    assert comments.maintenance.check_files(fix=True).exit_status == 0
+    assert comments.maintenance.check_files().faults == ()
+
+
+def test_a_damaged_file_is_restored_from_the_newest_backup(comments: Comments) -> None:
+    root = root_of(comments)
+    write(root, "simple.js", SOURCE)
+    write(root, "simple.js.comments", b"{")
+    write(root, "simple.js.backup-2025-10-19T09-51-00-011Z.comments", b"{")
+    write(root, "simple.js.backup-2025-10-18T09-51-00-011Z.comments", as_javascript(EXTENSION))
+    (fault,) = comments.maintenance.check_files(fix=True).faults
+    assert "2025-10-18" in fault.fixed
+    assert len(comments.file_comments("simple.js").comments) == 1
+
+
+def test_a_damaged_file_is_restored_from_the_last_commit_or_set_aside(comments: Comments) -> None:
+    root = root_of(comments)
+    comments.add("a.py", 1, "committed", "NOTE")
+    commit(root, "commented")
+    write(root, "a.py.comments", b"broken")
+    write(root, "lib/b.py.comments", b"broken too")
+    assert comments.maintenance.doctor_files().status == "error"
+    first, second = comments.maintenance.check_files(fix=True).faults
+    assert "last commit" in first.fixed
+    assert "set aside" in second.fixed
+    assert [each.text for each in comments.listed().comments] == ["committed"]
+    assert comments.maintenance.doctor_files().status == "ok"
+    kept = {path.read_bytes() for path in root.rglob("*.damaged-*")}
+    assert kept == {b"broken", b"broken too"}
+
+
+def test_a_comment_moved_here_and_edited_there_is_joined_on_request(comments: Comments) -> None:
+    root = root_of(comments)
+    identity = comments.add("a.py", 1, "before", "NOTE").commentId
+    before = sidecar(root, "a.py")
+    write(root, "moved.py", "import os\n" + CODE)
+    comments.move("a.py", "moved.py", identity, 2)
+    write(root, "a.py", "gone = True\n")
+    edited = before.replace(b'"before"', b'"edited there"').replace(b'"updated": "2', b'"updated": "3')
+    write(root, "a.py.comments", edited)  # as a merge of two branches leaves it
+    assert "also in a.py" in comments.maintenance.check_files().faults[0].problem
+    (fault,) = comments.maintenance.check_files(fix=True).faults
+    assert fault.fixed == "joined in moved.py"
+    assert comments.maintenance.check_files().faults == ()
+    (found,) = comments.listed().comments
+    assert (found.filePath, found.line, found.text) == ("moved.py", 2, "edited there")
+    assert [each.text for each in found.revisions] == ["before"]
+
+
+def test_a_name_that_is_not_text_hides_no_other(comments: Comments) -> None:
+    comments.add("a.py", 3, "x", "NOTE")
+    with open(os.fsencode(root_of(comments)) + b"/caf\xe9.py.comments", "wb") as file:
+        file.write(b"{}")
+    assert comments.listed().total == 1
+    assert comments.maintenance.check_files().faults == ()

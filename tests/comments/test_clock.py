@@ -1,0 +1,21 @@
+"""Ids are distinct and of the contract's shape."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from postil.comments.clock import new_id, now
+from postil.comments.sidecar.format import format_time, parse_time
+
+
+def test_ids_are_distinct_and_of_the_contracts_shape() -> None:
+    made = {new_id("c_") for _ in range(2000)}
+    assert len(made) > 1990  # six random digits a millisecond
+    assert all(len(each) == 21 and each[2:].isdigit() for each in made)
+
+
+def test_the_present_is_written_as_it_is_read() -> None:
+    moment = parse_time(now())
+    assert moment is not None
+    assert format_time(moment) == now()[:10] + format_time(moment)[10:]
+    assert abs((datetime.now(UTC) - moment).total_seconds()) < 5

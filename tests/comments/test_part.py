@@ -1,0 +1,75 @@
+"""The part as a whole: its line of the status, and what only the shell may call."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from postil.core.failure import InvalidArguments
+from tests.comments.workspaces import Comments, workspace, write
+
+CODE = "".join(f"value_{n} = {n}\n" for n in range(1, 31))
+
+
+@pytest.fixture
+def comments(tmp_path: Path) -> Comments:
+    return workspace(tmp_path, **{"a.py": CODE, "lib/b.py": CODE, "lib/deep/c.ts": "const a = 1;\n" * 20})
+
+
+def root_of(comments: Comments) -> Path:
+    return Path(comments.tree.root)
+
+
+def test_commands_of_the_shell_cannot_be_called_from_elsewhere(comments: Comments, tmp_path: Path) -> None:
+    registry = comments.registry()
+    tools = {entry.name for entry in registry.tools}
+    assert not tools & {"comments_merge", "comments_import", "comments_setup_git"}
+    for name, arguments in (
+        ("export_comments", {"format": "json", "output": str(tmp_path / "out.json")}),
+        ("comments_relocate", {"batch": True}),
+        ("comments_relocate", {"files": ["/etc/passwd"]}),
+    ):
+        with pytest.raises(InvalidArguments, match="unknown field"):
+            registry.operation(name).decode(arguments)
+
+
+def test_the_status_shows_what_is_open_and_what_is_lost(comments: Comments) -> None:
+    assert comments.contract.glance() == "no comments"
+    comments.add("a.py", 3, "x", "NOTE")
+    assert comments.contract.glance() == "1 open"
+    write(root_of(comments), "a.py", "alpha = 'a'\n")
+    assert comments.contract.glance() == "1 open, 1 without their code (postil comments orphans)"
+
+
+def test_a_capability_is_one_operation_and_its_old_names_are_answered(comments: Comments) -> None:
+    registry = comments.registry()
+    assert len({entry.same_as or entry.name for entry in registry.operations.values()}) <= 24
+    added = registry.operation("comments_add").run("a.py", 3, "x").commentId
+    for old, now in {"comments_edit": "edit_comment", "comments_at": "list_comments"}.items():
+        assert registry.find(old) is not None, (old, now)
+    edited = registry.operation("comments_edit").decode({"commentId": added, "text": "TODO: y"})
+    assert registry.operation("comments_edit").run(**edited).tag == "TODO"
+    confirmed = registry.operation("comments_confirm").decode({"commentId": added})
+    assert registry.operation("comments_confirm").run(**confirmed).targetLine == 3
+
+
+def test_the_contracts_face_takes_the_contracts_arguments_and_no_others(comments: Comments) -> None:
+    add = comments.face().operation("add_comment")
+    given = {"filePath": "a.py", "line": 1, "text": "x", "tag": "NOTE"}
+    assert add.run(**add.decode(given)).line == 1
+    with pytest.raises(InvalidArguments, match="anchor"):
+        add.decode({**given, "anchor": "text"})
+    with pytest.raises(InvalidArguments, match="tag"):
+        add.decode({**given, "tag": "HACK"})
+    whole = comments.registry().operation("add_comment")
+    assert whole.decode({**given, "tag": "HACK", "endLine": 4})["endLine"] == 4
+
+
+def test_words_in_a_query_are_filters_but_on_the_contracts_face(comments: Comments) -> None:
+    comments.add("a.py", 1, "tag:TODO is only text here", "NOTE")
+    comments.add("a.py", 2, "is only text here, too", "TODO")
+    whole, face = (each.operation("search_comments") for each in (comments.registry(), comments.face()))
+    query = {"query": "tag:TODO only text"}
+    assert [each.tag for each in whole.run(**whole.decode(query)).comments] == ["TODO"]
+    assert [each.tag for each in face.run(**face.decode({"query": "tag:TODO"})).comments] == ["NOTE"]

@@ -1,0 +1,47 @@
+"""Comments written into the source come out and go back."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from postil.comments.transfer.inline import extract_inline, inline_comment, insert_inline
+from tests.comments.workspaces import Comments, workspace, write
+
+CODE = "".join(f"value_{n} = {n}\n" for n in range(1, 31))
+
+
+@pytest.fixture
+def comments(tmp_path: Path) -> Comments:
+    return workspace(tmp_path, **{"a.py": CODE, "lib/b.py": CODE, "lib/deep/c.ts": "const a = 1;\n" * 20})
+
+
+def root_of(comments: Comments) -> Path:
+    return Path(comments.tree.root)
+
+
+def test_inline_comments_come_out_and_go_back(comments: Comments) -> None:
+    source = "// @paired: TODO: first\nconst a = 1;\nconst b = 2; // @paired-comment: about b\nconst c = 3;\n"
+    write(root_of(comments), "inline.ts", source)
+    assert len(comments.transfer.import_files(("inline.ts",), remove=True).added) == 2
+    assert (root_of(comments) / "inline.ts").read_text() == "const a = 1;\nconst b = 2;\nconst c = 3;\n"
+    found = comments.file_comments("inline.ts").comments
+    assert [(each.line, each.tag, each.text, each.state) for each in found] == [
+        (1, "TODO", "TODO: first", "exact"),
+        (2, None, "about b", "exact"),
+    ]
+    assert comments.transfer.write_inline("inline.ts").written == 2
+    assert comments.transfer.write_inline("inline.ts").written == 0
+    again = comments.transfer.import_files(("inline.ts",))
+    assert (len(again.added), again.skipped) == (0, 2)
+
+
+@pytest.mark.parametrize("path", ["a.py", "a.ts", "a.html", "a.css", "a.sql", "a.unknown", "a.rb"])
+def test_what_is_written_inline_is_read_back(path: str) -> None:
+    text = insert_inline(path, "one\n  two\nthree\n", [(2, "first line\nsecond */ --> line")])
+    taken = extract_inline(text, remove=True)
+    assert taken.without == "one\n  two\nthree\n"
+    assert [each.line for each in taken.found] == [2]
+    assert "first line\nsecond" in taken.found[0].text
+    assert "\n" not in inline_comment(path, "a\nb")
