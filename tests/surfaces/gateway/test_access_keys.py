@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from typing import Any
 
@@ -16,7 +17,9 @@ from postil.storage.redis_connection import StateAway
 from postil.surfaces.gateway import access_keys
 from postil.surfaces.gateway.access_keys import AccessKeys, KeyExists, NoSuchKey
 from postil.surfaces.gateway.auth import Authenticator
+from postil.surfaces.gateway.refused import Unavailable
 from postil.surfaces.gateway.signatures import Policy, Signatures, signature
+from postil.surfaces.gateway.visitor import View, Visitor
 from tests.surfaces.gateway.gateways import gateway_of
 from tests.wire.http_client import Running, request, running
 
@@ -173,3 +176,108 @@ def test_a_key_that_demands_signatures_opens_nothing_where_no_secret_is_known() 
     key = made(state, must_sign=True)
     with serving(AccessKeys(state, lambda: SECRET)) as server:
         assert call(server, "who", key, X_MCP_Signature="sha256=00").status == 403
+
+
+class Clock:
+    """A clock that a test moves."""
+
+    def __init__(self) -> None:
+        self.now = 1_000_000.0
+
+    def monotonic(self) -> float:
+        return self.now
+
+    def time(self) -> float:
+        return self.now
+
+
+async def allowed() -> None:
+    return
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    clock = Clock()
+    monkeypatch.setattr(access_keys, "time", clock)
+    return clock
+
+
+def test_a_revoked_key_is_remembered_for_five_seconds_exactly(clock: Clock) -> None:
+    state = MemoryState()
+    key = made(state)
+    keys = AccessKeys(state, lambda: SECRET)
+
+    def known() -> bool:
+        return asyncio.run(keys.identify(key, {}, allowed)) is not None
+
+    assert known()
+    access_keys.revoke(state, "ci")
+    clock.now += access_keys.REMEMBERED - 0.001
+    assert known()
+    clock.now += 0.001
+    assert not known()
+
+
+def test_a_key_that_is_unknown_is_remembered_too(clock: Clock) -> None:
+    state = MemoryState()
+    key = made(state)
+    with state.reading() as records:
+        ((key_id, stored),) = records.range(access_keys.SPACE)
+    access_keys.revoke(state, "ci")
+    keys = AccessKeys(state, lambda: SECRET)
+    assert asyncio.run(keys.identify(key, {}, allowed)) is None
+    with state.writing() as changes:
+        changes.put(access_keys.SPACE, key_id, stored)
+    assert asyncio.run(keys.identify(key, {}, allowed)) is None
+    clock.now += access_keys.REMEMBERED
+    assert asyncio.run(keys.identify(key, {}, allowed)) is not None
+
+
+def test_without_the_state_a_known_key_reads_for_ten_minutes(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+    state = MemoryState()
+    key = made(state)
+    keys = AccessKeys(state, lambda: SECRET)
+    assert asyncio.run(keys.identify(key, {}, allowed)) is not None
+    monkeypatch.setattr(state, "reading", away)
+    clock.now += access_keys.REMEMBERED + access_keys.WITHOUT_STATE - 0.001
+    assert asyncio.run(keys.identify(key, {}, allowed)) is not None
+    clock.now += 0.001
+    with pytest.raises(Unavailable) as refused:
+        asyncio.run(keys.identify(key, {}, allowed))
+    assert refused.value.headers == [(b"retry-after", b"5")]
+
+
+def test_what_a_key_may_is_what_it_was_made_with() -> None:
+    state = MemoryState()
+    keys = AccessKeys(state, lambda: SECRET)
+
+    def found(name: str, **given: Any) -> Visitor:
+        visitor = asyncio.run(keys.identify(made(state, name, **given), {}, allowed))
+        assert visitor is not None
+        return visitor
+
+    assert found("plain").view == View(workspace=False, gitlab_writes=True)
+    assert found("team", workspace=True).view == View(workspace=True, gitlab_writes=True)
+    assert found("reader", read_only=True).view == View(workspace=False, gitlab_writes=False)
+    assert (found("signer", must_sign=True).must_sign, found("other").must_sign) == (True, False)
+
+
+def test_what_is_sealed_opens_in_its_own_place_alone() -> None:
+    sealed = access_keys.seal("glpat-x", "place", SECRET)
+    assert access_keys.unseal(sealed, "place", SECRET) == "glpat-x"
+    assert access_keys.unseal(sealed, "elsewhere", SECRET) == ""
+    assert access_keys.unseal(sealed, "place", b"x" * 32) == ""
+    assert sealed != access_keys.seal("glpat-x", "place", SECRET)
+
+
+@pytest.mark.parametrize("name", ["", ".x", "-x", "a b", "x" * 65, "../x"])
+def test_a_name_that_is_none(name: str) -> None:
+    assert access_keys.NAME.fullmatch(name) is None
+
+
+def test_keys_are_listed_in_the_order_of_their_making(clock: Clock) -> None:
+    state = MemoryState()
+    for name in ("b", "a", "c"):
+        clock.now += 1
+        made(state, name)
+    assert [key.name for key in access_keys.list_keys(state)] == ["b", "a", "c"]

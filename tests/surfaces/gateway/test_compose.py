@@ -11,9 +11,14 @@ import urllib.request
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 import redis as redis_client
 
+from postil.app import App
+from postil.settings.load import load
+from postil.settings.model import Auth, HttpSettings, OAuthSettings, SecuritySettings
+from postil.surfaces.gateway.compose import BadGateway, compose, read_secret
 from postil.surfaces.gateway.signatures import signature
 from tests.emulator.app import Emulator
 from tests.emulator.server import running as emulating
@@ -170,3 +175,70 @@ def test_a_key_made_to_be_signed_opens_nothing_unsigned(repository: Path, tmp_pa
     with serve_http(repository, "--auth", "key", **environ) as server:
         assert server.ask(info, key)[0].status == 401
         assert server.ask(info, key, X_MCP_Signature=sign, X_MCP_Timestamp=stamp)[0].status == 200
+
+
+@pytest.mark.parametrize(("size", "good"), [(15, False), (16, True), (4096, True), (4097, False)])
+def test_a_secret_has_sixteen_to_4096_bytes_without_its_newline(size: int, good: bool, tmp_path: Path) -> None:
+    file = tmp_path / "secret"
+    file.write_bytes(b"s" * size + b"\n" * (size < 4096))
+    if good:
+        assert read_secret(str(file)) == b"s" * size
+        return
+    with pytest.raises(BadGateway):
+        read_secret(str(file))
+
+
+def test_a_secret_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+    with pytest.raises(BadGateway, match=str(tmp_path / "nothing")):
+        read_secret(str(tmp_path / "nothing"))
+
+
+def composition(tmp_path: Path, **settings: Any) -> App:
+    loaded = load({"HOME": str(tmp_path)}, str(tmp_path))
+    return App(msgspec.structs.replace(loaded, **settings))
+
+
+def test_a_signature_that_is_required_needs_a_secret(tmp_path: Path) -> None:
+    with pytest.raises(BadGateway, match="no secret"):
+        compose(composition(tmp_path, security=SecuritySettings(signature="required")), "token")
+
+
+def test_oauth_needs_an_issuer_and_our_own_address(tmp_path: Path) -> None:
+    for oauth in (OAuthSettings(issuer="https://id.example"), OAuthSettings(resource="https://postil.example/mcp")):
+        with pytest.raises(BadGateway, match="issuer"):
+            compose(composition(tmp_path, http=HttpSettings(auth="oauth"), oauth=oauth), "token")
+
+
+@pytest.mark.parametrize(
+    ("mode", "known"),
+    [
+        ("", ["LocalToken", "GitLabTokens"]),
+        ("local", ["LocalToken"]),
+        ("pat", ["GitLabTokens"]),
+        ("key", ["AccessKeys"]),
+        ("oauth", ["OAuthTokens"]),
+    ],
+)
+def test_each_mode_knows_its_own_credentials(mode: Auth, known: list[str], tmp_path: Path) -> None:
+    oauth = OAuthSettings(issuer="https://id.example", resource="https://postil.example/mcp")
+    guard = compose(composition(tmp_path, http=HttpSettings(auth=mode), oauth=oauth), "token")
+    assert [type(one).__name__ for one in guard.gateway.bearers.ways] == known
+    assert (guard.page_for is not None) is (mode == "oauth")
+    paths = ["/.well-known/oauth-protected-resource/mcp", "/.well-known/oauth-protected-resource", "/connect/gitlab"]
+    assert list(guard.routes) == (paths if mode == "oauth" else [])
+    assert (guard.hosts, guard.origins) == (
+        (("postil.example",), ("https://postil.example",)) if mode == "oauth" else ((), ())
+    )
+
+
+def test_without_gitlab_there_is_no_page_for_its_tokens(tmp_path: Path) -> None:
+    oauth = OAuthSettings(issuer="https://id.example", resource="https://postil.example/mcp")
+    settings: dict[str, Any] = {"http": HttpSettings(auth="oauth"), "oauth": oauth, "parts": ("inbox",)}
+    assert compose(composition(tmp_path, **settings), "token").page_for is None
+
+
+def test_a_webhook_is_heard_only_where_there_is_a_secret_for_it(tmp_path: Path) -> None:
+    (tmp_path / "hook").write_text("the secret of the hook")
+    security = SecuritySettings(webhook_key_files=(str(tmp_path / "hook"),))
+    assert list(compose(composition(tmp_path, security=security), "token").routes) == ["/webhooks/gitlab"]
+    assert compose(composition(tmp_path), "token").routes == {}

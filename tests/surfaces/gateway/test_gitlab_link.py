@@ -24,6 +24,14 @@ from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.exceptions import MCPError
 
+from postil.core.call import Caller
+from postil.settings.model import GitLabSettings, OAuthSettings
+from postil.storage.ephemeral import MemoryEphemeralStore
+from postil.storage.failures import StateFull
+from postil.storage.memory import MemoryState
+from postil.surfaces.gateway import gitlab_link
+from postil.surfaces.gateway.addresses import Addresses
+from postil.surfaces.gateway.gitlab_tokens import Verified
 from tests.emulator.app import Emulator
 from tests.emulator.server import running as emulating
 from tests.emulator.world import DEVELOPER, STRANGER
@@ -208,3 +216,140 @@ def test_a_client_that_opens_no_addresses_hears_where_to_go(team: Team, develope
     result = asyncio.run(visit(team, team.bearer(preferred_username=developer), mode))
     assert isinstance(result, types.CallToolResult)
     assert (result.is_error, "/connect/gitlab" in str(result.content)) == (True, True)
+
+
+# -- links, without a server ------------------------------------------------------------------------------------------
+
+SECRET = b"s" * 32
+
+
+def links(state: MemoryState | None = None, issuer: str = "https://id.example") -> gitlab_link.GitLabLinks:
+    settings = OAuthSettings(issuer=issuer, resource="https://postil.example/mcp")
+    return gitlab_link.GitLabLinks(settings, "https://gitlab.example", state or MemoryState(), lambda: SECRET)
+
+
+class Clock:
+    """A clock that a test moves."""
+
+    def __init__(self) -> None:
+        self.now = 1_000_000.0
+
+    def time(self) -> float:
+        return self.now
+
+    def monotonic(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    clock = Clock()
+    monkeypatch.setattr(gitlab_link, "time", clock)
+    return clock
+
+
+def sealed_in(address: str) -> str:
+    return urllib.parse.parse_qs(urllib.parse.urlsplit(address).query)["request"][0]
+
+
+def test_a_link_that_expires_exactly_now_is_expired(clock: Clock) -> None:
+    one = links()
+    asyncio.run(one.token_of("oauth:x", {"preferred_username": "alice"}))
+    sealed = sealed_in(one.address_for(Caller("oauth:x")))
+    clock.now += gitlab_link.LIFETIME - 0.001
+    found = one.request(sealed)
+    assert found is not None
+    assert (found.principal, found.username) == ("oauth:x", "alice")
+    clock.now += 0.001
+    assert one.request(sealed) is None
+
+
+def test_a_link_is_for_the_caller_and_nobody_else() -> None:
+    one = links()
+    asyncio.run(one.token_of("oauth:x", {"preferred_username": "alice"}))
+    assert one.address_for(Caller("oauth:y")) == ""
+    assert one.address_for(Caller("oauth:x")).startswith("https://postil.example/connect/gitlab?request=")
+
+
+@pytest.mark.parametrize("claims", [{}, {"preferred_username": 5}, {"preferred_username": ""}])
+def test_without_a_name_there_is_no_link(claims: dict[str, Any]) -> None:
+    one = links()
+    asyncio.run(one.token_of("oauth:x", claims))
+    assert one.address_for(Caller("oauth:x")) == ""
+
+
+def test_where_gitlab_itself_is_the_issuer_the_number_decides() -> None:
+    one = links(issuer="https://gitlab.example/oauth")
+    asyncio.run(one.token_of("oauth:x", {"sub": "7", "preferred_username": "mallory"}))
+    expected = one.request(sealed_in(one.address_for(Caller("oauth:x"))))
+    assert expected is not None
+    assert expected.is_met_by(Verified(7, "alice"))
+    assert not expected.is_met_by(Verified(8, "mallory"))
+    assert expected.shown() == "number 7"
+
+
+def test_a_name_is_met_whatever_its_case_and_an_empty_one_by_nobody() -> None:
+    assert gitlab_link.Expected("p", username="Alice").is_met_by(Verified(1, "alice"))
+    assert not gitlab_link.Expected("p", username="alice").is_met_by(Verified(1, "alicia"))
+    assert not gitlab_link.Expected("p").is_met_by(Verified(1, ""))
+
+
+def test_a_kept_token_is_remembered_for_five_seconds_and_a_missing_one_not_at_all(clock: Clock) -> None:
+    state = MemoryState()
+    one, other = links(state), links(state)
+
+    def token() -> str:
+        return asyncio.run(one.token_of("oauth:x", {}))
+
+    assert token() == ""
+    other.keep("oauth:x", "glpat-first")
+    assert token() == "glpat-first"
+    other.keep("oauth:x", "glpat-second")
+    clock.now += gitlab_link.REMEMBERED - 0.001
+    assert token() == "glpat-first"
+    clock.now += 0.001
+    assert token() == "glpat-second"
+    one.keep("oauth:x", "glpat-third")
+    assert token() == "glpat-third"
+
+
+def test_a_state_that_is_away_is_a_missing_token(monkeypatch: pytest.MonkeyPatch) -> None:
+    state = MemoryState()
+    one = links(state)
+    one.keep("oauth:x", "glpat-first")
+
+    def away() -> None:
+        raise StateFull("state.db")
+
+    monkeypatch.setattr(state, "reading", away)
+    assert asyncio.run(one.token_of("oauth:x", {})) == ""
+
+
+@pytest.mark.parametrize("sealed", ["", "x", "%%%", "AAAA", "é"])
+def test_what_is_no_link_opens_nothing(sealed: str) -> None:
+    assert links().request(sealed) is None
+
+
+def test_a_page_is_tried_ten_times_a_minute_for_one_person(monkeypatch: pytest.MonkeyPatch) -> None:
+    one = links()
+    asyncio.run(one.token_of("oauth:x", {"preferred_username": "alice"}))
+    sealed = sealed_in(one.address_for(Caller("oauth:x")))
+    page = gitlab_link.ConnectPage(one, GitLabSettings(), MemoryEphemeralStore(), Addresses([], [], []))
+    form = urllib.parse.urlencode({"request": sealed, "token": "odd"}).encode()
+
+    async def post() -> int:
+        sent: list[Any] = []
+
+        async def receive() -> Any:
+            return {"type": "http.request", "body": form, "more_body": False}
+
+        async def send(message: Any) -> None:
+            sent.append(message)
+
+        await page({"type": "http", "method": "POST", "path": gitlab_link.PATH}, {}, receive, send)
+        return sent[0]["status"]
+
+    async def tries() -> list[int]:
+        return [await post() for _ in range(11)]
+
+    assert asyncio.run(tries()) == [403] * 10 + [429]

@@ -5,12 +5,17 @@ from __future__ import annotations
 import asyncio
 import json
 import time
+from types import SimpleNamespace
 
 import pytest
 
 from postil.storage.ephemeral import MemoryEphemeralStore
+from postil.surfaces.gateway import limits as limits_module
 from postil.surfaces.gateway.auth import LocalToken
+from postil.surfaces.gateway.limits import Limits
+from postil.surfaces.gateway.refused import Refused
 from postil.surfaces.gateway.signatures import signature
+from postil.wire.protocol import jsonrpc
 from tests.surfaces.gateway.gateways import RIGHT, gateway_of
 from tests.wire.http_client import Running, request, running
 from tests.wire.test_http_streams import until
@@ -138,3 +143,165 @@ def test_windows_and_names_are_bounded() -> None:
         return time.perf_counter() - begun
 
     assert asyncio.run(fill()) < 5
+
+
+# -- the exact boundaries, without a server ---------------------------------------------------------------------------
+
+
+def limits(clock: Clock | None = None, **given: int) -> Limits:
+    return Limits(MemoryEphemeralStore(clock or Clock()), **{"per_minute": 5, "in_flight": 0, **given})
+
+
+def frame(text: str) -> jsonrpc.Incoming | list[jsonrpc.Incoming]:
+    return jsonrpc.parse(text.encode())
+
+
+CALL = '{"jsonrpc":"2.0","id":1,"method":"echo"}'
+NOTE = '{"jsonrpc":"2.0","method":"notifications/initialized"}'
+REPLY = '{"jsonrpc":"2.0","id":9,"result":{}}'
+LISTEN = '{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{}}'
+
+
+def left(headers: object) -> bytes:
+    return dict(headers)[b"x-ratelimit-remaining"]  # type: ignore[call-overload,no-any-return]
+
+
+@pytest.mark.parametrize(
+    ("text", "cost"),
+    [
+        (CALL, 1),
+        (NOTE, 1),
+        (REPLY, 0),
+        (f"[{CALL},{REPLY}]", 1),
+        (f"[{REPLY},{REPLY}]", 0),
+        (f"[{CALL},{NOTE},{REPLY},{CALL}]", 3),
+        ("{}", 1),
+    ],
+)
+def test_replies_cost_nothing_and_everything_else_costs_one(text: str, cost: int) -> None:
+    incoming = frame(text)
+    served, headers, _ = asyncio.run(limits().charge("t", incoming))
+    assert served == incoming
+    assert left(headers) == b"%d" % (5 - cost)
+
+
+def test_a_stream_that_is_opened_costs_nothing() -> None:
+    served, headers, ticket = asyncio.run(limits(in_flight=1).charge("t", None))
+    assert (served, left(headers), ticket) == (None, b"5", "")
+
+
+async def spend(spent: Limits, calls: int) -> None:
+    for _ in range(calls):
+        await spent.charge("t", frame(CALL))
+
+
+def test_in_a_batch_that_is_cut_replies_are_served_and_notifications_left_out() -> None:
+    async def cut() -> object:
+        spent = limits()
+        await spend(spent, 4)
+        served, headers, _ = await spent.charge("t", frame(f"[{REPLY},{NOTE},{NOTE},{CALL},{REPLY},{{}}]"))
+        assert left(headers) == b"0"
+        assert spent.refused == 3
+        return [type(item).__name__ for item in served] if isinstance(served, list) else served
+
+    assert asyncio.run(cut()) == ["Response", "Notification", "Invalid", "Response", "Invalid"]
+
+
+def test_a_refused_item_says_which_limit_and_keeps_its_id() -> None:
+    async def cut() -> jsonrpc.Incoming:
+        spent = limits()
+        await spend(spent, 5)
+        served, _, _ = await spent.charge("t", frame(f"[{CALL}]"))
+        assert isinstance(served, list)
+        return served[0]
+
+    item = asyncio.run(cut())
+    assert isinstance(item, jsonrpc.Invalid)
+    assert (item.id, item.code, item.data) == (1, -32000, {"status": 429})
+    assert item.message == "Too Many Requests: at most 5 calls a minute"
+
+
+def test_the_window_is_left_exactly_after_a_minute() -> None:
+    async def wait(seconds: float) -> bool:
+        clock = Clock()
+        spent = limits(clock, per_minute=1)
+        await spend(spent, 1)
+        clock.now += seconds
+        try:
+            await spend(spent, 1)
+        except Refused:
+            return False
+        return True
+
+    assert [asyncio.run(wait(seconds)) for seconds in (59.999, 60.0)] == [False, True]
+
+
+def test_how_long_to_wait_is_rounded_up_and_never_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = Clock()
+
+    async def refused(after: float) -> bytes:
+        spent = limits(clock, per_minute=1)
+        await spend(spent, 1)
+        begun = clock.now
+        clock.now = begun + after
+        try:
+            await spend(spent, 1)
+        except Refused as said:
+            return dict(said.headers)[b"retry-after"]
+        return b""
+
+    monkeypatch.setattr(limits_module, "time", SimpleNamespace(time=clock))
+    assert [asyncio.run(refused(after)) for after in (0, 0.5, 59.5)] == [b"60", b"60", b"1"]
+
+
+def test_a_subscription_runs_beside_the_calls_at_once_but_is_charged() -> None:
+    async def enter() -> tuple[bytes, str, str]:
+        spent = limits(in_flight=1)
+        _, _, ticket = await spent.charge("t", frame(CALL))
+        _, headers, none = await spent.charge("t", frame(LISTEN))
+        return left(headers), ticket, none
+
+    assert asyncio.run(enter()) == (b"3", "1", "")
+
+
+def test_at_once_are_as_many_as_the_limit_and_a_released_place_is_free() -> None:
+    async def enter() -> list[bool]:
+        spent = limits(per_minute=0, in_flight=2)
+        tickets: list[str] = []
+        begun: list[bool] = []
+        for place in range(5):
+            if place == 3:
+                spent.release("t", tickets[0])
+            try:
+                tickets.append((await spent.charge("t", frame(CALL)))[2])
+                begun.append(True)
+            except Refused as refused:
+                said.append((refused.status, refused.message, dict(refused.headers)))
+                begun.append(False)
+        return begun
+
+    said: list[object] = []
+    assert asyncio.run(enter()) == [True, True, False, True, False]
+    assert said == [(429, "Too Many Requests: at most 2 calls of one token at once", {b"retry-after": b"1"})] * 2
+
+
+def test_the_thirtieth_wrong_credential_is_the_last_that_is_tried() -> None:
+    async def attempts() -> tuple[int, Refused]:
+        spent = limits()
+        for made in range(100):
+            try:
+                await spent.allow_attempt("203.0.113.9")
+            except Refused as refused:
+                await spent.allow_attempt("203.0.113.10")  # another address
+                return made, refused
+            await spent.note_failure("203.0.113.9")
+        raise AssertionError("never refused")
+
+    made, refused = asyncio.run(attempts())
+    assert (made, refused.status) == (30, 429)
+    assert b"retry-after" in dict(refused.headers)
+
+
+def test_both_limits_turned_off_say_nothing() -> None:
+    assert asyncio.run(limits(per_minute=0).charge("t", frame(CALL)))[1:] == ([], "")
+    assert asyncio.run(limits(per_minute=0, in_flight=3).charge("t", frame(CALL)))[1:] == ([], "1")

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Iterator
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
+import httpx2
 import jwt
 import msgspec
 import pytest
@@ -18,6 +21,8 @@ from postil.settings.model import OAuthSettings
 from postil.surfaces.gateway import oauth
 from postil.surfaces.gateway.auth import Authenticator
 from postil.surfaces.gateway.oauth import OAuthTokens
+from postil.surfaces.gateway.refused import Refused, Unavailable
+from postil.surfaces.gateway.visitor import Visitor
 from tests.surfaces.gateway.fake_gitlab import FakeGitLab, fake_gitlab
 from tests.surfaces.gateway.gateways import gateway_of
 from tests.wire.http_client import Running, request, running
@@ -109,3 +114,157 @@ def test_the_metadata_names_the_issuer() -> None:
     assert (document["resource"], document["authorization_servers"]) == (RESOURCE, ["https://id.example"])
     expected = "https://postil.example.org/.well-known/oauth-protected-resource/mcp"
     assert oauth.metadata_url(RESOURCE) == expected
+
+
+class Issuer:
+    """The authorization server's pages, and how often each was asked for."""
+
+    def __init__(self, pages: dict[str, Any]) -> None:
+        self.pages = pages
+        self.asked: list[str] = []
+
+    async def get(self, url: str) -> Any:
+        self.asked.append(url)
+        found = self.pages.get(url)
+        if isinstance(found, Exception):
+            raise found
+        return SimpleNamespace(status_code=200 if found is not None else 404, content=msgspec.json.encode(found))
+
+
+class Clock:
+    """A clock that a test moves."""
+
+    def __init__(self) -> None:
+        self.now = 1_000_000.0
+
+    def monotonic(self) -> float:
+        return self.now
+
+
+ISSUER = "https://id.example/realm"
+KEYS = f"{ISSUER}/keys"
+
+
+def pages(*kids: str) -> dict[str, Any]:
+    public: dict[str, Any] = ECAlgorithm.to_jwk(PRIVATE.public_key(), as_dict=True)
+    return {KEYS: {"keys": [{**public, "kid": kid} if kid else public for kid in kids]}}
+
+
+def tokens(issuer: Issuer, members: tuple[str, ...] = (), **given: Any) -> OAuthTokens:
+    settings = OAuthSettings(issuer=ISSUER, resource=RESOURCE, **cast(Any, {"jwks_url": KEYS, **given}))
+    return OAuthTokens(settings, members, client=cast(Any, issuer))
+
+
+async def allowed() -> None:
+    return
+
+
+def identify(asked: OAuthTokens, bearer: str, headers: dict[bytes, bytes] | None = None) -> Visitor | None:
+    return asyncio.run(asked.identify(bearer, headers or {}, allowed))
+
+
+@pytest.mark.parametrize(("age", "taken"), [(-1, True), (oauth.LEEWAY - 3, True), (oauth.LEEWAY + 1, False)])
+def test_an_expired_token_is_taken_for_the_leeway_and_no_longer(age: float, taken: bool) -> None:
+    found = identify(tokens(Issuer(pages("k1"))), issued(ISSUER, exp=int(time.time()) - int(age)))
+    assert (found is not None) is taken
+
+
+def test_the_keys_are_fetched_once_and_again_after_ten_minutes(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock, issuer = Clock(), Issuer(pages("k1"))
+    monkeypatch.setattr(oauth, "time", clock)
+    asked = tokens(issuer)
+    for _ in range(3):
+        assert identify(asked, issued(ISSUER)) is not None
+    assert issuer.asked == [KEYS]
+    clock.now += oauth.KEYS_KEPT
+    assert identify(asked, issued(ISSUER)) is not None
+    assert len(issuer.asked) == 1
+    clock.now += 0.001
+    assert identify(asked, issued(ISSUER)) is not None
+    assert len(issuer.asked) == 2
+
+
+def test_an_unknown_key_is_asked_about_again_at_most_every_half_minute(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock, issuer = Clock(), Issuer(pages("k0"))
+    monkeypatch.setattr(oauth, "time", clock)
+    asked = tokens(issuer)
+    assert identify(asked, issued(ISSUER)) is None
+    clock.now += oauth.KEYS_AGAIN
+    assert identify(asked, issued(ISSUER)) is None
+    assert len(issuer.asked) == 1
+    issuer.pages = pages("k0", "k1")
+    clock.now += 0.001
+    assert identify(asked, issued(ISSUER)) is not None
+    assert len(issuer.asked) == 2
+
+
+def test_who_tried_too_often_makes_nobody_fetch_keys() -> None:
+    issuer = Issuer(pages("k1"))
+
+    async def refuse() -> None:
+        raise Refused(429, "too often")
+
+    with pytest.raises(Refused):
+        asyncio.run(tokens(issuer).identify(issued(ISSUER), {}, refuse))
+    assert issuer.asked == []
+
+
+@pytest.mark.parametrize(("kids", "taken"), [(("",), True), (("k2",), True), (("k2", "k3"), False)])
+def test_a_token_without_a_key_id_fits_where_there_is_one_key(kids: tuple[str, ...], taken: bool) -> None:
+    claims = {"iss": ISSUER, "aud": RESOURCE, "sub": "alice", "exp": time.time() + 60}
+    bearer = jwt.encode(claims, PRIVATE, "ES256")
+    assert (identify(tokens(Issuer(pages(*kids))), bearer) is not None) is taken
+
+
+@pytest.mark.parametrize(
+    ("scope", "allowed"), [("mcp", True), ("openid mcp", True), (["mcp"], True), ("mcpx", False), ("", False)]
+)
+def test_a_token_has_to_have_every_scope(scope: object, allowed: bool) -> None:
+    asked = tokens(Issuer(pages("k1")), scopes=("mcp",))
+    if allowed:
+        assert identify(asked, issued(ISSUER, scope=scope)) is not None
+        assert identify(asked, issued(ISSUER, scope=None, scp=scope)) is not None
+        return
+    with pytest.raises(Refused) as refused:
+        identify(asked, issued(ISSUER, scope=scope))
+    assert refused.value.status == 403
+
+
+@pytest.mark.parametrize(
+    ("members", "workspace"), [((), False), (("*",), True), (("oauth:alice",), True), (("alice",), False)]
+)
+def test_only_members_use_this_workspace(members: tuple[str, ...], workspace: bool) -> None:
+    found = identify(tokens(Issuer(pages("k1")), members), issued(ISSUER))
+    assert found is not None
+    assert (found.view.workspace, found.view.gitlab_writes) == (workspace, True)
+
+
+def test_a_token_for_gitlab_may_be_brought_along() -> None:
+    found = identify(tokens(Issuer(pages("k1"))), issued(ISSUER), {b"private-token": b" glpat-mine\t"})
+    assert found is not None
+    assert (found.caller.credential, found.caller.principal) == ("glpat-mine", f"oauth:{ISSUER}:alice")
+
+
+WELL_KNOWN = "https://id.example/.well-known/oauth-authorization-server/realm"
+OPENID = "https://id.example/realm/.well-known/openid-configuration"
+
+
+@pytest.mark.parametrize("address", [WELL_KNOWN, OPENID])
+def test_where_the_keys_are_is_read_from_either_document_of_the_issuer(address: str) -> None:
+    issuer = Issuer({**pages("k1"), address: {"issuer": ISSUER, "jwks_uri": KEYS}})
+    assert identify(tokens(issuer, jwks_url=""), issued(ISSUER)) is not None
+    assert issuer.asked[-1] == KEYS
+
+
+@pytest.mark.parametrize(
+    "document", [{}, {"issuer": "https://other.example", "jwks_uri": KEYS}, {"issuer": ISSUER, "jwks_uri": 5}, []]
+)
+def test_a_document_that_is_not_the_issuers_own_is_not_believed(document: object) -> None:
+    with pytest.raises(Unavailable) as refused:
+        identify(tokens(Issuer({**pages("k1"), WELL_KNOWN: document}), jwks_url=""), issued(ISSUER))
+    assert refused.value.headers == [(b"retry-after", b"5")]
+
+
+def test_an_issuer_that_cannot_be_reached_refuses_nobody_for_good() -> None:
+    with pytest.raises(Unavailable):
+        identify(tokens(Issuer({KEYS: httpx2.ConnectError("away")})), issued(ISSUER))

@@ -10,8 +10,9 @@ import time
 import pytest
 
 from postil.storage.ephemeral import MemoryEphemeralStore
+from postil.surfaces.gateway import signatures as signatures_module
 from postil.surfaces.gateway.refused import Refused
-from postil.surfaces.gateway.signatures import Policy, Signatures, key_id, signature
+from postil.surfaces.gateway.signatures import Bodiless, Policy, Signatures, key_id, signature
 from tests.needs import needs
 
 SECRET, OLDER = b"the shared secret of the team", b"the secret before this one"
@@ -114,3 +115,106 @@ def test_where_signing_is_required_a_time_is_too() -> None:
 @pytest.mark.parametrize("stamp", [b"", b"now", b"-1", b"1e9", b"9" * 30])
 def test_an_odd_time_is_refused(stamp: bytes) -> None:
     assert check({**stamped(), b"x-mcp-timestamp": stamp}) == 401
+
+
+class Still:
+    """A clock that stands still."""
+
+    def __init__(self, now: float) -> None:
+        self.now = now
+
+    def time(self) -> float:
+        return self.now
+
+
+@pytest.mark.parametrize(("age", "status"), [(300, 200), (-300, 200), (300.5, 401), (-300.5, 401), (301, 401)])
+def test_five_minutes_are_the_last_that_is_taken(age: float, status: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    stamp = 1_700_000_000
+    monkeypatch.setattr(signatures_module, "time", Still(stamp + age))
+    signed = signature(SECRET, b".".join((b"%d" % stamp, b"n", BODY)))
+    headers = {b"x-mcp-timestamp": b"%d" % stamp, b"x-mcp-nonce": b"n", b"x-mcp-signature": signed}
+    assert check(headers, "required") == status
+
+
+@pytest.mark.parametrize(("size", "status"), [(128, 200), (129, 401)])
+def test_a_nonce_has_at_most_128_bytes(size: int, status: int) -> None:
+    assert check(stamped(nonce=b"n" * size)) == status
+
+
+def test_a_nonce_is_remembered_for_as_long_as_its_time_could_be_used() -> None:
+    asked: list[tuple[str, float]] = []
+
+    async def first(name: str, seconds: float) -> bool:
+        asked.append((name, seconds))
+        return True
+
+    assert check(stamped(nonce=b"n-7"), signatures=Signatures("required", [SECRET], first)) == 200
+    assert asked[-1] == ("nonce:n-7", 600.0)
+
+
+def test_a_wrong_signature_uses_up_no_nonce() -> None:
+    asked: list[str] = []
+
+    async def first(name: str, seconds: float) -> bool:
+        asked.append(name)
+        return True
+
+    wrong = {**stamped(), b"x-mcp-signature": b"sha256=00"}
+    assert check(wrong, signatures=Signatures("required", [SECRET], first)) == 401
+    assert asked == []
+
+
+def test_without_a_time_no_nonce_is_remembered_since_the_contracts_form_has_none() -> None:
+    asked: list[str] = []
+
+    async def first(name: str, seconds: float) -> bool:
+        asked.append(name)
+        return False
+
+    assert check({b"x-mcp-signature": RIGHT}, signatures=Signatures("optional", [SECRET], first)) == 200
+    assert asked == []
+
+
+def test_a_choice_of_signing_checks_what_is_signed_and_off_does_not() -> None:
+    wrong = {b"x-mcp-signature": b"sha256=00"}
+    assert [check(wrong, policy) for policy in ("off", "optional")] == [200, 401]
+
+
+def test_a_demanded_signature_is_checked_although_the_server_asks_for_none() -> None:
+    signatures = Signatures("off", [SECRET], MemoryEphemeralStore().first)
+
+    def status(headers: dict[bytes, bytes]) -> int:
+        try:
+            asyncio.run(signatures.check(headers, BODY, demanded=True))
+        except Refused as refused:
+            return refused.status
+        return 200
+
+    assert [status({}), status({b"x-mcp-signature": RIGHT}), status(stamped())] == [401, 401, 200]
+
+
+def test_without_a_secret_nothing_is_checked() -> None:
+    assert check({}, signatures=Signatures("required", [], MemoryEphemeralStore().first)) == 200
+
+
+def test_a_request_without_a_body_signs_its_line_and_always_a_time() -> None:
+    asked = Bodiless("GET", "/mcp", b" s-1\t")
+    assert asked.line() == b"GET /mcp s-1"
+    signatures = Signatures("optional", [SECRET], MemoryEphemeralStore().first)
+
+    def status(headers: dict[bytes, bytes]) -> int:
+        try:
+            asyncio.run(signatures.check(headers, asked))
+        except Refused as refused:
+            return refused.status
+        return 200
+
+    stamp = b"%d" % time.time()
+    timed = {b"x-mcp-timestamp": stamp, b"x-mcp-signature": signature(SECRET, stamp + b"..GET /mcp s-1")}
+    assert status({b"x-mcp-signature": signature(SECRET, b"GET /mcp s-1")}) == 401
+    assert [status(timed), status(timed)] == [200, 401]
+
+
+def test_a_key_is_named_by_sixteen_digits_that_do_not_tell_it() -> None:
+    assert len(key_id(SECRET)) == 16
+    assert key_id(SECRET) != key_id(OLDER)

@@ -21,7 +21,9 @@ from postil.gitlab.part import GitLab
 from postil.storage.ephemeral import MemoryEphemeralStore
 from postil.storage.failures import StateFull
 from postil.storage.memory import MemoryState
-from postil.surfaces.gateway.webhooks import PATH, BadWebhookKey, Verifier, WebhookReceiver
+from postil.surfaces.gateway import webhooks
+from postil.surfaces.gateway.refused import Refused
+from postil.surfaces.gateway.webhooks import PATH, BadWebhookKey, Verifier, WebhookReceiver, read_delivery
 from tests.wire.http_client import Answer, Running, running
 
 TOKEN = b"the token of the hook"
@@ -178,3 +180,107 @@ def test_events_come_in_pages(server: Server) -> None:
     assert first.next_after is not None
     second = asyncio.run(operations.list_webhook_events(limit=4, after=first.next_after))
     assert ([one.id for one in second.events], second.next_after) == (["4", "5", "6"], None)
+
+
+class Still:
+    """A clock that stands still."""
+
+    def __init__(self, now: float) -> None:
+        self.now = now
+
+    def time(self) -> float:
+        return self.now
+
+
+@pytest.mark.parametrize(("age", "taken"), [(300, True), (-300, True), (300.5, False), (-300.5, False)])
+def test_five_minutes_are_the_last_that_is_taken(age: float, taken: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    body, stamp = b"{}", 1_700_000_000
+    made = base64.b64encode(hmac.digest(KEY, b".".join((b"m", b"%d" % stamp, body)), "sha256"))
+    headers = {b"webhook-id": b"m", b"webhook-timestamp": b"%d" % stamp, b"webhook-signature": b"v1," + made}
+    monkeypatch.setattr(webhooks, "time", Still(stamp + age))
+    if taken:
+        Verifier([SIGNING]).check(headers, body)
+    else:
+        with pytest.raises(Refused):
+            Verifier([SIGNING]).check(headers, body)
+
+
+@pytest.mark.parametrize("place", [0, 7, 8])
+def test_of_many_signatures_the_first_eight_are_looked_at(place: int) -> None:
+    body, stamp = b"{}", b"%d" % time.time()
+    made = base64.b64encode(hmac.digest(KEY, b".".join((b"m", stamp, body)), "sha256"))
+    given = [b"v1,AAAA"] * 9
+    given[place] = b"v1," + made
+    headers = {b"webhook-id": b"m", b"webhook-timestamp": stamp, b"webhook-signature": b" ".join(given)}
+    if place < 8:
+        Verifier([SIGNING]).check(headers, body)
+    else:
+        with pytest.raises(Refused):
+            Verifier([SIGNING]).check(headers, body)
+
+
+def test_a_signature_of_another_version_is_not_looked_at() -> None:
+    body, stamp = b"{}", b"%d" % time.time()
+    made = base64.b64encode(hmac.digest(KEY, b".".join((b"m", stamp, body)), "sha256"))
+    headers = {b"webhook-id": b"m", b"webhook-timestamp": stamp, b"webhook-signature": b"v2," + made}
+    with pytest.raises(Refused):
+        Verifier([SIGNING]).check(headers, body)
+
+
+def test_where_both_kinds_of_secret_are_set_both_must_fit() -> None:
+    body = b"{}"
+    right = {name.replace("_", "-").encode(): value.encode() for name, value in signed(body).items()}
+    both = Verifier([TOKEN, SIGNING])
+    both.check({**right, b"x-gitlab-token": TOKEN}, body)
+    for headers in (right, {b"x-gitlab-token": TOKEN}):
+        with pytest.raises(Refused):
+            both.check(headers, body)
+
+
+def test_an_event_may_be_as_large_as_the_limit_and_no_larger(server: Server) -> None:
+    empty = len(b'{"a":""}')
+    for more, status in ((0, 200), (1, 413)):
+        body = b'{"a":"' + b"x" * (webhooks.LARGEST - empty + more) + b'"}'
+        assert server.deliver(body, X_Gitlab_Token=TOKEN.decode()).status == status
+
+
+def test_failed_deliveries_of_one_address_are_bounded_and_good_ones_are_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(webhooks, "PER_MINUTE", 2)
+    context, state = serving([TOKEN])
+    with context as served:
+        server = Server(served, state)
+        refused = [server.deliver(X_Gitlab_Token="wrong") for _ in range(3)]
+        assert [answer.status for answer in refused] == [401, 401, 429]
+        assert refused[-1].headers["retry-after"] == "60"
+        assert server.deliver(X_Gitlab_Token=TOKEN.decode()).status == 200
+
+
+@pytest.mark.parametrize(
+    ("said", "project"),
+    [
+        ({"project": {"id": 7, "path_with_namespace": "a/b"}}, (7, "a/b")),
+        ({"project_id": 8}, (8, "")),
+        ({"project": {"id": "7"}}, (None, "")),
+        ({"project": {"id": True}}, (None, "")),
+        ({"project": [], "project_id": 9}, (9, "")),
+        ({"project": {"path_with_namespace": "x" * 300}}, (None, "x" * 255)),
+    ],
+)
+def test_the_project_is_read_from_where_gitlab_writes_it(said: dict[str, Any], project: tuple[int | None, str]) -> None:
+    delivery = read_delivery({}, json.dumps(said).encode())
+    assert (delivery.project_id, delivery.project) == project
+
+
+def test_a_delivery_is_named_by_its_sender_or_else_at_random() -> None:
+    every = {b"webhook-id": b" w ", b"idempotency-key": b"i", b"x-gitlab-event-uuid": b"u"}
+    assert read_delivery(every, b"{}").id == "w"
+    assert read_delivery({name: every[name] for name in list(every)[1:]}, b"{}").id == "i"
+    assert read_delivery({b"x-gitlab-event-uuid": b"u"}, b"{}").id == "u"
+    assert len(read_delivery({b"webhook-id": b"w" * 300}, b"{}").id) == 200
+    assert read_delivery({}, b"{}").id != read_delivery({}, b"{}").id
+
+
+def test_an_event_without_a_name_is_unknown_and_a_long_one_is_cut() -> None:
+    assert read_delivery({}, b"{}").event == "unknown"
+    assert read_delivery({b"x-gitlab-event": b"E" * 150}, b"{}").event == "E" * 100
+    assert read_delivery({b"x-gitlab-event": b" Tag Push Hook\t"}, b"{}").event == "push"

@@ -1,0 +1,43 @@
+"""What of the server is shown to whom, and how a credential is named without telling it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from msgspec import Raw
+
+from postil.core.catalogue import OperationEntry, ResourceEntry
+from postil.surfaces.gateway.visitor import View, fingerprint
+
+
+def operation(part: str, effect: Any) -> OperationEntry:
+    return OperationEntry("name", part, "group", "name", effect, "", Raw(b"{}"))
+
+
+@pytest.mark.parametrize(
+    ("view", "shown"),
+    [
+        (View(), {"gitlab reads", "gitlab writes", "gitlab resource", "inbox reads", "inbox writes", "inbox resource"}),
+        (View(workspace=False), {"gitlab reads", "gitlab writes", "gitlab resource"}),
+        (View(workspace=False, gitlab_writes=False), {"gitlab reads", "gitlab resource"}),
+        (
+            View(gitlab_writes=False),
+            {"gitlab reads", "gitlab resource", "inbox reads", "inbox writes", "inbox resource"},
+        ),
+    ],
+)
+def test_the_workspace_and_writes_at_gitlab_are_shown_apart(view: View, shown: set[str]) -> None:
+    entries: dict[str, Any] = {
+        f"{part} {effect}": operation(part, effect) for part in ("gitlab", "inbox") for effect in ("reads", "writes")
+    }
+    entries |= {f"{part} resource": ResourceEntry("x://y", "y", part, "group", "y") for part in ("gitlab", "inbox")}
+    assert {name for name, entry in entries.items() if view.shows(entry)} == shown
+
+
+def test_a_fingerprint_is_stable_and_tells_nothing() -> None:
+    assert fingerprint("glpat-token") == fingerprint(b"glpat-token")
+    assert fingerprint("glpat-token") != fingerprint("glpat-token2")
+    assert len(fingerprint("glpat-token")) == 32
+    assert "glpat" not in fingerprint("glpat-token")
+    assert len(fingerprint("caf\udce9")) == 32  # bytes that came in a header, whatever they are
