@@ -57,7 +57,8 @@ def claim(operation: Operation, arguments: object, key: str) -> tuple[str, str]:
 def recall(operation: Operation, stored: bytes) -> object:
     """The stored outcome as the operation's own result type; a doubtful failure is raised again."""
     if stored.startswith(_DOUBT):
-        again = Failure("")
-        again.code, again.message, again.advice, again.data = msgspec.json.decode(stored[len(_DOUBT) :])
+        code, message, advice, data = msgspec.json.decode(stored[len(_DOUBT) :])
+        again = Failure(message, advice=advice, **data)
+        again.code = code
         raise again
     return msgspec.json.decode(stored, type=operation.result or Any)

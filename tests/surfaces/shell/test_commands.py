@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from postil.app import read_catalogue
 from postil.core.catalogue import OperationEntry
 from postil.core.failure import Failure
-from postil.surfaces.shell.commands import Words, kebab
+from postil.surfaces.shell.commands import Usage, Words, kebab
 
 COMMANDS = [entry for entry in read_catalogue().operations if entry.shell]
 
@@ -98,3 +98,126 @@ def test_whatever_the_words_are_they_parse_or_are_refused(entry: OperationEntry,
         except SystemExit as help_shown:  # -h among the letters of a short flag
             ended = help_shown.code
     assert ended == 0
+
+
+# -- one command with every kind of argument --------------------------------------------------------------------------
+
+SCHEMA = {
+    "properties": {
+        "paths": {"type": "array", "items": {"type": "string"}},
+        "target": {"type": "string"},
+        "line": {"type": "integer"},
+        "share": {"type": "number"},
+        "labels": {"type": "array", "items": {"type": "string", "enum": ["bug", "doc"]}},
+        "all": {"type": "boolean", "default": False},
+        "color": {"type": "boolean", "default": True},
+        "no_cache": {"type": "boolean", "default": False},
+        "filePath": {"type": "string"},
+        "text": {"type": "string"},
+        "extra": {"type": "object"},
+        "ref": {"anyOf": [{"type": "integer"}, {"type": "string"}, {"type": "boolean"}, {"type": "array"}]},
+    },
+    "required": ["target"],
+}
+ENTRY = OperationEntry(
+    "try",
+    "part",
+    "group",
+    "try",
+    "writes",
+    "Try",
+    msgspec.Raw(msgspec.json.encode(SCHEMA)),
+    shell="try",
+    positional=("paths", "target"),
+    flags={"line": "l", "all": "a", "color": "c"},
+)
+
+
+def read(*words: str) -> dict[str, Any]:
+    return Words(ENTRY, "postil try").read(list(words))[0]
+
+
+@pytest.mark.parametrize(
+    ("words", "arguments"),
+    [
+        (["t"], {"target": "t"}),
+        (["a", "b", "t"], {"paths": ["a", "b"], "target": "t"}),
+        (["a", "--line", "3", "t"], {"paths": ["a"], "target": "t", "line": 3}),
+        (["t", "-l", "-3"], {"target": "t", "line": -3}),
+        (["t", "-l5"], {"target": "t", "line": 5}),
+        (["t", "-l=5"], {"target": "t", "line": 5}),
+        (["t", "-al5"], {"target": "t", "all": True, "line": 5}),
+        (["-1", "t"], {"paths": ["-1"], "target": "t"}),
+        (["-.5", "t"], {"paths": ["-.5"], "target": "t"}),
+        (["-1 is wrong", "t"], {"paths": ["-1 is wrong"], "target": "t"}),
+        (["--", "--all", "-"], {"paths": ["--all"], "target": "-"}),
+        (["t", "--share", "0.5"], {"target": "t", "share": 0.5}),
+        (["t", "--share", "2"], {"target": "t", "share": 2}),
+        (["t", "--labels", "bug", "--labels=doc"], {"target": "t", "labels": ["bug", "doc"]}),
+        (["t", "--no-color", "--no-cache"], {"target": "t", "color": False, "no_cache": True}),
+        (["t", "--color"], {"target": "t", "color": True}),
+        (["t", "--filePath", "x", "--file-path=y"], {"target": "t", "filePath": "y"}),
+        (["t", "--text", "--unknown thing"], {"target": "t", "text": "--unknown thing"}),
+        (["t", "--extra", '{"a": [1]}'], {"target": "t", "extra": {"a": [1]}}),
+        (["t", "--ref", "12"], {"target": "t", "ref": 12}),
+        (["t", "--ref", "12a"], {"target": "t", "ref": "12a"}),
+        (["t", "--ref", "true"], {"target": "t", "ref": True}),
+        (["t", "--ref", "[1]"], {"target": "t", "ref": [1]}),
+        (["t", "--ref", "9" * 19], {"target": "t", "ref": "9" * 19}),
+    ],
+)
+def test_words_become_arguments(words: list[str], arguments: dict[str, Any]) -> None:
+    assert read(*words) == arguments
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["t", "--line"], "Argument -l/--line: expected one argument"),
+        (["t", "--line", "--all"], "Argument -l/--line: expected one argument"),
+        (["t", "--line", "x"], "Argument -l/--line: 'x' is not a whole number"),
+        (["t", "--line", "1.5"], "Argument -l/--line: '1.5' is not a whole number"),
+        (["t", "--share", "x"], "Argument --share: 'x' is not a number"),
+        (["t", "--all=1"], "Argument -a/--all: ignored explicit argument '1'"),
+        (["t", "--json=1"], "Argument --json: ignored explicit argument '1'"),
+        (["t", "--no-all"], "There is no flag --no-all"),
+        (["t", "--aal"], "There is no flag --aal. Did you mean '--all'?"),
+        (["t", "-x"], "There is no flag -x"),
+        (["--aal"], "The following arguments are required: TARGET"),
+        (["t", "--extra", "{"], "extra is not JSON"),
+    ],
+)
+def test_words_that_cannot_be_read_are_refused_in_their_own_terms(words: list[str], says: str) -> None:
+    with pytest.raises(Usage) as refused:
+        read(*words)
+    assert says in refused.value.message
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ({}, "The following arguments are required: TARGET"),
+        (
+            {"target": "t", "labels": ["bug", "dco"]},
+            "Argument --labels: 'dco' is none of bug, doc. Did you mean 'doc'?",
+        ),
+    ],
+)
+def test_what_the_operation_refused_is_said_in_the_terms_of_the_shell(given: dict[str, Any], says: str) -> None:
+    with pytest.raises(Usage) as refused:
+        Words(ENTRY, "postil try").check(given)
+    assert refused.value.message == says
+    assert refused.value.advice == "Run `postil try --help`"
+
+
+def test_the_common_flags_stand_anywhere() -> None:
+    arguments, common = Words(ENTRY, "postil try").read(["--json", "t", "--no-input", "--idempotency-key", "-k"])
+    assert (arguments, common) == ({"target": "t"}, (True, True, "-k"))
+
+
+def test_prose_may_come_from_standard_input_and_other_words_do_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO("Grüße\n\n".encode())))
+    assert read("-", "--text", "-") == {"target": "-", "text": "Grüße\n"}
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"\xff")))
+    with pytest.raises(Usage, match="UTF-8"):
+        read("t", "--text", "-")

@@ -1,0 +1,57 @@
+"""The call in progress: silent by default, and of one context alone."""
+
+from __future__ import annotations
+
+import asyncio
+from contextvars import copy_context
+
+import pytest
+
+from postil.core import call
+from postil.core.call import Call, Caller, Question
+from postil.core.failure import Cancelled, Failure
+
+
+def test_without_a_surface_a_call_listens_to_nobody() -> None:
+    silent = copy_context().run(call.current)
+    silent.progress(1, 2, "half")
+    silent.log("error", "nobody hears it")
+    silent.tell("X-Cache", "HIT")
+    silent.check()
+    assert (silent.caller.principal, silent.interactive, silent.person) == ("local", False, False)
+
+
+def test_a_call_is_entered_for_its_own_context_alone() -> None:
+    mine = Call(Caller("me"))
+
+    def inside() -> Call:
+        call.enter(mine)
+        return call.current()
+
+    assert copy_context().run(inside) is mine
+    assert call.current() is not mine
+
+
+def test_a_cancelled_call_stops_at_the_next_check() -> None:
+    given_up = Call()
+    given_up.cancelled = True
+    with pytest.raises(Cancelled):
+        given_up.check()
+
+
+def test_a_client_that_cannot_be_asked_says_so() -> None:
+    with pytest.raises(Failure, match="cannot be asked"):
+        asyncio.run(Call().ask({"q": Question("elicitation/create")}))
+
+
+@pytest.mark.parametrize(("surface", "reveals"), [("library", True), ("shell", True), ("stdio", True), ("http", False)])
+def test_only_over_http_no_path_of_this_machine_is_told(surface: str, reveals: bool) -> None:
+    assert Call(Caller(surface=surface)).reveals_paths is reveals  # type: ignore[arg-type]
+
+
+def test_a_path_is_taken_as_it_was_given_where_nobody_stands_in_a_folder() -> None:
+    assert Call().resolve("src/../a.py", "/repo") == "src/../a.py"
+
+
+def test_a_secret_that_the_caller_brought_is_not_shown() -> None:
+    assert "hush" not in repr(Caller("me", credential="hush"))

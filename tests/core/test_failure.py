@@ -1,0 +1,46 @@
+"""A failure knows its code, its exit status, its words and its advice; the drawn tree is the tree there is."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from postil.core import codes, failure
+from postil.core.failure import Failure, InternalError, NotFound
+
+DRAWN = re.findall(r"[├└]── (\w+) +([A-Z_]+) +exit (\d+)", failure.__doc__ or "")
+
+
+@pytest.mark.parametrize(("name", "code", "status"), DRAWN)
+def test_the_drawn_tree_is_true(name: str, code: str, status: str) -> None:
+    kind: type[Failure] = getattr(failure, name)
+    assert (kind.code, kind.exit_status) == (getattr(codes, code), int(status))
+    assert kind.__bases__ == (Failure,)
+
+
+def test_every_failure_of_the_core_is_drawn() -> None:
+    assert {name for name, _, _ in DRAWN} == {
+        kind.__name__ for kind in Failure.__subclasses__() if kind.__module__ == failure.__name__
+    }
+
+
+def test_the_advice_is_said_after_the_fault_and_beside_its_facts() -> None:
+    fault = NotFound("There is no file a.py", advice="Look elsewhere", path="a.py")
+    assert (fault.name, fault.text(), fault.reply()) == (
+        "NotFound",
+        "There is no file a.py\nLook elsewhere",
+        fault.text(),
+    )
+    assert fault.details() == {"path": "a.py", "suggestion": "Look elsewhere"}
+    assert (NotFound("x").text(), NotFound("x").details()) == ("x", {})
+
+
+def test_what_is_told_of_a_failure_does_not_change_it() -> None:
+    fault = NotFound("x", path="a.py")
+    fault.details()["path"] = "b.py"
+    assert fault.data == {"path": "a.py"}
+
+
+def test_a_bug_is_answered_in_general_words() -> None:
+    assert InternalError.of_bug(ValueError("the password is hush")).message == "Internal error"

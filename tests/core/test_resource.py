@@ -1,0 +1,43 @@
+"""Addresses with variables: what matches a template, and what its variables are."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from postil.core.resource import LONGEST_URI, match
+
+
+@pytest.mark.parametrize(
+    ("template", "uri", "found"),
+    [
+        ("x://notes/{name}", "x://notes/a", {"name": "a"}),
+        ("x://notes/{name}", "x://notes/a/b", None),
+        ("x://notes/{name}", "x://notes/", None),
+        ("x://notes/{+name}", "x://notes/a/b", {"name": "a/b"}),
+        ("x://{filePath}.comments", "x://src/a.py.comments", {"filePath": "src/a.py"}),
+        ("x://a.b/{name}", "x://aXb/c", None),
+        ("x://{one}/{two}", "x://1/2", {"one": "1", "two": "2"}),
+        ("x://notes/{name}", "x://notes/a%20b%2Fc", {"name": "a b/c"}),
+        ("x://notes/{name}", "y://x://notes/a", None),
+        ("x://plain", "x://plain", {}),
+        ("x://{+name}", "x://a\nb", {"name": "a\nb"}),
+    ],
+)
+def test_a_variable_stays_within_its_segment_unless_it_says_otherwise(
+    template: str, uri: str, found: dict[str, str] | None
+) -> None:
+    assert match(template, uri) == found
+
+
+def test_an_address_is_looked_at_up_to_its_limit() -> None:
+    start = "x://notes/"
+    assert match(start + "{name}", start + "a" * (LONGEST_URI - len(start))) is not None
+    assert match(start + "{name}", start + "a" * (LONGEST_URI - len(start) + 1)) is None
+
+
+@given(st.text(max_size=50))
+def test_no_address_breaks_it(uri: str) -> None:
+    found = match("x://notes/{name}", uri)
+    assert found is None or uri.startswith("x://notes/")

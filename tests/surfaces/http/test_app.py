@@ -1,0 +1,104 @@
+"""The application over HTTP: its paths, what it refuses, and how much it takes at once."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from postil import __version__
+from postil.surfaces.http import app
+from postil.surfaces.http.app import LARGEST_BODY, SMALL_BODY, has_body
+from tests.surfaces.gateway.gateways import RIGHT, gateway_of
+from tests.wire.http_client import request, running
+
+
+def test_health_and_version_are_told_to_everyone_and_metrics_are_not() -> None:
+    with running(gateway_of()) as server:
+        assert server.ask("GET", "/healthz").json() == {"status": "ok"}
+        assert server.ask("GET", "/readyz").json() == {"status": "ready"}
+        assert server.ask("GET", "/version").json() == {"name": "echo", "version": __version__}
+        assert server.ask("GET", "/metrics").status == 401
+        assert server.ask("GET", "/metrics", Authorization=RIGHT).status == 200
+
+
+@pytest.mark.parametrize(("method", "path", "status"), [("POST", "/healthz", 405), ("GET", "/nothing", 404)])
+def test_a_path_has_its_methods(method: str, path: str, status: int) -> None:
+    with running() as server:
+        answer = server.ask(method, path)
+        assert (answer.status, answer.json()["error"]["data"]) == (status, {"status": status})
+        assert answer.json()["error"]["code"] == -32600
+
+
+def test_who_is_not_known_does_not_learn_which_paths_there_are() -> None:
+    with running(gateway_of()) as server:
+        assert server.ask("GET", "/nothing").status == 401
+        assert server.ask("GET", "/nothing", Authorization=RIGHT).status == 404
+
+
+@pytest.mark.parametrize("method", ["PUT", "OPTIONS", "PATCH"])
+def test_the_endpoint_says_which_methods_it_has(method: str) -> None:
+    with running() as server:
+        answer = server.ask(method, "/mcp")
+        assert (answer.status, answer.headers["allow"]) == (405, "POST, GET, DELETE")
+
+
+def test_another_host_is_refused_before_anything_else() -> None:
+    with running(gateway_of()) as server:
+        answer = server.post(request("echo", {"text": "x"}), Host="evil.example", Authorization=RIGHT)
+        assert (answer.status, answer.json()["error"]["code"]) == (403, -32000)
+
+
+def test_a_body_is_taken_up_to_the_limit_and_not_a_byte_beyond() -> None:
+    with running() as server:
+        frame = json.dumps(request("nothing")).encode()
+        for more, status in ((0, 200), (1, 413)):
+            answer = server.post(frame + b" " * (LARGEST_BODY - len(frame) + more))
+            assert answer.status == status
+        assert server.post(frame, Content_Type="text/plain").status == 415
+
+
+def test_large_bodies_that_are_on_their_way_at_once_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    body = json.dumps(request("nothing")).encode().ljust(SMALL_BODY + 1)
+    with running() as server:
+        monkeypatch.setattr(app, "MOST_BODIES", SMALL_BODY + 1)
+        assert server.post(body).status == 200
+        assert server.post(body).status == 200  # the room is given back
+        monkeypatch.setattr(app, "MOST_BODIES", SMALL_BODY)
+        refused = server.post(body)
+        assert (refused.status, refused.headers["retry-after"]) == (503, "1")
+        assert server.post(body[:SMALL_BODY]).status == 200  # a small one is not counted
+
+
+@pytest.mark.parametrize(
+    ("headers", "expected"),
+    [
+        ({}, False),
+        ({b"content-length": b"%d" % SMALL_BODY}, False),
+        ({b"content-length": b"%d" % (SMALL_BODY + 1)}, True),
+        ({b"content-length": b"x"}, False),
+        ({b"transfer-encoding": b"chunked"}, True),
+    ],
+)
+def test_a_refused_client_that_is_still_sending_is_heard_to_its_end(
+    headers: dict[bytes, bytes], expected: bool
+) -> None:
+    assert has_body(headers) is expected
+
+
+def test_what_was_refused_is_counted_by_its_status() -> None:
+    with running(gateway_of()) as server:
+        server.post(request("echo"))
+        server.ask("GET", "/nothing")
+        said = server.ask("GET", "/metrics", Authorization=RIGHT).body.decode()
+    assert 'postil_http_refused_total{status="401"} 2' in said
+
+
+def test_a_route_of_its_own_decides_itself_who_may_use_it() -> None:
+    async def open_to_all(scope: Any, headers: Any, receive: Any, send: Any) -> None:
+        await app.respond(send, 200, b'{"open":true}')
+
+    with running(gateway_of(), routes={"/open": open_to_all}) as server:
+        assert server.ask("GET", "/open").json() == {"open": True}
+        assert server.ask("GET", "/open/deeper").status == 401
