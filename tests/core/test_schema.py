@@ -57,7 +57,6 @@ def test_an_argument_that_may_be_left_out_has_no_null_and_no_reference() -> None
             },
         },
         "required": ["name"],
-        "description": "Arguments of every kind.",
     }
 
 
