@@ -55,3 +55,9 @@ def test_a_path_is_taken_as_it_was_given_where_nobody_stands_in_a_folder() -> No
 
 def test_a_secret_that_the_caller_brought_is_not_shown() -> None:
     assert "hush" not in repr(Caller("me", credential="hush"))
+
+
+def test_where_there_is_no_connection_an_answer_has_arrived() -> None:
+    arrived: list[str] = []
+    Call().when_delivered(lambda: arrived.append("confirmed"), lambda: arrived.append("lost"))
+    assert arrived == ["confirmed"]

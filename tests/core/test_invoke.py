@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextvars
 from typing import Any
 
 import pytest
 
+from postil.core import call
+from postil.core.call import Call, Caller
 from postil.core.failure import Conflict, Failure, InvalidArguments, NotFound
 from postil.core.invoke import LONGEST_KEY, claim, give_up, once, recall
 from postil.core.operation import Operation
@@ -105,3 +108,14 @@ def test_a_key_has_one_to_256_characters(size: int, good: bool, count: Operation
 
 def test_a_stored_answer_has_the_operations_own_type(count: Operation) -> None:
     assert recall(count, b'{"count": 7}') == Counted(7)
+
+
+def test_a_key_belongs_to_its_caller_and_its_operation() -> None:
+    def claimed_by(principal: str, operation: Operation) -> str:
+        call.enter(Call(Caller(principal)))
+        return claim(operation, {}, "k")[0]
+
+    of = [("ada", Echo().add), ("alan", Echo().add), ("ada", Echo().forget), ("ada", Echo().add)]
+    scopes = [contextvars.Context().run(claimed_by, who, Operation(run)) for who, run in of]
+    assert len({*scopes}) == 3
+    assert scopes[0] == scopes[3]

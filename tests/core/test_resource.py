@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from urllib.parse import quote
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -41,3 +43,8 @@ def test_an_address_is_looked_at_up_to_its_limit() -> None:
 def test_no_address_breaks_it(uri: str) -> None:
     found = match("x://notes/{name}", uri)
     assert found is None or uri.startswith("x://notes/")
+
+
+@given(st.text(st.characters(codec="utf-8", exclude_characters="/"), min_size=1, max_size=50))
+def test_what_is_quoted_into_an_address_is_found_in_it(text: str) -> None:
+    assert match("a://{x}/end", f"a://{quote(text, safe='')}/end") == {"x": text}

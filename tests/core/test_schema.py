@@ -1,108 +1,96 @@
-"""Schemas as clients get them: no titles, no `$defs`, no `null` beside what may be left out."""
+"""Schemas are trimmed to what a client needs, and say what msgspec will take."""
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
-import pytest
+import msgspec
 from msgspec import Meta, Struct
 
 from postil.core.schema import arguments_schema, result_schema, without
 
 
-class Inner(Struct):
-    """A part of an argument."""
+class Leaf(Struct, frozen=True):
+    """A leaf."""
 
-    size: Annotated[int, Meta(ge=1)]
-    mood: Literal["loud", "soft"] = "soft"
+    veins: int
+    colour: Literal["red", "green"] = "green"
 
 
-class Arguments(Struct, kw_only=True, forbid_unknown_fields=True):
-    """Arguments of every kind."""
+class Tree(Struct, frozen=True, forbid_unknown_fields=True):
+    """A tree."""
 
-    name: str
-    inner: Inner | None = None
+    name: Annotated[str, Meta(max_length=9, title="Name")]
+    leaves: list[Leaf]
+    parent: Tree | None = None
+    height: float | None = None
     either: int | str | None = None
-    hidden: Annotated[str, Meta(extra_json_schema={"unlisted": True})] = ""
-    many: list[Inner] = []
+    nothing: Annotated[int, Meta(extra_json_schema={"unlisted": True})] = 0
 
 
-def test_an_argument_that_may_be_left_out_has_no_null_and_no_reference() -> None:
-    assert arguments_schema(Arguments) == {
+def test_arguments_are_open_unless_the_mark_closes_them() -> None:
+    assert "additionalProperties" not in arguments_schema(Tree)
+    assert arguments_schema(Tree, closed=True)["additionalProperties"] is False
+
+
+def test_what_may_be_left_out_does_not_say_null() -> None:
+    fields = arguments_schema(Tree)["properties"]
+    assert fields["height"] == {"type": "number"}
+    assert fields["either"] == {"anyOf": [{"type": "integer"}, {"type": "string"}]}
+
+
+def test_a_type_inside_itself_is_an_object_and_nothing_is_referred_to() -> None:
+    schema = arguments_schema(Tree)
+    assert schema["properties"]["parent"] == {"type": "object"}
+    assert "$ref" not in msgspec.json.encode(schema).decode()
+
+
+def test_titles_of_objects_go_and_titles_of_fields_stay() -> None:
+    schema = arguments_schema(Tree)
+    assert "title" not in schema
+    assert schema["properties"]["name"] == {"type": "string", "title": "Name", "maxLength": 9}
+    assert "title" not in schema["properties"]["leaves"]["items"]
+
+
+def test_an_unlisted_argument_is_taken_and_not_published() -> None:
+    assert "nothing" not in arguments_schema(Tree)["properties"]
+    assert msgspec.convert({"name": "oak", "leaves": [], "nothing": 1}, Tree).nothing == 1
+
+
+def test_an_enumeration_of_texts_says_that_it_is_of_texts() -> None:
+    leaf = arguments_schema(Tree)["properties"]["leaves"]["items"]
+    assert leaf["properties"]["colour"] == {"enum": ["green", "red"], "type": "string", "default": "green"}
+    assert leaf["required"] == ["veins"]
+
+
+def test_arguments_that_are_settled_are_neither_listed_nor_required() -> None:
+    schema = arguments_schema(Tree)
+    assert schema["required"] == ["name", "leaves"]
+    assert without(schema, {"name"})["required"] == ["leaves"]
+    assert "name" not in without(schema, {"name"})["properties"]
+    assert "required" not in without(schema, {"name", "leaves"})
+    assert schema["required"] == ["name", "leaves"], "the schema itself is not changed"
+
+
+def test_a_result_names_its_keys_down_to_the_depth_that_was_asked() -> None:
+    shallow = result_schema(Tree)
+    assert shallow is not None
+    assert shallow == {
         "type": "object",
         "properties": {
             "name": {"type": "string"},
-            "inner": {
-                "type": "object",
-                "description": "A part of an argument.",
-                "properties": {
-                    "size": {"type": "integer", "minimum": 1},
-                    "mood": {"enum": ["loud", "soft"], "default": "soft", "type": "string"},
-                },
-                "required": ["size"],
-            },
-            "either": {"anyOf": [{"type": "integer"}, {"type": "string"}]},
-            "many": {
-                "type": "array",
-                "items": {
-                    "type": "object",
-                    "description": "A part of an argument.",
-                    "properties": {
-                        "size": {"type": "integer", "minimum": 1},
-                        "mood": {"enum": ["loud", "soft"], "default": "soft", "type": "string"},
-                    },
-                    "required": ["size"],
-                },
-                "default": [],
-            },
+            "leaves": {"type": "array"},
+            "parent": {"type": "object"},
+            "height": {"type": "number"},
+            "either": {},
         },
-        "required": ["name"],
     }
+    deeper = result_schema(Tree, depth=2)
+    assert deeper is not None
+    assert "items" in deeper["properties"]["leaves"]
 
 
-def test_only_a_closed_schema_says_that_no_other_arguments_are_taken() -> None:
-    assert arguments_schema(Arguments, closed=True)["additionalProperties"] is False
-    assert "additionalProperties" not in arguments_schema(Arguments)
-
-
-def test_arguments_that_are_settled_are_not_asked_for() -> None:
-    schema: dict[str, Any] = {"type": "object", "properties": {"a": {}, "b": {}}, "required": ["a"]}
-    assert without(schema, ["a"]) == {"type": "object", "properties": {"b": {}}}
-    assert without(schema, ["b"])["required"] == ["a"]
-    assert schema["required"] == ["a"], "the schema itself is not changed"
-
-
-class Node(Struct):
-    """A tree."""
-
-    name: str
-    below: list[Node] = []
-    kind: Literal["leaf", "branch"] = "leaf"
-    size: int | None = None
-
-
-@pytest.mark.parametrize(
-    ("depth", "properties"),
-    [
-        (1, {"name": {"type": "string"}, "below": {"type": "array"}, "kind": {"type": "string"}, "size": {}}),
-        (
-            2,
-            {
-                "name": {"type": "string"},
-                "below": {"type": "array", "items": {"type": "object"}},
-                "kind": {"type": "string"},
-                "size": {"anyOf": [{"type": "integer"}, {"type": "null"}]},
-            },
-        ),
-    ],
-)
-def test_an_output_schema_names_so_many_levels_of_keys_and_requires_nothing(depth: int, properties: Any) -> None:
-    found = result_schema(Node, depth=depth)
-    assert found is not None
-    assert set(found["properties"]) == set(properties)
-    assert "required" not in found
-
-
-@pytest.mark.parametrize("result", [str, None, int, list[Node]])
-def test_only_an_object_has_an_output_schema(result: object) -> None:
-    assert result_schema(result) is None
+def test_a_result_that_is_no_object_has_no_schema() -> None:
+    assert result_schema(str) is None
+    assert result_schema(None) is None
+    assert result_schema(list[Tree]) is None

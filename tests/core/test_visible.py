@@ -1,0 +1,34 @@
+"""Others' words command no terminal."""
+
+from __future__ import annotations
+
+import unicodedata
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from postil.core.visible import harmless
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("\x1b[2J", "\\x1b[2J"),
+        ("\x00\x08\x0b\x1f", "\\x00\\x08\\x0b\\x1f"),
+        ("\x7f\x9f", "\\x7f\\x9f"),
+        ("a\tb\nc", "a\tb\nc"),
+        ("\u202a\u202e\u2066\u2069", "\\u202a\\u202e\\u2066\\u2069"),
+        (" ~\xa0\u2029\u202f\u2065\u206a", " ~\xa0\u2029\u202f\u2065\u206a"),
+    ],
+)
+def test_what_moves_the_cursor_or_turns_text_around_is_made_visible(text: str, shown: str) -> None:
+    assert harmless(text) == shown
+
+
+@given(st.text())
+def test_no_control_character_is_left_and_nothing_else_is_changed(text: str) -> None:
+    shown = harmless(text)
+    assert not [c for c in shown if unicodedata.category(c) == "Cc" and c not in "\t\n"]
+    assert shown.replace("\\", "").count("a") >= text.count("a")
+    assert harmless(shown) == shown
