@@ -44,7 +44,7 @@ MOST_MAPPED = 60
 NEAR = {
     "core": ["tests/core", "tests/wire/test_engine.py", "tests/test_app.py"],
     "wire": ["tests/wire", "tests/contracts"],
-    "surfaces/gateway": ["tests/surfaces/gateway"],
+    "surfaces/gateway": ["tests/surfaces/gateway", "tests/surfaces/test_gateway_served.py"],
     "gitlab/instance": ["tests/gitlab/instance", "tests/gitlab"],
     "gitlab/policy": ["tests/gitlab/policy", "tests/gitlab"],
     "storage": ["tests/storage"],
@@ -248,16 +248,17 @@ def _number(text: str) -> int:
 # ----- judging them -------------------------------------------------------------------------------------------------
 
 
-def tests_for(path: str) -> list[str]:
-    """The tests that judge a module: its own, those that import it, those that know its package."""
+def tests_for(path: str) -> tuple[list[str], list[str]]:
+    """The tests that judge a module: its own and those that import it; then those that know its package."""
     package = next(package for package in PACKAGES if path.startswith(package + "/"))
     module = Path(path)
     dotted = "postil." + ".".join(module.with_suffix("").parts)
     own = ROOT / "tests" / module.parent / f"test_{module.name}"
     imports = re.compile(rf"(?:from|import) {re.escape(dotted)}\b")
     direct = [each for each in near(package) if imports.search(each.read_text("utf-8"))]
-    ordered = dict.fromkeys([*([own] if own.exists() else []), *direct, *near(package)])
-    return [str(each.relative_to(ROOT)) for each in ordered]
+    first: dict[Path, None] = dict.fromkeys([*([own] if own.exists() else []), *direct])
+    rest = [each for each in near(package) if each not in first]
+    return [str(each.relative_to(ROOT)) for each in first], [str(each.relative_to(ROOT)) for each in rest]
 
 
 def near(package: str) -> list[Path]:
@@ -279,7 +280,9 @@ class Coverage:
         self.failed: list[str] = []
         """Tests that fail without any mutant: they judge nothing."""
         if MAP.exists():
-            self.lines, self.failed = json.loads(MAP.read_text("utf-8"))
+            made_of, lines, failed = json.loads(MAP.read_text("utf-8"))
+            if made_of == fingerprint():  # of another state it would name lines and tests that are no more
+                self.lines, self.failed = lines, failed
 
     def tests(self, mutant: Mutant) -> list[str]:
         """The tests that run the mutant's line, quickest first."""
@@ -321,10 +324,20 @@ class Mapping:
             }
             lines[str(Path(file).relative_to(self.source))] = {line: tests for line, tests in held.items() if tests}
         MAP.parent.mkdir(exist_ok=True)
-        MAP.write_text(json.dumps([lines, sorted(self.failed)]), "utf-8")
+        MAP.write_text(json.dumps([fingerprint(), lines, sorted(self.failed)]), "utf-8")
 
     def _cost(self, test: str) -> float:
         return self.seconds[test]
+
+
+def fingerprint() -> str:
+    """What a map is made of: the source and the tests."""
+    read = hashlib.sha256()
+    for folder in (SRC, ROOT / "tests"):
+        for path in sorted(folder.rglob("*.py")):
+            if "node_modules" not in path.parts:
+                read.update(path.read_bytes())
+    return read.hexdigest()
 
 
 def make_map() -> None:
@@ -463,11 +476,10 @@ def work(todo: "SimpleQueue[Mutant | None]", done: "SimpleQueue[Judged]", folder
         file.write_bytes(original[: mutant.start] + mutant.text.encode("utf-8") + original[mutant.end :])
         began = time.monotonic()
         caught, by = False, ""
-        if mapped := coverage.tests(mutant):
-            caught, by = judge(source, mapped, budget, scratch)
-        if not caught:
-            deselected = [f"--deselect={test}" for test in coverage.failed]
-            caught, by = judge(source, [*tests_for(mutant.path), *deselected], budget, scratch)
+        deselected = [f"--deselect={test}" for test in coverage.failed]
+        for tests in (coverage.tests(mutant), *tests_for(mutant.path)):
+            if tests and not caught:
+                caught, by = judge(source, [*tests, *deselected], budget, scratch)
         done.put(Judged(mutant, caught, by, time.monotonic() - began))
         file.write_bytes(original)
         os.utime(file, ns=(times.st_atime_ns, times.st_mtime_ns))

@@ -10,9 +10,10 @@ from msgspec import Meta, Struct
 
 from postil.core.answer import Answer
 from postil.core.catalogue import Catalogue, describe
-from postil.core.failure import InvalidArguments, UnknownOperation
+from postil.core.failure import InvalidArguments, NotFound, UnknownOperation
 from postil.core.operation import Spelling, reads, writes
-from postil.core.registry import Offer, Registry
+from postil.core.registry import Offer, Registry, ResourceNotFound
+from tests.core.echo import Echo
 
 
 class Shelved(Answer, frozen=True):
@@ -154,3 +155,67 @@ def test_what_a_part_has_that_is_turned_off_is_withheld() -> None:
     assert "shelve" in {entry.name for entry in registry.withheld}
     with pytest.raises(UnknownOperation):
         registry.operation("shelve")
+
+
+def test_narrowing_keeps_the_older_names_of_what_is_kept() -> None:
+    narrow = library().narrowed(lambda entry: True)
+    assert narrow.operation("put_book").run(title="Emma") == Shelved("Emma", 1)
+
+
+class Attic:
+    """What assistants do not have."""
+
+    @writes("sweep", shell="attic sweep", tool=False)
+    def sweep(self) -> str:
+        """Sweep"""
+        return "clean"
+
+
+@pytest.mark.parametrize("offer", [Offer(allow=("other",)), Offer(deny=("sweep",)), Offer(allow=("o*",), deny=("s*",))])
+def test_lists_of_tools_do_not_speak_of_commands(offer: Offer) -> None:
+    assert Registry.of([("house", Attic())], offer).operation("sweep").run() == "clean"
+
+
+def test_lists_of_tools_do_not_open_what_is_read_only() -> None:
+    assert Registry.of([("house", Attic())], Offer(read_only=True, allow=("sweep",))).find("sweep") is None
+
+
+def test_a_resource_that_never_changes_can_be_watched_too() -> None:
+    called: list[str] = []
+    registry = Registry.of([("echo", Echo())])
+    stop = registry.watch("echo://files/a", lambda: called.append("changed"))
+    stop()
+    assert called == []
+
+
+def test_a_watched_resource_tells_of_its_changes_until_it_is_stopped() -> None:
+    echo, called = Echo(), list[str]()
+    stop = Registry.of([("echo", echo)]).watch("echo://note", lambda: called.append("changed"))
+    echo.write("second")
+    stop()
+    echo.write("third")
+    assert called == ["changed"]
+
+
+def test_an_unknown_address_is_not_found() -> None:
+    with pytest.raises(ResourceNotFound) as missing:
+        Registry.of([("echo", Echo())]).resource("echo://nothing" + "x" * 2000)
+    assert len(str(missing.value.data["uri"])) == 1000
+    assert missing.value.code == -32002
+
+
+def test_who_listens_to_lists_hears_of_changes_until_they_stop() -> None:
+    registry, heard = library(), list[str]()
+    stop = registry.on_list_changed(heard.append)
+    registry.list_changed("tools")
+    stop()
+    registry.list_changed("prompts")
+    assert heard == ["tools"]
+
+
+def test_an_unknown_name_is_cut_in_what_is_said_of_it() -> None:
+    with pytest.raises(UnknownOperation) as unknown:
+        library().operation("x" * 200)
+    assert unknown.value.data["name"] == "x" * 100
+    with pytest.raises(NotFound):
+        library().prompt("nothing")
