@@ -31,10 +31,10 @@ class Ceiling(NamedTuple):
     switches: int
 
 
-ADD_COMMENT = Ceiling(290, 32, 36)
-GET_ISSUE = Ceiling(280, 37, 50)
-ISSUE_LIST = Ceiling(720, 39, 34)
-SEND = Ceiling(660, 34, 56)
+ADD_COMMENT = Ceiling(200, 29, 29)
+GET_ISSUE = Ceiling(265, 36, 47)
+ISSUE_LIST = Ceiling(250, 37, 35)
+SEND = Ceiling(220, 31, 58)
 CHECK_MESSAGES = Ceiling(250, 25, 100)
 
 
