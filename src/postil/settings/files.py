@@ -1,8 +1,8 @@
 """Reading `postil.toml` and `postil.yaml`: the user's file, and the repository's, which may set only harmless keys.
 
-A repository is somebody else's text: were it allowed to name a host or a credential, cloning it could send the user's
-token elsewhere. What it may not say is left out and told as a warning; a fault in the user's own file stops us, because
-a mistyped security setting must not vanish in silence.
+A repository is somebody else's text: if it could name a host or a credential, cloning it could send the user's token
+away. What it may not set is left out with a warning. A fault in the user's own file stops us, because a mistyped
+security setting must not vanish in silence.
 """
 
 from __future__ import annotations
@@ -20,39 +20,39 @@ LARGEST = 256 * 1024
 
 
 def read_layers(user: str, repository: str) -> tuple[list[Layer], tuple[str, ...]]:
-    """The layers of both files, the weaker first, and what was refused."""
+    """Returns the layers of both files, the weaker first, and what was refused."""
     layers: list[Layer] = []
     warnings: list[str] = []
     if repository and repository != user:
         try:
-            layers.append(_harmless(read_file(repository), repository, warnings))
+            layers.append(_keep_harmless(read_file(repository), repository, warnings))
         except BadSettings as failure:  # a broken file in a clone must not take the user's tools away
             warnings.append(f"{failure.message}; it is not used")
     if user:
-        layers.append(_checked(read_file(user), user))
+        layers.append(_check(read_file(user), user))
     return layers, tuple(warnings)
 
 
 def read_file(path: str) -> Layer:
-    """The content of one file as nested tables, hyphens in keys read as underscores."""
+    """Returns the content of one file as nested tables, hyphens in keys as underscores. Raises BadSettings."""
     try:
         with open(path, "rb") as file:
             content = file.read(LARGEST + 1)
         if len(content) > LARGEST:
             raise BadSettings(f"{path} is larger than {LARGEST} bytes")
-        return _tables(_decoded(path, content.decode("utf-8")))
+        return _read_tables(_decode(path, content.decode("utf-8")))
     except (OSError, ValueError) as error:
         raise BadSettings(
             f"The settings file {path} cannot be read: {error}", advice="Correct the file, or move it away"
         ) from error
 
 
-def _decoded(path: str, text: str) -> object:
+def _decode(path: str, text: str) -> object:
     if path.endswith(".toml"):
         import tomllib
 
         return tomllib.loads(text)
-    import yaml  # only who writes YAML pays for it
+    import yaml  # only those who write YAML pay for it
 
     try:
         return yaml.safe_load(text) or {}
@@ -60,26 +60,26 @@ def _decoded(path: str, text: str) -> object:
         raise ValueError(str(error)) from error
 
 
-def _tables(value: object) -> Layer:
+def _read_tables(value: object) -> Layer:
     if not isinstance(value, dict):
         raise ValueError("it has to be a table of keys")
     table = cast("dict[object, Any]", value)
     return {
-        str(key).replace("-", "_"): _tables(cast("object", item)) if isinstance(item, dict) else item
+        str(key).replace("-", "_"): _read_tables(cast("object", item)) if isinstance(item, dict) else item
         for key, item in table.items()
     }
 
 
-def _checked(layer: Layer, path: str) -> Layer:
+def _check(layer: Layer, path: str) -> Layer:
     known = settable_keys()
-    for key in _keys(layer):
+    for key in _list_keys(layer):
         if key == "gitlab.token":
             raise BadSettings(
                 f"{path} holds a GitLab token",
                 advice="Put the token into a file of its own (mode 0600) and name it as gitlab.token_file",
             )
         if key not in known:
-            raise BadSettings(f"{path} has an unknown key `{key}`", advice=_nearest(key, known))
+            raise BadSettings(f"{path} has an unknown key `{key}`", advice=_advise(key, known))
     try:
         msgspec.convert(layer, Settings)
     except msgspec.ValidationError as error:
@@ -87,10 +87,10 @@ def _checked(layer: Layer, path: str) -> Layer:
     return layer
 
 
-def _harmless(layer: Layer, path: str, warnings: list[str]) -> Layer:
+def _keep_harmless(layer: Layer, path: str, warnings: list[str]) -> Layer:
     known = settable_keys()
     kept: Layer = {}
-    for key in _keys(layer):
+    for key in _list_keys(layer):
         section, _, field = key.rpartition(".")
         if key in HARMLESS:
             source = layer[section] if section else layer
@@ -102,10 +102,10 @@ def _harmless(layer: Layer, path: str, warnings: list[str]) -> Layer:
             )
         else:
             warnings.append(f"{path} has an unknown key `{key}`; it is not used")
-    return _checked(kept, path)
+    return _check(kept, path)
 
 
-def _keys(layer: Layer) -> Iterator[str]:
+def _list_keys(layer: Layer) -> Iterator[str]:
     for key, value in layer.items():
         if isinstance(value, dict):
             yield from (f"{key}.{field}" for field in cast(Layer, value))
@@ -114,7 +114,7 @@ def _keys(layer: Layer) -> Iterator[str]:
 
 
 def settable_keys() -> frozenset[str]:
-    """Every key a user's file may hold, as `section.key`."""
+    """Returns every key a user's file may hold, as `section.key`."""
     keys: set[str] = set()
     for field in msgspec.structs.fields(Settings):
         inner: object = field.type
@@ -125,7 +125,7 @@ def settable_keys() -> frozenset[str]:
     return frozenset(key for key in keys if key not in _OURS and key.partition(".")[0] not in _OURS)
 
 
-def _nearest(key: str, known: frozenset[str]) -> str:
+def _advise(key: str, known: frozenset[str]) -> str:
     from difflib import get_close_matches
 
     near = get_close_matches(key, sorted(known), 1)

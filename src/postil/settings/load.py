@@ -36,25 +36,25 @@ _LISTS = {"parts", "allow_tools", "deny_tools", "toolsets", "webhooks.inbox"}
 def load(
     environ: Mapping[str, str] | None = None, cwd: str = "", flags: Layer | None = None, file: str = ""
 ) -> Settings:
-    """The settings as they hold for this process; `flags` and `file` come from the command line."""
+    """Returns the settings of this process; `flags` and `file` come from the command line. Raises BadSettings."""
     environ = os.environ if environ is None else environ
     cwd = cwd or os.getcwd()
-    folders = folders_of(environ)
+    folders = find_folders(environ)
     layers: list[Layer] = []
     warnings: tuple[str, ...] = ()
-    found = _files(folders.config, cwd, file or environ.get("POSTIL_CONFIG", ""))
+    found = _find_files(folders.config, cwd, file or environ.get("POSTIL_CONFIG", ""))
     if found != ("", ""):
-        from postil.settings.files import read_layers  # only who has a file pays for reading one
+        from postil.settings.files import read_layers  # only those who have a file pay for reading it
 
         layers, warnings = read_layers(*found)
-    layers += [_from_environment(environ), flags or {}]
-    decided = _merged(layers)
-    if decided.get("secret") or decided.get("folders"):  # never from a layer: they are not for files or flags to say
+    layers += [_read_environment(environ), flags or {}]
+    decided = _merge(layers)
+    if decided.get("secret") or decided.get("folders"):  # files and flags must not set these
         raise BadSettings("These settings cannot be given: secret, folders")
     return msgspec.structs.replace(
-        _converted(decided),
+        _convert(decided),
         folders=folders,
-        terminal=_terminal(environ),
+        terminal=_read_terminal(environ),
         cwd=cwd,
         secret=environ.get("POSTIL_SECRET", ""),
         debug=environ.get("POSTIL_DEBUG", "") not in ("", "0"),
@@ -62,8 +62,8 @@ def load(
     )
 
 
-def folders_of(environ: Mapping[str, str]) -> Folders:
-    """The XDG folders. A relative value is ignored, as the specification says."""
+def find_folders(environ: Mapping[str, str]) -> Folders:
+    """Returns the XDG folders. A relative value is ignored, as the specification says."""
     home = environ.get("HOME") or os.path.expanduser("~")
 
     def folder(name: str, default: str) -> str:
@@ -78,16 +78,16 @@ def folders_of(environ: Mapping[str, str]) -> Folders:
     )
 
 
-def _files(config: str, cwd: str, named: str) -> tuple[str, str]:
-    """The user's file and the repository's, each empty where there is none. Costs a few stats, no import."""
+def _find_files(config: str, cwd: str, named: str) -> tuple[str, str]:
+    """Returns the user's file and the repository's, each empty where there is none. Costs a few stats, no import."""
     if named and not os.path.isfile(named):
         raise BadSettings(f"There is no settings file {named}", advice="Check --config and POSTIL_CONFIG")
-    user = named or _first(config)
+    user = named or _find_first(config)
     root = next(find_git_roots(os.path.realpath(cwd)), "")
-    return user, _first(root) if root else ""
+    return user, _find_first(root) if root else ""
 
 
-def _first(folder: str) -> str:
+def _find_first(folder: str) -> str:
     for name in ("postil.toml", "postil.yaml", "postil.yml"):
         path = os.path.join(folder, name)
         if os.path.isfile(path):
@@ -95,7 +95,7 @@ def _first(folder: str) -> str:
     return ""
 
 
-def _from_environment(environ: Mapping[str, str]) -> Layer:
+def _read_environment(environ: Mapping[str, str]) -> Layer:
     layer: Layer = {}
     for name, key in _ENVIRONMENT.items():
         value = environ.get(name, "")
@@ -109,7 +109,7 @@ def _from_environment(environ: Mapping[str, str]) -> Layer:
     return layer
 
 
-def _merged(layers: list[Layer]) -> Layer:
+def _merge(layers: list[Layer]) -> Layer:
     merged: Layer = {}
     for layer in layers:
         for key, value in layer.items():
@@ -117,7 +117,7 @@ def _merged(layers: list[Layer]) -> Layer:
     return merged
 
 
-def _converted(decided: Layer) -> Settings:
+def _convert(decided: Layer) -> Settings:
     if not decided:
         return Settings()
     try:
@@ -128,7 +128,7 @@ def _converted(decided: Layer) -> Settings:
         ) from None
 
 
-def _terminal(environ: Mapping[str, str]) -> Terminal:
+def _read_terminal(environ: Mapping[str, str]) -> Terminal:
     if environ.get("FORCE_COLOR", "") not in ("", "0"):
         color: Literal["auto", "always", "never"] = "always"
     elif environ.get("NO_COLOR") or environ.get("FORCE_COLOR") == "0" or environ.get("TERM") == "dumb":

@@ -41,14 +41,14 @@ class GitLabSettings(Struct, frozen=True, omit_defaults=True):
     lockdown: bool = False
     """Words in public projects by people below Developer there are withheld."""
     no_private_to_public: bool = False
-    """Who has read a project cannot write to a more visible one for an hour."""
+    """A caller that has read a project cannot write to a more visible one for an hour."""
     token: str = ""
 
     def __repr__(self) -> str:
         return f"GitLabSettings(url={self.url!r}, token={'set' if self.token or self.token_file else 'not set'})"
 
     def read_token(self) -> str:
-        """The token, or an empty text when none is configured."""
+        """Returns the token, or an empty text when none is configured. Raises BadSettings."""
         if self.token or not self.token_file:
             return self.token
         path = os.path.expanduser(self.token_file)
@@ -63,10 +63,10 @@ class GitLabSettings(Struct, frozen=True, omit_defaults=True):
             ) from error
 
     def trust(self) -> SSLContext | bool:
-        """Whose certificates are believed: those of the file alone, or (True) those the client library knows."""
+        """Returns whose certificates are believed: those of the file alone, or True for those the library knows."""
         if not self.ca_file:
             return True
-        import ssl  # 5 ms, and only who speaks TLS needs it
+        import ssl  # 5 ms, and only those who speak TLS need it
 
         path = os.path.expanduser(self.ca_file)
         try:
@@ -90,7 +90,7 @@ class HttpSettings(Struct, frozen=True, omit_defaults=True):
     allowed_origins: tuple[str, ...] = ()
     trusted_proxies: tuple[str, ...] = ()
     behind_proxy: bool = False
-    """That something in front speaks HTTPS: without it or a certificate, plain HTTP stays on this machine."""
+    """Whether a proxy in front speaks HTTPS. Without it or a certificate, plain HTTP stays on this machine."""
     members: tuple[str, ...] = ()
     """Who else than the local user may read this workspace's comments, issues and inbox."""
 
@@ -189,7 +189,7 @@ class Settings(Struct, frozen=True, omit_defaults=True):
         return self.state or os.path.join(self.folders.state, "state.db")
 
     def offer(self) -> Offer:
-        """Which operations these settings leave visible."""
+        """Returns which operations these settings leave visible."""
         parts = (*self.parts, "workspace") if self.parts and "workspace" not in self.parts else self.parts
         return Offer(parts, self.read_only, self.allow_tools, self.deny_tools)
 

@@ -1,0 +1,67 @@
+"""Settings: who may say what, and who wins."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from postil.settings.load import load
+from postil.settings.model import BadSettings
+from tests.settings.places import place, read
+
+__all__ = ["place"]  # a fixture
+
+
+def test_without_any_file_everything_has_its_default(place: Path) -> None:
+    settings = read(place)
+    assert settings.parts == ()
+    assert settings.gitlab.url == "https://gitlab.com"
+    assert settings.http.address == "127.0.0.1:3000"
+    assert settings.state_address == str(place / ".local/state/postil/state.db")
+
+
+def test_flags_win_over_environment_over_user_over_repository(place: Path) -> None:
+    (place / "repo" / "postil.toml").write_text('parts = ["inbox"]\ndeny_tools = ["repo"]\nallow_tools = ["repo"]')
+    (place / "config" / "postil" / "postil.toml").write_text('deny_tools = ["user"]\nallow_tools = ["user"]')
+    settings = read(place, flags={"allow_tools": ["flag"]}, POSTIL_DENY_TOOLS="env", POSTIL_ALLOW_TOOLS="env")
+    assert (settings.parts, settings.deny_tools, settings.allow_tools) == (("inbox",), ("env",), ("flag",))
+
+
+@pytest.mark.parametrize(
+    ("environ", "color"),
+    [
+        ({}, "auto"),
+        ({"NO_COLOR": "1"}, "never"),
+        ({"NO_COLOR": ""}, "auto"),
+        ({"TERM": "dumb"}, "never"),
+        ({"FORCE_COLOR": "1", "NO_COLOR": "1"}, "always"),
+        ({"FORCE_COLOR": "0"}, "never"),
+    ],
+)
+def test_colour_follows_the_conventions(place: Path, environ: dict[str, str], color: str) -> None:
+    surroundings = {"HOME": str(place), **environ}
+    assert load(surroundings, str(place)).terminal.color == color
+
+
+def test_relative_xdg_folders_are_ignored(place: Path) -> None:
+    settings = load({"HOME": str(place), "XDG_STATE_HOME": "relative"}, str(place))
+    assert settings.folders.state == os.path.join(str(place), ".local/state/postil")
+
+
+def test_a_setting_that_cannot_be_used_is_named(place: Path) -> None:
+    with pytest.raises(BadSettings, match="Invalid enum value 'nobody'"):
+        read(place, POSTIL_AUTH="nobody")
+    with pytest.raises(BadSettings, match="cannot be given"):
+        read(place, flags={"secret": "x"})
+
+
+@pytest.mark.parametrize(("value", "is_on"), [("1", True), ("YES", True), ("on", True), ("0", False), ("no", False)])
+def test_read_only_is_said_in_several_ways(place: Path, value: str, is_on: bool) -> None:
+    assert read(place, POSTIL_READ_ONLY=value).read_only is is_on
+
+
+def test_lists_in_the_environment_are_parted_by_commas(place: Path) -> None:
+    settings = read(place, POSTIL_DENY_TOOLS=" a, ,b ,", LG_CONFIG_FILE="x.yml,,y.yml", TMUX="/tmp/s")
+    assert settings.deny_tools == ("a", "b")
+    assert settings.terminal.lazygit_configs == ("x.yml", "y.yml")
+    assert settings.terminal.in_tmux
