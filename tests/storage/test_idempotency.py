@@ -10,6 +10,7 @@ import pytest
 from postil.core.ports import State
 from postil.storage.failures import KeyInFlight, KeyInterrupted, KeyReused
 from postil.storage.idempotency import IdempotencyKeys
+from postil.storage.memory import MemoryState
 from postil.storage.sqlite import SqliteState
 from tests.storage.states import redis, state
 
@@ -95,3 +96,10 @@ def test_a_call_that_died_is_not_run_again(tmp_path: Path) -> None:
     with pytest.raises(KeyInterrupted, match="whether it took effect is not known"):
         IdempotencyKeys(state).begin("s", "k", "f")
     state.close()
+
+
+def test_a_repeat_waits_longer_than_one_look() -> None:
+    keys = IdempotencyKeys(MemoryState(), wait_seconds=10)
+    keys.begin("s", "k", "f")
+    threading.Timer(1.3, lambda: keys.finish("s", "k", b"answer")).start()
+    assert keys.begin("s", "k", "f") == b"answer"

@@ -186,3 +186,36 @@ def test_a_look_that_took_longer_than_its_lease_is_not_believed(address: str, mo
         look()
     state.close()
     other.close()
+
+
+def test_a_redis_without_a_log_says_what_it_loses(address: str) -> None:
+    state = RedisState(address)
+    client = redis_state.connect(address)
+    client.config_set("appendonly", "no")
+    try:
+        promise, faults = state.promise()
+    finally:
+        client.config_set("appendonly", "yes")
+    assert promise == "what was written since its last snapshot is lost when it stops (appendonly is off)"
+    assert faults == []
+    state.close()
+
+
+def test_what_this_process_has_written_to_is_not_shown_from_memory(address: str, server: RedisServer) -> None:
+    state = RedisState(address, busy_seconds=1)
+    for key in ("k", "l"):
+        with state.writing() as changes:
+            changes.put(key, "x", b"old")
+        with state.reading() as records:
+            assert records.get(key, "x") == b"old"
+    with state.writing() as changes:
+        changes.put("k", "x", b"new")
+    server.kill()
+    try:
+        with state.reading() as records:
+            assert records.get("l", "x") == b"old"
+        with pytest.raises(StateAway), state.reading() as records:
+            records.get("k", "x")
+    finally:
+        server.start()
+    state.close()

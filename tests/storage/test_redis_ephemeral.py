@@ -5,8 +5,11 @@ from __future__ import annotations
 import asyncio
 import time
 
+import pytest
 import redis as redis_client
 
+from postil.storage import redis_connection
+from postil.storage.redis_connection import LONGEST_OUTAGE, PATIENCE, find_outage
 from postil.storage.redis_ephemeral import RedisEphemeralStore
 from tests.storage.entries import entry, until_admitted
 
@@ -74,3 +77,29 @@ def test_while_redis_is_away_limits_go_on_alone_and_nonces_are_refused() -> None
         await moments.close()
 
     asyncio.run(test())
+
+
+class Clock:
+    now = 100.0
+
+    def monotonic(self) -> float:
+        return self.now
+
+
+def test_an_answer_ends_the_outage_for_all_who_use_this_redis(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = Clock()
+    monkeypatch.setattr(redis_connection, "time", clock)
+    outage = find_outage(address)
+    for _ in range(3):
+        outage.note(TimeoutError())
+    clock.now += LONGEST_OUTAGE
+
+    async def test() -> None:
+        store = RedisEphemeralStore(address)
+        assert (await store.enter(entry())).granted == 1
+        await store.close()
+
+    asyncio.run(test())
+    outage.note(TimeoutError())
+    clock.now += PATIENCE
+    assert not outage.lasts, "it was answered, so the next one is short again"

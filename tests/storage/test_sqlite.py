@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from postil.core.failure import StorageFailed
+from postil.storage import sqlite as sqlite_state
 from postil.storage.failures import StateBusy, StateDamaged, StateFull, StateNewer, StateUnwritable
 from postil.storage.sqlite import SqliteState
 
@@ -194,6 +195,7 @@ def test_a_file_moved_away_is_not_written_on(state: SqliteState, path: Path) -> 
 
 WRITER = """
 import sys
+from postil.storage import sqlite as sqlite_state
 from postil.storage.sqlite import SqliteState
 state = SqliteState(sys.argv[1])
 for number in range(int(sys.argv[2]), 10**6):
@@ -305,3 +307,26 @@ def test_what_expired_is_deleted_when_something_that_expires_is_put(state: Sqlit
     with sqlite3.connect(path) as raw:
         assert raw.execute("SELECT key FROM records ORDER BY key").fetchall() == [("new",), ("young",)]
     raw.close()
+
+
+def test_a_new_file_is_synced_before_it_has_its_name(
+    state: SqliteState, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    synced: list[tuple[str, bool]] = []
+
+    def sync(one: str) -> None:
+        synced.append((os.path.basename(one)[:8], path.exists()))
+
+    monkeypatch.setattr(sqlite_state, "_sync", sync)
+    put(state)
+    assert (".postil-", False) in synced
+    assert ("postil", True) in synced, "the folder, so that the name is durable too"
+
+
+def test_a_change_of_the_journal_wakes_and_one_of_another_file_does_not(state: SqliteState, path: Path) -> None:
+    called: list[int] = []
+    state.on_change(lambda: called.append(1))
+    state._notice(frozenset({str(path.parent / "secret")}))  # pyright: ignore[reportPrivateUsage]
+    assert called == []
+    state._notice(frozenset({f"{path}-journal"}))  # pyright: ignore[reportPrivateUsage]
+    assert called

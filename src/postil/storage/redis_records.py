@@ -48,10 +48,9 @@ class RedisRecords:
             if len(names) < size or (limit is not None and len(found) >= limit):
                 break
             start = b"(" + names[-1]
-        edge = None if len(names) < size else text(names[-1])
-        for key, value in changed.items():
+        for key, value in changed.items():  # one behind the last name that was read falls to the limit below
             alive = self._unless_expired(value)
-            if alive is not None and (edge is None or key <= edge):
+            if alive is not None:
                 found[key] = alive
         ordered = sorted(found.items())
         ordered = ordered if limit is None else ordered[:limit]

@@ -82,6 +82,19 @@ class CheckedFiles(Answer, frozen=True):
         return "\n".join([f"{self.files} tracked files, {len(self.faults)} with a fault", *found])
 
 
+class Cleaned(Answer, frozen=True):
+    """Temporary files that killed processes left, and whether they were removed."""
+
+    files: tuple[str, ...]
+    removed: bool = False
+
+    def for_model(self) -> str:
+        if not self.files:
+            return "Nothing was left by killed processes"
+        what = f"{len(self.files)} temporary {'file' if len(self.files) == 1 else 'files'} of killed processes"
+        return "\n".join([f"{what}, removed" if self.removed else f"{what}; --fix removes them", *self.files])
+
+
 _SAYS = {
     "missing": "tracked, but not in the work tree",
     "conflict-markers": "has conflict markers left",

@@ -143,16 +143,24 @@ def make_folder(root: str, inside: str, mode: int = 0o777) -> None:
 LEFTOVER_AGE = 10.0
 
 
-def remove_leftovers(root: str, folder: str = "") -> list[str]:
-    """Delete temporary files of dead writers in one folder, and name them. A living writer holds a lock on its own."""
+def find_leftovers(root: str, folder: str = "") -> list[str]:
+    """Returns the temporary files of dead writers in one folder. A living writer holds a lock on its own."""
     parent = open_folder(root, folder)
-    removed: list[str] = []
     try:
-        for name in os.listdir(parent):
-            if name.startswith(_PREFIX) and name.endswith(_SUFFIX) and _is_orphan(parent, name):
-                with suppress(OSError):
-                    os.unlink(name, dir_fd=parent)
-                    removed.append(name)
+        names = [name for name in os.listdir(parent) if name.startswith(_PREFIX) and name.endswith(_SUFFIX)]
+        return sorted(name for name in names if _is_orphan(parent, name))
+    finally:
+        os.close(parent)
+
+
+def remove_leftovers(root: str, folder: str = "") -> list[str]:
+    """Delete the temporary files of dead writers in one folder. Returns their names."""
+    removed = find_leftovers(root, folder)
+    parent = open_folder(root, folder)
+    try:
+        for name in removed:
+            with suppress(OSError):
+                os.unlink(name, dir_fd=parent)
     finally:
         os.close(parent)
     return removed
