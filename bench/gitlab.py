@@ -18,6 +18,8 @@ from statistics import median
 
 from bench.report import Goal, goal_table
 from bench.server import ROOT
+from postil.gitlab.instance.client import Instance
+from postil.gitlab.instance.connection import Connection
 from postil.gitlab.operations.issues import IssueOperations
 from postil.gitlab.part import GitLab
 from tests.emulator.world import DEVELOPER
@@ -52,7 +54,7 @@ async def proxied(address: str) -> tuple[float, float]:
     """The CPU of a bare call and of ours, each the median of rounds that take turns."""
     import httpx2
 
-    part = GitLab(address, lambda: DEVELOPER)
+    part = GitLab(Connection(Instance(address), lambda: DEVELOPER))
     issues = IssueOperations(part)
     bare: list[float] = []
     ours: list[float] = []

@@ -261,21 +261,21 @@ def _tracker(app: App) -> object:
 def _gitlab(app: App) -> object:
     from postil.gitlab.events import EventLog
     from postil.gitlab.instance.cache import ResponseCache
+    from postil.gitlab.instance.client import Instance
+    from postil.gitlab.instance.connection import Connection
     from postil.gitlab.part import GitLab
     from postil.gitlab.policy.guard import Guard, Policy
 
     gitlab = app.settings.gitlab
-    return GitLab(
-        gitlab.url,
+    connection = Connection(
+        Instance(gitlab.url, read_only=app.settings.read_only, trust=gitlab.trust),
         gitlab.read_token,
-        read_only=app.settings.read_only,
         projects=gitlab.projects,
         allow_quick_actions=gitlab.allow_quick_actions,
-        trust=gitlab.trust,
-        events=EventLog(app.state),
         cache=ResponseCache(app.moments(), shared=app.is_shared),
         guard=Guard(Policy(gitlab.lockdown, gitlab.no_private_to_public), app.moments()),
     )
+    return GitLab(connection, EventLog(app.state))
 
 
 def _flows(app: App) -> object:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable, Generator
+from typing import Any
 
 import pytest
 
+from postil.gitlab.events import EventLog
 from postil.gitlab.instance.client import Instance
+from postil.gitlab.instance.connection import Connection
 from postil.gitlab.part import GitLab
 from tests.emulator.app import Emulator
 from tests.emulator.server import running
@@ -57,9 +60,15 @@ async def connect(emulator: Emulator, address: str, naps: Naps) -> AsyncGenerato
     """Make parts connected to the emulator, each with its own token and rules; closes them afterwards."""
     made: list[Groups] = []
 
-    def make(token: str = DEVELOPER, timeout: float = 5.0, read_only: bool = False, **rules: object) -> Groups:
+    def make(
+        token: str = DEVELOPER,
+        timeout: float = 5.0,
+        read_only: bool = False,
+        events: EventLog | None = None,
+        **rules: Any,
+    ) -> Groups:
         instance = Instance(address, timeout=timeout, read_only=read_only, sleep=naps)
-        made.append(Groups(GitLab(address, lambda: token, instance=instance, **rules)))  # type: ignore[arg-type]
+        made.append(Groups(GitLab(Connection(instance, lambda: token, **rules), events)))
         return made[-1]
 
     yield make

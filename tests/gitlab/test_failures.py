@@ -41,7 +41,7 @@ def test_every_form_of_gitlabs_message_becomes_one_sentence(body: bytes, said: s
     ],
 )
 def test_every_status_has_the_contracts_code(status: int, code: int) -> None:
-    failure = read_refusal(status, b"{}", {}, None, "")
+    failure = read_refusal(status, b"{}", {}, "")
     assert (failure.code, failure.data["status"]) == (code, status)
 
 

@@ -19,6 +19,7 @@ from postil.core.call import Call, Caller, enter
 from postil.core.failure import Failure
 from postil.core.operation import Operation
 from postil.gitlab.instance.client import Instance
+from postil.gitlab.instance.connection import Connection
 from postil.gitlab.part import GitLab
 from tests.emulator.app import Emulator
 from tests.gitlab.calls import CALLS, ENTRIES, ROUTES
@@ -191,7 +192,7 @@ def test_whatever_is_accepted_asks_for_the_operations_own_routes(name: str, data
     if name == "get_issue":
         varied.pop(data.draw(st.sampled_from(["issue_id", "issue_iid"])))
     instance = Recording()
-    part = Groups(GitLab(instance.url, lambda: "glpat-of-the-law", instance=instance))
+    part = Groups(GitLab(Connection(instance, lambda: "glpat-of-the-law")))
     operation = Operation(part.method(name))
 
     async def run() -> None:

@@ -16,6 +16,8 @@ from typing import Any
 import pytest
 
 from postil.gitlab.failures import GitLabFailure
+from postil.gitlab.instance.client import Instance
+from postil.gitlab.instance.connection import Connection
 from postil.gitlab.part import GitLab
 from tests.emulator.app import Emulator
 from tests.emulator.world import DEVELOPER
@@ -28,7 +30,7 @@ pytestmark = pytest.mark.judge
 
 async def ours(address: str) -> dict[str, Any]:
     """The script, by our operations."""
-    part = Groups(GitLab(address, lambda: DEVELOPER))
+    part = Groups(GitLab(Connection(Instance(address), lambda: DEVELOPER)))
     seen: dict[str, Any] = {}
     try:
         seen["projects"] = [item["id"] for item in direct(await part.projects.list_projects())["data"]]

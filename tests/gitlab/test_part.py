@@ -8,16 +8,16 @@ import pytest
 from msgspec import Raw
 
 from postil.core.delivery import Delivery
-from postil.gitlab.instance.connection import ReadOptions
+from postil.gitlab.instance.connection import Connection, ReadOptions
 from postil.gitlab.part import GitLab
-from tests.gitlab.scripted import URL, ScriptedInstance, answer
+from tests.gitlab.scripted import ScriptedInstance, answer
 
 pytestmark = pytest.mark.anyio
 KEPT = ReadOptions(cache=True)
 
 
 def part() -> GitLab:
-    return GitLab(URL, lambda: "t", instance=ScriptedInstance(answer({"id": 7})))
+    return GitLab(Connection(ScriptedInstance(answer({"id": 7})), lambda: "t"))
 
 
 async def test_answers_and_kept_ones_are_counted_for_the_metrics() -> None:

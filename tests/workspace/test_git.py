@@ -6,7 +6,7 @@ import pytest
 
 from postil.core.failure import InvalidArguments
 from postil.workspace.failures import GitFailed, GitMissing, GitTimedOut
-from postil.workspace.git import NETWORK, git_dialogue, git_lines, git_output, run_git, try_git
+from postil.workspace.git import NETWORK, git_dialogue, git_lines, run_git, try_git
 from tests.workspace.repositories import git, new_repository
 
 
@@ -55,8 +55,9 @@ def test_output_streams_and_leaving_early_is_no_fault(repository: Path) -> None:
     (repository / "long.txt").write_text("line\n" * 200_000)
     git(repository, "add", "-A")
     git(repository, "commit", "-qm", "long")
-    with git_output(str(repository), "show", "HEAD:long.txt") as stream:
-        assert stream.readline() == b"line\n"
+    lines = git_lines(str(repository), "show", "HEAD:long.txt")
+    assert next(lines) == b"line"
+    lines.close()
     assert sum(1 for _ in git_lines(str(repository), "show", "HEAD:long.txt")) == 200_000
 
 
@@ -64,9 +65,9 @@ def test_lines_may_end_with_nul(repository: Path) -> None:
     assert list(git_lines(str(repository), "ls-files", "-z", separator=b"\0")) == [b"a.txt", b"b.txt"]
 
 
-def test_a_stream_that_fails_raises_on_leaving(repository: Path) -> None:
-    with pytest.raises(GitFailed), git_output(str(repository), "show", "HEAD:nothing") as stream:
-        assert stream.read() == b""
+def test_a_stream_that_fails_raises_at_its_end(repository: Path) -> None:
+    with pytest.raises(GitFailed, match="git show failed: fatal: "):
+        list(git_lines(str(repository), "show", "HEAD:nothing"))
 
 
 def test_a_dialogue_answers_again_and_again(repository: Path) -> None:

@@ -228,9 +228,3 @@ def test_a_bare_repository_inside_a_work_tree_is_not_entered(hostile: tuple[Path
         config.write(f"[core]\nbare = false\nworktree = .\nfsmonitor = {root.parent}/evil fsmonitor\n")
     try_git(str(embedded), "status")
     assert not marker.exists()
-
-
-def test_hooks_run_where_the_user_trusts_the_workspace(hostile: tuple[Path, Path]) -> None:
-    root, marker = hostile
-    run_git(str(root), "update-ref", "refs/heads/made", "HEAD", mode=GitMode(hooks=True))
-    assert "reference-transaction" in marker.read_text()

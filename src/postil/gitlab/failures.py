@@ -11,6 +11,7 @@ Leaves retrying to `instance/retries.py` and errors of the transport to `instanc
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from http import HTTPStatus
 from typing import cast
 
@@ -18,6 +19,7 @@ from postil.core.codes import GITLAB_ERROR, INTERNAL_ERROR, INVALID_PARAMS
 from postil.core.failure import Failure, InvalidArguments
 from postil.gitlab.instance.records import Record, parse
 from postil.gitlab.instance.redaction import redact
+from postil.gitlab.instance.retries import read_retry_after
 
 LONGEST_MESSAGE = 500
 MESSAGES = {INVALID_PARAMS: "Invalid params", INTERNAL_ERROR: "Internal error", GITLAB_ERROR: "GitLab API Error"}
@@ -103,11 +105,10 @@ def invalid(path: str, said: str) -> InvalidArguments:
     return InvalidArguments(f"Invalid params: {path} {said}", path=path, status=400, message=f"{path} {said}")
 
 
-def read_refusal(
-    status: int, body: bytes, headers: dict[str, str], retry_after: float | None, token: str
-) -> GitLabFailure:
+def read_refusal(status: int, body: bytes, headers: Mapping[str, str], token: str) -> GitLabFailure:
     """Return the failure for an error answer of GitLab."""
     said = redact(flatten(status, body), token)
+    retry_after = read_retry_after(headers)
     data: dict[str, object] = {}
     if headers.get("x-request-id"):
         data["request_id"] = headers["x-request-id"][:100]

@@ -2,39 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from postil.core.delivery import Delivery
 from postil.gitlab.events import EventLog
-from postil.gitlab.instance.cache import ResponseCache
-from postil.gitlab.instance.client import Instance, Trust, trust_everyone
 from postil.gitlab.instance.connection import Connection
 from postil.gitlab.instance.identifiers import make_route
-from postil.gitlab.policy.guard import Guard
 
 
 class GitLab:
     """The context of this part's groups."""
 
-    def __init__(
-        self,
-        url: str,
-        token: Callable[[], str],
-        *,
-        read_only: bool = False,
-        projects: tuple[str, ...] = (),
-        allow_quick_actions: bool = False,
-        trust: Trust = trust_everyone,
-        instance: Instance | None = None,
-        events: EventLog | None = None,
-        cache: ResponseCache | None = None,
-        guard: Guard | None = None,
-    ) -> None:
-        self.events = events
-        instance = instance or Instance(url, read_only=read_only, trust=trust)
-        self.connection = Connection(
-            instance, token, projects=projects, allow_quick_actions=allow_quick_actions, cache=cache, guard=guard
-        )
+    def __init__(self, connection: Connection, events: EventLog | None = None) -> None:
+        self.connection, self.events = connection, events
 
     def counts(self) -> dict[str, float]:
         """Return for the metrics what was kept, and what GitLab answered."""

@@ -9,20 +9,16 @@ class NoRepository(NotFound):
     """There is no git repository here or above."""
 
     def __init__(self, start: str) -> None:
-        super().__init__(
-            f"No git repository at {printable(start)} or above it",
-            advice="Change into a repository, or make one with `git init`",
-        )
+        advice = "Change into a repository, or make one with `git init`"
+        super().__init__(f"No git repository at {printable(start)} or above it", advice=advice)
 
 
 class DamagedRepository(StorageFailed):
     """A `.git` file that leads nowhere."""
 
     def __init__(self, link: str) -> None:
-        super().__init__(
-            f"{printable(link)} does not lead to a git directory",
-            advice="Run `git worktree repair` or `git submodule update --init` and try again",
-        )
+        advice = "Run `git worktree repair` or `git submodule update --init` and try again"
+        super().__init__(f"{printable(link)} does not lead to a git directory", advice=advice)
 
 
 class GitMissing(Unreachable):
@@ -39,89 +35,64 @@ class GitFailed(Failure):
         self.status = status
         self.said = said
         first = said.strip().partition("\n")[0] or f"exit status {status}"
-        super().__init__(
-            f"git {command} failed: {first}",
-            advice="Run the same git command in the repository to see all that it says",
-            command=command,
-            status=status,
-        )
+        advice = "Run the same git command in the repository to see all that it says"
+        super().__init__(f"git {command} failed: {first}", advice=advice, command=command, status=status)
 
 
 class GitTimedOut(Unreachable):
     """git did not end in the time allowed."""
 
     def __init__(self, command: str, seconds: float) -> None:
-        super().__init__(
-            f"git {command} did not end within {seconds:g} seconds",
-            advice="See whether another git process holds the repository, then try again",
-        )
+        advice = "See whether another git process holds the repository, then try again"
+        super().__init__(f"git {command} did not end within {seconds:g} seconds", advice=advice)
 
 
 class UnsafePath(InvalidArguments):
     """A path that would leave the workspace, or cannot name a file in it."""
 
     def __init__(self, path: str, why: str) -> None:
-        super().__init__(
-            f"{printable(path)!r} {why}",
-            advice="Give the path of a file inside the repository",
-            path=printable(path),
-        )
+        shown = printable(path)
+        super().__init__(f"{shown!r} {why}", advice="Give the path of a file inside the repository", path=shown)
 
 
 class FileMissing(NotFound):
     """A file of the workspace that is not there."""
 
     def __init__(self, path: str) -> None:
-        super().__init__(
-            f"{printable(path)} does not exist",
-            advice="Check the spelling; paths are relative to the root of the repository",
-            path=printable(path),
-        )
+        shown, advice = printable(path), "Check the spelling; paths are relative to the root of the repository"
+        super().__init__(f"{shown} does not exist", advice=advice, path=shown)
 
 
 class FileTooLarge(InvalidArguments):
     """A file over the limit of what is read into memory."""
 
     def __init__(self, path: str, size: int, limit: int) -> None:
-        super().__init__(
-            f"{printable(path)} has {size} bytes; at most {limit} are read",
-            advice="Use a smaller file",
-            path=printable(path),
-            size=size,
-            limit=limit,
-        )
+        shown, said = printable(path), f"{printable(path)} has {size} bytes; at most {limit} are read"
+        super().__init__(said, advice="Use a smaller file", path=shown, size=size, limit=limit)
 
 
 class FileUnreadable(StorageFailed):
     """A file that is there and cannot be read."""
 
     def __init__(self, path: str, why: str) -> None:
-        super().__init__(
-            f"{printable(path)} cannot be read: {why}",
-            advice="Check the permissions of the file and of its folder",
-            path=printable(path),
-        )
+        shown, advice = printable(path), "Check the permissions of the file and of its folder"
+        super().__init__(f"{shown} cannot be read: {why}", advice=advice, path=shown)
 
 
 class WriteFailed(StorageFailed):
     """A file that could not be written; what was there before is untouched."""
 
     def __init__(self, path: str, why: str) -> None:
-        super().__init__(
-            f"{printable(path)} cannot be written: {why}",
-            advice="Free some space or check the permissions, and try again; the old content is untouched",
-            path=printable(path),
-        )
+        advice = "Free some space or check the permissions, and try again; the old content is untouched"
+        super().__init__(f"{printable(path)} cannot be written: {why}", advice=advice, path=printable(path))
 
 
 class LockBusy(Conflict):
     """Another process holds a lock for longer than we are ready to wait."""
 
     def __init__(self, what: str, seconds: float) -> None:
-        super().__init__(
-            f"Another process has held {printable(what)} for {seconds:g} seconds",
-            advice="Wait for it to end and try again",
-        )
+        said = f"Another process has held {printable(what)} for {seconds:g} seconds"
+        super().__init__(said, advice="Wait for it to end and try again")
 
 
 def printable(path: str) -> str:

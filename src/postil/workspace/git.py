@@ -5,9 +5,9 @@ Every call is hardened against the repository it runs in (hardening.py says how)
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager, suppress
-from typing import IO
+from typing import IO, TYPE_CHECKING
 
 import msgspec
 
@@ -15,6 +15,9 @@ from postil.core.failure import Failure
 from postil.workspace.failures import GitFailed, GitMissing, GitTimedOut
 from postil.workspace.hardening import GitMode, command, environment
 from postil.workspace.spawn import run
+
+if TYPE_CHECKING:
+    import subprocess
 
 TIMEOUT = 60.0
 LOCAL = GitMode()
@@ -62,75 +65,63 @@ def try_git(
         raise GitTimedOut(_verb(arguments), timeout) from error
 
 
-@contextmanager
-def git_output(
-    root: str, *arguments: str, env: Mapping[str, str] | None = None, mode: GitMode = LOCAL
-) -> Generator[IO[bytes]]:
-    """The output as a stream, for answers too large to hold. Leaving early ends git; a refusal raises on leaving."""
-    import subprocess  # 8 ms, and most commands need no stream
+def git_lines(root: str, *arguments: str, separator: bytes = b"\n", mode: GitMode = LOCAL) -> Generator[bytes]:
+    """Yield the output line by line (or by NUL, with `-z`), for answers too large to hold.
+
+    Leaving early ends git. Raises GitFailed at the end when git ends with another status than 0.
+    """
     import tempfile  # only here: stderr goes to a file, so that a talkative git cannot fill a pipe nobody reads
 
     with tempfile.TemporaryFile() as said:
-        try:
-            process = subprocess.Popen(
-                command(root, arguments),
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=said,
-                env=environment(root, env, mode),
-            )
-        except FileNotFoundError as error:
-            raise GitMissing from error
-        assert process.stdout is not None
-        try:
-            yield process.stdout
-            left_early = process.stdout.read(1) != b""
-        except BaseException:
-            process.kill()
-            raise
-        finally:
-            process.stdout.close()
+        with _start_git(root, arguments, mode, errors=said) as process:
+            assert process.stdout is not None
+            rest = b""
+            while chunk := process.stdout.read(65536):
+                *whole, rest = (rest + chunk).split(separator)
+                yield from whole
+            if rest:
+                yield rest
             status = process.wait()
-        if status != 0 and not left_early:
+        if status != 0:
             said.seek(0)
             raise GitFailed(_verb(arguments), status, said.read(65536).decode("utf-8", "replace"))
-
-
-def git_lines(root: str, *arguments: str, separator: bytes = b"\n", mode: GitMode = LOCAL) -> Iterator[bytes]:
-    """The output line by line (or by NUL, with `-z`), without the separator."""
-    with git_output(root, *arguments, mode=mode) as stream:
-        rest = b""
-        while chunk := stream.read(65536):
-            *whole, rest = (rest + chunk).split(separator)
-            yield from whole
-        if rest:
-            yield rest
 
 
 @contextmanager
 def git_dialogue(root: str, *arguments: str, mode: GitMode = LOCAL) -> Generator[tuple[IO[bytes], IO[bytes]]]:
     """A git that is asked and answers many times (`cat-file --batch`): its stdin, to be flushed, and its stdout."""
-    import subprocess  # see git_output
+    with _start_git(root, arguments, mode) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        yield process.stdin, process.stdout
 
+
+@contextmanager
+def _start_git(
+    root: str, arguments: tuple[str, ...], mode: GitMode, *, errors: IO[bytes] | None = None
+) -> Generator[subprocess.Popen[bytes]]:
+    """A running git, ended on leaving. With a file for its `errors` nobody talks to it."""
+    import subprocess  # 8 ms, and most commands need no stream
+
+    talks = errors is None
     try:
         process = subprocess.Popen(
             command(root, arguments),
-            stdin=subprocess.PIPE,
+            stdin=subprocess.PIPE if talks else subprocess.DEVNULL,
             stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL if talks else errors,
             env=environment(root, None, mode),
         )
     except FileNotFoundError as error:
         raise GitMissing from error
-    assert process.stdin is not None
-    assert process.stdout is not None
     try:
-        yield process.stdin, process.stdout
+        yield process
     finally:
-        process.stdout.close()
-        with suppress(BrokenPipeError):
-            process.stdin.close()
         process.kill()
+        for stream in (process.stdout, process.stdin):
+            with suppress(BrokenPipeError):
+                if stream is not None:
+                    stream.close()
         process.wait()
 
 

@@ -30,8 +30,6 @@ class GitMode(msgspec.Struct, frozen=True):
     """Reach remotes with the user's own ssh and credentials. The repository's hooks and drivers stay off."""
     durable: bool = False
     """fsync objects and refs, so that what is acknowledged survives a power cut."""
-    hooks: bool = False
-    """Run the repository's hooks: only for a workspace its user has declared trusted."""
 
 
 Pairs = tuple[tuple[str, str], ...]
@@ -60,8 +58,8 @@ _FIXED: Pairs = (
     ("safe.bareRepository", "explicit"),
     ("protocol.ext.allow", "never"),
     ("color.ui", "false"),
+    ("core.hooksPath", "/dev/null"),
 )
-_NO_HOOKS: Pairs = (("core.hooksPath", "/dev/null"),)
 _DURABLE: Pairs = (("core.fsync", "all"), ("core.fsyncMethod", "fsync"))
 
 # Commands that would run a driver, or another program at the far end, unless told not to.
@@ -109,8 +107,6 @@ _KEPT_FOR_NETWORK = frozenset({"GIT_SSH", "GIT_SSH_COMMAND", "GIT_SSH_VARIANT", 
 def environment(root: str, extra: Mapping[str, str] | None, mode: GitMode) -> dict[str, str]:
     """The environment, with every override in it."""
     settings = list(_FIXED)
-    if not mode.hooks:
-        settings += _NO_HOOKS
     if mode.durable:
         settings += _DURABLE
     where = locate(root)

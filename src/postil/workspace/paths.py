@@ -20,7 +20,7 @@ RelativePath = NewType("RelativePath", str)
 
 
 def resolve_inside(root: str, user_path: str, base: str = "") -> RelativePath:
-    """Where `user_path` lies below `root`; raises UnsafePath when it does not.
+    """Return where `user_path` lies below `root`; raises UnsafePath when it does not.
 
     A relative path counts from `base` (a folder, itself relative to the root or absolute), else from the root.
     The file need not exist.
@@ -37,8 +37,8 @@ def resolve_inside(root: str, user_path: str, base: str = "") -> RelativePath:
         top = os.path.realpath(root, strict=True)
     except OSError as error:
         raise FileUnreadable(root, error.strerror or "unknown") from error
-    real = _followed(os.path.join(top, base, user_path), user_path)
-    inside = _below(top, real)
+    real = _follow(os.path.join(top, base, user_path), user_path)
+    inside = _find_below(top, real)
     if inside is None:
         raise UnsafePath(user_path, "lies outside the repository")
     if not inside:
@@ -48,7 +48,7 @@ def resolve_inside(root: str, user_path: str, base: str = "") -> RelativePath:
     return RelativePath(inside)
 
 
-def _followed(path: str, user_path: str) -> str:
+def _follow(path: str, user_path: str) -> str:
     try:
         real = os.path.realpath(path)
     except (OSError, ValueError) as error:
@@ -59,7 +59,7 @@ def _followed(path: str, user_path: str) -> str:
     return real
 
 
-def _below(top: str, real: str) -> str | None:
+def _find_below(top: str, real: str) -> str | None:
     if real == top:
         return ""
     prefix = top if top.endswith("/") else top + "/"
@@ -73,25 +73,25 @@ def _is_git(part: str) -> bool:
 
 def open_folder(root: str, inside: str) -> int:
     """A descriptor of a folder below the root, reached without following a symlink. The caller closes it."""
-    parts = list(_parts(inside))
-    here = _opened(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, None, root)
+    parts = list(_split(inside))
+    here = _open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, None, root)
     for part in parts:
         try:
-            below = _opened(part, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, here, inside)
+            below = _open(part, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, here, inside)
         finally:
             os.close(here)
         here = below
     return here
 
 
-def open_inside(root: str, inside: RelativePath, flags: int = os.O_RDONLY, mode: int = 0o666) -> int:
+def open_inside(root: str, inside: RelativePath) -> int:
     """A descriptor of a regular file below the root, reached without following a symlink. The caller closes it."""
     folder, _, name = inside.rpartition("/")
     parent = open_folder(root, folder)
     try:
         # Without O_NONBLOCK, opening a FIFO planted there would wait for ever.
-        wanted = flags | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
-        file = _opened(next(_parts(name), name), wanted, parent, inside, mode)
+        wanted = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
+        file = _open(next(_split(name), name), wanted, parent, inside)
     finally:
         os.close(parent)
     if not stat.S_ISREG(os.fstat(file).st_mode):
@@ -100,7 +100,7 @@ def open_inside(root: str, inside: RelativePath, flags: int = os.O_RDONLY, mode:
     return file
 
 
-def _parts(inside: str) -> Iterator[str]:
+def _split(inside: str) -> Iterator[str]:
     for part in inside.split("/"):
         if part in (".", "..") or "\0" in part:
             raise UnsafePath(inside, "is not a plain relative path")
@@ -108,9 +108,9 @@ def _parts(inside: str) -> Iterator[str]:
             yield part
 
 
-def _opened(name: str, flags: int, folder: int | None, shown: str, mode: int = 0o666) -> int:
+def _open(name: str, flags: int, folder: int | None, shown: str) -> int:
     try:
-        return os.open(name, flags, mode, dir_fd=folder)
+        return os.open(name, flags, dir_fd=folder)
     except FileNotFoundError:
         raise FileMissing(shown) from None
     except OSError as error:

@@ -420,3 +420,35 @@ def test_a_question_is_the_same_whatever_the_order_of_its_words_and_names_nobody
     )
     assert (first.project, len(first.key), len(first.whose), len(first.seal)) == ("group%2fapp", 64, 32, 32)
     assert "secret" not in repr(first)
+
+
+@pytest.mark.parametrize(
+    ("project", "changed", "joins"),
+    [
+        ("1", (), False),
+        ("", ("7",), False),
+        ("1", ("1",), False),
+        ("1", ("2",), True),
+        ("1", ("group/app",), False),
+        ("1", ("2", "group/app"), True),
+        ("group/app", ("2",), False),
+        ("group/app", ("other/app",), True),
+    ],
+)
+def test_who_asks_after_a_change_joins_no_question_that_may_be_about_it(
+    project: str, changed: tuple[str, ...], joins: bool
+) -> None:
+    async def main() -> None:
+        keeper = Keeper()
+        keeper.upstream.gate = asyncio.Event()
+        before = asyncio.create_task(keeper.state(project))
+        await keeper.upstream.was_asked(1)
+        await keeper.cache.purge(*changed)
+        after = asyncio.create_task(keeper.state(project))
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        assert keeper.upstream.asked == (1 if joins else 2)
+        keeper.upstream.gate.set()
+        assert [await before, await after] == ["MISS", "HIT" if joins else "MISS"]
+
+    asyncio.run(main())

@@ -15,6 +15,7 @@ from postil.core.failure import Failure
 from postil.gitlab.failures import GitLabFailure, GitLabUnreachable, NotOffered, UnknownOutcome
 from postil.gitlab.instance import client, retries
 from postil.gitlab.instance.client import Instance
+from postil.gitlab.instance.connection import Connection
 from postil.gitlab.part import GitLab
 from tests.emulator.app import Emulator
 from tests.emulator.server import running
@@ -120,7 +121,7 @@ CUT = b"HTTP/1.1 201 Created\r\nContent-Type: application/json\r\nContent-Length
 
 async def test_a_write_whose_answer_breaks_off_behind_its_status_was_accepted(naps: Naps) -> None:
     async with answering(CUT) as (address, heard):
-        part = Groups(GitLab(address, lambda: DEVELOPER, instance=Instance(address, sleep=naps)))
+        part = Groups(GitLab(Connection(Instance(address, sleep=naps), lambda: DEVELOPER)))
         made = await part.issues.create_issue(123, "Accepted")
         await part.close()
     assert (made.id, made.iid) == (None, None)
@@ -130,7 +131,7 @@ async def test_a_write_whose_answer_breaks_off_behind_its_status_was_accepted(na
 
 async def test_a_write_whose_connection_ends_without_a_status_has_an_unknown_outcome(naps: Naps) -> None:
     async with answering(b"") as (address, heard):
-        part = Groups(GitLab(address, lambda: DEVELOPER, instance=Instance(address, sleep=naps)))
+        part = Groups(GitLab(Connection(Instance(address, sleep=naps), lambda: DEVELOPER)))
         with pytest.raises(UnknownOutcome):
             await part.issues.create_issue(123, "Who knows")
         assert len(heard) == 1
@@ -158,7 +159,7 @@ async def test_an_unreadable_answer_says_so(gitlab: Groups, emulator: Emulator, 
 
 async def test_nobody_listening_is_unreachable(naps: Naps) -> None:
     nowhere = "http://127.0.0.1:1"
-    part = Groups(GitLab(nowhere, lambda: DEVELOPER, instance=Instance(nowhere, sleep=naps)))
+    part = Groups(GitLab(Connection(Instance(nowhere, sleep=naps), lambda: DEVELOPER)))
     with pytest.raises(GitLabUnreachable) as caught:
         await part.projects.get_project(1)
     assert caught.value.code == -32603
@@ -428,13 +429,14 @@ async def test_what_is_sent_is_what_was_said() -> None:
     assert instance.answers == {201: 3}
 
 
-async def test_json_must_be_json_and_null_is() -> None:
-    assert (await ScriptedInstance(answer({"a": 1})).json("x", token="t"))[0] == {"a": 1}
-    assert (await ScriptedInstance(answer(b" null\n")).json("x", token="t"))[0] is None
-    with pytest.raises(GitLabFailure) as caught:
-        await ScriptedInstance(answer(b"<html>")).json("x", token="t")
-    assert (caught.value.status, caught.value.data["upstream_status"]) == (502, 200)
+async def test_a_question_in_graphql_is_answered_with_its_json() -> None:
     assert await ScriptedInstance(answer({"data": {}})).ask_graphql("{x}", token="t") == {"data": {}}
+
+
+async def test_the_pool_follows_nothing_and_reads_no_environment() -> None:
+    pool = ScriptedInstance(answer({})).open_client()
+    assert (pool.follow_redirects, pool.trust_env, pool.timeout.connect, pool.timeout.read) == (False, False, 5.0, 30.0)
+    await pool.aclose()
 
 
 async def test_an_answer_of_32_mib_is_read_and_one_more_byte_is_too_large() -> None:
@@ -489,9 +491,3 @@ async def test_certificates_are_asked_for_only_over_https() -> None:
     assert asked == []
     await ScriptedInstance(answer({}), trust=trust).get("x", token="t")
     assert asked == ["trust"]
-
-
-async def test_the_environment_names_no_proxy_for_us(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HTTPS_PROXY", "http://127.0.0.1:1")
-    monkeypatch.setenv("ALL_PROXY", "http://127.0.0.1:1")
-    assert (await ScriptedInstance(answer({"id": 1})).get("x", token="t")).status == 200

@@ -14,6 +14,8 @@ from postil.core.call import Call, Caller
 from postil.core.delivery import Delivery
 from postil.core.failure import Failure
 from postil.gitlab.events import EventLog
+from postil.gitlab.instance.client import Instance
+from postil.gitlab.instance.connection import Connection
 from postil.gitlab.part import GitLab
 from postil.storage.memory import MemoryState
 from tests.emulator.app import Emulator
@@ -30,7 +32,7 @@ async def test_only_events_of_listed_projects_are_shown(address: str) -> None:
     for number, path in ((123, "username/my-project"), (124, "group/sub/open-tools"), (None, "")):
         log.keep(Delivery(f"of-{number}", "push", number, path, 0.0, Raw(b"{}")))
     for allowed, seen in (((), 3), (("123",), 1), (("Username/My-Project",), 1), (("124",), 1), (("9",), 0)):
-        part = Groups(GitLab(address, lambda: "", projects=allowed, events=log))
+        part = Groups(GitLab(Connection(Instance(address), lambda: "", projects=allowed), log))
         assert len((await part.events.list_webhook_events()).events) == seen, allowed
 
 

@@ -16,6 +16,8 @@ from postil.app import read_catalogue
 from postil.core.delivery import Deliveries
 from postil.core.registry import Registry
 from postil.gitlab.events import EventLog
+from postil.gitlab.instance.client import Instance
+from postil.gitlab.instance.connection import Connection
 from postil.gitlab.operations.events import EventOperations, WebhookEvents
 from postil.gitlab.part import GitLab
 from postil.storage.ephemeral import MemoryEphemeralStore
@@ -48,7 +50,9 @@ class Server:
         return self.running.ask("POST", PATH, raw, **{"X_Gitlab_Event": "Push Hook", **headers})
 
     def events(self, **asked: Any) -> list[Any]:
-        operations = EventOperations(GitLab("http://127.0.0.1:1", lambda: "", events=EventLog(self.state)))
+        operations = EventOperations(
+            GitLab(Connection(Instance("http://127.0.0.1:1"), lambda: ""), EventLog(self.state))
+        )
         return list(asyncio.run(operations.list_webhook_events(**asked)).events)
 
 
@@ -174,7 +178,7 @@ def test_events_come_in_pages(server: Server) -> None:
 
     for n in range(7):
         assert log.keep(read_delivery({b"x-gitlab-event": b"Push Hook", b"webhook-id": b"%d" % n}, b"{}"))
-    operations = EventOperations(GitLab("https://gitlab.example.com", lambda: "", events=log))
+    operations = EventOperations(GitLab(Connection(Instance("https://gitlab.example.com"), lambda: ""), log))
     first = asyncio.run(operations.list_webhook_events(limit=4))
     assert [one.id for one in first.events] == ["0", "1", "2", "3"]
     assert first.next_after is not None

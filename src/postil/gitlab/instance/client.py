@@ -50,6 +50,11 @@ class Reply(Struct, frozen=True):
         """Return the answer's JSON, or None when it is none: after a write GitLab's verdict is the status alone."""
         return parse(self.body)
 
+    def unreadable(self) -> GitLabFailure:
+        """Return the failure for a success that is not JSON: a sign-in page, or half an answer."""
+        advice = "Check that GITLAB_URL is the address of GitLab itself."
+        return GitLabFailure(502, "GitLab's answer could not be read", advice=advice, upstream_status=self.status)
+
 
 class Instance:
     """The configured GitLab. Safe to share by every caller: each request brings its own token."""
@@ -75,30 +80,20 @@ class Instance:
     async def get(self, path: str, query: Query | None = None, *, token: str, etag: str = "") -> Reply:
         """Read a route, asking again when GitLab is busy. With an `etag`, 304 may be the answer's status."""
         headers = {"if-none-match": etag} if etag else None
-        started = time.monotonic()
-        attempt = 0
+        started, attempt = time.monotonic(), 1
         while True:
-            attempt += 1
-            reply: Reply | GitLabUnreachable
+            reply: Reply | None = None
             try:
                 reply = await self._read_once(self.api + path, query, token, headers)
-                asked = read_retry_after(reply.headers)
-            except GitLabUnreachable as failure:
-                reply, asked = failure, None
-            wait = choose_pause(attempt, reply.status, asked)
-            if wait is None or time.monotonic() - started + wait > DEADLINE:
-                if isinstance(reply, GitLabUnreachable):
-                    raise reply
-                return self._check_status(reply, asked, token)
+                return _check_status(reply, token)
+            except GitLabFailure as failure:
+                if reply is None and not isinstance(failure, GitLabUnreachable):
+                    raise  # too late, too large or led elsewhere: asking again would end so too
+                wait = choose_pause(attempt, failure.status, read_retry_after(reply.headers) if reply else None)
+                if wait is None or time.monotonic() - started + wait > DEADLINE:
+                    raise
             await self._sleep(wait)
-
-    async def json(self, path: str, query: Query | None = None, *, token: str) -> tuple[object, Reply]:
-        """Read a route whose answer must be JSON."""
-        reply = await self.get(path, query, token=token)
-        body = reply.json()
-        if body is None and reply.body.strip() != b"null":
-            raise unreadable(reply)
-        return body, reply
+            attempt += 1
 
     async def send(self, method: Literal["POST", "PUT"], path: str, body: object, *, token: str) -> Reply:
         """Write, once. What GitLab accepted is a success, whatever its body looks like."""
@@ -106,34 +101,26 @@ class Instance:
             raise NotOffered("This server is read-only")
         try:
             reply = await self._send_once(method, self.api + path, None, token, None, msgspec.json.encode(body))
-        except (_TimedOut, _Broken) as error:
+        except _Unanswered as error:
             raise UnknownOutcome(504, str(error)) from None
         if reply.status in (502, 503, 504) and "retry-after" not in reply.headers:
             raise UnknownOutcome(reply.status, "GitLab's front did not hand on an answer")
-        return self._check_status(reply, read_retry_after(reply.headers), token)
+        return _check_status(reply, token)
 
     async def ask_graphql(self, query: str, *, token: str) -> object:
         """Ask a GraphQL query. Never a mutation, so a read-only server may."""
         try:
             body = msgspec.json.encode({"query": query})
             reply = await self._send_once("POST", f"{self.url}/api/graphql", None, token, None, body)
-        except (_TimedOut, _Broken) as error:
+        except _Unanswered as error:
             raise GitLabFailure(504, str(error)) from None
-        return self._check_status(reply, None, token).json()
+        return _check_status(reply, token).json()
 
     async def close(self) -> None:
         """Close the pool."""
         client, self._client = self._client, None
         if client is not None:
             await client.aclose()
-
-    def _check_status(self, reply: Reply, asked: float | None, token: str) -> Reply:
-        if reply.status < 300 or reply.status == 304:
-            return reply
-        if reply.status < 400:
-            advice = "The project may have moved: look it up and use its id."
-            raise GitLabFailure(reply.status, "GitLab redirected the request", advice=advice)
-        raise read_refusal(reply.status, reply.body, reply.headers, asked, token)
 
     async def _read_once(self, url: str, query: Query | None, token: str, headers: Mapping[str, str] | None) -> Reply:
         """Read once, following one redirect if it stays on this instance."""
@@ -143,9 +130,9 @@ class Instance:
             if reply.status in (301, 302, 307, 308) and target:
                 url = self._check_redirect(url, target, reply.status)
                 reply = await self._send_once("GET", url, None, token, headers)
-        except _TimedOut as error:
-            raise GitLabFailure(504, str(error), advice="Try again, or ask for a smaller page.") from None
-        except _Broken as error:
+        except _Unanswered as error:
+            if error.is_late:
+                raise GitLabFailure(504, str(error), advice="Try again, or ask for a smaller page.") from None
             raise GitLabUnreachable(self.url, str(error)) from None
         return reply
 
@@ -192,10 +179,10 @@ class Instance:
             raise GitLabUnreachable(self.url, _find_reason(error)) from None
         except httpx2.TimeoutException:
             self._count(0)
-            raise _TimedOut("GitLab did not answer in time") from None
+            raise _Unanswered("GitLab did not answer in time", is_late=True) from None
         except (httpx2.TransportError, httpx2.DecodingError):
             self._count(0)
-            raise _Broken("the connection broke off") from None
+            raise _Unanswered("the connection broke off") from None
         return Reply(response.status_code, dict(response.headers), content)
 
     def _count(self, status: int) -> None:
@@ -227,18 +214,21 @@ class Instance:
         )
 
 
-class _TimedOut(Exception):
-    """The request was sent and no answer came in time."""
+class _Unanswered(Exception):
+    """The request was sent, at least in part, and no answer came: not in time, or the connection ended."""
+
+    def __init__(self, said: str, *, is_late: bool = False) -> None:
+        super().__init__(said)
+        self.is_late = is_late
 
 
-class _Broken(Exception):
-    """The request was sent, at least in part, and the connection ended."""
-
-
-def unreadable(reply: Reply) -> GitLabFailure:
-    """Return the failure for a success that is not JSON: a sign-in page, or half an answer."""
-    advice = "Check that GITLAB_URL is the address of GitLab itself."
-    return GitLabFailure(502, "GitLab's answer could not be read", advice=advice, upstream_status=reply.status)
+def _check_status(reply: Reply, token: str) -> Reply:
+    if reply.status < 300 or reply.status == 304:
+        return reply
+    if reply.status < 400:
+        advice = "The project may have moved: look it up and use its id."
+        raise GitLabFailure(reply.status, "GitLab redirected the request", advice=advice)
+    raise read_refusal(reply.status, reply.body, reply.headers, token)
 
 
 def _find_reason(error: BaseException) -> str:

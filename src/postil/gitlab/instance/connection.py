@@ -17,7 +17,7 @@ from postil.core.call import LOCAL
 from postil.gitlab.failures import GitLabFailure, NotOffered
 from postil.gitlab.instance import identifiers
 from postil.gitlab.instance.cache import ResponseCache, make_question
-from postil.gitlab.instance.client import Instance, Query, Reply, unreadable
+from postil.gitlab.instance.client import Instance, Query, Reply
 from postil.gitlab.instance.pages import LARGEST_PAGE, Pagination, limit_page, read_pagination
 from postil.gitlab.instance.records import Record, list_records
 from postil.gitlab.policy.guard import Guard, Policy
@@ -140,12 +140,12 @@ class Connection:
         token, about = self.token(), identifiers.find_project(path)
         if about and self.guard.policy.is_on:
             await self.guard.filter_rows(about, (), self._get_unguarded, token)
+        if not options.cache:
+            return _pass_on_limits(await self.instance.get(path, query, token=token))
 
         async def ask(etag: str) -> Reply:
             return _pass_on_limits(await self.instance.get(path, query, token=token, etag=etag))
 
-        if not options.cache:
-            return await ask("")
         now = call.current()
         question = make_question(self.instance.url, now.caller.principal, token, path, query, about)
         reply, state = await self.cache.get(question, options.cache_ttl, ask)
@@ -158,8 +158,8 @@ class Connection:
         reply = await self.get(path, query, options)
         row = Record(reply.json())
         if not row:
-            raise unreadable(reply)
-        return (await self._apply_rules(path, [row]))[0]
+            raise reply.unreadable()
+        return (await self._apply_rules(path, [row]))[0] if self.guard.policy.is_on else row
 
     async def get_page(
         self,
@@ -173,11 +173,12 @@ class Connection:
         reply = await self.get(path, {**query, **page}, options)
         body = reply.json()
         if not isinstance(body, list):
-            raise unreadable(reply)
+            raise reply.unreadable()
         rows = list_records(body)  # pyright: ignore[reportUnknownArgumentType] - list_records() trusts nothing
         if path.endswith("issues"):
             self.learn_issues(rows)
-        rows = await self._apply_rules(path, rows)
+        if self.guard.policy.is_on:
+            rows = await self._apply_rules(path, rows)
         pagination = read_pagination(reply.headers, **page)
         if keeps is not None and self._allowed:  # GitLab's totals count the hidden rows too
             return [row for row in rows if keeps(row)], replace(pagination, total=None, total_pages=None)
@@ -194,12 +195,13 @@ class Connection:
 
     async def _apply_rules(self, path: str, rows: list[Record]) -> list[Record]:
         """Return what the operator's rules leave of these rows."""
-        if not self.guard.policy.is_on:
-            return rows
         return await self.guard.filter_rows(identifiers.find_project(path), rows, self._get_unguarded, self.token())
 
     async def _get_unguarded(self, path: str) -> Record:
-        body, _ = await self.instance.json(path, token=self.token())
+        reply = await self.instance.get(path, token=self.token())
+        body = reply.json()
+        if body is None and reply.body.strip() != b"null":
+            raise reply.unreadable()
         return Record(body)
 
     async def send(self, method: Literal["POST", "PUT"], path: str, body: dict[str, object]) -> Record:
@@ -240,10 +242,11 @@ class Connection:
 
 def _pass_on_limits(reply: Reply) -> Reply:
     """Tell the caller what GitLab says about its own limits, under names that cannot be taken for ours."""
+    now = call.current()
     for name in ("Limit", "Remaining", "Reset"):
         value = reply.headers.get(f"ratelimit-{name.lower()}", "")
         if value.isascii() and value.isdigit():
-            call.current().tell(f"X-GitLab-RateLimit-{name}", value)
+            now.tell(f"X-GitLab-RateLimit-{name}", value)
     return reply
 
 

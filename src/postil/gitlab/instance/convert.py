@@ -34,17 +34,18 @@ _ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b\][^\x07]*\x07|section_(?:start|
 
 def read(kind: type[S], raw: Record, **given: object) -> S:
     """Return a thing of this kind; what is given by name is not looked for."""
-    ways = _list_ways(kind)
-    if given:
-        return kind(*[given[name] if name in given else way(raw, name) for name, way in ways])
-    return kind(*[way(raw, name) for name, way in ways])
+    values: list[object] = []
+    for name, expected, way in _list_ways(kind):
+        value = given[name] if name in given else raw.fields.get(name)
+        values.append(value if name in given or type(value) in expected else way(raw, name))
+    return kind(*values)
 
 
 @cache
-def _list_ways(kind: type[Struct]) -> list[tuple[str, Way]]:
-    """Return how each field of a struct is read, in order."""
+def _list_ways(kind: type[Struct]) -> list[tuple[str, tuple[type, ...], Way]]:
+    """Return how each field is read, in order: a value of an expected type as it is, any other in this way."""
     theirs = (field for field in fields(kind) if field.name not in OURS)
-    return [(field.name, WAYS.get(field.name) or _choose_way(field.type)) for field in theirs]
+    return [(field.name, *_choose_way(field.name, field.type)) for field in theirs]
 
 
 def read_rows(kind: type[S], rows: Iterable[Record], **rest: object) -> S:
@@ -58,14 +59,18 @@ def _find_item(kind: type[Struct]) -> type[Struct]:
     return get_args(fields(kind)[0].type)[0]
 
 
-def _choose_way(kind: object) -> Way:
+def _choose_way(name: str, kind: object) -> tuple[tuple[type, ...], Way]:
+    if name in WAYS:
+        return (), WAYS[name]
     if get_origin(kind) is list:
         (item,) = get_args(kind)
-        return Record.texts if item is str else lambda raw, name: [read(item, one) for one in raw.records(name)]
+        return (), Record.texts if item is str else lambda raw, name: [read(item, one) for one in raw.records(name)]
     if kind is bool:
-        return lambda raw, name: bool(raw.flag(name))
+        return (bool,), lambda raw, name: bool(raw.flag(name))
     (present,) = (one for one in get_args(kind) if one is not NoneType)
-    return _PLAIN.get(present) or (lambda raw, name: _read_nested(present, raw.record(name)))
+    if present in _PLAIN:
+        return (present, NoneType), _PLAIN[present]
+    return (NoneType,), lambda raw, name: _read_nested(present, raw.record(name))
 
 
 _PLAIN: dict[object, Way] = {int: Record.number, str: Record.text, float: Record.seconds, bool: Record.flag}
@@ -132,7 +137,7 @@ def cut_log(trace: bytes, token: str) -> str:
     """Return the end of a job's log: no colours, no secrets, the last lines."""
     text = _ANSI.sub("", trace[-16 * TAIL_CHARACTERS :].decode("utf-8", "replace"))
     text = redact(text, token)  # before it is cut: half of a secret would not be known as one
-    lines = [line.rstrip("\r").rsplit("\r", 1)[-1] for line in text.rstrip().split("\n")]  # what \r overwrote is gone
+    lines = [line.rstrip("\r").rpartition("\r")[2] for line in text.rstrip().split("\n")]  # what \r overwrote is gone
     return "\n".join(lines[-TAIL_LINES:])[-TAIL_CHARACTERS:]
 
 

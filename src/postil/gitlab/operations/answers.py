@@ -5,22 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from postil.core.answer import Answer
-from postil.gitlab.model import (
-    Change,
-    Discussion,
-    FileItem,
-    FoundIssue,
-    IssueItem,
-    Job,
-    LastCommit,
-    MergeRequestItem,
-    Note,
-    Person,
-    PipelineItem,
-    PipelineState,
-    ProjectItem,
-    Statistics,
-)
+from postil.gitlab import model
 from postil.gitlab.operations.presentation import SHORT, Details, Listing
 from postil.gitlab.policy.untrusted import clean
 
@@ -28,7 +13,7 @@ from postil.gitlab.policy.untrusted import clean
 class Projects(Listing, frozen=True, dict=True):
     """A page of projects."""
 
-    projects: list[ProjectItem]
+    projects: list[model.ProjectItem]
 
 
 class ProjectDetails(Details, frozen=True, dict=True):
@@ -40,21 +25,21 @@ class ProjectDetails(Details, frozen=True, dict=True):
     default_branch: str | None
     created_at: str | None
     last_activity_at: str | None
-    statistics: Statistics | None
+    statistics: model.Statistics | None
 
 
 class Issues(Listing, frozen=True, dict=True):
     """A page of a project's issues."""
 
     longest: ClassVar[int | None] = SHORT
-    issues: list[IssueItem]
+    issues: list[model.IssueItem]
 
 
 class FoundIssues(Listing, frozen=True, dict=True):
     """A page of issues found."""
 
     longest: ClassVar[int | None] = SHORT
-    issues: list[FoundIssue]
+    issues: list[model.FoundIssue]
 
 
 class IssueDetails(Details, frozen=True, dict=True):
@@ -68,9 +53,9 @@ class IssueDetails(Details, frozen=True, dict=True):
     state: str | None
     labels: list[str]
     milestone: str | None
-    author: Person | None
-    assignee: Person | None
-    assignees: list[Person]
+    author: model.Person | None
+    assignee: model.Person | None
+    assignees: list[model.Person]
     confidential: bool | None
     due_date: str | None
     created_at: str | None
@@ -97,7 +82,7 @@ class Created(Answer, frozen=True):
 class Notes(Listing, frozen=True, dict=True):
     """A page of notes."""
 
-    notes: list[Note]
+    notes: list[model.Note]
 
 
 class Noted(Answer, frozen=True, omit_defaults=True):
@@ -115,7 +100,7 @@ class MergeRequests(Listing, frozen=True, dict=True):
     """A page of merge requests."""
 
     longest: ClassVar[int | None] = SHORT
-    merge_requests: list[MergeRequestItem]
+    merge_requests: list[model.MergeRequestItem]
 
 
 class MergeRequestDetails(Details, frozen=True, dict=True):
@@ -135,11 +120,11 @@ class MergeRequestDetails(Details, frozen=True, dict=True):
     has_conflicts: bool | None
     changes_count: str | None
     labels: list[str]
-    author: Person | None
-    assignee: Person | None
-    assignees: list[Person]
-    reviewers: list[Person]
-    pipeline: PipelineState | None
+    author: model.Person | None
+    assignee: model.Person | None
+    assignees: list[model.Person]
+    reviewers: list[model.Person]
+    pipeline: model.PipelineState | None
     created_at: str | None
     updated_at: str | None
     merged_at: str | None
@@ -149,13 +134,13 @@ class MergeRequestDetails(Details, frozen=True, dict=True):
 class Changes(Listing, frozen=True, dict=True):
     """A page of changed files."""
 
-    diffs: list[Change]
+    diffs: list[model.Change]
 
 
 class Discussions(Listing, frozen=True, dict=True):
     """A page of discussions."""
 
-    discussions: list[Discussion]
+    discussions: list[model.Discussion]
 
 
 class Resolved(Answer, frozen=True):
@@ -171,7 +156,7 @@ class Resolved(Answer, frozen=True):
 class Pipelines(Listing, frozen=True, dict=True):
     """A page of pipelines."""
 
-    pipelines: list[PipelineItem]
+    pipelines: list[model.PipelineItem]
 
 
 class PipelineDetails(Details, frozen=True, dict=True):
@@ -184,11 +169,11 @@ class PipelineDetails(Details, frozen=True, dict=True):
     source: str | None
     duration: float | None
     yaml_errors: str | None
-    user: Person | None
+    user: model.Person | None
     created_at: str | None
     finished_at: str | None
     web_url: str | None
-    jobs: list[Job]
+    jobs: list[model.Job]
 
     def write(self) -> str:
         tails = [f"\nend of the log of {job.name}:\n{job.log_tail}" for job in self.jobs if job.log_tail]
@@ -216,7 +201,7 @@ class FileContent(Details, frozen=True, dict=True):
     content: str | None
     encoding: str | None
     size: int | None
-    last_commit: LastCommit | None
+    last_commit: model.LastCommit | None
 
     def write(self) -> str:
         head = f"{self.file_path} ({self.size} bytes)"
@@ -226,7 +211,7 @@ class FileContent(Details, frozen=True, dict=True):
 class Files(Listing, frozen=True, dict=True):
     """A page of a folder."""
 
-    files: list[FileItem]
+    files: list[model.FileItem]
 
 
 class Webhook(Answer, frozen=True):

@@ -78,17 +78,14 @@ class Listing(UntrustedAnswer, frozen=True, dict=True, kw_only=True):
     pagination: Pagination
     untrusted: bool = True
 
-    def items(self) -> Sequence[Any]:
-        """Returns the things on the page."""
-        return getattr(self, self.__struct_fields__[0])
-
     def shape(self, body: dict[str, object]) -> dict[str, object]:
         key = self.__struct_fields__[0]
         pagination = cast(dict[str, object], body["pagination"])
         return {key: body[key], "total_count": pagination["total"], "data": body[key], "pagination": pagination}
 
     def write(self) -> str:
-        return "\n".join([*(item.line() for item in self.items()), f"({self.pagination.line()})"])
+        items: Sequence[Any] = getattr(self, self.__struct_fields__[0])
+        return "\n".join([*(item.line() for item in items), f"({self.pagination.line()})"])
 
 
 async def list_page(
@@ -121,11 +118,12 @@ def _fit(value: object, longest: int | None) -> object:
     fields: dict[str, object] = {}
     for name in value.__struct_fields__:
         item: object = getattr(value, name)
-        if isinstance(item, str) and name in _PROSE:
-            item = clean_prose(item)
-            fields[name] = shorten(item, longest) if longest else item
-        else:
-            fields[name] = item if item is None or isinstance(item, (int, float)) else _fit(item, longest)
+        if isinstance(item, str):
+            item = clean_prose(item) if name in _PROSE else clean(item)
+            item = shorten(item, longest) if longest and name in _PROSE else item
+        elif isinstance(item, (list, Struct)):
+            item = _fit(cast(object, item), longest)
+        fields[name] = item
     return type(value)(**fields)
 
 
