@@ -14,6 +14,7 @@ from postil.gitlab.operations.presentation import fit_for_models, list_page
 from postil.gitlab.part import GitLab
 from postil.gitlab.policy.guard import WITHHELD
 
+TOOLSET = "merge_requests"
 ONE = ("project_id", "merge_request_iid")
 
 
@@ -23,7 +24,7 @@ class MergeRequestOperations:
     def __init__(self, context: GitLab) -> None:
         self._gitlab = context.connection
 
-    @reads("list_merge_requests", toolset="merge_requests", shell="gitlab merge-requests", positional=("project_id",))
+    @reads("list_merge_requests", toolset=TOOLSET, shell="gitlab merge-requests", positional=("project_id",))
     async def list_merge_requests(
         self,
         project_id: Project,
@@ -45,7 +46,7 @@ class MergeRequestOperations:
         options = ReadOptions(cache, cache_ttl, page, per_page)
         return await list_page(self._gitlab, answers.MergeRequests, path, query, options)
 
-    @reads("get_merge_request", toolset="merge_requests", shell="gitlab merge-request", positional=ONE)
+    @reads("get_merge_request", toolset=TOOLSET, shell="gitlab merge-request", positional=ONE)
     async def get_merge_request(
         self, project_id: Project, merge_request_iid: Iid, cache: Cache = False, cache_ttl: CacheTtl = 300
     ) -> answers.MergeRequestDetails:
@@ -54,12 +55,7 @@ class MergeRequestOperations:
         raw = await self._gitlab.get_one(path, None, ReadOptions(cache, cache_ttl))
         return fit_for_models(read(answers.MergeRequestDetails, raw))
 
-    @writes(
-        "create_merge_request",
-        toolset="merge_requests",
-        shell="gitlab create-merge-request",
-        positional=("project_id",),
-    )
+    @writes("create_merge_request", toolset=TOOLSET, shell="gitlab create-merge-request", positional=("project_id",))
     async def create_merge_request(
         self,
         project_id: Project,
@@ -82,7 +78,7 @@ class MergeRequestOperations:
         }
         return read(answers.Created, await self._gitlab.send("POST", f"{project}/merge_requests", body))
 
-    @reads("get_merge_request_diff", toolset="merge_requests", shell="gitlab merge-request-diff", positional=ONE)
+    @reads("get_merge_request_diff", toolset=TOOLSET, shell="gitlab merge-request-diff", positional=ONE)
     async def get_merge_request_diff(
         self,
         project_id: Project,
@@ -101,7 +97,7 @@ class MergeRequestOperations:
             return answers.Changes([Change(None, None, WITHHELD) for _ in changes.diffs], pagination=changes.pagination)
         return changes
 
-    @reads("list_merge_request_discussions", toolset="merge_requests", shell="gitlab discussions", positional=ONE)
+    @reads("list_merge_request_discussions", toolset=TOOLSET, shell="gitlab discussions", positional=ONE)
     async def list_merge_request_discussions(
         self,
         project_id: Project,
@@ -116,7 +112,7 @@ class MergeRequestOperations:
         options = ReadOptions(cache, cache_ttl, page, per_page)
         return await list_page(self._gitlab, answers.Discussions, path, {}, options)
 
-    @writes("comment_on_merge_request", toolset="merge_requests", shell="gitlab comment", positional=ONE)
+    @writes("comment_on_merge_request", toolset=TOOLSET, shell="gitlab comment", positional=ONE)
     async def comment_on_merge_request(
         self, project_id: Project, merge_request_iid: Iid, body: str, discussion_id: str | None = None
     ) -> answers.Noted:
@@ -131,7 +127,7 @@ class MergeRequestOperations:
         first = next(iter(raw.records("notes")), Record(None))
         return read(answers.Noted, first, discussion_id=raw.text("id"))
 
-    @writes("resolve_discussion", toolset="merge_requests", shell="gitlab resolve", positional=(*ONE, "discussion_id"))
+    @writes("resolve_discussion", toolset=TOOLSET, shell="gitlab resolve", positional=(*ONE, "discussion_id"))
     async def resolve_discussion(
         self, project_id: Project, merge_request_iid: Iid, discussion_id: str, resolved: bool = True
     ) -> answers.Resolved:

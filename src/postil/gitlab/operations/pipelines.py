@@ -18,20 +18,9 @@ from postil.gitlab.operations.presentation import fit_for_models, list_page
 from postil.gitlab.part import GitLab
 
 Status: TypeAlias = Literal[
-    "created",
-    "waiting_for_resource",
-    "preparing",
-    "waiting_for_callback",
-    "pending",
-    "running",
-    "success",
-    "failed",
-    "canceling",
-    "canceled",
-    "skipped",
-    "manual",
-    "scheduled",
-]
+    "created", "waiting_for_resource", "preparing", "waiting_for_callback", "pending", "running", "success", "failed",
+    "canceling", "canceled", "skipped", "manual", "scheduled",
+]  # fmt: skip
 MOST_LOGS = 5
 
 
