@@ -9,7 +9,7 @@ RUNNING = {"run", "Popen", "call", "check_call", "check_output", "create_subproc
 REPLACERS = {
     "workspace/files.py",
     "storage/sqlite.py",  # publishes a database that it has just made
-    "comments/operations/transfer.py",  # an export, streamed to where the person says, in no workspace
+    "comments/transfer/export.py",  # an export, streamed to where the person says, in no workspace
 }
 REPLACING = {"rename", "replace", "renames"}
 
