@@ -5,6 +5,9 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from postil.comments.sidecar.dialects import EXTENSION as EXTENSION_FILE
+from postil.comments.sidecar.dialects import UNDECODABLE
+
 SOURCE = """// Function 1
 function add(a, b) {
   return a + b;
@@ -142,3 +145,12 @@ DAMAGED_BY_REFERENCE: dict[str, Any] = {
 def as_javascript(value: object) -> bytes:
     """As `JSON.stringify(value, null, 2)` writes it."""
     return json.dumps(value, indent=2, ensure_ascii=False).encode()
+
+
+def extension_accepts(data: bytes) -> bool:
+    """Whether the extension's validator takes this file."""
+    try:
+        EXTENSION_FILE.decode(data)
+    except UNDECODABLE:
+        return False
+    return True

@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from postil.comments.sidecar.dialects import extension_accepts
+from tests.comments.sidecars import extension_accepts
 from tests.comments.workspaces import Comments, commit, sidecar, workspace, write
 from tests.workspace.repositories import git
 

@@ -10,7 +10,6 @@ import pytest
 
 from postil.anchor.fingerprint import line_hash
 from postil.comments.clock import new_id, now
-from postil.comments.sidecar.dialects import extension_accepts
 from postil.comments.sidecar.document import LineTexts, Sidecar
 from tests.comments.sidecars import (
     DAMAGED_BY_REFERENCE,
@@ -21,6 +20,7 @@ from tests.comments.sidecars import (
     REFERENCE,
     SOURCE,
     as_javascript,
+    extension_accepts,
 )
 
 LINES = list[str](SOURCE.splitlines())

@@ -9,9 +9,8 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from postil.comments.sidecar.dialects import extension_accepts
 from postil.comments.sidecar.merge import merge_sidecars
-from tests.comments.sidecars import as_javascript
+from tests.comments.sidecars import as_javascript, extension_accepts
 from tests.comments.workspaces import Comments, sidecar, workspace
 
 SOURCE = "".join(f"value_{n} = {n}\n" for n in range(1, 31))

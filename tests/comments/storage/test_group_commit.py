@@ -9,10 +9,10 @@ import pytest
 
 from postil.comments.anchoring.marker import make_marker
 from postil.comments.model import Addition, NewComment
-from postil.comments.sidecar.dialects import extension_accepts
 from postil.comments.sidecar.document import Sidecar
 from postil.comments.storage.group_commit import PendingAdd
 from postil.workspace.paths import RelativePath
+from tests.comments.sidecars import extension_accepts
 from tests.comments.workspaces import Comments, sidecar, workspace, write
 
 SOURCE = "".join(f"value_{n} = {n}\n" for n in range(1, 101))

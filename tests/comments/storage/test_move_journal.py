@@ -10,9 +10,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from postil.comments.sidecar.dialects import extension_accepts
 from postil.core.failure import NotFound
-from tests.comments.sidecars import EXTENSION, SOURCE, as_javascript
+from tests.comments.sidecars import EXTENSION, SOURCE, as_javascript, extension_accepts
 from tests.comments.workspaces import Comments, commit, sidecar, workspace, write
 
 VALUES = "".join(f"value_{n} = {n}\n" for n in range(1, 101))

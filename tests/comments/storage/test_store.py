@@ -11,13 +11,13 @@ from pathlib import Path
 
 import pytest
 
-from postil.comments.sidecar.dialects import extension_accepts
 from postil.comments.sidecar.document import Sidecar
 from postil.comments.storage.store import is_sidecar
 from postil.core.failure import Failure
 from tests.comments.sidecars import (
     EXTENSION,
     as_javascript,
+    extension_accepts,
 )
 from tests.comments.workspaces import Comments, sidecar, workspace, write
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from postil.comments.transfer.read_export import guard_cell, unguard_cell
+from postil.core.content import Embedded
 from postil.core.failure import InvalidArguments
 from tests.comments.workspaces import Comments, workspace
 
@@ -55,3 +56,9 @@ def test_the_contract_has_four_formats(comments: Comments) -> None:
     with pytest.raises(InvalidArguments):
         export.decode({"format": "html"})
     assert comments.export("html").format == "html"  # the shell and the united server have more
+
+
+def test_an_export_of_nothing_is_an_empty_text_and_not_no_text(tmp_path: Path) -> None:
+    (block,) = workspace(tmp_path / "empty").export("jsonl").for_model()
+    assert isinstance(block, Embedded)
+    assert (block.resource.text, block.resource.blob) == ("", None)

@@ -12,6 +12,8 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from postil.anchor.fingerprint import Fingerprint, relocate_fingerprints
 from postil.anchor.model import Relocation, Span
 from postil.anchor.model import Source as Version
@@ -38,9 +40,6 @@ class PresentSource:
         self.text = source.text if source else ""
         self.blob = source.blob if source else ""
         self.lines = split_lines(self.text) if source else []
-        self._symbols: list[Symbol] | None = None
-        self._owners: list[Symbol | None] | None = None
-        self._count: Counter[str] | None = None
 
     def still_has(self, marker: Marker) -> bool:
         """Whether a marker that keeps only texts stands where it stood: its line, and a neighbour or no twin of it."""
@@ -51,28 +50,28 @@ class PresentSource:
         after = self.trimmed[at + 1] if at + 1 < len(self.lines) else ""
         if (before == marker.prevLineText != "") or (after == marker.nextLineText != ""):
             return True
-        return self._count_lines()[marker.lineText] == 1
+        return self._times[marker.lineText] == 1
 
     @cached_property
     def trimmed(self) -> list[str]:
         """The lines without the spaces around them, as markers keep them."""
         return [trim_line(line) for line in self.lines]
 
-    def _count_lines(self) -> Counter[str]:
-        if self._count is None:
-            self._count = Counter(self.trimmed)
-        return self._count
+    @cached_property
+    def _times(self) -> Counter[str]:
+        return Counter(self.trimmed)
 
+    @cached_property
     def symbols(self) -> list[Symbol]:
         """The named things of the source."""
-        if self._symbols is None:
-            self._symbols = symbols(self.text, language_of(self.path)) if self.source else []
-        return self._symbols
+        return symbols(self.text, language_of(self.path)) if self.source else []
+
+    @cached_property
+    def _owners(self) -> list[Symbol | None]:
+        return owners(self.symbols, len(self.lines))
 
     def symbol_at(self, line: int) -> Symbol | None:
-        """The innermost named thing of a line, known for all lines once one was asked for."""
-        if self._owners is None:
-            self._owners = owners(self.symbols(), len(self.lines))
+        """Returns the innermost named thing of a line."""
         return self._owners[line] if 0 <= line < len(self._owners) else None
 
 
@@ -86,9 +85,9 @@ def locate_all(
     for index, marker in enumerate(markers):
         anchor = current_anchor(marker)
         if anchor and anchor.blob == now.blob:
-            found[index] = _place_unchanged(marker, now)
+            found[index] = _place_unmoved(marker, now, 1.0, "the file is unchanged")
         elif not anchor and now.still_has(marker):
-            found[index] = _place_unmoved(marker, now)
+            found[index] = _place_unmoved(marker, now, 0.99, "the line is unchanged")
         elif anchor and anchor.blob in read_old_texts:
             by_version.setdefault(anchor.blob, []).append(index)
         elif marker.lineText or (anchor and (anchor.pre or anchor.post)):
@@ -165,24 +164,19 @@ def current_anchor(marker: Marker) -> Anchor | None:
     return anchor if anchor and anchor.blob and anchor.line == marker.line else None
 
 
-def _place_unmoved(marker: Marker, now: PresentSource) -> Place:
-    text = "\n".join(now.lines[marker.line - 1 : max(marker.endLine, marker.line)])
-    symbol = (marker.symbolPath, marker.symbolKind)
-    return Place("exact", now.path, marker.line, marker.endLine, 0.99, "the line is unchanged", text, text, *symbol)
-
-
-def _place_unchanged(marker: Marker, now: PresentSource) -> Place:
+def _place_unmoved(marker: Marker, now: PresentSource, confidence: float, reason: str) -> Place:
     text = "\n".join(now.lines[marker.line - 1 : max(marker.endLine, marker.line)])
     return Place(
         "exact",
         now.path,
         marker.line,
         marker.endLine,
-        reason="the file is unchanged",
-        oldText=text,
-        newText=text,
-        symbolPath=marker.symbolPath,
-        symbolKind=marker.symbolKind,
+        confidence,
+        reason,
+        text,
+        text,
+        marker.symbolPath,
+        marker.symbolKind,
         stale=_is_stale(marker, "exact", text, text),
     )
 
@@ -190,7 +184,7 @@ def _place_unchanged(marker: Marker, now: PresentSource) -> Place:
 def _place_by_number(marker: Marker, now: PresentSource) -> Place:
     """A marker that keeps no text: its line number, and perhaps the name of a symbol."""
     name = marker.symbolPath[-1] if marker.symbolPath else ""
-    named = [each for each in now.symbols() if each.name == name] if name else []
+    named = [each for each in now.symbols if each.name == name] if name else []
     line = marker.line
     if not now.source:
         return Place("orphaned", now.path, line, confidence=1.0, reason="The source file no longer exists")
@@ -201,17 +195,9 @@ def _place_by_number(marker: Marker, now: PresentSource) -> Place:
         options = tuple(
             Candidate(now.path, each.span.start, 0.5, now.lines[each.span.start - 1].strip()) for each in named[:5]
         )
-        return _add_symbol(
-            Place(
-                "review",
-                now.path,
-                named[0].span.start,
-                confidence=0.5,
-                reason=f"'{name}' is now at another line",
-                candidates=options,
-            ),
-            now,
-        )
+        reason = f"'{name}' is now at another line"
+        place = Place("review", now.path, named[0].span.start, confidence=0.5, reason=reason, candidates=options)
+        return _add_symbol(place, now)
     if not 1 <= line <= len(now.lines):
         return Place("orphaned", now.path, line, confidence=0.9, reason="Line number out of bounds")
     text = now.lines[line - 1].strip()
@@ -269,8 +255,6 @@ def _place_at(marker: Marker, found: Relocation, now: PresentSource) -> Place:
 
 
 def _add_symbol(place: Place, now: PresentSource) -> Place:
-    from msgspec.structs import replace
-
     path, kind = _symbol_at(now, place.line)
     return replace(place, symbolPath=path, symbolKind=kind)
 

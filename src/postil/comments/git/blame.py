@@ -51,19 +51,8 @@ def list_versions(tree: SourceTree, path: str, most: int = MOST_COMMITS) -> list
     """The versions of a file, newest first, through renames."""
     if not tree.git:
         return []
-    done = try_git(
-        tree.root,
-        "log",
-        "--follow",
-        "--raw",
-        "--no-abbrev",
-        "-M",
-        "-z",
-        f"--max-count={most}",
-        "--format=%x01%H%x02%an%x02%aI%x02%s%x03",
-        "--",
-        path,
-    )
+    shape = ("--raw", "--no-abbrev", "-M", "-z", f"--max-count={most}", "--format=%x01%H%x02%an%x02%aI%x02%s%x03")
+    done = try_git(tree.root, "log", "--follow", *shape, "--", path)
     return list(_parse_versions(done.out.decode("utf-8", "replace"))) if done.status == 0 else []
 
 
@@ -74,15 +63,8 @@ def _parse_versions(text: str) -> Iterator[Version]:
         fields = [field for field in rest.replace("\n", "\0").split("\0") if field]
         if len(identity) != 4 or len(fields) < 2 or not fields[0].startswith(":"):
             continue
-        words = fields[0][1:].split()
-        old, new = words[2], words[3]
-        yield Version(
-            Commit(*identity),
-            fields[-1],
-            "" if not new.strip("0") else new,
-            fields[1],
-            "" if not old.strip("0") else old,
-        )
+        old, new = (blob if blob.strip("0") else "" for blob in fields[0].split()[2:4])
+        yield Version(Commit(*identity), fields[-1], new, fields[1], old)
 
 
 def list_touches(tree: SourceTree, versions: FileVersions, path: str, line: int, end: int = 0) -> list[Touch]:
@@ -107,11 +89,8 @@ def list_touches(tree: SourceTree, versions: FileVersions, path: str, line: int,
             continue
         lines = new.split("\n")
         after = "\n".join(lines[span.start - 1 : span.last])
-        if old is None:
-            found.append(Touch(version.commit, "added", version.path, span.start, "", after))
-            break
-        there = relocate(new, old, span, version.path, version.old_path)
-        if there.span is None or there.state == "orphaned":
+        there = relocate(new, old, span, version.path, version.old_path) if old is not None else None
+        if there is None or there.span is None or there.state == "orphaned":
             found.append(Touch(version.commit, "added", version.path, span.start, "", after))
             break
         if there.state in ("modified", "review"):

@@ -78,16 +78,9 @@ def measure(tree: SourceTree, commits: int, most_files: int) -> Measured:
             else:
                 count["right" if each.span and each.span.start == truth[line] else "wrong"] += 1
     total = sum(count.values())
-    return Measured(
-        commits,
-        files,
-        total,
-        count["right"],
-        count["wrong"],
-        count["review"],
-        count["orphaned"],
-        round(1000 * spent / max(total, 1), 3),
-    )
+    right, wrong, review, orphaned = (count[kind] for kind in ("right", "wrong", "review", "orphaned"))
+    each = round(1000 * spent / max(total, 1), 3)
+    return Measured(commits, files, total, right, wrong, review, orphaned, each)
 
 
 def _find_commit(tree: SourceTree, commits: int) -> tuple[str, int]:

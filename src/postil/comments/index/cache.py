@@ -16,6 +16,7 @@ from itertools import chain
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import astuple
 
 from postil.comments.model import Located
 from postil.comments.search.patterns import Pattern
@@ -54,10 +55,9 @@ _BODIES = "SELECT body FROM note JOIN body USING (seq)"
 
 
 class Note(Struct, frozen=True, array_like=True):
-    """One comment in its place, as the cache keeps it."""
+    """One comment in its place, as the cache keeps it: the columns of its row, then what is long."""
 
     id: str
-    text: str
     created: str
     tag: str | None
     author: str
@@ -66,23 +66,8 @@ class Note(Struct, frozen=True, array_like=True):
     status: str
     now_path: str
     stale: bool
+    text: str
     body: bytes
-
-    def row(self, path: str, place: int) -> tuple[object, ...]:
-        """The columns of its row but for what is long."""
-        return (
-            path,
-            place,
-            self.id,
-            self.created,
-            self.tag,
-            self.author,
-            self.ai,
-            self.state,
-            self.status,
-            self.now_path,
-            self.stale,
-        )
 
 
 IN_FILE = "(path = ? OR (now_path != path AND now_path = ?))"
@@ -107,19 +92,9 @@ _encode = msgspec.msgpack.Encoder().encode
 def make_note(each: Located) -> Note:
     """Returns a comment in its place, ready to be kept."""
     comment, now = each.comment, each.place
-    return Note(
-        comment.id,
-        comment.text,
-        _normalize_time(comment.created),
-        comment.tag,
-        comment.author,
-        comment.aiMeta is not None,
-        now.state,
-        comment.status,
-        now.path,
-        now.stale,
-        _encode(each),
-    )
+    created, has_ai = _normalize_time(comment.created), comment.aiMeta is not None
+    about = (comment.id, created, comment.tag, comment.author, has_ai)
+    return Note(*about, now.state, comment.status, now.path, now.stale, comment.text, _encode(each))
 
 
 class Index:
@@ -346,7 +321,7 @@ def _replace_notes(db: sqlite3.Connection, path: str, notes: Sequence[Note]) -> 
     stay: list[tuple[object, ...]] = []
     bodies: list[tuple[bytes, int]] = []
     for place, each in enumerate(notes):
-        row = each.row(path, place)
+        row = (path, place, *astuple(each)[:-2])
         seq, known, was = before.pop((each.id, each.text), (0, b"", ()))
         if seq:
             if row != was:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Iterable
 
 from postil.comments.source_tree import SourceTree
 from postil.comments.storage.store import skipped_folder
@@ -36,15 +37,21 @@ class FolderWatch:
     def something_happened(self) -> bool:
         """Whether to look at the files again."""
         names = self._watch.changed()
-        for name in names:
-            if os.path.isdir(name):
-                for folder in folders_below(name):
-                    self._watch.add(folder)
+        watch_new_folders(self._watch, names)
         now = time.monotonic()
         if not names and now - self._looked < LONGEST_TRUST:
             return False
         self._looked = now
         return True
+
+
+def watch_new_folders(watch: Watch, names: Iterable[str]) -> bool:
+    """Watch the folders among these names and all below them. Returns whether there were any."""
+    new = [name for name in names if os.path.isdir(name)]
+    for name in new:
+        for folder in folders_below(name):
+            watch.add(folder)
+    return bool(new)
 
 
 def folders_below(top: str) -> list[str]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from postil.comments.index.change_gate import folders_below
+from postil.comments.index.change_gate import folders_below, watch_new_folders
 from postil.comments.storage.store import SUFFIX
 from postil.core.failure import Failure
 
@@ -95,13 +95,9 @@ class Subscriptions:
 
     def _matters(self, names: frozenset[str], watch: Watch) -> bool:
         """Whether a sidecar changed, or a source that has one; new folders are watched from now on."""
-        matters = False
-        for name in names:
-            if os.path.isdir(name):
-                for folder in folders_below(name):
-                    watch.add(folder)
-                matters = True  # it may have come with sidecars in it
-            matters = matters or name == "*" or name.endswith(SUFFIX) or os.path.exists(name + SUFFIX)
+        if watch_new_folders(watch, names):  # they may have come with sidecars in them
+            return True
+        matters = any(name == "*" or name.endswith(SUFFIX) or os.path.exists(name + SUFFIX) for name in names)
         return matters or self._overview.has_lost_code()  # code that is lost may turn up in any file
 
     def _notify(self) -> None:

@@ -150,11 +150,8 @@ class FileComments(Answer, frozen=True):
     orphanedCount: int
 
     def metadata(self) -> Mapping[str, Any]:
-        return {
-            "filePath": self.filePath,
-            "commentCount": self.commentCount,
-            "orphanedCount": self.orphanedCount,
-        }
+        counts = {"commentCount": self.commentCount, "orphanedCount": self.orphanedCount}
+        return {"filePath": self.filePath, **counts}
 
     def for_model(self) -> str:
         count = {tag: sum(each.tag == tag for each in self.comments) for tag in ALL_TAGS}
@@ -252,16 +249,8 @@ class Exported(Answer, frozen=True, omit_defaults=True):
         return {"format": self.format, "totalComments": self.totalComments, "sizeBytes": self.sizeBytes}
 
     def for_model(self) -> Sequence[Block]:
-        return [
-            Embedded(
-                Document(
-                    self.uri,
-                    self.mimeType,
-                    text=self.document if isinstance(self.document, str) else None,
-                    blob=self.blob if isinstance(self.blob, str) else None,
-                )
-            )
-        ]
+        text, blob = (None if isinstance(each, UnsetType) else each for each in (self.document, self.blob))
+        return [Embedded(Document(self.uri, self.mimeType, text=text, blob=blob))]
 
     def for_person(self) -> str:
         if isinstance(self.document, str):

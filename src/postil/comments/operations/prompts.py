@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Annotated
 
-from msgspec import Meta, Struct
+from msgspec import Meta
 
 from postil.anchor.syntax.complexity import complexities
 from postil.anchor.syntax.languages import language_of
@@ -20,65 +20,42 @@ from postil.workspace.git import git_lines
 if TYPE_CHECKING:
     from postil.comments.part import CommentsContext
 
-FOCUSES = ("security", "performance", "maintainability", "all")
 LONGEST_SOURCE = 200_000
 MOST_COMPLETIONS = 100
 MOST_ORPHANS = 50
 
 
-class Focus(Struct, frozen=True):
-    """What a review looks for, in words."""
-
-    issues: str
-    concern: str
-    points: tuple[str, ...]
-
-
-_FOCUS = {
-    "security": Focus(
-        "security issues",
-        "security concern",
-        (
-            "Authentication vulnerabilities",
-            "Input validation",
-            "Cryptographic issues",
-            "Rate limiting",
-            "Session management",
-        ),
+_POINTS = {
+    "security": (
+        "Authentication vulnerabilities",
+        "Input validation",
+        "Cryptographic issues",
+        "Rate limiting",
+        "Session management",
     ),
-    "performance": Focus(
-        "performance issues",
-        "performance concern",
-        (
-            "Work repeated inside loops",
-            "Algorithms worse than they need to be",
-            "Blocking input and output",
-            "Memory that grows without bound",
-            "Missing caching or batching",
-        ),
+    "performance": (
+        "Work repeated inside loops",
+        "Algorithms worse than they need to be",
+        "Blocking input and output",
+        "Memory that grows without bound",
+        "Missing caching or batching",
     ),
-    "maintainability": Focus(
-        "maintainability issues",
-        "maintainability concern",
-        (
-            "Functions that do several things",
-            "Names that do not say what is meant",
-            "Duplicated code",
-            "Missing error handling",
-            "Missing tests and documentation",
-        ),
+    "maintainability": (
+        "Functions that do several things",
+        "Names that do not say what is meant",
+        "Duplicated code",
+        "Missing error handling",
+        "Missing tests and documentation",
     ),
-    "all": Focus(
-        "issues",
-        "concern",
-        (
-            "Security: authentication, input validation, cryptography",
-            "Performance: needless work, blocking calls, memory",
-            "Maintainability: structure, names, duplication",
-            "Correctness: edge cases, error handling, concurrency",
-        ),
+    "all": (
+        "Security: authentication, input validation, cryptography",
+        "Performance: needless work, blocking calls, memory",
+        "Maintainability: structure, names, duplication",
+        "Correctness: edge cases, error handling, concurrency",
     ),
 }
+FOCUSES = tuple(_POINTS)
+"""What a review looks for."""
 
 
 class CommentPrompts:
@@ -94,19 +71,19 @@ class CommentPrompts:
         focus: Annotated[str, Meta(description="Review focus area", extra_json_schema={"enum": list(FOCUSES)})] = "all",
     ) -> str:
         """Review code and suggest TODO/FIXME comments for improvements"""
-        if focus not in _FOCUS:
+        if focus not in _POINTS:
             raise InvalidArguments(
                 f"Invalid prompt arguments: unknown focus {focus[:50]!r}",
                 advice=f"Use one of {', '.join(FOCUSES)}",
                 path="focus",
             )
-        about = _FOCUS[focus]
+        about = "" if focus == "all" else f"{focus} "
         source = self._context.tree.source(self._context.tree.path(filePath))
         return (
-            f"Review this code for {about.issues} and suggest TODO/FIXME comments:\n\n{_fence(source)}\n\n"
-            f"For each issue found:\n1. Identify the specific line number\n2. Explain the {about.concern}\n"
+            f"Review this code for {about}issues and suggest TODO/FIXME comments:\n\n{_fence(source)}\n\n"
+            f"For each issue found:\n1. Identify the specific line number\n2. Explain the {about}concern\n"
             "3. Suggest a TODO or FIXME comment\n4. Provide a brief fix recommendation\n\n"
-            "Focus on:\n" + "\n".join(f"- {point}" for point in about.points)
+            "Focus on:\n" + "\n".join(f"- {point}" for point in _POINTS[focus])
         )
 
     @prompt(

@@ -42,15 +42,11 @@ class AnyRevision(Struct, frozen=True):
     at: str = ""
 
 
-class AnyComment(Struct, frozen=True):
-    """A comment of any dialect; a field of the wrong type makes the file unreadable."""
+class _Comment(Struct, frozen=True, kw_only=True):
+    """What may be left out of a comment; a field of the wrong type makes the file unreadable."""
 
     id: str
     text: str
-    line: LineNumber | None = None
-    author: str | None = None
-    created: str | None = None
-    updated: str | None = None
     timestamp: str | None = None
     startLine: LineNumber | None = None
     endLine: LineNumber | None = None
@@ -60,9 +56,27 @@ class AnyComment(Struct, frozen=True):
     resolvedBy: str | None = None
     resolvedAt: str | None = None
     replies: list[AnyReply] | None = None
+    revisions: list[AnyRevision] | None = field(default=None, name="x-revisions")
+
+
+class AnyComment(_Comment, frozen=True, kw_only=True):
+    """A comment of any dialect."""
+
+    line: LineNumber | None = None
+    author: str | None = None
+    created: str | None = None
+    updated: str | None = None
     aiMeta: object = None
     params: object = None
-    revisions: list[AnyRevision] | None = field(default=None, name="x-revisions")
+
+
+class ExtensionComment(_Comment, frozen=True, kw_only=True):
+    """What the extension demands of a comment."""
+
+    line: LineNumber
+    author: str
+    created: str
+    updated: str
 
 
 class AnySymbol(Struct, frozen=True):
@@ -70,23 +84,39 @@ class AnySymbol(Struct, frozen=True):
     symbolKind: str = ""
 
 
-class AnyMarker(Struct, frozen=True):
-    """A marker of any dialect."""
+class _Marker(Struct, frozen=True, kw_only=True):
+    """What may be left out of a marker."""
 
     id: str
     line: LineNumber
-    commentIds: list[str] | None = None
     commentId: str | None = None
     endLine: LineNumber | None = None
     astAnchor: AnySymbol | None = None
     anchor: str | None = None
     anchorType: str | None = None
+
+
+class AnyMarker(_Marker, frozen=True, kw_only=True):
+    """A marker of any dialect."""
+
+    commentIds: list[str] | None = None
     lineText: str | None = None
     prevLineText: str | None = None
     nextLineText: str | None = None
     lineHash: str | None = None
     lastVerified: str | None = None
     own: object = field(default=None, name="x-anchor")
+
+
+class ExtensionMarker(_Marker, frozen=True, kw_only=True):
+    """What the extension demands of a marker."""
+
+    commentIds: list[str]
+    lineText: str
+    prevLineText: str
+    nextLineText: str
+    lineHash: str
+    lastVerified: str
 
 
 class AnyFile(Struct, frozen=True):
@@ -98,45 +128,6 @@ class AnyFile(Struct, frozen=True):
     version: str | None = None
     comments: list[AnyComment] | None = None
     ghostMarkers: list[AnyMarker] | None = None
-
-
-class ExtensionComment(Struct, frozen=True):
-    """What the extension demands of a comment; what may be left out is here so that it is of the right type."""
-
-    id: str
-    line: LineNumber
-    text: str
-    author: str
-    created: str
-    updated: str
-    timestamp: str | None = None
-    startLine: LineNumber | None = None
-    endLine: LineNumber | None = None
-    ghostMarkerId: str | None = None
-    tag: str | None = None
-    status: str | None = None
-    resolvedBy: str | None = None
-    resolvedAt: str | None = None
-    replies: list[AnyReply] | None = None
-    revisions: list[AnyRevision] | None = field(default=None, name="x-revisions")
-
-
-class ExtensionMarker(Struct, frozen=True):
-    """What the extension demands of a marker."""
-
-    id: str
-    line: LineNumber
-    commentIds: list[str]
-    lineHash: str
-    lineText: str
-    prevLineText: str
-    nextLineText: str
-    lastVerified: str
-    endLine: LineNumber | None = None
-    astAnchor: AnySymbol | None = None
-    commentId: str | None = None
-    anchor: str | None = None
-    anchorType: str | None = None
 
 
 class ExtensionFile(Struct, frozen=True):
@@ -172,15 +163,6 @@ def read_any(data: bytes) -> AnyFile:
     if found.comments is None and found.version is None:
         raise Unreadable("the file has neither comments nor a version")
     return found
-
-
-def extension_accepts(data: bytes) -> bool:
-    """Whether the extension's validator takes this file."""
-    try:
-        EXTENSION.decode(data)
-    except UNDECODABLE:
-        return False
-    return True
 
 
 def trim_line(line: str) -> str:

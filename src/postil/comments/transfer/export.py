@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import base64
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from importlib import import_module
+from itertools import islice
 from typing import TYPE_CHECKING, Any, BinaryIO, cast, get_args
 
 from postil.comments.failures import ExtraMissing
 from postil.comments.model import Located, State
-from postil.comments.operations.answers import Exported, comment_now
+from postil.comments.operations.answers import CommentNow, Exported, comment_now
 from postil.comments.operations.validation import ExportOptions
 from postil.comments.source_tree import SourceTree, split_lines
 from postil.core import call
@@ -140,45 +141,31 @@ def _parquet(rows: Rows, out: BinaryIO) -> int:
         parquet = cast(Any, import_module("pyarrow.parquet"))
     except ImportError:
         raise ExtraMissing("Export to Parquet", "parquet") from None
-    text = ("id", "file_path", "text", "tag", "author", "created", "updated", "status", "state", "anchor", "context")
-    schema = arrow.schema(
-        [(name, arrow.string()) for name in text]
-        + [("line", arrow.int32()), ("end_line", arrow.int32()), ("confidence", arrow.float64())]
-        + [("ai_model", arrow.string()), ("ai_confidence", arrow.float64())]
-    )
+    kinds = {"line": arrow.int32(), "end_line": arrow.int32()}
+    kinds |= dict.fromkeys(("confidence", "ai_confidence"), arrow.float64())
+    schema = arrow.schema([(name, kinds.get(name, arrow.string())) for name in _COLUMNS])
     total = 0
     with parquet.ParquetWriter(out, schema, compression="zstd") as writer:
-        for batch in _batches(rows):
+        rows = iter(rows)
+        while batch := [_make_row(*row) for row in islice(rows, ROWS_AT_ONCE)]:
             writer.write_batch(arrow.RecordBatch.from_pylist(batch, schema=schema))
             total += len(batch)
     return total
 
 
-def _batches(rows: Rows) -> Iterator[list[dict[str, object]]]:
-    batch: list[dict[str, object]] = []
-    for comment, context in rows:
-        batch.append(
-            {
-                "id": comment.id,
-                "file_path": comment.movedTo or comment.filePath,
-                "text": comment.text,
-                "tag": comment.tag,
-                "author": comment.author,
-                "created": comment.created,
-                "updated": comment.updated,
-                "status": comment.status,
-                "state": comment.state,
-                "anchor": comment.anchor,
-                "context": context,
-                "line": comment.line,
-                "end_line": comment.endLine or None,
-                "confidence": comment.confidence,
-                "ai_model": comment.model or None,
-                "ai_confidence": comment.sureness,
-            }
-        )
-        if len(batch) == ROWS_AT_ONCE:
-            yield batch
-            batch = []
-    if batch:
-        yield batch
+_COLUMNS = (
+    *("id", "file_path", "text", "tag", "author", "created", "updated", "status", "state", "anchor", "context"),
+    *("line", "end_line", "confidence", "ai_model", "ai_confidence"),
+)
+_OWN = frozenset(_COLUMNS) & frozenset(CommentNow.__struct_fields__)
+"""The columns that are named like the field of a comment they hold."""
+
+
+def _make_row(comment: CommentNow, context: str) -> Mapping[str, object]:
+    return {name: getattr(comment, name) for name in _OWN} | {
+        "file_path": comment.movedTo or comment.filePath,
+        "context": context,
+        "end_line": comment.endLine or None,
+        "ai_model": comment.model or None,
+        "ai_confidence": comment.sureness,
+    }

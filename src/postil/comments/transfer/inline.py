@@ -23,7 +23,6 @@ class Inline(Struct, frozen=True):
 
     text: str
     line: int
-    found_at: int
 
 
 class Extracted(Struct, frozen=True):
@@ -37,28 +36,28 @@ def extract_inline(text: str, *, remove: bool) -> Extracted:
     """Every inline comment. One on a line of its own speaks of the next line of code."""
     kept: list[str] = []
     found: list[Inline] = []
-    waiting: list[tuple[str, int]] = []
+    waiting: list[str] = []
     for number, line in enumerate(text.split("\n"), 1):
         match = _INLINE.match(line) if "@paired" in line else None
         if match is None:
             kept.append(line)
             if waiting and line.strip():
                 at = len(kept) if remove else number
-                found += [Inline(said, at, where) for said, where in waiting]
+                found += [Inline(said, at) for said in waiting]
                 waiting = []
             continue
         said = match["text"].replace("\\n", "\n")
         if match["code"].strip():
             kept.append(match["code"].rstrip() if remove else line)
             at = len(kept) if remove else number
-            found += [Inline(each, at, where) for each, where in (*waiting, (said, number))]
+            found += [Inline(each, at) for each in (*waiting, said)]
             waiting = []
         elif said:
-            waiting.append((said, number))
+            waiting.append(said)
             if not remove:
                 kept.append(line)
     last = max((number for number, line in enumerate(kept, 1) if line.strip()), default=1)
-    found += [Inline(said, last, where) for said, where in waiting]
+    found += [Inline(said, last) for said in waiting]
     return Extracted(tuple(each for each in found if each.text), "\n".join(kept))
 
 
