@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from postil.tracker import events as ev
 from postil.tracker.issues import Issues
 from postil.tracker.operations.answers import Listed, Shown
 from postil.tracker.operations.arguments import EntityKind
@@ -18,6 +19,7 @@ from postil.tracker.operations.saved_queries import QueryCommands
 from postil.tracker.operations.status import Status
 from postil.tracker.shell.identity import IdentityCommands
 from postil.tracker.shell.transfer import TransferCommands
+from postil.tracker.store import Store
 from postil.workspace.repository import find_repository
 
 
@@ -46,3 +48,25 @@ class Tracker:
         shown = self.contract.show_entity(id_, entity)
         assert isinstance(shown, Shown)
         return shown
+
+
+ESCAPES = "\x1b]0;owned\x07 two\nlines\tand \x9b2J \u202eback"
+
+
+def forged(repository: Path, kind: str = "issue", id_: str = "") -> str:
+    """An issue as a hostile writer's log could hold it: no check of ours ever saw it."""
+    store = Store(find_repository(str(repository)))
+    id_ = id_ or ev.new_entity_id()
+    with store.transaction() as tx:
+        tx.write(ev.Created, id_, kind=kind, title=ESCAPES, labels=(ESCAPES,), a=f"{ESCAPES} <a@b>")
+        tx.write(ev.Claimed, id_, who=ESCAPES, until="9999-01-01T00:00:00.000Z")
+        tx.write(ev.Commented, id_, c="c", body=ESCAPES)
+    return id_
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.at = datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC)
+
+    def __call__(self) -> datetime.datetime:
+        return self.at

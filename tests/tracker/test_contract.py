@@ -16,7 +16,7 @@ from postil import __version__
 from postil.tracker import events as ev
 from postil.tracker.store import Store
 from postil.workspace.repository import find_repository
-from tests.tracker.conftest import git
+from tests.tracker.programs import git
 
 ROOT = Path(__file__).resolve().parents[2]
 RECORDED = ROOT / "docs/reference/examples/mcp-session-list-show.json"

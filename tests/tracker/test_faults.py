@@ -1,13 +1,13 @@
 """When the machine fails in the middle: killed processes, disks that are full or broken, locks that nobody holds.
 
-Nothing that was acknowledged is lost, what was not acknowledged leaves nothing broken, and the next command works.
-"""
+Nothing that was acknowledged is lost, what was not acknowledged leaves nothing broken, and the next command works."""
 
 from __future__ import annotations
 
 import os
 import random
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -18,67 +18,131 @@ from pathlib import Path
 import pytest
 
 from postil.tracker.log.verify import verify_logs
-from tests.tracker.conftest import git
 from tests.tracker.groups import Tracker
-from tests.tracker.shell import run, said
+from tests.tracker.programs import answered, git, run, said
+from tests.tracker.teams import MILE, list_titles, present
 
-MILE = [sys.executable, "-c", "import sys; from postil.surfaces.shell.main import git_mile as run; sys.exit(run())"]
+COMPOSED = (
+    "import sys\n"
+    "from postil.tracker.issues import Issues\n"
+    "from postil.tracker.operations.assistant import AssistantTools\n"
+    "from postil.tracker.operations.contract import ContractTools\n"
+    "from postil.workspace.repository import find_repository\n"
+    "issues = Issues(lambda: find_repository('.'))\n"
+    "tools, contract = AssistantTools(issues), ContractTools(issues)\n"
+)
+
+
+def test_thirty_two_local_processes_lose_nothing_and_each_reads_what_it_wrote(repository: Path):
+    count = 32
+    code = COMPOSED + (
+        "for i in range(2):\n"
+        "    made = tools.create(f'{sys.argv[1]}-{i}').id\n"
+        "    assert made in {item.id for item in contract.list_entities('issue', limit=1000).items}\n"
+    )
+    workers = [
+        subprocess.Popen([sys.executable, "-c", code, str(number)], cwd=repository, stderr=subprocess.PIPE)
+        for number in range(count)
+    ]
+    for worker in workers:
+        _, err = worker.communicate(timeout=100)
+        assert worker.returncode == 0, err.decode()
+    found = Tracker(repository).list("issue", limit=1000)
+    assert len({item.title for item in found.items}) == count * 2
+    assert verify_logs(Tracker(repository).issues.store, fix=False).problems == []
+
+
+WRITER = COMPOSED + "i = 0\nwhile True:\n    i += 1\n    print(tools.create(f'n{i}').id, flush=True)\n"
+
+
+def test_what_was_acknowledged_survives_kill_nine_anywhere(repository: Path):
+    acknowledged: list[str] = []
+    for stop_after in (1, 2, 3, 5):
+        writer = subprocess.Popen(
+            [sys.executable, "-c", WRITER],
+            cwd=repository,
+            stdout=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
+        assert writer.stdout is not None
+        acknowledged += [writer.stdout.readline().strip() for _ in range(stop_after)]
+        os.killpg(writer.pid, signal.SIGKILL)
+        acknowledged += [line for line in writer.stdout.read().split("\n") if len(line) == 36]
+        writer.wait()
+        writer.stdout.close()
+    after = Tracker(repository)
+    after.tools.create("the next command works")
+    present = {item.id for item in after.list("issue", limit=1000).items}
+    assert set(acknowledged) <= present
+    assert verify_logs(after.issues.store, fix=True).problems == []
+
+
+def test_a_read_only_repository_can_be_listed_and_shown(repository: Path, tmp_path: Path):
+    id_ = Tracker(repository).tools.create("Read me").id
+    frozen = tmp_path / "frozen"
+    shutil.copytree(repository, frozen)
+    shutil.rmtree(frozen / ".git/postil")
+    for folder, _, _ in os.walk(frozen / ".git"):
+        os.chmod(folder, 0o555)
+    try:
+        # root may write everywhere: take the way of a file system that refuses by putting a file in the folder's place
+        if os.geteuid() == 0:
+            os.chmod(frozen / ".git", 0o755)
+            (frozen / ".git/postil").write_text("")
+        assert [item["title"] for item in answered(frozen, "list", "issue")["items"]] == ["Read me"]
+        assert answered(frozen, "show", id_)["title"] == "Read me"
+        refused = run(frozen, "create", "issue", "No")
+        assert refused.returncode != 0
+        assert "Traceback" not in refused.stderr
+    finally:
+        for folder, _, _ in os.walk(frozen / ".git"):
+            os.chmod(folder, 0o755)
+
+
+def test_a_hostile_config_runs_nothing(repository: Path, tmp_path: Path):
+    marker = tmp_path / "ran"
+    program = tmp_path / "evil"
+    program.write_text(f"#!/bin/sh\ntouch {marker}\n")
+    program.chmod(0o755)
+    hook = repository / ".git/hooks/reference-transaction"
+    hook.write_text(program.read_text())
+    hook.chmod(0o755)
+    for key in ("core.fsmonitor", "diff.external", "core.pager", "core.sshCommand", "gpg.program"):
+        git(repository, "config", key, str(program))
+    git(repository, "config", "commit.gpgSign", "true")
+    Tracker(repository).tools.create("x")
+    assert list_titles(repository) == ["x"]
+    assert not marker.exists()
+
+
+def test_a_full_disk_is_told_and_nothing_is_broken(repository: Path):
+    mine = Tracker(repository)
+    mine.tools.create("Before")
+    code = (
+        "import resource, sys\n"
+        "from postil.surfaces.shell.main import git_mile as run\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))\n"
+        "import signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
+        "sys.exit(run())"
+    )
+    refused = subprocess.run(
+        [sys.executable, "-c", code, "create", "issue", "No room"],
+        cwd=repository,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert refused.returncode != 0
+    assert "Traceback" not in refused.stderr
+    mine.tools.create("After")
+    assert list_titles(repository) == ["After", "Before"]
+
+
 KILLS = int(os.environ.get("POSTIL_KILLS", "12"))
+
+
 ID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}")
-
-
-def tracker(where: Path) -> Tracker:
-    return Tracker(where)
-
-
-def present(where: Path) -> set[str]:
-    return {item.id for item in tracker(where).list("issue", limit=1000).items}
-
-
-@pytest.fixture
-def shared(tmp_path: Path, repository: Path) -> tuple[Path, Path]:
-    """A clone with an issue, and its remote."""
-    remote = tmp_path / "remote.git"
-    git(tmp_path, "init", "--quiet", "--bare", str(remote))
-    git(repository, "remote", "add", "origin", str(remote))
-    tracker(repository).tools.create("Before")
-    return repository, remote
-
-
-def test_create_syncs_every_object_and_the_ref_before_it_answers(
-    repository: Path, needs: Callable[[str], str], tmp_path: Path
-):
-    mine = tracker(repository)
-    for _ in range(2):  # up to the brink: the next event seals a segment, and so writes a blob and trees
-        with mine.issues.store.transaction() as tx:
-            mine.issues.create(tx, "issue", "One")
-            id_ = tx.events[0].ent
-            for i in range(126):
-                mine.issues.comment(tx, id_, f"comment {i}")
-    log = tmp_path / "trace"
-    for title in ("two hundred and fifty-fifth", "sealed"):
-        calls = "trace=write,fsync,fdatasync,link,linkat,rename,renameat,renameat2"
-        done = subprocess.run(
-            [needs("strace"), "-f", "-y", "-e", calls, "-o", str(log), *MILE, "create", "issue", title],
-            cwd=repository, capture_output=True, text=True, timeout=60,
-        )  # fmt: skip
-        assert done.returncode == 0, done.stderr
-    synced: set[str] = set()
-    named: list[str] = []
-    for line in log.read_text().splitlines():
-        if found := re.search(r"f(?:data)?sync\(\d+<([^>]+)>\)", line):
-            synced.add(os.path.basename(found[1]))
-            named = [name for name in named if name != found[1].rpartition("/")[2]]
-        elif found := re.search(r'(?:link|rename)\("([^"]+)", "([^"]+)"', line):
-            if "/objects/" in found[1] or "/refs/postil/" in found[2]:
-                assert os.path.basename(found[1]) in synced, f"named before it was synced: {line}"
-                named.append(os.path.basename(os.path.dirname(found[2])))
-        elif "Created issue" in line:
-            break
-    else:
-        pytest.fail("the answer was never written")
-    assert "log" not in named, "the folder of the ref was not synced after the ref was put there"
-    assert git(repository, "ls-tree", "-r", git(repository, "for-each-ref", "--format=%(refname)").strip()) != ""
 
 
 @pytest.mark.parametrize(
@@ -94,7 +158,7 @@ def test_create_syncs_every_object_and_the_ref_before_it_answers(
 def test_a_failing_or_fatal_call_anywhere_in_create_loses_nothing(
     repository: Path, needs: Callable[[str], str], tmp_path: Path, call: str, fault: str
 ):
-    before = {tracker(repository).tools.create("Before").id}
+    before = {Tracker(repository).tools.create("Before").id}
     done = subprocess.run(
         [needs("strace"), "-f", "-qq", "-e", f"trace={call}", "-e", f"inject={call}:{fault}", "-o",
          str(tmp_path / "trace"), *MILE, "create", "issue", "In the storm"],
@@ -102,13 +166,13 @@ def test_a_failing_or_fatal_call_anywhere_in_create_loses_nothing(
     )  # fmt: skip
     assert "Traceback" not in done.stderr
     acknowledged = set(ID.findall(done.stdout)) if done.returncode == 0 else set[str]()
-    after = {tracker(repository).tools.create("After").id}
+    after = {Tracker(repository).tools.create("After").id}
     assert before | acknowledged | after <= present(repository)
-    assert verify_logs(tracker(repository).issues.store, fix=True).problems == []
+    assert verify_logs(Tracker(repository).issues.store, fix=True).problems == []
 
 
 def test_a_list_needs_no_room_on_the_disk(repository: Path, needs: Callable[[str], str], tmp_path: Path):
-    id_ = tracker(repository).tools.create("Read me").id
+    id_ = Tracker(repository).tools.create("Read me").id
     for file in (repository / ".git/postil").glob("cache*"):
         file.unlink()
     done = subprocess.run(
@@ -139,9 +203,9 @@ def test_kills_at_any_moment_of_create_sync_and_gc_lose_nothing(shared: tuple[Pa
             out, _ = running.communicate(timeout=30)
             cut += 1
         acknowledged |= set(ID.findall(out)) if words[0] == "create" else set()
-    tracker(where).tools.create("The next command works")
+    Tracker(where).tools.create("The next command works")
     assert acknowledged <= present(where)
-    assert verify_logs(tracker(where).issues.store, fix=True).problems == []
+    assert verify_logs(Tracker(where).issues.store, fix=True).problems == []
     for lock in remote.rglob("*.lock"):
         lock.unlink()  # the far end died with us here; a server's own locks are its keeper's business
     said(where, "sync")
@@ -156,58 +220,3 @@ def _seconds(where: Path, words: list[str]) -> float:
     began = time.monotonic()
     said(where, *words)
     return time.monotonic() - began
-
-
-def test_stale_locks_are_named_and_removed_when_asked(shared: tuple[Path, Path]):
-    where, _ = shared
-    ref = git(where, "for-each-ref", "--format=%(refname)", "refs/postil/log").strip()
-    lock = where / ".git" / f"{ref}.lock"
-    lock.write_text("")
-    os.utime(lock, (1, 1))
-    told = run(where, "verify")
-    assert (told.returncode, "lock" in told.stdout) == (7, True)
-    fixed = run(where, "verify", "--fix")
-    assert (fixed.returncode, lock.exists()) == (0, False)
-
-
-def test_a_sync_is_not_blocked_by_a_lock_of_a_killed_one(shared: tuple[Path, Path]):
-    where, _ = shared
-    said(where, "sync")
-    said(where, "init")
-    said(where, "sync")
-    ref = git(where, "for-each-ref", "--format=%(refname)", "refs/postil/remote").strip()
-    lock = where / ".git" / f"{ref}.lock"
-    lock.write_text("")
-    os.utime(lock, (1, 1))
-    tracker(where).tools.create("Second")
-    said(where, "push")
-    said(where, "pull")
-    assert git(where, "rev-parse", ref) == git(where, "rev-parse", ref.replace("remote/origin", "log"))
-
-
-def test_a_hostile_config_runs_nothing_when_logs_are_exchanged(shared: tuple[Path, Path], tmp_path: Path):
-    where, _ = shared
-    marker, program = tmp_path / "ran", tmp_path / "evil"
-    program.write_text(f'#!/bin/sh\ntouch {marker}\nexec "$@"\n')
-    program.chmod(0o755)
-    for key in (
-        "core.fsmonitor", "core.sshCommand", "core.pager", "core.editor", "core.askPass", "core.gitProxy",
-        "core.alternateRefsCommand", "credential.helper", "diff.external", "gpg.program", "sequence.editor",
-        "remote.origin.uploadpack", "remote.origin.receivepack", "filter.evil.clean", "filter.evil.smudge",
-        "merge.evil.driver", "uploadpack.packObjectsHook",
-    ):  # fmt: skip
-        git(where, "config", key, str(program))
-    for command in ("for-each-ref", "update-ref", "hash-object", "cat-file", "fetch", "push", "mile"):
-        git(where, "config", f"alias.{command}", f"!{program}")
-    git(where, "config", "core.hooksPath", str(tmp_path))
-    for hook in ("pre-push", "reference-transaction", "post-checkout", "pre-auto-gc", "post-rewrite"):
-        (tmp_path / hook).write_text(program.read_text())
-        (tmp_path / hook).chmod(0o755)
-    git(where, "config", "commit.gpgSign", "true")
-    git(where, "config", "push.gpgSign", "if-asked")
-    tracker(where).tools.create("Under a hostile config")
-    said(where, "sync")
-    said(where, "verify")
-    said(where, "gc", "--absorb-days", "0")
-    assert len(present(where)) == 2
-    assert not marker.exists()

@@ -15,8 +15,7 @@ from typing import Any
 
 import pytest
 
-from tests.tracker.conftest import git
-from tests.tracker.shell import answered, said
+from tests.tracker.programs import answered, git, said
 
 SERVE = "import sys; from postil.surfaces.shell.main import main; sys.exit(main())"
 WRITES = ("create", "update", "comment", "close", "label", "link", "claim")

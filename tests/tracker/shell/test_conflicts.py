@@ -1,4 +1,4 @@
-"""Looking beneath an entity, deciding between concurrent values, and counting."""
+"""Undecided values are found, taken apart and decided."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.tracker.conftest import git
-from tests.tracker.shell import answered, run, said
+from tests.tracker.programs import answered, git, run, said
 
 
 @pytest.fixture
@@ -71,12 +70,3 @@ def test_a_decision_about_nothing_is_refused(disputed: tuple[Path, str], words: 
     where, id_ = disputed
     assert run(where, "resolve", id_, *words).returncode == 2
     assert len(answered(where, "show", id_)["conflicts"]) == 2
-
-
-def test_metrics_count_what_is_there(repository: Path):
-    id_ = answered(repository, "create", "issue", "One")["id"]
-    answered(repository, "create", "milestone", "1.0")
-    answered(repository, "close", id_)
-    told = answered(repository, "metrics", "dump")
-    assert (told["entities"], told["events"], told["logs"], told["writers"]) == ({"issue": 1, "milestone": 1}, 3, 1, 1)
-    assert (told["clock"], told["damaged"], told["cache_bytes"] > 0) == (3, 0, True)

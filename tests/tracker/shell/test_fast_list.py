@@ -1,4 +1,4 @@
-"""The shortcut of `list` gives the ordinary answer, or none; and it imports next to nothing."""
+"""The fast list gives the ordinary answer, or none; and it imports next to nothing."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from postil.tracker.index.pages import read_page
 from postil.tracker.shell.fast_list import fast_list
 from postil.tracker.store import Store
 from postil.workspace.repository import find_repository
-from tests.tracker.conftest import git
-from tests.tracker.test_query import fill, random_filter
+from tests.tracker.programs import git
+from tests.tracker.questions import fill, random_filter
 
 RUN = "import sys; from postil.surfaces.shell.main import {} as run; sys.exit(run())"
 

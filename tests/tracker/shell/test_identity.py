@@ -1,4 +1,4 @@
-"""Identities: who writes in a clone, as the contract's program lets people say it."""
+"""Identities on the command line."""
 
 from __future__ import annotations
 
@@ -6,29 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.tracker.conftest import git
-from tests.tracker.shell import answered, run, said
-from tests.tracker.test_exchange import OLD, write_entity
+from tests.tracker.programs import answered, git, run, said
+from tests.tracker.teams import ANN, author_of_a_new_issue
 
-ANN = ("--display-name", "Ann", "--email", "ann@example.org")
 KEY = "0123456789ABCDEF0123456789ABCDEF01234567"
-
-
-def author_of_a_new_issue(where: Path, *words: str) -> str:
-    id_ = answered(where, *words, "create", "issue", "T")["id"]
-    return answered(where, "log", id_)["events"][0]["author"]
-
-
-def test_an_adopted_identity_writes_in_its_clone_until_another_author_is_named(repository: Path):
-    made = answered(repository, "create", "identity", *ANN, "--login", "ann")
-    assert (made["status"], made["display_name"], made["login"]) == ("pending_adoption", "Ann", "ann")
-    assert author_of_a_new_issue(repository) == "Tester <tester@example.org>"
-    adopted = answered(repository, "adopt", "identity", made["id"][:8], "--signature", "sig")
-    assert (adopted["status"], adopted["adoption_signature"]) == ("adopted", "sig")
-    assert author_of_a_new_issue(repository) == "Ann <ann@example.org>"
-    assert author_of_a_new_issue(repository, "--author", "Bob", "--email", "b@x.org") == "Bob <b@x.org>"
-    issue = answered(repository, "create", "issue", "T")["id"]
-    assert answered(repository, "claim", issue)["who"] == "Ann"
 
 
 def test_identities_are_listed_and_are_no_issues(repository: Path):
@@ -80,17 +61,3 @@ def test_an_identity_that_another_clone_adopted_is_not_adopted_again(repository:
     refused = run(tmp_path / "other", "adopt", "identity", id_)
     assert (refused.returncode, "is adopted by the clone" in refused.stderr) == (6, True)
     assert author_of_a_new_issue(tmp_path / "other") == "Tester <tester@example.org>"
-
-
-def test_identities_of_the_old_git_mile_are_imported(repository: Path):
-    write_entity(
-        repository,
-        [
-            {"version": 1, "type": "created", "data": {"display_name": "Ann", "email": "a@x", "login": "ann"}},
-            {"version": 1, "type": "adopted", "data": {"replica_id": "host1", "signature": "s"}},
-            {"version": 1, "type": "protection_added", "data": {"protection": {"kind": "pgp", "fingerprint": KEY}}},
-        ],
-    )
-    said(repository, "import", "--source", "git-mile")
-    (one,) = answered(repository, "list", "identity")
-    assert (one["id"], one["status"], one["email"], one["adopted_by"]) == (OLD, "protected", "a@x", "host1")

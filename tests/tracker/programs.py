@@ -1,4 +1,4 @@
-"""Running the real `git mile` and `postil` in a process of their own."""
+"""Running git, and the real `git mile` and `postil` in a process of their own."""
 
 from __future__ import annotations
 
@@ -24,3 +24,9 @@ def said(where: Path, *words: str, program: str = "git_mile") -> str:
 
 def answered(where: Path, *words: str, program: str = "git_mile") -> Any:
     return json.loads(said(where, *words, "--json", program=program))
+
+
+def git(where: Path, *arguments: str) -> str:
+    done = subprocess.run(["git", *arguments], cwd=where, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    return done.stdout

@@ -1,0 +1,90 @@
+"""Files of other trackers, and our own."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from postil.tracker.failures import InvalidParams
+from postil.tracker.imports.files import read_markdown, write_markdown
+from postil.tracker.imports.model import ForeignComment, ForeignIssue
+from tests.tracker.foreign import everything, line, text
+from tests.tracker.groups import Tracker
+from tests.tracker.programs import answered, git
+
+
+def test_beads_come_with_their_dependencies(repository: Path, tmp_path: Path):
+    beads = [
+        {
+            "id": "bd-1",
+            "title": "First",
+            "status": "open",
+            "issue_type": "bug",
+            "created_at": "2025-01-01T00:00:00.123456789Z",
+        },
+        {
+            "id": "bd-2",
+            "title": "Second",
+            "status": "closed",
+            "issue_type": "task",
+            "assignee": "ann",
+            "labels": ["x"],
+            "created_at": "2025-01-02T00:00:00Z",
+            "closed_at": "2025-01-03T00:00:00Z",
+            "comments": [{"id": 1, "author": "bob", "text": "done", "created_at": "2025-01-03T00:00:00Z"}],
+            "dependencies": [{"issue_id": "bd-2", "depends_on_id": "bd-1", "type": "blocks"}],
+        },
+    ]  # fmt: skip
+    file = tmp_path / "issues.jsonl"
+    file.write_text("".join(json.dumps(bead) + "\n" for bead in beads))
+    assert answered(repository, "import", str(file), "--dry-run")["created"] == 2
+    assert everything(repository) == []
+    assert answered(repository, "import", str(file))["created"] == 2
+    assert answered(repository, "import", str(file))["unchanged"] == 2
+    mine = Tracker(repository)
+    second = next(i for i in mine.list("issue", includeClosed=True).items if i.title == "Second")
+    shown = mine.show("issue", second.id)
+    assert (shown.status, shown.labels, shown.comments[0].author) == ("closed", ("type:task", "x"), "bob")
+    assert [(link.type, link.title) for link in shown.links or ()] == [("blocked-by", "First")]
+
+
+@pytest.mark.parametrize("text", ["{not json", '{"title": 3}', "---\nno facts\n---\n", '{"id":"x"}'])
+def test_a_file_that_cannot_be_read_is_refused_and_nothing_is_written(repository: Path, tmp_path: Path, text: str):
+    file = tmp_path / "bad"
+    file.write_text(text)
+    with pytest.raises(InvalidParams):
+        Tracker(repository).transfer.import_((str(file),))
+    assert git(repository, "for-each-ref") == ""
+
+
+names = (
+    st.lists(line, max_size=3, unique=True).map(lambda found: sorted(found, key=lambda name: "," in name)).map(tuple)
+)
+
+
+comments = st.builds(
+    ForeignComment, key=st.from_regex(r"[a-z2-7]{4}", fullmatch=True), author=line, ts=st.just("t"), body=text
+)
+
+
+foreigners = st.builds(
+    ForeignIssue,
+    origin=st.just("x:1"),
+    title=line,
+    description=text,
+    labels=names,
+    assignees=names,
+    author=line,
+    comments=st.lists(comments, max_size=3).map(tuple),
+    links=st.just((("blocks", "x:2"), ("parent", "x:3"))),
+    fields=st.dictionaries(st.from_regex(r"[a-z:]{1,5}", fullmatch=True), line, max_size=2),
+)  # fmt: skip
+
+
+@given(st.lists(foreigners, min_size=1, max_size=3))
+def test_markdown_written_and_read_again_is_the_same(several: list[ForeignIssue]):
+    assert read_markdown("".join(write_markdown(one) for one in several)) == several

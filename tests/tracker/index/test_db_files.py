@@ -1,0 +1,39 @@
+"""The files of the index: one a build, and a pointer to the last."""
+
+from __future__ import annotations
+
+import random
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from postil.tracker import events as ev
+from postil.tracker.store import Store
+from tests.tracker.stores import cache_of, fresh, make_many, titles
+
+
+def test_a_new_build_does_not_disturb_those_who_read_the_old_one(store: Store, repository: Path):
+    make_many(repository, 20, random.Random(1), [])
+    before = titles(store)
+    old = cache_of(repository)
+    reading = sqlite3.connect(old)
+    reading.execute("SELECT count(*) FROM ent").fetchone()
+    fresh(repository).index.forget()
+    again = fresh(repository)
+    assert titles(again) == before
+    assert cache_of(repository) != old
+    assert [row[0] for row in reading.execute("SELECT title FROM ent ORDER BY title")] == before
+    reading.close()
+    with again.transaction() as tx:
+        tx.write(ev.Created, ev.new_entity_id(), kind="issue", title="Later")
+    assert titles(store) == sorted([*before, "Later"])
+
+
+@pytest.mark.parametrize("content", [b"", b"../../../etc/passwd\n", b"cache-00000000.db\n", b"\xff\xfe", b"cache.db"])
+def test_a_file_that_names_no_index_leads_to_a_new_one(store: Store, repository: Path, content: bytes):
+    make_many(repository, 5, random.Random(1), [])
+    before = titles(store)
+    store.index.close()
+    (repository / ".git/postil/cache").write_bytes(content)
+    assert titles(fresh(repository)) == before

@@ -1,0 +1,37 @@
+"""Logs of writers who left."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from postil.tracker.log.absorb import absorb, drop_absorbed
+from postil.tracker.log.remotes import fetch, push
+from postil.tracker.log.verify import hash_state
+from tests.tracker.groups import Tracker
+from tests.tracker.programs import git, said
+from tests.tracker.teams import list_titles
+
+
+def test_logs_of_writers_who_left_find_a_home_and_the_state_stays(tmp_path: Path):
+    remote = tmp_path / "remote.git"
+    git(tmp_path, "init", "--quiet", "--bare", str(remote))
+    for number in range(12):
+        where = tmp_path / f"job{number}"
+        git(tmp_path, "clone", "--quiet", str(remote), str(where))
+        Tracker(where).tools.create(f"job {number}")
+        push(Tracker(where).issues.store, "origin")
+    keeper = tmp_path / "keeper"
+    git(tmp_path, "clone", "--quiet", str(remote), str(keeper))
+    mine = Tracker(keeper)
+    fetch(mine.issues.store, "origin")
+    before = hash_state(mine.issues.store.index)
+    said(keeper, "gc", "--absorb-days", "0", "--remote", "origin")
+    assert len(git(remote, "for-each-ref").splitlines()) == 1
+    mine.issues.refresh()
+    assert hash_state(mine.issues.store.index) == before
+    late = tmp_path / "late"
+    git(tmp_path, "clone", "--quiet", str(remote), str(late))
+    fetch(Tracker(late).issues.store, "origin")
+    assert len(list_titles(late)) == 12
+    assert absorb(mine.issues.store, 0) == []
+    assert drop_absorbed(mine.issues.store) == []

@@ -1,0 +1,83 @@
+"""Appending is durable and survives what others left behind."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from postil.tracker import events as ev
+from postil.tracker.store import Store
+from tests.tracker.groups import Tracker
+from tests.tracker.programs import git
+from tests.tracker.stores import create, fresh, own_ref, titles
+from tests.tracker.teams import MILE
+
+
+def test_one_command_is_one_commit_whose_objects_pass_fsck(store: Store, repository: Path):
+    create(store)
+    create(store, "Second")
+    assert git(repository, "rev-list", "--count", own_ref(repository)).strip() == "2"
+    assert "error" not in git(repository, "fsck", "--full", "--strict")
+
+
+def test_a_bulk_of_events_is_one_commit_and_can_be_followed_by_small_ones(store: Store, repository: Path):
+    create(store, "before")
+    with store.transaction() as tx:
+        for i in range(3000):
+            tx.write(ev.Created, ev.new_entity_id(), kind="issue", title=f"bulk {i}")
+    create(store, "after")
+    assert git(repository, "rev-list", "--count", own_ref(repository)).strip() == "3"
+    assert len(titles(store)) == 3002
+    store.index.forget()
+    assert len(titles(fresh(repository))) == 3002
+    assert git(repository, "for-each-ref", "refs/postil/aside/") == ""
+
+
+def test_a_stale_lock_of_a_killed_git_does_not_block_the_next_writer(store: Store, repository: Path):
+    create(store, "One")
+    lock = repository / ".git" / (own_ref(repository) + ".lock")
+    lock.write_text("")
+    os.utime(lock, (1, 1))
+    create(store, "Two")
+    assert titles(store) == ["One", "Two"]
+
+
+def test_create_syncs_every_object_and_the_ref_before_it_answers(
+    repository: Path, needs: Callable[[str], str], tmp_path: Path
+):
+    mine = Tracker(repository)
+    for _ in range(2):  # up to the brink: the next event seals a segment, and so writes a blob and trees
+        with mine.issues.store.transaction() as tx:
+            mine.issues.create(tx, "issue", "One")
+            id_ = tx.events[0].ent
+            for i in range(126):
+                mine.issues.comment(tx, id_, f"comment {i}")
+    log = tmp_path / "trace"
+    for title in ("two hundred and fifty-fifth", "sealed"):
+        calls = "trace=write,fsync,fdatasync,link,linkat,rename,renameat,renameat2"
+        done = subprocess.run(
+            [needs("strace"), "-f", "-y", "-e", calls, "-o", str(log), *MILE, "create", "issue", title],
+            cwd=repository, capture_output=True, text=True, timeout=60,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+    synced: set[str] = set()
+    named: list[str] = []
+    for line in log.read_text().splitlines():
+        if found := re.search(r"f(?:data)?sync\(\d+<([^>]+)>\)", line):
+            synced.add(os.path.basename(found[1]))
+            named = [name for name in named if name != found[1].rpartition("/")[2]]
+        elif found := re.search(r'(?:link|rename)\("([^"]+)", "([^"]+)"', line):
+            if "/objects/" in found[1] or "/refs/postil/" in found[2]:
+                assert os.path.basename(found[1]) in synced, f"named before it was synced: {line}"
+                named.append(os.path.basename(os.path.dirname(found[2])))
+        elif "Created issue" in line:
+            break
+    else:
+        pytest.fail("the answer was never written")
+    assert "log" not in named, "the folder of the ref was not synced after the ref was put there"
+    assert git(repository, "ls-tree", "-r", git(repository, "for-each-ref", "--format=%(refname)").strip()) != ""

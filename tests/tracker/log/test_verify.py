@@ -1,0 +1,71 @@
+"""Damage is found, named and repaired where it can be."""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import subprocess
+from pathlib import Path
+
+from postil.tracker.log.verify import hash_state, verify_logs
+from tests.tracker.groups import Tracker
+from tests.tracker.programs import git, run, said
+from tests.tracker.stores import fetch, fresh, make_many
+from tests.tracker.teams import list_titles
+
+
+def test_verify_names_a_missing_object_and_other_logs_are_still_read(team: tuple[Path, Path, Path]):
+    _, ann, bob = team
+    Tracker(ann).tools.create("Ann")
+    Tracker(ann).tools.create("Ann 2")
+    said(ann, "push")
+    said(bob, "pull")
+    Tracker(bob).tools.create("Bob")
+    tip = git(bob, "for-each-ref", "--format=%(objectname)", "refs/postil/remote").split()[0]
+    parent = git(bob, "rev-parse", f"{tip}~1").strip()
+    git(bob, "repack", "-adq")
+    for pack in (bob / ".git/objects/pack").glob("*.pack"):
+        shutil.move(pack, bob / "out.pack")
+    for index in (bob / ".git/objects/pack").glob("*.idx"):
+        index.unlink()
+    with (bob / "out.pack").open("rb") as packed:
+        subprocess.run(["git", "unpack-objects", "-q"], stdin=packed, cwd=bob, check=True, timeout=30)
+    (bob / ".git/objects" / parent[:2] / parent[2:]).unlink()
+    shutil.rmtree(bob / ".git/postil")
+    assert list_titles(bob) == ["Bob"]
+    report = verify_logs(Tracker(bob).issues.store, fix=False)
+    assert report.exit_status == 7
+    assert any("refs/postil/remote" in line for line in report.problems)
+    git(bob, "fetch", "--quiet", "--refetch", "origin", "+refs/postil/log/*:refs/postil/remote/origin/*")
+    said(bob, "verify", "--fix")
+    assert list_titles(bob) == ["Ann", "Ann 2", "Bob"]
+
+
+def test_stale_locks_are_named_and_removed_when_asked(shared: tuple[Path, Path]):
+    where, _ = shared
+    ref = git(where, "for-each-ref", "--format=%(refname)", "refs/postil/log").strip()
+    lock = where / ".git" / f"{ref}.lock"
+    lock.write_text("")
+    os.utime(lock, (1, 1))
+    told = run(where, "verify")
+    assert (told.returncode, "lock" in told.stdout) == (7, True)
+    fixed = run(where, "verify", "--fix")
+    assert (fixed.returncode, lock.exists()) == (0, False)
+
+
+def test_clones_that_have_the_same_logs_have_one_state_hash(pair: tuple[Path, Path]):
+    one, two = pair
+    dice = random.Random(3)
+    ids: list[str] = []
+    for _ in range(3):
+        make_many(one, 60, dice, ids)
+        fetch(two, one, "one")
+        make_many(two, 60, dice, ids)
+        fetch(one, two, "two")
+    hashes: set[str] = set()
+    for where in pair:
+        store = fresh(where)
+        store.refresh()
+        hashes.add(hash_state(store.index))
+    assert len(hashes) == 1

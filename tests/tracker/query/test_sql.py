@@ -1,0 +1,81 @@
+"""Questions in SQL find what a naive reading of them finds."""
+
+from __future__ import annotations
+
+import random
+
+from postil.tracker.index.pages import read_page
+from postil.tracker.model import Entity
+from postil.tracker.query.parse import parse
+from postil.tracker.query.tree import All, Any, Node, Not
+from postil.tracker.store import Store
+from tests.tracker.questions import NOW, fill, random_filter
+
+
+def naive(node: Node, e: Entity, world: list[Entity]) -> bool:
+    if isinstance(node, All):
+        return all(naive(item, e, world) for item in node.items)
+    if isinstance(node, Any):
+        return any(naive(item, e, world) for item in node.items)
+    if isinstance(node, Not):
+        return not naive(node.item, e, world)
+    op, values = node.op, node.values
+    match node.field:
+        case "labels" | "assignee":
+            have = set(e.labels if node.field == "labels" else e.assignees)
+            if op == "in":
+                return bool(have & set(values))
+            return have.isdisjoint(values) if op == "!=" else have.issuperset(values)
+        case "has_comments":
+            return (bool(e.comments) == (values[0] == "true")) == (op == "=")
+        case "comments":
+            return order(len(e.comments), op, int(values[0]))
+        case "created_at":
+            return order(e.created_ts[: len(values[0])], op, values[0])
+        case "due":
+            if op == "!=":
+                return (e.due or "") != values[0]
+            return e.due is not None and order(e.due, op, values[0])
+        case "milestone":
+            names = {m.title: m.id for m in world if m.kind == "milestone"}
+            wanted = [None if v == "none" else names.get(v, "?") for v in values]
+            return (e.milestone not in wanted) if op == "!=" else e.milestone in wanted
+        case "author":
+            name, _, mail = e.author.partition(" <")
+            hit = any(v in (e.author, name, mail.rstrip(">")) for v in values)
+            return texts(op, e.author, values, hit)
+        case "text":
+            return values[0].casefold() in "\n".join([e.title, e.description, *(c.body for c in e.comments)]).casefold()
+        case field:
+            have = str(getattr(e, field))
+            return texts(op, have, values, have in values)
+
+
+def texts(op: str, have: str, values: tuple[str, ...], equal: bool) -> bool:
+    if op == "contains":
+        return values[0] in have
+    if op == "~":
+        return values[0].lower() in have.lower()
+    return not equal if op == "!=" else equal
+
+
+def order(one: int | str, op: str, other: int | str) -> bool:
+    return {
+        "=": one == other,
+        "!=": one != other,
+        ">": str(one) > str(other),
+        "<": str(one) < str(other),
+        ">=": str(one) >= str(other),
+        "<=": str(one) <= str(other),
+    }[op]
+
+
+def test_a_thousand_random_questions_get_the_naive_answer(store: Store):
+    dice = random.Random(7)
+    world = fill(store, 60, dice)
+    for _ in range(1000):
+        text = random_filter(dice)
+        tree = parse(text).tree
+        expected = {e.id for e in world if naive(tree, e, world)}
+        found = read_page(store.index, None, text, (), 1000, None, True, NOW)
+        assert {row.id for row in found.rows} == expected, text

@@ -1,0 +1,105 @@
+"""`export` and `import`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from postil.tracker.log.verify import hash_state
+from tests.tracker.foreign import everything
+from tests.tracker.groups import Tracker, forged
+from tests.tracker.programs import answered, git, run, said
+
+
+def test_an_export_never_leaves_its_folder(repository: Path, tmp_path: Path):
+    forged(repository, kind="../../up", id_="../" * 12)
+    forged(repository, kind="/etc/passwd\0")
+    out = tmp_path / "deep" / "er" / "out"
+    said(repository, "export", "--format", "markdown", "--folder", str(out))
+    assert [len(list(folder.iterdir())) for folder in (out, out.parent, out.parent.parent)] == [2, 1, 1]
+    (tmp_path / "file").write_text("x")
+    refused = run(repository, "export", "--format", "markdown", "--folder", str(tmp_path / "file" / "x"))
+    assert (refused.returncode, "Traceback" in refused.stderr) == (2, False)
+
+
+@pytest.fixture
+def filled(repository: Path) -> Path:
+    mine = Tracker(repository)
+    mile = mine.tools.create("1.0", "milestone", due="2027-01-01").id
+    one = mine.tools.create(
+        "Crash, often", labels=("bug", "ui"), milestone=mile, description="# Head\n\ntext", assignees=("ann",)
+    )
+    two = mine.tools.create("Second", draft=True).id
+    mine.tools.comment(one.id, "first\n\n## with a heading")
+    mine.tools.comment(one.id, "second")
+    mine.tools.link(one.id, "blocks", two)
+    mine.identity.create("Ann", "ann@example.org", login="ann")
+    mine.tools.close(one.id)
+    return repository
+
+
+@pytest.mark.parametrize("format_", ["jsonl", "markdown", "events"])
+def test_what_was_exported_can_be_imported_elsewhere_and_twice(
+    filled: Path, make_repository: Callable[[str], Path], tmp_path: Path, format_: str
+):
+    dump = tmp_path / "dump"
+    dump.write_text(said(filled, "export", "--format", format_))
+    other = make_repository("other")
+    assert answered(other, "import", str(dump))["created"] == 4
+    assert everything(other) == everything(filled)
+    assert answered(other, "list", "identity") == answered(filled, "list", "identity")
+    clock = Tracker(other).issues.refresh().index.clock()
+    again = answered(other, "import", str(dump))
+    assert (again["created"], again["updated"]) == (0, 0)
+    assert Tracker(other).issues.refresh().index.clock() == clock
+    # And back where it came from: nothing new either.
+    assert answered(filled, "import", str(dump))["created"] == 0
+    assert everything(other) == everything(filled)
+
+
+def test_events_carry_the_state_to_the_last_bit(filled: Path, make_repository: Callable[[str], Path], tmp_path: Path):
+    dump = tmp_path / "dump"
+    dump.write_text(said(filled, "export", "--format", "events"))
+    other = make_repository("other")
+    said(other, "import", str(dump))
+    assert hash_state(Tracker(other).issues.refresh().index) == hash_state(Tracker(filled).issues.refresh().index)
+
+
+def test_markdown_goes_into_one_file_an_entity(filled: Path, tmp_path: Path):
+    said(filled, "export", "--format", "markdown", "--folder", str(tmp_path / "out"))
+    files = sorted(path.name.partition("-")[0] for path in (tmp_path / "out").iterdir())
+    assert files == ["identity", "issue", "issue", "milestone"]
+
+
+def test_a_file_of_many_megabytes_is_read_to_its_end(repository: Path, tmp_path: Path):
+    file = tmp_path / "large.jsonl"
+    large = [{"origin": f"x:{i}", "title": f"Issue {i}", "description": "d" * 100_000} for i in range(60)]
+    file.write_text("".join(json.dumps(one) + "\n" for one in large))
+    assert file.stat().st_size > 5_000_000
+    assert answered(repository, "import", str(file))["created"] == 60
+    refused = run(repository, "create", "issue", "T", "--description-file", str(file))
+    assert (refused.returncode, "more than 4194304 characters" in refused.stderr) == (2, True)
+
+
+def test_the_same_event_twice_in_a_file_is_taken_once(
+    filled: Path, make_repository: Callable[[str], Path], tmp_path: Path
+):
+    dump = tmp_path / "dump"
+    dump.write_text(said(filled, "export", "--format", "events") * 2)
+    other = make_repository("other")
+    assert answered(other, "import", str(dump))["created"] == 4
+    assert answered(other, "metrics", "dump")["events"] == answered(filled, "metrics", "dump")["events"]
+
+
+def test_a_bulk_of_thousands_is_imported_in_one_commit(repository: Path, tmp_path: Path):
+    file = tmp_path / "many.jsonl"
+    file.write_text(
+        "".join(json.dumps({"origin": f"elsewhere:{i}", "title": f"Issue {i}"}) + "\n" for i in range(2000))
+    )
+    assert answered(repository, "import", "--source", "jsonl", str(file))["created"] == 2000
+    (ref,) = git(repository, "for-each-ref", "--format=%(refname)").split()
+    assert git(repository, "rev-list", "--count", ref).strip() == "1"
+    assert len(answered(repository, "list", "issue", "--limit", "1000")["items"]) == 1000
