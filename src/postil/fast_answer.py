@@ -1,4 +1,7 @@
-"""What can be answered without composing the application. Everything else, and every doubt, is None."""
+"""Everything works without this file: it answers `git mile list` before the application is composed.
+
+What it is not sure of takes the ordinary way; `tests/tracker/shell/test_fast_list.py` keeps both ways equal.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ from collections.abc import Sequence
 
 
 def answer_fast(program: str, words: Sequence[str]) -> str | None:
-    """The whole output of a command line, if there is a shortcut for it."""
+    """Returns the whole output of a command line, or None if there is no short cut for it."""
     if program == "git mile" and words[:1] == ["list"]:
         kind, rest = None, words[1:]
     elif len(words) > 1 and words[0] in ("issue", "milestone") and words[1] == "list":
@@ -22,7 +25,7 @@ def answer_fast(program: str, words: Sequence[str]) -> str | None:
 
 
 def _is_configured() -> bool:
-    """Whether settings could say that this is not offered, or that colours or pagers matter."""
+    """Returns whether settings could say that this is not offered, or that colours or pagers matter."""
     environ = os.environ
     if any(name.startswith("POSTIL_") for name in environ):
         return True

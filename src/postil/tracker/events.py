@@ -3,7 +3,7 @@
 An event says who (`a`), where (`r`, `n`: the writer's replica and its running number), when in the order of all
 events (`l`, a Lamport clock for the whole repository; `ts` is for people only) and what it had seen of the other
 writers of the same entity (`dep`). From `r`, `n` and `dep` alone follows whether one event knew of another. What
-events mean together is `merge.py`'s.
+events mean together is `state/fold.py`'s.
 """
 
 from __future__ import annotations
@@ -167,12 +167,12 @@ _encoder = msgspec.json.Encoder()
 
 
 def encode(event: Known) -> bytes:
-    """One line of JSON, without its newline."""
+    """Returns one line of JSON, without its newline."""
     return _encoder.encode(event)
 
 
 def decode(line: bytes) -> Event | None:
-    """The event of a line; None when the line is no event at all."""
+    """Returns the event of a line; None when the line is no event at all."""
     try:
         return _known.decode(line)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
@@ -183,7 +183,7 @@ def decode(line: bytes) -> Event | None:
 
 
 def decode_lines(lines: bytes) -> list[Event]:
-    """Every event of a run of lines; lines that are none are left out."""
+    """Returns every event of a run of lines; lines that are none are left out."""
     try:
         events: list[Event] = [*_known.decode_lines(lines)]
         return events
@@ -194,19 +194,19 @@ def decode_lines(lines: bytes) -> list[Event]:
 
 
 def encode_lines(events: Iterable[Known]) -> bytes:
-    """A run of lines, each with its newline."""
+    """Returns a run of lines, each with its newline."""
     return b"".join(_encoder.encode(event) + b"\n" for event in events)
 
 
 def kind_of(event: Event) -> str:
-    """The name an event goes by in a log."""
+    """Returns the name an event goes by in a log."""
     if isinstance(event, Unknown):
         return event.t
     return str(event.__struct_config__.tag)
 
 
 def entity_of(line: bytes) -> str | None:
-    """The entity of a line, without decoding it where our own encoder wrote it."""
+    """Returns the entity of a line, without decoding it where our own encoder wrote it."""
     at = line.find(b'"ent":"', 0, 40)
     # Our encoder writes the tag and then the entity; inside a JSON string the quotes of the needle would be escaped.
     if at > 0 and line[at + 43 : at + 44] == b'"' and line.startswith(b'{"t":"') and line.find(b"{", 1, at) < 0:
@@ -222,7 +222,7 @@ def new_event_id() -> str:
 
 
 def new_entity_id() -> str:
-    """A random UUID (version 4), without the cost of importing uuid."""
+    """Returns a random UUID (version 4), without the cost of importing uuid."""
     number = int.from_bytes(os.urandom(16), "big") & ~(0xF << 76) & ~(0x3 << 62) | (0x4 << 76) | (0x2 << 62)
     text = f"{number:032x}"
     return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"

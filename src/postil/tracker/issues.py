@@ -79,15 +79,18 @@ class Issues:
         return store
 
     def transaction(
-        self, author: str | None = None, email: str | None = None, message: str = ""
+        self, author: str | None = None, email: str | None = None, message: str = "", dry_run: bool = False
     ) -> AbstractContextManager[Transaction]:
-        """Begin a write by the author named, else by the identity this clone has adopted, else by git's user."""
+        """Begin a write by the author named, else by the identity this clone has adopted, else by git's user.
+
+        A dry run writes nothing when it ends.
+        """
         from postil.tracker.state.identities import read_adopted  # reading does not pay for it
 
         adopted = read_adopted(self.store.repository)
         if adopted is not None:
             author, email = author or adopted.name, email or adopted.mail
-        return self.store.transaction(author, email, message)
+        return self.store.transaction(author, email, message, dry_run)
 
     def now_text(self) -> str:
         """Returns the present moment as events write it."""
@@ -197,7 +200,7 @@ class Issues:
         assignees: Sequence[str] = (),
         status: str = "open",
     ) -> str:
-        """Write a new entity; its id."""
+        """Write a new entity. Returns its id."""
         check_one_of("kind", kind, KINDS)
         check_one_of("status", status, STATUSES)
         id_ = new_entity_id()
@@ -228,29 +231,25 @@ class Issues:
         assign: Sequence[str] = (),
         unassign: Sequence[str] = (),
     ) -> list[str]:
-        """Write what differs from the present state; the names of what was written."""
-        changed: list[str] = []
+        """Write what differs from the present state. Returns the names of what was written."""
+        values: dict[str, str | None] = {}
+        if title is not None:
+            values["title"] = check_title(title)
+        if description is not None:
+            values["description"] = check_text("description", description).rstrip()
+        if status is not None:
+            values["status"] = check_one_of("status", status, STATUSES)
+        if milestone is not None:
+            values["milestone"] = self._find_milestone(milestone, entity.kind)
+        if due is not None:
+            values["due"] = check_due(due)
         # A field with a lost concurrent value is written again even if its value stays: that settles the conflict.
-        open_ = {conflict.field for conflict in entity.conflicts}
-        if title is not None and ((checked := check_title(title)) != entity.title or "title" in open_):
-            tx.write(Set, entity.id, f="title", value=checked)
-            changed.append("title")
-        if description is not None and (
-            (text := check_text("description", description).rstrip()) != entity.description or "description" in open_
-        ):
-            tx.write(Described, entity.id, text=text)
-            changed.append("description")
-        if status is not None and (check_one_of("status", status, STATUSES) != entity.status or "status" in open_):
-            tx.write(Set, entity.id, f="status", value=status)
-            changed.append(f"status {status}")
-        if milestone is not None and (
-            (target := self._find_milestone(milestone, entity.kind)) != entity.milestone or "milestone" in open_
-        ):
-            tx.write(Set, entity.id, f="milestone", value=target)
-            changed.append("milestone")
-        if due is not None and ((day := check_due(due)) != entity.due or "due" in open_):
-            tx.write(Set, entity.id, f="due", value=day)
-            changed.append("due")
+        undecided = {conflict.field for conflict in entity.conflicts}
+        changed: list[str] = []
+        for field, value in values.items():
+            if value != getattr(entity, field) or field in undecided:
+                self.set_field(tx, entity.id, field, value)
+                changed.append(f"status {value}" if field == "status" else field)
         add = tuple(name for name in check_names("assignee", assign) if name not in entity.assignees)
         rm = tuple(name for name in check_names("assignee", unassign) if name in entity.assignees)
         if add or rm:
@@ -258,8 +257,15 @@ class Issues:
             changed.append("assignees")
         return changed
 
+    def set_field(self, tx: Transaction, id_: str, field: str, value: str | None) -> None:
+        """Write one field of an entity."""
+        if field == "description":
+            tx.write(Described, id_, text=value or "")
+        else:
+            tx.write(Set, id_, f=field, value=value)
+
     def comment(self, tx: Transaction, id_: str, body: str) -> str:
-        """Write a comment; its id."""
+        """Write a comment. Returns its id."""
         comment_id = new_event_id()
         tx.write(Commented, id_, c=comment_id, body=check_text("comment", body).rstrip())
         return comment_id
@@ -267,7 +273,7 @@ class Issues:
     def label(
         self, tx: Transaction, entity: Entity, add: Sequence[str], remove: Sequence[str]
     ) -> tuple[list[str], list[str]]:
-        """Attach and detach labels; what was really added and removed."""
+        """Attach and detach labels. Returns what was really added and removed."""
         adds = [label for label in check_labels(add) if label not in entity.labels]
         removes = [label for label in check_labels(remove) if label in entity.labels and label not in adds]
         if adds or removes:
@@ -275,7 +281,7 @@ class Issues:
         return adds, removes
 
     def link(self, tx: Transaction, entity: Entity, type_: str, target: str, remove: bool) -> bool:
-        """Add or remove a link; whether anything changed. A circle is refused with its path."""
+        """Add or remove a link. Returns whether anything changed. Raises DependencyCycle with the path."""
         check_one_of("link type", type_, LINK_TYPES)
         other = self.find_id(target)
         if other == entity.id:

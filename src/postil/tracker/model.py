@@ -1,4 +1,4 @@
-"""The state of an issue or a milestone, as readers see it: frozen structs, made by `merge.fold` and by nothing else."""
+"""The state of an issue or a milestone, as readers see it: frozen structs that only `state/fold.py` makes."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ import msgspec
 from postil.tracker.events import MAX_CLOCK, Envelope, Event, Known, decode_lines, encode, new_event_id
 from postil.tracker.index.index import Index
 from postil.tracker.log.append import Author, append, append_bulk, find_author
-from postil.tracker.log.format import LogCommit, find_unread, is_ancestor, open_objects, read_runs
+from postil.tracker.log.format import find_unread, is_ancestor, open_objects, read_runs
 from postil.tracker.log.refs import Tip, is_own, list_logs, name_own_ref
 from postil.tracker.log.replica import Replica, ensure_replica, lock_writes, make_replica
 from postil.tracker.model import Entity
@@ -39,27 +39,27 @@ class Store:
         self._now = now or (lambda: datetime.datetime.now(datetime.UTC))
 
     def now(self) -> datetime.datetime:
-        """The time, for people; never for order."""
+        """Returns the time, for people; never for order."""
         return self._now()
 
     def refresh(self) -> bool:
-        """Take in what the refs hold; whether anything was new."""
+        """Take in what the refs hold. Returns whether anything was new."""
         return self.index.refresh()
 
     def lines(self, id_: str) -> bytes:
-        """The events of an entity as they are stored; empty when it is not known."""
+        """Returns the events of an entity as they are stored; empty when it is not known."""
         return self.index.lines(id_)
 
     def events(self, id_: str) -> list[Event]:
-        """The events of an entity, in their order."""
+        """Returns the events of an entity, in their order."""
         return sorted(decode_lines(self.lines(id_)), key=lambda event: (event.l, event.r, event.n))
 
     def entity(self, id_: str) -> Entity | None:
-        """The state of an entity, deleted ones included."""
+        """Returns the state of an entity, deleted ones included."""
         return fold(self.events(id_))
 
     def entities(self, ids: Sequence[str]) -> Iterator[Entity]:
-        """The states of many entities, one after the other; unknown ones are left out."""
+        """Yields the states of many entities, one after the other; unknown ones are left out."""
         for _, lines in self.index.read_histories(ids):
             entity = fold(decode_lines(lines))
             if entity is not None:
@@ -67,7 +67,7 @@ class Store:
 
     @contextmanager
     def transaction(
-        self, name: str | None = None, mail: str | None = None, message: str = ""
+        self, name: str | None = None, mail: str | None = None, message: str = "", dry_run: bool = False
     ) -> Generator[Transaction]:
         """Hold the write lock with the index up to date. What is written becomes one commit if the block ends well."""
         author = find_author(self.repository.root, name, mail)
@@ -76,7 +76,7 @@ class Store:
             self.refresh()
             tx = Transaction(self, replica.id, author, message)
             yield tx
-            if tx.lines:
+            if tx.lines and not dry_run:
                 self._commit(tx, ref, tip)
 
     def _commit(self, tx: Transaction, ref: str, tip: str | None) -> None:
@@ -88,10 +88,7 @@ class Store:
         commit = append(
             self.repository, ref, tip, b"".join(line + b"\n" for line in lines), len(lines), clock, tx.author
         )
-        self._applied(ref, tx.replica, commit)
-
-    def _applied(self, ref: str, replica: str, commit: LogCommit) -> None:
-        self.index.apply(Tip(ref, commit.oid, replica), commit)
+        self.index.apply(Tip(ref, commit.oid, tx.replica), commit)
 
     def find_own_log(self) -> tuple[Replica, str, str | None]:
         """This clone's identity, its ref and the ref's commit; all new if another clone writes under the old ones."""
@@ -126,7 +123,7 @@ class Store:
         return replica, ref, end
 
     def _is_shared(self, own: list[Tip], elsewhere: list[Tip]) -> bool:
-        """Whether some remote holds events under our name that we did not write here."""
+        """Returns whether some remote holds events under our name that we did not write here."""
         mine = [tip.oid for tip in own]
         return any(
             tip.oid not in mine and not any(is_ancestor(self.repository.root, tip.oid, oid) for oid in mine)
@@ -169,13 +166,8 @@ class Transaction:
         self.lines.append(encode(event))  # pyright: ignore[reportArgumentType]
         return event
 
-    def discard(self) -> None:
-        """Forget what was written so far."""
-        self.events.clear()
-        self.lines.clear()
-
     def fold_created(self, id_: str) -> Entity:
-        """What the events written so far make of a new entity."""
+        """Returns what the events written so far make of a new entity."""
         entity = fold([event for event in self.events if event.ent == id_])
         assert entity is not None
         return entity

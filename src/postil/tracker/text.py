@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 
 def format_moment(moment: datetime.datetime) -> str:
-    """A moment as events write it: UTC, milliseconds, Z. Text order is then the order of time."""
+    """Returns a moment as events write it: UTC, milliseconds, Z. Text order is then the order of time."""
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=datetime.UTC)
     utc = moment.astimezone(datetime.UTC)
@@ -19,7 +19,7 @@ def format_moment(moment: datetime.datetime) -> str:
 
 
 def is_day(text: str) -> bool:
-    """Whether a text is a day of the calendar, written as 2026-11-15."""
+    """Returns whether a text is a day of the calendar, written as 2026-11-15."""
     if not re.fullmatch(r"\d{4}-\d{2}-\d{2}", text):
         return False
     try:
@@ -30,17 +30,17 @@ def is_day(text: str) -> bool:
 
 
 def round_to_second(ts: str) -> str:
-    """A stored moment to the second, as the contract shows moments."""
+    """Returns a stored moment to the second, as the contract shows moments."""
     return ts[:19] + "Z" if len(ts) >= 20 else ts
 
 
 def strip_address(author: str) -> str:
-    """The name of `Name <mail>`."""
+    """Returns the name of `Name <mail>`."""
     return author.partition(" <")[0]
 
 
 def flatten(text: str) -> str:
-    """Others' words as one cell: what would break the line or command the terminal is made visible.
+    """Returns others' words as one cell: what would break the line or command the terminal is made visible.
 
     Here and not only where a terminal is written to: the fast list has no such place, and lines and tabs would break
     the raw form as well.
@@ -57,19 +57,19 @@ def _is_control(code: int) -> bool:
 
 
 def cut_excerpt(text: str) -> str:
-    """A text on one line, 80 characters of it."""
+    """Returns a text on one line, 80 characters of it."""
     flat = " ".join(text.split())
     return flat if len(flat) <= 80 else flat[:80] + "..."
 
 
 def format_count(count: int, thing: str) -> str:
-    """A number of things: `1 issue`, `2 issues`, `0 entities`."""
+    """Returns a number of things: `1 issue`, `2 issues`, `0 entities`."""
     plural = thing.removesuffix("y") + "ies" if thing.endswith("y") else thing + "s"
     return f"{count} {thing if count == 1 else plural}"
 
 
 def align(rows: Sequence[Sequence[str]]) -> str:
-    """Columns of text."""
+    """Returns columns of text."""
     if not rows:
         return ""
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]

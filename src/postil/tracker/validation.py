@@ -17,21 +17,21 @@ LONGEST_TEXT = 1_000_000
 
 
 def translate_fault(fault: QueryFault) -> InvalidParams:
-    """A question that cannot be asked, as the contract's failure."""
+    """Returns a question that cannot be asked, as the contract's failure."""
     facts = {} if fault.position is None else {"position": fault.position}
     place = "" if fault.position is None else f" at position {fault.position}"
     return InvalidParams(fault.message + place, advice=fault.suggestion or "", **facts)
 
 
 def check_one_of(what: str, value: str, known: Sequence[str]) -> str:
-    """The value, if it is one of the known ones."""
+    """Returns the value. Raises InvalidParams if it is none of the known ones."""
     if value not in known:
         raise InvalidParams(f"Unknown {what} `{value[:64]}`", advice=suggest(value.lower(), known))
     return value
 
 
 def check_title(title: str) -> str:
-    """A title on one line."""
+    """Returns a title on one line."""
     line = check_line("title", title)
     if not line:
         raise InvalidParams("The title is empty", advice="Give a title of a few words")
@@ -43,7 +43,7 @@ def check_title(title: str) -> str:
 
 
 def check_line(what: str, text: str) -> str:
-    """The words of a text on one line; characters that command a terminal are refused."""
+    """Returns the words of a text on one line; characters that command a terminal are refused."""
     line = " ".join(text.split())
     bad = next((character for character in line if unicodedata.category(character) in ("Cc", "Cs")), None)
     if bad is not None:
@@ -52,14 +52,14 @@ def check_line(what: str, text: str) -> str:
 
 
 def check_text(what: str, text: str) -> str:
-    """A text of bearable size that git and JSON can hold."""
+    """Returns a text of bearable size that git and JSON can hold."""
     if len(text) > LONGEST_TEXT:
         raise InvalidParams(f"The {what} has {len(text)} characters; at most {LONGEST_TEXT}", advice="Shorten it")
     return text
 
 
 def check_comment(body: str) -> str:
-    """A comment that says something."""
+    """Returns a comment that says something."""
     if not body.strip():
         raise InvalidParams(
             "The comment is empty", advice="Say something; in a shell, with --comment or --comment-file"
@@ -68,12 +68,12 @@ def check_comment(body: str) -> str:
 
 
 def check_labels(labels: Sequence[str]) -> tuple[str, ...]:
-    """Labels trimmed, without empty ones and without the same one in another case."""
+    """Returns labels trimmed, without empty ones and without the same one in another case."""
     return check_names("label", labels)
 
 
 def check_names(what: str, names: Sequence[str]) -> tuple[str, ...]:
-    """Names trimmed, each once."""
+    """Returns names trimmed, each once."""
     kept: dict[str, str] = {}
     for name in names:
         plain = check_line(what, name)
@@ -87,7 +87,7 @@ def check_names(what: str, names: Sequence[str]) -> tuple[str, ...]:
 
 
 def check_due(due: str | None) -> str | None:
-    """A day, or none."""
+    """Returns a day, or none."""
     if due is None or due.lower() in ("", "none"):
         return None
     if is_day(due):

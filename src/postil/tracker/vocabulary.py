@@ -1,4 +1,4 @@
-"""The fixed words of the tracker: statuses, kinds, types of links. Imports nothing, so that quick paths may use it."""
+"""The fixed words of the tracker: statuses, kinds, types of links. Imports nothing, so that `fast_list` may use it."""
 
 STATUSES = ("draft", "open", "closed")
 KINDS = ("issue", "milestone")

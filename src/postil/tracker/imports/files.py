@@ -55,29 +55,29 @@ class _Beads(msgspec.Struct, frozen=True):
 
 
 def read_jsonl(text: str) -> list[ForeignIssue]:
-    """Lines that `export` wrote."""
+    """Read lines that `export` wrote."""
     return [_decode(line, number, ForeignIssue) for number, line in _number_lines(text)]
 
 
 def read_beads(text: str) -> list[ForeignIssue]:
-    """Lines of beads' `issues.jsonl`."""
+    """Read lines of beads' `issues.jsonl`."""
     return [_convert_bead(_decode(line, number, _Beads)) for number, line in _number_lines(text)]
 
 
 def looks_like_beads(text: str) -> bool:
-    """Whether the first line is one of beads'."""
+    """Returns whether the first line is one of beads'."""
     first = next((line for _, line in _number_lines(text)), "")
     return '"issue_type"' in first or ('"origin"' not in first and '"id"' in first)
 
 
 def read_markdown(text: str) -> list[ForeignIssue]:
-    """Documents that `export --format markdown` wrote, one after another."""
+    """Read documents that `export --format markdown` wrote, one after another."""
     documents = re.split(r"^(?=---\norigin: )", text, flags=re.MULTILINE)
     return [_read_document(document) for document in documents if document.strip()]
 
 
 def write_markdown(one: ForeignIssue) -> str:
-    """One issue as a document: facts on top, the description, then the comments."""
+    """Returns one issue as a document: facts on top, the description, then the comments."""
     facts = [("origin", one.origin), ("kind", one.kind), ("title", one.title), ("status", one.status)]
     for several, single, names in (("labels", "label", one.labels), ("assignees", "assignee", one.assignees)):
         facts.append((several, ", ".join(name for name in names if "," not in name)))
@@ -135,12 +135,12 @@ def _write_heading(title: str) -> str:
 
 
 def _shield(text: str) -> str:
-    """A text in which no line can be taken for a mark of ours: those that could get a backslash in front."""
+    """Returns a text in which no line can be taken for a mark of ours: those that could get a backslash in front."""
     return re.sub(rf"^(?=\\*{_MARK})", r"\\", text, flags=re.MULTILINE)
 
 
 def _unshield(text: str) -> str:
-    """The text of a piece between marks, without the shield."""
+    """Returns the text of a piece between marks, without the shield."""
     return re.sub(rf"^\\(?=\\*{_MARK})", "", text.strip("\n"), flags=re.MULTILINE)
 
 
@@ -177,7 +177,7 @@ def _convert_bead(bead: _Beads) -> ForeignIssue:
 
 
 def blocking_beads(text: str) -> dict[str, list[str]]:
-    """Blocker's origin → origins of those that wait for it."""
+    """Returns the origin of each blocker, with the origins of those that wait for it."""
     waiting: dict[str, list[str]] = {}
     for number, line in _number_lines(text):
         bead = _decode(line, number, _Beads)
@@ -188,7 +188,7 @@ def blocking_beads(text: str) -> dict[str, list[str]]:
 
 
 def with_blockers(beads: list[ForeignIssue], waiting: dict[str, list[str]]) -> list[ForeignIssue]:
-    """The beads with their blocking links on the side that blocks."""
+    """Returns the beads with their blocking links on the side that blocks."""
     return [
         msgspec.structs.replace(
             bead, links=(*bead.links, *(("blocks", target) for target in waiting.get(bead.origin, ())))

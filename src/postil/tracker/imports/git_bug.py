@@ -43,7 +43,7 @@ class _Person(msgspec.Struct, frozen=True):
 
 
 def make_reader(root: str) -> Reader:
-    """A reader of bugs that knows this repository's people."""
+    """Returns a reader of bugs that knows this repository's people."""
     people = _read_people(root)
 
     def bug(git: ForeignObjects, oid: str, name: str) -> ForeignHistory | None:
@@ -68,7 +68,7 @@ def make_reader(root: str) -> Reader:
 
 
 def _read_packs(git: ForeignObjects, oid: str) -> list[tuple[int, str, bytes]]:
-    """The packs as git-bug orders them: by the clock in the names of their files, then by commit."""
+    """Returns the packs as git-bug orders them: by the clock in the names of their files, then by commit."""
     packs: list[tuple[int, str, bytes]] = []
     for at, head, _ in git.ancestry(oid):
         files = git.tree_of(head)

@@ -63,7 +63,7 @@ class _Meta(msgspec.Struct, frozen=True):
 
 
 def read_entity(git: ForeignObjects, oid: str, name: str) -> ForeignHistory | None:
-    """The story of `refs/git-mile/entities/<name>`."""
+    """Returns the story of `refs/git-mile/entities/<name>`."""
     since, top = _find_first_seen(git, oid)
     payloads = git.tree(top["blobs"]) if "blobs" in top else {}
     operations: list[tuple[int, str, str, _Meta, bytes]] = []
@@ -175,7 +175,7 @@ class _TaskEvent(msgspec.Struct, frozen=True):
 
 
 def read_task(git: ForeignObjects, oid: str, name: str) -> ForeignHistory | None:
-    """The story of `refs/git-mile/tasks/<name>`."""
+    """Returns the story of `refs/git-mile/tasks/<name>`."""
     events: list[_TaskEvent] = []
     for at, _, message in git.ancestry(oid):
         title, _, body = message.partition(b"\n\n")
@@ -232,7 +232,7 @@ def _convert_task_event(name: str, kind: _TaskKind, past: ForeignEvent, begun: b
 
 
 def _set_state(kind: _TaskKind, past: ForeignEvent) -> list[ForeignEvent]:
-    """A workflow's own word for the state, kept beside the status it amounts to."""
+    """Returns a workflow's own word for the state, kept beside the status it amounts to."""
     word = ForeignEvent(f"{past.key} state", past.author, past.ts)
     return [word.with_change(Set, f="state", value=kind.state)] if kind.state or kind.type == "taskStateCleared" else []
 

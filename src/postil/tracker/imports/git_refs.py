@@ -1,6 +1,6 @@
 """Issues that other programs keep in git refs, as stories of what happened to each. Reads objects; runs nothing.
 
-What the objects mean is `import_git_bug.py`'s and `import_git_mile.py`'s business; this finds the refs and sees to it
+What the objects mean is `git_bug.py`'s and `git_mile.py`'s business; this finds the refs and sees to it
 that one that cannot be read hides no other.
 """
 
@@ -23,7 +23,7 @@ Reader = Callable[["ForeignObjects", str, str], ForeignHistory | None]
 
 
 def read_refs(root: str, source: str) -> tuple[list[ForeignHistory], list[str]]:
-    """Everything that `git-mile` or `git-bug` keeps in this repository, and what could not be read, in words."""
+    """Returns all that `git-mile` or `git-bug` keeps in this repository, and in words what could not be read."""
     if source == "git-bug":
         from postil.tracker.imports.git_bug import make_reader
 
@@ -34,7 +34,7 @@ def read_refs(root: str, source: str) -> tuple[list[ForeignHistory], list[str]]:
 
 
 def list_refs(root: str, prefix: str) -> list[tuple[str, str]]:
-    """The refs below a prefix: (commit, last part of the name)."""
+    """Returns the refs below a prefix: (commit, last part of the name)."""
     listed = run_git(root, "for-each-ref", "--format=%(objectname) %(refname)", prefix).decode().splitlines()
     return [(line.partition(" ")[0], line.partition(" ")[2].rpartition("/")[2]) for line in listed]
 
@@ -64,7 +64,7 @@ class ForeignObjects:
         self._git = git
 
     def commit(self, oid: str) -> tuple[dict[bytes, list[bytes]], bytes]:
-        """The head lines of a commit, by key, and its message."""
+        """Returns the head lines of a commit, by key, and its message."""
         top, _, message = self._content(oid, "commit").partition(b"\n\n")
         head: dict[bytes, list[bytes]] = {}
         for line in top.split(b"\n"):
@@ -73,7 +73,7 @@ class ForeignObjects:
         return head, message
 
     def ancestry(self, oid: str) -> Iterator[tuple[str, dict[bytes, list[bytes]], bytes]]:
-        """A commit and everything before it, on all sides of merges, each once."""
+        """Yields a commit and everything before it, on all sides of merges, each once."""
         waiting, seen = [oid], {oid}
         while waiting:
             at = waiting.pop()
@@ -85,24 +85,24 @@ class ForeignObjects:
                     waiting.append(parent)
 
     def tree(self, oid: str) -> dict[str, str]:
-        """The names and objects of a tree."""
+        """Returns the names and objects of a tree."""
         try:
             return dict(parse_tree(self._content(oid, "tree"), len(oid) // 2))
         except ValueError:
             raise LogDamaged(oid, "a tree that cannot be read") from None
 
     def tree_of(self, head: dict[bytes, list[bytes]]) -> dict[str, str]:
-        """The tree of a commit."""
+        """Returns the tree of a commit."""
         return self.tree(head[b"tree"][0].decode("ascii", "replace"))
 
     def blob(self, files: dict[str, str], name: str) -> bytes:
-        """The content of a file of a tree."""
+        """Returns the content of a file of a tree."""
         if name not in files:
             raise LogDamaged(next(iter(files.values()), ""), f"the file {name} is missing")
         return self._content(files[name], "blob")
 
     def decode(self, raw: bytes, kind: type[T], where: str) -> T:
-        """JSON of another program."""
+        """Returns the JSON of another program. Raises LogDamaged."""
         try:
             return msgspec.json.decode(raw, type=kind)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as fault:
@@ -121,7 +121,7 @@ def read_commit_time(head: dict[bytes, list[bytes]]) -> str:
 
 
 def format_seconds(seconds: int) -> str:
-    """Seconds since 1970 as events write moments; nonsense is the beginning."""
+    """Returns seconds since 1970 as events write moments; nonsense is the beginning."""
     try:
         return format_moment(datetime.datetime.fromtimestamp(seconds, datetime.UTC))
     except (ValueError, OverflowError, OSError):

@@ -72,7 +72,7 @@ class ForeignEvent(msgspec.Struct, frozen=True):
     note: str = ""
 
     def with_change(self, what: type[Envelope], **data: object) -> ForeignEvent:
-        """The same happening, with what it changed."""
+        """Returns the same happening, with what it changed."""
         return msgspec.structs.replace(self, what=what, data=data)
 
 
@@ -155,7 +155,7 @@ def begin_history(
     labels: Sequence[str] = (),
     assignees: Sequence[str] = (),
 ) -> ForeignEvent:
-    """The creation that a story begins with."""
+    """Returns the creation that a story begins with."""
     return msgspec.structs.replace(past, key="created").with_change(
         Created,
         kind=kind,
@@ -169,23 +169,23 @@ def begin_history(
 
 
 def derive_comment_id(origin: str, key: str) -> str:
-    """The id of a comment that goes by this key at its origin."""
+    """Returns the id of a comment that goes by this key at its origin."""
     return _derive_event_id(origin, key)
 
 
 def fit_title(title: str) -> str:
-    """A title from elsewhere on one line, without control characters, no longer than titles are here."""
+    """Returns a title from elsewhere on one line, without control characters, no longer than titles are here."""
     line = _flatten(title) or "(no title)"
     return line if len(line) <= LONGEST_TITLE else line[: LONGEST_TITLE - 1] + "…"
 
 
 def fit_description(title: str, description: str) -> str:
-    """The description, with the title before it where that had to be shortened: nothing is lost."""
+    """Returns the description, with the title before it where that had to be shortened: nothing is lost."""
     return (f"{title.strip()}\n\n{description}" if len(_flatten(title)) > LONGEST_TITLE else description).rstrip()
 
 
 def fit_names(names: Sequence[str]) -> tuple[str, ...]:
-    """Labels or people from elsewhere, each once and on one line."""
+    """Returns labels or people from elsewhere, each once and on one line."""
     return tuple(dict.fromkeys(name for name in (_flatten(each)[:LONGEST_NAME] for each in names) if name))
 
 
@@ -205,7 +205,7 @@ def _flatten(text: str) -> str:
 
 
 def derive_entity_id(origin: str) -> str:
-    """The id of what comes from an origin: a UUID stays, anything else is hashed into one."""
+    """Returns the id of what comes from an origin: a UUID stays, anything else is hashed into one."""
     if _UUID.match(origin):
         return origin
     import hashlib  # other commands than import do not pay for it

@@ -80,7 +80,7 @@ class RowBuilder:
         self.deleted = False
 
     def follows(self, event: Event) -> bool:
-        """Whether the event knew all that came before it; if so, it is the last from now on."""
+        """Returns whether the event knew all that came before it; if so, it is the last from now on."""
         ending = event.id[_TELLING:]
         if event.l <= self.l or ending in self.ids:
             return False
@@ -101,7 +101,7 @@ class RowBuilder:
         self.l = MAX_CLOCK
 
     def row(self, n: int, id_: str, labels: str) -> SqlRow:
-        """As `schema.row_of` has it."""
+        """As `tables.make_row` has it."""
         claim = self.claim
         return (
             n,

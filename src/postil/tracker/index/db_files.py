@@ -1,7 +1,7 @@
 """The files an index is kept in: one database a build, each under a name of its own, and a small file naming the last.
 
 A build never takes the place of a database that others have open: they read on in theirs until they look again. What
-is in the databases is `schema.py`'s, when one is built `index.py`'s. Imported by the quick list, so without msgspec.
+is in the databases is `tables.py`'s, when one is built `index.py`'s. Imported by `fast_list`, so without msgspec.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _WAIT = 5.0
 
 
 def find_current(folder: str) -> str | None:
-    """The path of the database that was built last; None when there is none."""
+    """Returns the path of the database that was built last; None when there is none."""
     try:
         with open(os.path.join(folder, POINTER), encoding="ascii", errors="replace") as file:
             name = file.read(64).strip()
@@ -31,7 +31,7 @@ def find_current(folder: str) -> str | None:
 
 
 def open_database(path: str, read_only: bool = False) -> sqlite3.Connection | None:
-    """The complete database of this version at a path, or None. Never makes one."""
+    """Returns the complete database of this version at a path, or None. Never makes one."""
     try:
         db = connect(f"file:{_quote(path)}?mode={'ro' if read_only else 'rw'}")
     except sqlite3.Error:
@@ -50,12 +50,12 @@ def open_database(path: str, read_only: bool = False) -> sqlite3.Connection | No
 
 
 def connect(name: str) -> sqlite3.Connection:
-    """A connection that begins no transaction by itself and may be used by any thread, one at a time."""
+    """Returns a connection that begins no transaction by itself and may be used by any thread, one at a time."""
     return sqlite3.connect(name, timeout=_WAIT, isolation_level=None, check_same_thread=False, uri=True)
 
 
 def copy_to_memory(db: sqlite3.Connection) -> sqlite3.Connection:
-    """The last committed state, in memory: to be changed while another process has the file."""
+    """Returns the last committed state, in memory: to be changed while another process has the file."""
     copy = connect(":memory:")
     db.backup(copy)
     return copy

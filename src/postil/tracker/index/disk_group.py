@@ -34,7 +34,7 @@ class DiskGroup:
             self._spill()
 
     def entities(self) -> Iterator[tuple[str, list[bytes]]]:
-        """Every entity with its lines, each line once; always in the same order for the same entities."""
+        """Yields every entity with its lines, each line once; always in the same order for the same entities."""
         if self._files:
             self._spill()
         for number, held in enumerate(self._held):

@@ -21,12 +21,12 @@ _FEW = 256
 
 
 def make_mark(number: int) -> str:
-    """One letter for the segment of this number, so that the segments of an entity are a short text."""
+    """Returns one letter for the segment of this number, so that the segments of an entity are a short text."""
     return chr(number if number < 0xD800 else number + 0x800)  # between those are no letters
 
 
 def read_histories(db: sqlite3.Connection, root: str, ids: Sequence[str]) -> Iterator[tuple[str, bytes]]:
-    """The lines of some entities, in the order asked for; unknown ones are left out."""
+    """Yields the lines of some entities, in the order asked for; unknown ones are left out."""
     reader = _Segments(db, root)
     try:
         for id_ in ids:
@@ -42,7 +42,7 @@ def read_histories(db: sqlite3.Connection, root: str, ids: Sequence[str]) -> Ite
 def read_all_histories(
     db: sqlite3.Connection, root: str, folder: str | None, wanted: set[str] | None = None
 ) -> Iterator[tuple[str, bytes]]:
-    """The lines of every entity (or of those wanted), in an order that is the same wherever the same entities are."""
+    """Yields the lines of every entity (or of those wanted), in an order that depends on the entities alone."""
     group = DiskGroup(folder, wanted)
     for (lines,) in db.execute("SELECT lines FROM log WHERE lines IS NOT NULL"):
         group.add(lines)
@@ -58,7 +58,7 @@ def read_all_histories(
 def read_some_histories(
     db: sqlite3.Connection, root: str, folder: str | None, ids: Sequence[str]
 ) -> Iterator[tuple[str, bytes]]:
-    """The lines of some entities in any order, found in the cheaper way."""
+    """Yields the lines of some entities in any order, found in the cheaper way."""
     (known,) = db.execute("SELECT count(*) FROM log").fetchone()
     if len(ids) > _FEW and len(ids) * _ALL > known:
         return read_all_histories(db, root, folder, set(ids))

@@ -2,8 +2,8 @@
 
 It is never the truth. Deleting it is safe; a damaged, older or half-built one is built anew; where the repository
 cannot be written it lives in the user's cache folder or in memory. Readers wait for nobody: while another process
-changes the index, a reader brings a copy of its own up to date. What rows mean is `schema.py`'s, how events become rows
-`rows.py`'s, which files there are `cachefile.py`'s, what is asked of them `pages.py`'s.
+changes the index, a reader brings a copy of its own up to date. What rows mean is `tables.py`'s, how events become rows
+`rows.py`'s, which files there are `db_files.py`'s, what is asked of them `pages.py`'s.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ class Index:
                 self._db = None
 
     def refresh(self) -> bool:
-        """Bring the index up to what the refs hold; whether anything was new."""
+        """Bring the index up to what the refs hold. Returns whether anything was new."""
         found = list_logs(self.repository.root)
         with self.lock:
             for last_try in (False, True):
@@ -107,7 +107,7 @@ class Index:
                 self._discard(reopen=False)  # likewise
 
     def lines(self, id_: str) -> bytes:
-        """The events of an entity as they are stored; empty when it is not known."""
+        """Returns the events of an entity as they are stored; empty when it is not known."""
         with self.lock:
             try:
                 return next((lines for _, lines in self.read_histories([id_])), b"")
@@ -116,12 +116,12 @@ class Index:
                 return next((lines for _, lines in self.read_histories([id_])), b"")
 
     def read_histories(self, ids: Sequence[str]) -> Iterable[tuple[str, bytes]]:
-        """The events of entities as they are stored, one after the other."""
+        """Returns the events of entities as they are stored, one after the other."""
         with self.lock:
             yield from read_histories(self.db, self.repository.root, ids)
 
     def read_all_histories(self) -> Iterable[tuple[str, bytes]]:
-        """The events of all entities as they are stored, in an order that is the same in every clone."""
+        """Returns the events of all entities as they are stored, in an order that is the same in every clone."""
         with self.lock:
             folder = os.path.dirname(self._path) if self._path else None
             yield from read_all_histories(self.db, self.repository.root, folder)
@@ -132,19 +132,19 @@ class Index:
             return self.db.execute(sql, values).fetchall()
 
     def generation(self) -> int:
-        """How often the index has changed since it was built."""
+        """Returns how often the index has changed since it was built."""
         return int(read_meta(self.db, "generation") or 0)
 
     def epoch(self) -> str:
-        """Names this build of the index."""
+        """Returns the name of this build of the index."""
         return str(read_meta(self.db, "epoch") or "")
 
     def clock(self) -> int:
-        """The highest Lamport clock of all events."""
+        """Returns the highest Lamport clock of all events."""
         return int(read_meta(self.db, "clock") or 0)
 
     def damage(self) -> list[str]:
-        """What was found wrong while reading logs, since the index was built."""
+        """Returns what was found wrong while reading logs, since the index was built."""
         return [row[0] for row in self.db.execute("SELECT value FROM meta WHERE key GLOB 'damage:*' ORDER BY key")]
 
     def build_in_memory(self) -> None:
@@ -189,7 +189,7 @@ class Index:
         self._path, self._db = None, _build(":memory:", self.repository.root, None)
 
     def _find(self, folder: str) -> sqlite3.Connection | None:
-        """The database that is there; where nothing can be written, only if it is up to date."""
+        """Returns the database that is there; where nothing can be written, only if it is up to date."""
         path = find_current(folder)
         if path is None:
             return None
@@ -289,7 +289,7 @@ class _NeedsRebuild(Exception):
 
 
 def _publish(root: str, folder: str) -> sqlite3.Connection | None:
-    """A new database in this folder, made known to all when it is complete."""
+    """Returns a new database in this folder, made known to all when it is complete."""
     name = f"cache-{os.urandom(4).hex()}.db"
     path = os.path.join(folder, name)
     try:
@@ -353,7 +353,7 @@ def _fill(db: sqlite3.Connection, root: str, folder: str | None) -> int:
 
 
 def _rescue(root: str, db: sqlite3.Connection, tip: Tip, fault: LogDamaged) -> list[bytes]:
-    """A segment is damaged; what the commits of its log say instead, if they can be read."""
+    """Note a damaged segment. Returns the lines that the commits of its log hold, if they can be read."""
     note_damage(db, tip, fault)
     try:
         return read_commit_lines(root, tip.oid)

@@ -57,7 +57,7 @@ def read_page(
     include_closed: bool,
     now: datetime.datetime,
 ) -> Page:
-    """A page of a list; raises QueryFault for what cannot be asked."""
+    """Returns a page of a list. Raises QueryFault for what cannot be asked."""
     question = parse(filter_)
     keys = parse_order(sort or question.sort)
     bound = hash_question(kind, filter_ or "", tuple(sort), include_closed)
@@ -71,7 +71,7 @@ def read_page(
 
 
 def count_issues(index: Index, milestones: Sequence[str]) -> dict[str, dict[str, int]]:
-    """How many issues of each milestone have which status."""
+    """Returns how many issues of each milestone have which status."""
     counted: dict[str, dict[str, int]] = {}
     if milestones:
         sql = (
@@ -85,7 +85,7 @@ def count_issues(index: Index, milestones: Sequence[str]) -> dict[str, dict[str,
 
 
 def find_by_prefix(index: Index, prefix: str, kind: str | None, most: int = 10) -> list[Row]:
-    """The entities whose id begins so, a few at most."""
+    """Returns the entities whose id begins so, a few at most."""
     text = prefix.lower()
     with index.lock:
         found = index.db.execute(
@@ -149,7 +149,7 @@ def _select_rows(
 
 
 def _rebuild_past(db: sqlite3.Connection, generation: int, with_words: bool) -> sqlite3.Connection:
-    """The entities that changed after a generation, as they were then, in tables of their own."""
+    """Returns the entities that changed after a generation, as they were then, in tables of their own."""
     past = sqlite3.connect(":memory:", isolation_level=None)
     create_tables(past, TABLES)
     then: list[tuple[str, bytes]] = []

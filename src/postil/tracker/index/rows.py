@@ -63,7 +63,7 @@ class _Related:
         self._links: list[SqlRow] = []
 
     def rows(self, builder: dict[str, RowBuilder]) -> Iterator[SqlRow]:
-        """The rows, one by one."""
+        """Yields the rows, one by one."""
         sets, numbers = self._sets, self.numbers
         for n, (id_, one) in enumerate(builder.items(), 1):
             if one.broken:
@@ -99,7 +99,7 @@ class _Related:
 
 
 def _fold_one(db: sqlite3.Connection, id_: str, events: list[Event], numbers: dict[str, int]) -> int:
-    """Write an entity that is not simple; its highest clock."""
+    """Write an entity that is not simple. Returns its highest clock."""
     for event in events:
         numbers[event.r] = max(event.n, numbers.get(event.r, 0))
     if id_ == LOG_ENTITY:

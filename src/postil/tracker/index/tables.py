@@ -1,7 +1,7 @@
 """The tables of the index and the row an entity makes in them. The index is a cache: the logs can rebuild every row.
 
 `ent` and what hangs on it (label, assignee, link) is what lists ask; `log` says where an entity's lines are
-(`histories.py`); `aim` names the milestones an entity ever belonged to; `history` lets a cursor look back.
+(`entity_lines.py`); `aim` names the milestones an entity ever belonged to; `history` lets a cursor look back.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class Row(NamedTuple):
     conflicts: int
 
     def label_names(self) -> tuple[str, ...]:
-        """The labels, sorted."""
+        """Returns the labels, sorted."""
         return tuple(self.labels.split("\n")) if self.labels else ()
 
 
@@ -98,7 +98,7 @@ SqlRow = tuple[int | str, ...]
 
 
 def make_row(n: int, entity: Entity) -> SqlRow:
-    """The values of an entity's row."""
+    """Returns the values of an entity's row."""
     claim = entity.claim
     return (
         n,
@@ -124,5 +124,5 @@ def make_row(n: int, entity: Entity) -> SqlRow:
 
 
 def join_words(entity: Entity) -> str:
-    """All that a person wrote in it, folded for comparison without case."""
+    """Returns all that a person wrote in it, folded for comparison without case."""
     return "\n".join([entity.title, entity.description, *(comment.body for comment in entity.comments)]).casefold()

@@ -14,7 +14,7 @@ from postil.workspace.git import DURABLE, run_git
 
 
 def absorb(store: Store, older_than_days: int) -> list[str]:
-    """Copy the logs of other writers without news into our own and mark them absorbed; their names."""
+    """Copy the logs of other writers without news into our own and mark them absorbed. Returns their names."""
     edge = format_moment(store.now() - datetime.timedelta(days=older_than_days))
     taken: dict[str, tuple[list[bytes], int]] = {}
     with store.transaction() as tx:
@@ -36,7 +36,7 @@ def absorb(store: Store, older_than_days: int) -> list[str]:
 
 
 def drop_absorbed(store: Store) -> list[str]:
-    """Delete the refs of logs that live on in ours; their names."""
+    """Delete the refs of logs that live on in ours. Returns their names."""
     mine = read_replica(store.repository)
     done = dict(store.index.query("SELECT replica, upto FROM absorbed"))
     ends = dict(store.index.query("SELECT replica, n FROM writer"))

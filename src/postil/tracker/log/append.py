@@ -32,7 +32,7 @@ class Author(msgspec.Struct, frozen=True):
 
 
 def find_author(root: str, name: str | None = None, mail: str | None = None) -> Author:
-    """The author git would name, or the one given."""
+    """Returns the author git would name, or the one given."""
     if name and mail:
         return Author(_strip_markup(name), _strip_markup(mail))
     asked = try_git(root, "config", "-z", "--get-regexp", r"^user\.(name|email)$")
@@ -124,7 +124,7 @@ def move_ref(repository: Repository, ref: str, oid: str, old: str | None) -> Non
 
 
 def name_segment(position: int, count: int) -> str:
-    """Where in the tree a segment lies: on shelves, so that sealing rewrites small trees only."""
+    """Returns where in the tree a segment lies: on shelves, so that sealing rewrites small trees only."""
     return f"seg/{position // _SHELF:06d}/{position:09d}-{count}"
 
 
@@ -150,7 +150,7 @@ def _clear_stale_lock(repository: Repository, ref: str) -> bool:
 
 
 def _seal(root: str, git: Objects, before: LogCommit, lines: bytes, count: int) -> str:
-    """The tree with one more segment: all that is not yet sealed, and these lines."""
+    """Returns the tree with one more segment: all that is not yet sealed, and these lines."""
     segments = git.segments(before.tree)
     held = _read_unsealed(git, before, segments)
     start = segments[-1].end if segments else 0
@@ -175,7 +175,7 @@ def _seal(root: str, git: Objects, before: LogCommit, lines: bytes, count: int) 
 
 
 def _read_unsealed(git: Objects, before: LogCommit, segments: list[Segment]) -> list[bytes]:
-    """The lines after the last segment, in order."""
+    """Returns the lines after the last segment, in order."""
     sealed = segments[-1].end if segments else 0
     tail: list[LogCommit] = []
     at: LogCommit | None = before

@@ -71,7 +71,7 @@ class Objects:
         self._asked, self._answered = asked, answered
 
     def read(self, oid: str) -> tuple[str, bytes]:
-        """The type and content of an object."""
+        """Returns the type and content of an object."""
         self.ask(oid)
         return self.answer(oid)
 
@@ -84,7 +84,7 @@ class Objects:
             raise LogDamaged(oids[0], "git stopped reading objects") from error
 
     def answer(self, oid: str) -> tuple[str, bytes]:
-        """The next object asked for."""
+        """Returns the next object asked for."""
         head = self._answered.readline().split()
         if len(head) != 3:
             raise LogDamaged(oid, "the object is missing" if head else "git could not read it")
@@ -95,14 +95,14 @@ class Objects:
         return head[1].decode(), content
 
     def commit(self, oid: str) -> LogCommit:
-        """A commit of a log."""
+        """Returns a commit of a log."""
         kind, content = self.read(oid)
         if kind != "commit":
             raise LogDamaged(oid, f"a {kind} where a commit belongs")
         return parse_commit(oid, content)
 
     def segments(self, tree: str) -> list[Segment]:
-        """The segments of a tree, in order."""
+        """Returns the segments of a tree, in order."""
         found: list[Segment] = []
         for name, oid in self._entries(tree):
             if name == "seg":
@@ -114,7 +114,7 @@ class Objects:
         return sorted(found, key=lambda segment: segment.position)
 
     def blobs(self, oids: list[str]) -> Iterator[bytes]:
-        """Many blobs, asked for ahead so that git reads while we work."""
+        """Yields many blobs, asked for ahead so that git reads while we work."""
         ahead = 32
         if oids:
             self.ask(*oids[:ahead])
@@ -125,7 +125,7 @@ class Objects:
             yield content
 
     def segment(self, oid: str) -> bytes:
-        """The lines of the segment asked for next."""
+        """Returns the lines of the segment asked for next."""
         kind, content = self.answer(oid)
         if kind != "blob":
             raise LogDamaged(oid, f"a {kind} where a segment belongs")
@@ -146,7 +146,7 @@ def open_objects(root: str) -> Generator[Objects]:
 
 
 def parse_commit(oid: str, content: bytes) -> LogCommit:
-    """The parts of a log's commit."""
+    """Returns the parts of a log's commit."""
     head, _, message = content.partition(b"\n\n")
     title, _, lines = message.partition(b"\n\n")
     words = title.split()
@@ -165,7 +165,7 @@ def parse_commit(oid: str, content: bytes) -> LogCommit:
 
 
 def parse_tree(content: bytes, width: int) -> Iterator[tuple[str, str]]:
-    """The (name, object) pairs of a raw tree."""
+    """Yields the (name, object) pairs of a raw tree."""
     at = 0
     while at < len(content):
         end = content.index(b"\0", at)
@@ -182,7 +182,7 @@ class Unread(msgspec.Struct, frozen=True):
 
 
 def find_unread(root: str, git: Objects, tip: LogCommit, known: tuple[str, int] | None) -> Unread | None:
-    """What came after a known (commit, end); None when the tip does not descend from it.
+    """Returns what came after a known (commit, end); None when the tip does not descend from it.
 
     Without a known commit: all of the log.
     """
@@ -209,7 +209,7 @@ def find_unread(root: str, git: Objects, tip: LogCommit, known: tuple[str, int] 
 
 
 def read_runs(root: str, new: Unread) -> Iterator[bytes]:
-    """Its lines, run by run, in the order of the log."""
+    """Yields its lines, run by run, in the order of the log."""
     if new.segments:
         with open_objects(root) as git:
             yield from git.blobs([segment.oid for segment in new.segments])
@@ -218,7 +218,7 @@ def read_runs(root: str, new: Unread) -> Iterator[bytes]:
 
 
 def read_commit_lines(root: str, tip: str) -> list[bytes]:
-    """The lines of a whole log as its commits have them: slow, and for when a segment is lost."""
+    """Returns the lines of a whole log as its commits have them: slow, and for when a segment is lost."""
     found: list[list[bytes]] = []
     at: str | None = tip
     with open_objects(root) as git:
@@ -230,5 +230,5 @@ def read_commit_lines(root: str, tip: str) -> list[bytes]:
 
 
 def is_ancestor(root: str, one: str, other: str) -> bool:
-    """Whether one commit is in the history of another."""
+    """Returns whether one commit is in the history of another."""
     return try_git(root, "merge-base", "--is-ancestor", one, other).status == 0

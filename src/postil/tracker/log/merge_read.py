@@ -47,11 +47,11 @@ Damaged = Callable[[LogDamaged], list[bytes]]
 
 
 def merge_in_order(root: str, sources: Sequence[LogSource], held: Callable[[str, bytes], object]) -> Iterator[Read]:
-    """All events of all sources by their clocks, with their places; `held` is told of the lines that no segment has."""
+    """Yields all events by their clocks, with their places. `held` is called with the lines that no segment has."""
     with _SegmentReader(root, sources) as talk:
         waiting: list[LogSource] = [source for source in sources if _advance(talk, source, held)]
         while waiting:
-            # Whatever is not later than this cannot be overtaken by what is still unread.
+            # Events up to this clock are final: every log has been read past it.
             first: LogSource = min(waiting, key=lambda source: source.events[-1].l)
             bound = first.events[-1].l
             ready: list[tuple[LogSource, int]] = [(first, len(first.events))]
@@ -80,7 +80,7 @@ def _merge(ready: Sequence[tuple[LogSource, int]]) -> Read:
 
 
 def _advance(talk: _SegmentReader, source: LogSource, held: Callable[[str, bytes], object]) -> bool:
-    """Let the next events of a log wait for their turn; whether there were any left."""
+    """Let the next events of a log wait for their turn. Returns whether there were any left."""
     source.events, source.at = (), 0
     while source.segments and not source.events:
         try:
@@ -117,7 +117,7 @@ class _SegmentReader:
         self._open.close()
 
     def segment(self, source: LogSource) -> tuple[str, bytes]:
-        """The next segment of a log: its mark and its lines."""
+        """Returns the next segment of a log: its mark and its lines."""
         while source.arrived is None:
             other = self._asked.popleft()
             try:

@@ -30,7 +30,7 @@ class LogVanished(Exception):
 
 
 def find_new_commits(db: sqlite3.Connection, root: str, found: Sequence[Tip]) -> list[NewCommits]:
-    """What is new in these refs; the index remembers their ends from now on."""
+    """Returns what is new in these refs; the index remembers their ends from now on."""
     known = _read_known(db)
     present = {tip.ref for tip in found}
     for name, (oid, replica, _) in known.items():
@@ -96,7 +96,7 @@ class _Reader:
         return found
 
     def _commits(self, git: Objects, tips: Sequence[Tip]) -> tuple[list[tuple[Tip, LogCommit]], list[Tip]]:
-        """The commits of the tips, as far as git reads them; and the tips not yet asked for."""
+        """Returns the commits of the tips, as far as git reads them; and the tips not yet asked for."""
         read: list[tuple[Tip, LogCommit]] = []
         for number, tip in enumerate(tips):
             try:
@@ -131,7 +131,7 @@ class _Reader:
         return new
 
     def _moved_on(self, old: str, new: str, ends: dict[str, int]) -> bool:
-        """Whether a ref moved forward; one that could not be read before has no history to lose."""
+        """Returns whether a ref moved forward; one that could not be read before has no history to lose."""
         return ends.get(old, 0) == 0 or is_ancestor(self._root, old, new)
 
     def _keep(self, tip: Tip, old: str) -> None:

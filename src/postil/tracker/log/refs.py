@@ -70,7 +70,7 @@ def name_own_ref(replica: str, branches: bool) -> str:
 
 
 def is_own(tip: Tip, replica: str) -> bool:
-    """Whether this is the log that this replica itself writes here."""
+    """Returns whether this is the log that this replica itself writes here."""
     return tip.ref in (LOG + replica, BRANCH_LOG + replica)
 
 

@@ -52,7 +52,7 @@ class RemoteRefused(Unreachable):
 
 
 def check_remote(root: str, remote: str) -> str:
-    """The remote, if the repository has it."""
+    """Returns the remote. Raises InvalidParams if the repository has none of this name."""
     known = run_git(root, "remote").decode("utf-8", "replace").split()
     if remote not in known or remote.startswith("-"):
         raise InvalidParams(
@@ -75,7 +75,7 @@ def fetch(store: Store, remote: str) -> bool:
 
 
 def push(store: Store, remote: str) -> Pushed | None:
-    """Send this clone's own log; None when it has none."""
+    """Send this clone's own log. Returns None when it has none."""
     root = store.repository.root
     check_remote(root, remote)
     replica = read_replica(store.repository)
@@ -101,7 +101,7 @@ def push(store: Store, remote: str) -> Pushed | None:
 
 
 def set_up(store: Store, remotes: list[str], branches: bool | None) -> bool:
-    """Add the fetch refspec to the remotes and choose where the log lives; whether anything changed."""
+    """Add the fetch refspec to the remotes and choose where the log lives. Returns whether anything changed."""
     root = store.repository.root
     changed = False
     for remote in remotes:
@@ -120,7 +120,7 @@ def set_up(store: Store, remotes: list[str], branches: bool | None) -> bool:
 
 
 def remove_tracker(store: Store) -> list[str]:
-    """Take every trace of the tracker out of this clone; what was removed."""
+    """Take every trace of the tracker out of this clone. Returns what was removed."""
     root = store.repository.root
     removed: list[str] = []
     store.index.forget()
@@ -138,7 +138,7 @@ def remove_tracker(store: Store) -> list[str]:
 
 
 def _push(store: Store, remote: str, ref: str) -> str | None:
-    """What git complained of, or None."""
+    """Returns what git complained of, or None."""
     root = store.repository.root
     return _retry_while_locked(store, lambda: _run(root, "push", "--quiet", "--no-verify", remote, f"{ref}:{ref}"))
 
@@ -149,7 +149,7 @@ def _run(root: str, *arguments: str) -> str | None:
 
 
 def _retry_while_locked(store: Store, attempt: Callable[[], str | None]) -> str | None:
-    """Try until no lock that a killed git left in this clone is in the way; what git complains of then, or None."""
+    """Try until no lock of a killed git is in the way. Returns what git complains of then, or None."""
     deadline = time.monotonic() + _PATIENCE
     while True:
         said = attempt()

@@ -28,12 +28,12 @@ class Replica(msgspec.Struct, frozen=True):
 
 
 def lock_writes(repository: Repository) -> FileLock:
-    """One writer at a time among all processes of this clone; freed by the kernel if its holder dies."""
+    """Returns the lock that one writer at a time holds in this clone; the kernel frees it if its holder dies."""
     return FileLock(os.path.join(repository.postil_folder(), "tracker.lock"), timeout=30.0)
 
 
 def read_replica(repository: Repository) -> Replica | None:
-    """Who this clone is; None before it ever wrote, or when the identity belongs to the clone it was copied from."""
+    """Returns who this clone is; None before it ever wrote, or when it is a copy of the clone that did."""
     try:
         with open(os.path.join(repository.common_dir, _FILE), "rb") as file:
             replica = msgspec.json.decode(file.read(4096), type=Replica)
@@ -43,12 +43,12 @@ def read_replica(repository: Repository) -> Replica | None:
 
 
 def ensure_replica(repository: Repository) -> Replica:
-    """Who this clone is, made on the first need. Call with the writing lock held."""
+    """Returns who this clone is, made on the first need. Call with the writing lock held."""
     return read_replica(repository) or make_replica(repository)
 
 
 def make_replica(repository: Repository, branches: bool | None = None) -> Replica:
-    """A new identity for this clone, kept from now on."""
+    """Returns a new identity for this clone, kept from now on."""
     if branches is None:
         branches = _was_branches(repository)
     replica = Replica("".join(_ALPHABET[byte & 31] for byte in os.urandom(13)), _identify_folder(repository), branches)

@@ -101,12 +101,12 @@ def verify_logs(store: Store, fix: bool) -> Verified:
 
 
 def hash_state(index: Index) -> str:
-    """A hash over the folded state of every entity, in an order that is the same everywhere."""
+    """Returns a hash over the folded state of every entity, in an order that is the same everywhere."""
     return fold_all(index)[0]
 
 
 def fold_all(index: Index) -> tuple[str, dict[str, int]]:
-    """The state hash; and, for comparison with a cache, a hash of the row of each entity that is not deleted."""
+    """Returns the state hash and, to compare with a cache, a hash of each row of what is not deleted."""
     import hashlib  # only `verify_logs` pays for it
 
     digest = hashlib.sha256()

@@ -116,7 +116,7 @@ class AssistantTools:
             first = edit_text(self._issues.editor, f"The first comment on: {title}")
         if first is not None and not allow_empty:
             first = check_comment(first)
-        with self._issues.transaction(author, email, message) as tx:
+        with self._issues.transaction(author, email, message, dry_run) as tx:
             id_ = self._issues.create(
                 tx,
                 full_kind(entity),
@@ -131,8 +131,6 @@ class AssistantTools:
             if first is not None:
                 self._issues.comment(tx, id_, first)
             made = tx.fold_created(id_)
-            if dry_run:
-                tx.discard()
         created = Created(id=id_, title=made.title, status=made.status, kind=made.kind)
         if not in_full:
             return replace(created, changed=["created"])
@@ -203,7 +201,7 @@ class AssistantTools:
                 assign=assign,
                 unassign=(*unassign, *remove),
             )
-        return self._report(entity.id, changed)
+        return report_change(self._issues.store.entity(entity.id), changed)
 
     @writes(
         "git_mile.comment",
@@ -315,7 +313,7 @@ class AssistantTools:
                 self._issues.comment(tx, entity.id, comment)
                 changed.append("comment")
         if not in_full:
-            return self._report(entity.id, changed)
+            return report_change(self._issues.store.entity(entity.id), changed)
         if not changed:
             call.current().log("warning", f"{entity.kind} {entity.id} already {wanted}")
         return Changed(id=entity.id, kind=entity.kind, status=wanted, changed=bool(changed))
@@ -378,7 +376,7 @@ class AssistantTools:
         with self._issues.transaction() as tx:
             entity = self._issues.find(id)
             done = self._issues.link(tx, entity, type, target, remove)
-        return self._report(entity.id, [f"{'un' * remove}linked {type}"] if done else [])
+        return report_change(self._issues.store.entity(entity.id), [f"{'un' * remove}linked {type}"] if done else [])
 
     @reads("git_mile.ready", crash=ServerError, output_depth=0, shell="issue ready")
     def ready(self, limit: Annotated[int, Meta(ge=1)] = 20, filter: str | None = None) -> Ready:
@@ -443,11 +441,6 @@ class AssistantTools:
             until = format_moment(self._issues.store.now() + datetime.timedelta(minutes=minutes))
             tx.write(ClaimEvent, entity.id, who=name, until=until)
         return Claimed(id=entity.id, title=entity.title, who=name, until=round_to_second(until))
-
-    def _report(self, id_: str, changed: list[str]) -> Changed:
-        entity = self._issues.store.entity(id_)
-        assert entity is not None
-        return report_change(entity, changed)
 
     def _edit_fields(self, entity: Entity) -> tuple[str, str]:
         text = edit_text(

@@ -133,8 +133,9 @@ class Done(Answer, frozen=True, kw_only=True):
         return self.done
 
 
-def report_change(entity: Entity, changed: list[str]) -> Changed:
-    """Returns what a write did, with the state after it."""
+def report_change(entity: Entity | None, changed: list[str]) -> Changed:
+    """Returns what a write did, with the state after it; what was written to is there."""
+    assert entity is not None
     return Changed(id=entity.id, kind=entity.kind, title=entity.title, status=entity.status, changed=changed)
 
 

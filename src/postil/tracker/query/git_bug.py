@@ -31,13 +31,13 @@ _TEXTS = ("title", "text", "author")
 
 
 def looks_like_keys(text: str) -> bool:
-    """Whether the text has `key:value` pairs and nothing of the infix syntax outside of quotations."""
+    """Returns whether the text has `key:value` pairs and nothing of the infix syntax outside of quotations."""
     bare = _QUOTED.sub('"', text)
     return _KEY.search(bare) is not None and _INFIX.search(bare.replace(":>=", ":").replace(":<=", ":")) is None
 
 
 def looks_like_words(text: str) -> bool:
-    """Whether the text is nothing but words to search for: no sign or word of the infix syntax, no field's name."""
+    """Returns whether the text is only words to search for: nothing of the infix syntax, no field's name."""
     words = _QUOTED.sub('"', text).split()
     plain = all(word == '"' or word.replace("-", "").replace("_", "").isalnum() for word in words)
     first = words[0].lower() if words else ""
@@ -45,7 +45,7 @@ def looks_like_words(text: str) -> bool:
 
 
 def parse_keys(text: str) -> tuple[Node, list[str]]:
-    """The tree of a key query, and the order it asks for."""
+    """Returns the tree of a key query, and the order it asks for."""
     conditions: list[Node] = []
     alternatives: dict[str, list[Node]] = {}
     sort: list[str] = []

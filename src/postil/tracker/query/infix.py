@@ -34,7 +34,7 @@ class Token(NamedTuple):
 
 
 def tokenize(text: str) -> list[Token]:
-    """The pieces of a query."""
+    """Returns the pieces of a query."""
     found: list[Token] = []
     at = 0
     while text[at:].strip():
@@ -55,7 +55,7 @@ def tokenize(text: str) -> list[Token]:
 
 
 def parse_infix(text: str) -> Node:
-    """The tree of an infix query."""
+    """Returns the tree of an infix query."""
     return _Parser(tokenize(text), len(text)).whole()
 
 

@@ -49,7 +49,7 @@ DEFAULT_ORDER = (Key("updated_l", True), Key("id", True))
 
 
 def parse_order(sort: Sequence[str]) -> tuple[Key, ...]:
-    """The keys of `field[:asc|desc]` words; the id comes last, so the order is total."""
+    """Returns the keys of `field[:asc|desc]` words; the id comes last, so the order is total."""
     keys: list[Key] = []
     for position, word in enumerate(sort):
         name, colon, direction = word.partition(":")
@@ -71,12 +71,12 @@ def parse_order(sort: Sequence[str]) -> tuple[Key, ...]:
 
 
 def _write_order(keys: Sequence[Key]) -> str:
-    """The ORDER BY of an order."""
+    """Returns the ORDER BY of an order."""
     return ", ".join(f"{key.column} {'DESC' if key.descending else 'ASC'}" for key in keys)
 
 
 def build_select(columns: str, keys: Sequence[Key], where: str, limit: int, offset: int = 0) -> str:
-    """The statement for a page: the keys of each row, then its columns."""
+    """Returns the statement for a page: the keys of each row, then its columns."""
     return (
         f"SELECT {', '.join(key.column for key in keys)}, {columns} FROM ent WHERE {where}"
         f" ORDER BY {_write_order(keys)} LIMIT {limit:d} OFFSET {offset:d}"
@@ -84,7 +84,7 @@ def build_select(columns: str, keys: Sequence[Key], where: str, limit: int, offs
 
 
 def build_after(keys: Sequence[Key], after: Sequence[Value]) -> tuple[str, tuple[Value, ...]]:
-    """The condition of coming after a row in an order."""
+    """Returns the condition of coming after a row in an order."""
     if len({key.descending for key in keys}) == 1:
         # A row comparison can use an index; the general form below cannot.
         sign = "<" if keys[0].descending else ">"
@@ -100,14 +100,14 @@ def build_after(keys: Sequence[Key], after: Sequence[Value]) -> tuple[str, tuple
 
 
 def hash_question(*parts: object) -> str:
-    """What a cursor is bound to: the same question again, or it is refused."""
+    """Returns what a cursor is bound to: the same question again, or it is refused."""
     text = repr(parts).encode()
     # Against mistakes, not against forgers: a cursor tells nobody anything. hashlib would cost 5 ms of every list.
     return f"{zlib.crc32(text):08x}{zlib.adler32(text):08x}"
 
 
 def write_cursor(cursor: Cursor) -> str:
-    """The opaque text of a cursor."""
+    """Returns the opaque text of a cursor."""
     import base64  # only a list with another page pays for it
     import json
 
@@ -116,7 +116,7 @@ def write_cursor(cursor: Cursor) -> str:
 
 
 def read_cursor(text: str, question: str, keys: Sequence[Key]) -> Cursor | int:
-    """The cursor of a text; a bare `N` or `G:N`, as the old program wrote them, is an offset."""
+    """Returns the cursor of a text; a bare `N` or `G:N`, as the old program wrote them, is an offset."""
     if found := re.fullmatch(r"(?:\d{1,18}:)?(\d{1,9})", text):
         return int(found[1])
     import base64

@@ -20,7 +20,7 @@ class Question(NamedTuple):
 
 
 def parse(text: str | None) -> Question:
-    """The question of a filter text; a blank one asks for everything."""
+    """Returns the question of a filter text; a blank one asks for everything."""
     if text is None or not text.strip():
         return Question()
     if len(text) > _LONGEST:

@@ -17,7 +17,7 @@ Piece = tuple[str, str, int]
 
 
 def looks_like_sexpr(text: str) -> bool:
-    """Whether the text is written the prefix way (an infix query may begin with a parenthesis too)."""
+    """Returns whether the text is written the prefix way (an infix query may begin with a parenthesis too)."""
     at = 0
     while found := _HEAD.match(text, at):
         if found["sure"]:
@@ -27,7 +27,7 @@ def looks_like_sexpr(text: str) -> bool:
 
 
 def parse_sexpr(text: str) -> Node:
-    """The tree of an S-expression."""
+    """Returns the tree of an S-expression."""
     pieces = _tokenize(text)
     tree, at = _read_expression(pieces, 0, len(text), 0)
     if at < len(pieces):

@@ -1,4 +1,4 @@
-"""From the tree of a question to a condition over the tables of the index (`index.py` has their schema).
+"""From the tree of a question to a condition over the tables of the index (`index/tables.py` has them).
 
 No database is opened.
 """
@@ -44,7 +44,7 @@ class QueryContext(NamedTuple):
 
 
 def compile_condition(node: Node, around: QueryContext) -> Condition:
-    """The condition that holds for exactly the entities the tree asks for."""
+    """Returns the condition that holds for exactly the entities the tree asks for."""
     if isinstance(node, Not):
         inner = compile_condition(node.item, around)
         return inner._replace(sql=f"NOT ({inner.sql})")
@@ -56,7 +56,7 @@ def compile_condition(node: Node, around: QueryContext) -> Condition:
 
 
 def restrict(tree: Node, kind: str | None, include_closed: bool) -> Node:
-    """The tree, for one kind of entity and without what is closed."""
+    """Returns the tree, for one kind of entity and without what is closed."""
     parts: list[Node] = []
     if kind is not None:
         parts.append(Compare("kind", "=", (kind,)))
@@ -66,7 +66,7 @@ def restrict(tree: Node, kind: str | None, include_closed: bool) -> Node:
 
 
 def find_milestones(db: sqlite3.Connection, name: str) -> list[str]:
-    """The ids of the milestones meant: by title, or by the beginning of the id."""
+    """Returns the ids of the milestones meant: by title, or by the beginning of the id."""
     found = db.execute(
         "SELECT id FROM ent WHERE kind = 'milestone' AND (title = ? OR (length(?) >= 4 AND substr(id, 1, ?) = ?))",
         (name, name, len(name), name.lower()),

@@ -1,6 +1,6 @@
 """The tree of a question, the fields it may ask about, and how a mistake in it is told.
 
-The three syntaxes (`infix.py`, `sexpr.py`, `keys.py`) all build this tree through `compare`, so a field means the
+The three syntaxes (`infix.py`, `sexpr.py`, `git_bug.py`) all build this tree through `compare`, so a field means the
 same in each; `sql.py` turns the tree into a condition. Nothing here reads a database. Named tuples, not structs:
 `git mile list` is done before msgspec would be imported.
 """
@@ -115,7 +115,7 @@ TRUE_WORDS, FALSE_WORDS = ("true", "1", "yes", "on"), ("false", "0", "no", "off"
 
 
 def find_field(name: str, position: int | None = None) -> str:
-    """The field meant by a name."""
+    """Returns the field meant by a name."""
     lowered = name.lower()
     known = ALIASES.get(lowered, lowered)
     if known not in FIELDS:
@@ -124,12 +124,12 @@ def find_field(name: str, position: int | None = None) -> str:
 
 
 def is_nearly_field(word: str) -> bool:
-    """Whether a word is a field's name, or nearly: then a question about it was begun and not ended."""
+    """Returns whether a word is a field's name, or nearly: then a question about it was begun and not ended."""
     return word in FIELDS or word in ALIASES or suggest(word, [*FIELDS, *ALIASES]).startswith("did you mean")
 
 
 def compare(name: str, op: str, values: Sequence[str], position: int, value_position: int | None = None) -> Compare:
-    """A checked comparison."""
+    """Returns a checked comparison."""
     field = find_field(name, position)
     kind, operators = FIELDS[field]
     if op not in operators:
@@ -147,7 +147,7 @@ def compare(name: str, op: str, values: Sequence[str], position: int, value_posi
 
 
 def suggest(word: str, choices: Iterable[str]) -> str:
-    """A did-you-mean, or the list of what there is."""
+    """Returns a did-you-mean, or the list of what there is."""
     listed = list(dict.fromkeys(choices))
     begun = [choice for choice in listed if len(word) > 2 and choice.startswith(word)]
     best = min(begun or listed, key=lambda choice: (_count_edits(word, choice), choice), default="")
@@ -182,13 +182,13 @@ def _check_value(field: str, kind: str, value: str, position: int) -> str:
 
 
 def parse_stamp(value: str) -> tuple[int, str] | None:
-    """The (counter, replica) of a clock literal."""
+    """Returns the (counter, replica) of a clock literal."""
     found = _STAMP.match(value)
     return (int(found[1]), found[2]) if found else None
 
 
 def parse_ago(value: str) -> int | None:
-    """The seconds of `7d`, `12h`, `2w`."""
+    """Returns the seconds of `7d`, `12h`, `2w`."""
     found = _AGO.match(value)
     return int(found[1]) * {"h": 3600, "d": 86400, "w": 604800}[found[2]] if found else None
 

@@ -8,7 +8,6 @@ from msgspec import Meta, Struct
 
 from postil.core.answer import Answer
 from postil.core.operation import Spelling, reads, writes
-from postil.tracker.events import Described, Set
 from postil.tracker.failures import InvalidParams
 from postil.tracker.issues import Issues
 from postil.tracker.model import Conflict, Entity
@@ -121,13 +120,8 @@ class ConflictCommands:
             entity = self._issues.find(id)
             decided = _choose_values(entity, strategy, head, field)
             for name, value in decided.items():
-                if name == "description":
-                    tx.write(Described, entity.id, text=value or "")
-                else:
-                    tx.write(Set, entity.id, f=name, value=value)
-        now = self._issues.store.entity(entity.id)
-        assert now is not None
-        return report_change(now, [f"{name} decided" for name in decided])
+                self._issues.set_field(tx, entity.id, name, value)
+        return report_change(self._issues.store.entity(entity.id), [f"{name} decided" for name in decided])
 
     def _list_conflicts(self) -> ConflictedList:
         store = self._issues.store

@@ -30,7 +30,7 @@ _VALUED = ("--filter", "--sort", "--limit", "--columns", "--format")
 
 
 def fast_list(kind: str | None, words: Sequence[str], cwd: str) -> str | None:
-    """The text of a list, or None when it takes the ordinary way. Without a kind, it is the first word."""
+    """Returns the text of a list, or None when it takes the ordinary way. Without a kind, it is the first word."""
     asked = _read_words(kind, words)
     if asked is None:
         return None
@@ -79,7 +79,7 @@ Asked = tuple[str, str | None, list[str], int, tuple[str, ...], str, bool]
 
 
 def _read_words(kind: str | None, words: Sequence[str]) -> Asked | None:
-    """The kind, filter, sort, limit, columns, format and whether closed ones too; None for anything unusual."""
+    """Returns the kind, filter, sort, limit, columns, format and whether closed ones too; None for anything unusual."""
     given: dict[str, list[str]] = {}
     bare: list[str] = []
     flags: set[str] = set()
@@ -119,7 +119,7 @@ def _read_words(kind: str | None, words: Sequence[str]) -> Asked | None:
 
 
 def _find_git_dir(cwd: str) -> str | None:
-    """The plain `.git` folder around here; None for worktrees, submodules, bare repositories and settings files."""
+    """Returns the plain `.git` folder around here; None for worktrees, submodules, bare repositories, settings."""
     folder = next(find_git_roots(os.path.realpath(cwd)), "")
     git_dir = os.path.join(folder, ".git")
     if not folder or any(os.path.exists(os.path.join(folder, f"postil.{kind}")) for kind in ("toml", "yaml", "yml")):
@@ -130,7 +130,7 @@ def _find_git_dir(cwd: str) -> str | None:
 
 
 def _read_refs(git_dir: str) -> dict[str, str] | None:
-    """Every log's ref and commit, from the files git keeps them in; None for what only git itself can read."""
+    """Returns every log's ref and commit, from the files git keeps them in; None for what only git itself can read."""
     found: dict[str, str] = {}
     try:
         with open(os.path.join(git_dir, "packed-refs"), "rb") as packed:

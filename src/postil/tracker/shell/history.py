@@ -47,9 +47,7 @@ class HistoryCommands:
         with self._issues.transaction() as tx:
             found = self._find_deleted(id) if undo else self._issues.find_id(id)
             tx.write(Set, found, f="deleted", value="false" if undo else "true")
-        entity = self._issues.store.entity(found)
-        assert entity is not None
-        return report_change(entity, ["restored" if undo else "deleted"])
+        return report_change(self._issues.store.entity(found), ["restored" if undo else "deleted"])
 
     def _find_deleted(self, given: str) -> str:
         """Returns what was meant among all that ever was: lists and prefixes know only what is not deleted."""

@@ -16,14 +16,14 @@ _DROPPED = "# These two lines are dropped."
 
 
 def read_text_or_file(what: str, text: str | None, file: str | None) -> str | None:
-    """The text itself or a file's content; not both."""
+    """Returns the text itself or a file's content. Raises InvalidParams if both are given."""
     if text is not None and file is not None:
         raise InvalidParams(f"Both --{what} and --{what}-file were given", advice="Give one of them")
     return read_text(file) if file is not None else text
 
 
 def read_text(path: str) -> str:
-    """A file of text the user named."""
+    """Returns the text of a file that the user named."""
     text = read_whole(path)
     if len(text) > _LARGEST:
         raise InvalidParams(f"{path} has more than {_LARGEST} characters", advice="Name a smaller file")
@@ -31,7 +31,7 @@ def read_text(path: str) -> str:
 
 
 def read_whole(path: str) -> str:
-    """A file of text of any size; `-` is standard input."""
+    """Returns the text of a file of any size; `-` is standard input."""
     try:
         if path == "-":
             return sys.stdin.buffer.read().decode("utf-8")
@@ -44,13 +44,13 @@ def read_whole(path: str) -> str:
 
 
 def read_labels(labels: Sequence[str], files: Sequence[str]) -> tuple[str, ...]:
-    """Labels given one by one and those of files, one a line."""
+    """Returns labels given one by one and those of files, one a line."""
     listed = [line for path in files for line in read_text(path).splitlines() if not line.startswith("#")]
     return (*labels, *listed)
 
 
 def edit_text(editor: str, hint: str, text: str = "") -> str:
-    """What the user's editor made of the text below a hint. Only the hint is dropped: a heading is the user's own."""
+    """Returns what the user's editor made of the text. Only our hint above it is dropped, not a user's heading."""
     if not call.current().interactive:
         raise InvalidParams("There is no terminal to open an editor on", advice="Give the text with a flag or a file")
     import shlex  # only who types in an editor pays for these
@@ -77,7 +77,7 @@ def edit_text(editor: str, hint: str, text: str = "") -> str:
 
 
 def cut_preview(text: str) -> str:
-    """The first line, 79 characters of it."""
+    """Returns the first line, 79 characters of it."""
     line = text.strip().partition("\n")[0]
     return line if len(line) <= 79 else line[:79] + "…"
 

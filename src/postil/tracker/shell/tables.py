@@ -69,7 +69,7 @@ class Listing(Answer, frozen=True):
 
 
 def make_details(row: Row, item: Item, entity: Entity | None, comments: list[ShownComment]) -> Details:
-    """One item of `list --json`."""
+    """Returns one item of `list --json`."""
     description = entity.description if entity else ""
     last = entity.comments[-1] if entity and entity.comments else None
     return Details(

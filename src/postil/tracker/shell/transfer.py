@@ -104,27 +104,21 @@ class TransferCommands:
                 return found
 
     def _take(self, foreign: list[ForeignIssue], dry_run: bool) -> Imported:
-        with self._issues.transaction() as tx:
+        with self._issues.transaction(dry_run=dry_run) as tx:
             ids = [derive_entity_id(one.origin) for one in foreign]
             known = {one.id: one for one in self._issues.store.entities(ids)}
-            taken = write_issues(tx, foreign, known)
-            if dry_run:
-                tx.discard()
-        return taken
+            return write_issues(tx, foreign, known)
 
     def _retell(self, stories: list[ForeignHistory], dry_run: bool) -> Imported:
-        with self._issues.transaction() as tx:
-            taken = write_histories(tx, stories, lambda id_: {event.id for event in self._issues.store.events(id_)})
-            if dry_run:
-                tx.discard()
-        return taken
+        with self._issues.transaction(dry_run=dry_run) as tx:
+            return write_histories(tx, stories, lambda id_: {event.id for event in self._issues.store.events(id_)})
 
     def _copy(self, texts: list[str], dry_run: bool) -> Imported:
         created: set[str] = set()
         changed: set[str] = set()
         same: set[str] = set()
         copied: set[str] = set()
-        with self._issues.transaction() as tx:
+        with self._issues.transaction(dry_run=dry_run) as tx:
             for line in (line.encode() for text in texts for line in text.split("\n") if line):
                 event = decode(line)
                 if event is None:
@@ -136,13 +130,11 @@ class TransferCommands:
                     copied.add(event.id)
                     tx.copy(line)
                     (changed if present else created).add(event.ent)
-            if dry_run:
-                tx.discard()
         return Imported(created=len(created), updated=len(changed), unchanged=len(same - created - changed))
 
 
 def to_foreign(entity: Entity) -> ForeignIssue:
-    """An entity in the neutral form."""
+    """Returns an entity in the neutral form."""
     return ForeignIssue(
         origin=entity.id,
         kind=entity.kind,

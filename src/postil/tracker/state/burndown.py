@@ -25,7 +25,7 @@ class Day(msgspec.Struct, frozen=True):
 
 
 def count_days(histories: Iterable[Sequence[Event]], milestone: str, until: datetime.date) -> list[Day]:
-    """One entry a day, from the first issue on: each day is the state that the events up to its end make."""
+    """Returns one entry a day, from the first issue on: each day is the state that the events up to its end make."""
     changes: dict[str, list[tuple[str, str]]] = {}
     first = ""
     for number, events in enumerate(histories):
@@ -48,7 +48,7 @@ def count_days(histories: Iterable[Sequence[Event]], milestone: str, until: date
 
 
 def _trace_issue(events: Sequence[Event], milestone: str) -> list[tuple[str, str]]:
-    """The days on which this issue may have changed for the milestone, and what it was at their ends."""
+    """Returns the days on which this issue may have changed for the milestone, and what it was at their ends."""
     telling = sorted(
         {
             event.ts[:10]

@@ -14,7 +14,7 @@ _LEFT, _TOP, _RIGHT, _BOTTOM = 40, 34, 16, 30
 
 
 def draw_chart(title: str, due: str | None, days: Sequence[Day], width: int = 60, height: int = 8) -> str:
-    """A burn-down of block characters: how many issues were open on each day."""
+    """Returns a burn-down of block characters: how many issues were open on each day."""
     if not days:
         return f"{title}: no issues yet"
     shown = _thin_out(days, width)
@@ -39,7 +39,7 @@ def draw_chart(title: str, due: str | None, days: Sequence[Day], width: int = 60
 
 
 def draw_chart_svg(title: str, due: str | None, days: Sequence[Day]) -> str:
-    """A burn-down as SVG: open issues as a line over the closed ones, and the straight way to the due date."""
+    """Returns a burn-down as SVG: open issues as a line over the closed ones, and the straight way to the due date."""
     due = due if is_day(due or "") else None  # from a log that anybody may have written
     first = datetime.date.fromisoformat(days[0].day) if days else datetime.date(2000, 1, 1)
     last = datetime.date.fromisoformat(days[-1].day) if days else first
@@ -93,7 +93,7 @@ def draw_chart_svg(title: str, due: str | None, days: Sequence[Day]) -> str:
 
 
 def draw_progress(open_: int, closed: int, width: int = 24) -> str:
-    """A bar of how much is done."""
+    """Returns a bar of how much is done."""
     total = open_ + closed
     filled = round(width * closed / total) if total else 0
     share = f"{100 * closed // total}%" if total else "no issues"
@@ -101,7 +101,7 @@ def draw_progress(open_: int, closed: int, width: int = 24) -> str:
 
 
 def draw_progress_svg(title: str, open_: int, closed: int) -> str:
-    """A bar of how much is done, as SVG."""
+    """Returns a bar of how much is done, as SVG."""
     total = open_ + closed
     share = closed / total if total else 0.0
     return (

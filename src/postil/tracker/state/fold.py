@@ -3,8 +3,8 @@
 Scalars: the last write in the order (clock, replica, number) wins; a write that neither won nor was known to the
 winner is shown as a conflict. Labels, assignees and links: a removal removes what its writer had seen, so a
 concurrent addition stays. Comments: by id, the last edit wins, a deletion is final. Descriptions: concurrent texts
-are merged three ways. Claims: the first in the order wins as long as it holds. What is stored where is `log.py`'s
-and `index.py`'s business.
+are merged three ways. Claims: the first in the order wins as long as it holds. What is stored where is `log/`'s
+and `index/`'s business.
 """
 
 from __future__ import annotations
@@ -46,11 +46,11 @@ class Causality:
             self._copies.setdefault(event.id, []).append(event)
 
     def in_order(self) -> list[Event]:
-        """Each event once. Of copies (a log absorbed, or imported twice) the first in the order speaks for all."""
+        """Returns each event once. Of copies (a log absorbed, or imported twice) the first in the order counts."""
         return sorted((min(copies, key=_order) for copies in self._copies.values()), key=_order)
 
     def knows(self, later: Event, earlier: Event) -> bool:
-        """Whether the writer of `later` had seen `earlier`."""
+        """Returns whether the writer of `later` had seen `earlier`."""
         for one in self._copies[later.id]:
             for other in self._copies[earlier.id]:
                 if one.r == other.r and one.n > other.n:
@@ -60,7 +60,7 @@ class Causality:
         return False
 
     def heads(self, writes: Sequence[Write]) -> list[Write]:
-        """The writes that no other of them knew, in order; the last is the one that holds."""
+        """Returns the writes that no other of them knew, in order; the last is the one that holds."""
         if all(self.knows(after[0], before[0]) for before, after in pairwise(writes)):
             return list(writes[-1:])
         return [
@@ -71,7 +71,7 @@ class Causality:
 
 
 def fold(events: Sequence[Event]) -> Entity | None:
-    """The entity that these events make; None when none of them creates it."""
+    """Returns the entity that these events make; None when none of them creates it."""
     seen = Causality(events)
     ordered = seen.in_order()
     writes: dict[str, list[Write]] = {}
@@ -190,7 +190,7 @@ def _fold_comment(event: Commented, edits: list[Write] | None) -> Comment:
 def _resolve_heads(
     seen: Causality, field: str, candidates: Sequence[Write], heads: Sequence[Write]
 ) -> tuple[str | None, list[Write]]:
-    """The value of a field with several heads, and the writes that lost."""
+    """Returns the value of a field with several heads, and the writes that lost."""
     if field != "description":
         winner = heads[-1][1]
         return winner, [write for write in heads[:-1] if write[1] != winner]

@@ -9,7 +9,7 @@ Edge = tuple[str, str]
 
 
 def find_path(edges: Iterable[Edge], start: str, goal: str) -> list[str] | None:
-    """A shortest way along the edges, or None."""
+    """Returns a shortest way along the edges, or None."""
     after: dict[str, list[str]] = {}
     for one, two in edges:
         after.setdefault(one, []).append(two)
@@ -32,7 +32,7 @@ def find_path(edges: Iterable[Edge], start: str, goal: str) -> list[str] | None:
 
 
 def find_cycle_edges(edges: Iterable[Edge]) -> set[Edge]:
-    """The edges that lie on some circle, found by taking away ends until none is left."""
+    """Returns the edges that lie on some circle, found by taking away ends until none is left."""
     left = set(edges)
     while True:
         starts, ends = {one for one, _ in left}, {two for _, two in left}
@@ -43,7 +43,7 @@ def find_cycle_edges(edges: Iterable[Edge]) -> set[Edge]:
 
 
 def cut_cycles(edges: list[Edge]) -> tuple[list[Edge], list[list[str]]]:
-    """The edges without circles, given in the order they were made, and the circles that were cut.
+    """Returns the edges without circles, given in the order they were made, and the circles that were cut.
 
     Concurrent writers can close a circle that none of them saw. The edge made last is ignored, everywhere the same.
     """

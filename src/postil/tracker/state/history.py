@@ -39,7 +39,7 @@ class History(Answer, frozen=True, kw_only=True):
 
 
 def describe_history(id_: str, events: Sequence[ev.Event]) -> History:
-    """The history of an entity."""
+    """Returns the history of an entity."""
     return History(
         id=id_,
         events=[
@@ -57,7 +57,7 @@ def describe_history(id_: str, events: Sequence[ev.Event]) -> History:
 
 
 def describe_event(event: ev.Event) -> str:
-    """What an event did, in words; then the note of its writer, if there is one."""
+    """Returns what an event did, in words; then the note of its writer, if there is one."""
     match event:
         case ev.Created():
             given = [f"“{event.title}”", *(f"+{label}" for label in event.labels)]

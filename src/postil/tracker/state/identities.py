@@ -69,7 +69,7 @@ class Adopted(msgspec.Struct, frozen=True):
 
 
 def make_identity(entity: Entity) -> Identity:
-    """An entity as the identity it is."""
+    """Returns an entity as the identity it is."""
     told = entity.fields
     keys = sorted(key.removeprefix("pgp:") for key in told if key.startswith("pgp:"))
     adopted = told.get("adopted_by")
@@ -87,7 +87,7 @@ def make_identity(entity: Entity) -> Identity:
 
 
 def read_adopted(repository: Repository) -> Adopted | None:
-    """The identity that this clone has adopted, if it has one."""
+    """Returns the identity that this clone has adopted, if it has one."""
     try:
         with open(os.path.join(repository.common_dir, _FILE), "rb") as file:
             return msgspec.json.decode(file.read(4096), type=Adopted)

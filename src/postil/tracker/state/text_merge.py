@@ -11,7 +11,7 @@ _LARGEST_TABLE = 4_000_000
 
 
 def merge_texts(base: str, ours: str, theirs: str) -> str | None:
-    """Both changes together; None when they touch the same lines (or are too large to compare)."""
+    """Returns both changes together; None when they touch the same lines (or are too large to compare)."""
     if ours == theirs or theirs == base:
         return ours
     if ours == base:
@@ -42,7 +42,7 @@ def _choose_side(origin: Sequence[str], left: Sequence[str], right: Sequence[str
 
 
 def _match_lines(origin: Sequence[str], other: Sequence[str]) -> dict[int, int] | None:
-    """Line of origin → the same line of other, along a longest common subsequence."""
+    """Returns each line of origin with its line of other, along a longest common subsequence."""
     start = 0
     while start < min(len(origin), len(other)) and origin[start] == other[start]:
         start += 1
