@@ -65,15 +65,8 @@ CONTRACTS = {
             contract=True,
         ),
         tools=frozenset(
-            {
-                "add_comment",
-                "edit_comment",
-                "delete_comment",
-                "search_comments",
-                "get_file_comments",
-                "move_comment",
-                "export_comments",
-            }
+            {"add_comment", "edit_comment", "delete_comment", "search_comments", "get_file_comments"}
+            | {"move_comment", "export_comments"}
         ),
         resources=frozenset(
             {

@@ -281,3 +281,8 @@ def test_keys_are_listed_in_the_order_of_their_making(clock: Clock) -> None:
         clock.now += 1
         made(state, name)
     assert [key.name for key in access_keys.list_keys(state)] == ["b", "a", "c"]
+
+
+def test_a_key_of_an_older_version_may_nothing_that_it_does_not_say() -> None:
+    old = msgspec.json.decode(b'{"id": "1", "name": "ci", "digest": "d", "created": 1.0}', type=access_keys.AccessKey)
+    assert (old.workspace, old.read_only, old.sealed, old.must_sign) == (False, False, b"", False)

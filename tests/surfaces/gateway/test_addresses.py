@@ -8,7 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from postil.surfaces.gateway import addresses
 from postil.surfaces.gateway.addresses import Addresses, BadAddress, read_address, read_lists
+from postil.surfaces.gateway.refused import Refused
 
 
 def lists(allowed: list[str], blocked: list[str], proxies: list[str] | None = None) -> Addresses:
@@ -39,9 +41,9 @@ def test_without_lists_everyone_is_admitted() -> None:
 
 
 def test_a_host_name_is_resolved_and_an_unresolvable_one_is_a_warning() -> None:
-    addresses, warnings = read_lists([], ["bad.example", "malicious.ip.address"], [], resolve=fake_lookup)
-    assert not addresses.admit("203.0.113.9")
-    assert addresses.admit("203.0.113.10")
+    asked, warnings = read_lists([], ["bad.example", "malicious.ip.address"], [], resolve=fake_lookup)
+    assert not asked.admit("203.0.113.9")
+    assert asked.admit("203.0.113.10")
     assert len(warnings) == 1
     assert "'malicious.ip.address'" in warnings[0]
 
@@ -112,3 +114,27 @@ def test_what_the_client_wrote_to_the_left_changes_nothing(
         return
     spoofed = f"{forged.replace(',', '')}, {honest}".encode("utf-8", "replace")
     assert asked.client("10.9.9.9", {b"x-forwarded-for": spoofed}) == alone == str(read_address(str(address)))
+
+
+@pytest.mark.parametrize("text", ["1.2.3.4[", "a[::1]", "1.2.3.4:5:6", "", '""', "[1.2.3.4"])
+def test_what_only_looks_like_an_address_is_none_or_is_read_whole(text: str) -> None:
+    assert read_address(text) in (None, ipaddress.ip_address("1.2.3.4"))
+    assert read_address("a[::1]") is None
+
+
+def test_a_verdict_is_remembered_within_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = lists([], ["203.0.113.9"])
+    monkeypatch.setattr(addresses, "MOST_REMEMBERED", 2)
+    for last in range(5):
+        assert asked.admit(f"198.51.100.{last}")
+        assert 1 <= len(vars(asked)["_verdicts"]) <= 2
+    assert not asked.admit("203.0.113.9")
+    assert not asked.admit("203.0.113.9")
+
+
+@pytest.mark.parametrize(("peer", "client"), [(("203.0.113.8", 1), "203.0.113.8"), (None, "")])
+def test_a_request_is_checked_by_where_it_comes_from(peer: tuple[str, int] | None, client: str) -> None:
+    assert lists([], []).check(peer, {}) == client
+    with pytest.raises(Refused) as refused:
+        lists(["198.51.100.0/24"], []).check(peer, {})
+    assert refused.value.status == 403

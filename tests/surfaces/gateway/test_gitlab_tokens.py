@@ -8,7 +8,8 @@ import time
 import tracemalloc
 from collections import Counter
 from collections.abc import Iterator
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import httpx2
 import msgspec
@@ -21,9 +22,10 @@ from postil.surfaces.gateway import gitlab_tokens
 from postil.surfaces.gateway.addresses import read_lists
 from postil.surfaces.gateway.auth import Authenticator, LocalToken, WrongCredential
 from postil.surfaces.gateway.gateway import Gateway
-from postil.surfaces.gateway.gitlab_tokens import GitLabTokens
+from postil.surfaces.gateway.gitlab_tokens import GitLabTokens, Verified
 from postil.surfaces.gateway.limits import FAILURES
-from postil.surfaces.gateway.refused import Refused
+from postil.surfaces.gateway.refused import Refused, Unavailable
+from postil.surfaces.gateway.visitor import Visitor
 from tests.surfaces.gateway.fake_gitlab import FakeGitLab, fake_gitlab
 from tests.surfaces.gateway.gateways import gateway_of
 from tests.wire.http_client import Running, request, running
@@ -264,3 +266,162 @@ def test_a_token_that_many_bring_at_once_is_asked_about_once() -> None:
         await upstream.client.aclose()
 
     asyncio.run(crowd())
+
+
+# -- what GitLab says, without a server -------------------------------------------------------------------------------
+
+SELF, USER = "/personal_access_tokens/self", "/user"
+
+
+class Answers:
+    """A GitLab that answers each path with a status and a document, and notes what it was asked."""
+
+    def __init__(self, **pages: tuple[int, object]) -> None:
+        self.pages: dict[str, tuple[int, object]] = {"token": (404, {}), "user": (404, {}), **pages}
+        self.asked: list[str] = []
+        self.cookies: dict[str, str] = {"_session": "of somebody"}
+
+    async def get(self, url: str, headers: dict[str, str]) -> Any:
+        path = url.removeprefix("https://gitlab.example/api/v4")
+        self.asked.append(path)
+        status, document = self.pages["token" if path == SELF else "user"]
+        content = document if isinstance(document, bytes) else msgspec.json.encode(document)
+        return SimpleNamespace(status_code=status, content=content)
+
+
+def tokens(answers: Answers, members: tuple[str, ...] = ()) -> GitLabTokens:
+    return GitLabTokens("https://gitlab.example/", members, client=cast(Any, answers))
+
+
+async def always() -> None:
+    return
+
+
+def identify(asked: GitLabTokens, bearer: str = "glpat-good-token") -> Visitor | None:
+    return asyncio.run(asked.identify(bearer, {}, always))
+
+
+@pytest.mark.parametrize("status", [401, 403])
+def test_a_token_that_gitlab_refuses_is_nobodys(status: int) -> None:
+    answers = Answers(token=(status, {}), user=(200, {"id": 7}))
+    assert identify(tokens(answers)) is None
+    assert answers.asked == [SELF]
+    assert identify(tokens(Answers(user=(status, {})))) is None
+
+
+@pytest.mark.parametrize("said", [{}, {"id": "7"}, [], b"<html>", {"id": None}])
+def test_a_gitlab_that_does_not_say_whose_token_it_is_is_asked_again_later(said: object) -> None:
+    with pytest.raises(Unavailable) as refused:
+        identify(tokens(Answers(user=(200, said))))
+    assert refused.value.headers == [(b"retry-after", b"5")]
+
+
+@pytest.mark.parametrize("status", [500, 503, 429])
+def test_a_gitlab_in_trouble_says_nothing_about_a_token(status: int) -> None:
+    with pytest.raises(Unavailable):
+        identify(tokens(Answers(token=(status, {"user_id": 7}), user=(200, {"id": 7}))))
+
+
+@pytest.mark.parametrize(
+    ("said", "known"),
+    [
+        ({"user_id": 7}, True),
+        ({"user_id": 7, "active": True, "revoked": False}, True),
+        ({"user_id": 7, "active": False}, False),
+        ({"user_id": 7, "revoked": True}, False),
+    ],
+)
+def test_a_token_that_is_revoked_or_not_active_is_nobodys(said: object, known: bool) -> None:
+    assert (identify(tokens(Answers(token=(200, said)))) is not None) is known
+
+
+@pytest.mark.parametrize(
+    ("said", "writes"),
+    [({}, True), ({"scopes": ["api"]}, True), ({"scopes": ["read_api"]}, False), ({"scopes": "api"}, True)],
+)
+def test_a_token_may_write_unless_gitlab_says_that_it_may_not(said: dict[str, object], writes: bool) -> None:
+    found = identify(tokens(Answers(token=(200, {"user_id": 7, **said}))))
+    assert found is not None
+    assert (found.view.gitlab_writes, found.needs) == (writes, "" if writes else "api")
+
+
+@pytest.mark.parametrize(
+    ("members", "workspace", "asked"),
+    [
+        ((), False, [SELF]),
+        (("*",), True, [SELF]),
+        (("alice",), True, [SELF, USER]),
+        (("bob",), False, [SELF, USER]),
+        (("id:7",), True, [SELF, USER]),
+    ],
+)
+def test_a_name_is_asked_for_only_where_members_are_named(
+    members: tuple[str, ...], workspace: bool, asked: list[str]
+) -> None:
+    answers = Answers(token=(200, {"user_id": 7}), user=(200, {"id": 7, "username": "alice"}))
+    found = identify(tokens(answers, members))
+    assert found is not None
+    assert (found.view.workspace, answers.asked) == (workspace, asked)
+    assert found.caller.principal == "gitlab:gitlab.example:7"
+    assert answers.cookies == {}, "no session of one token is carried to another"
+
+
+def test_a_token_that_may_not_ask_for_its_user_is_still_its_users() -> None:
+    answers = Answers(token=(200, {"user_id": 7}), user=(403, {}))
+    found = identify(tokens(answers, ("alice",)))
+    assert found is not None
+    assert found.caller.principal.endswith(":7")
+    assert not found.view.workspace
+
+
+class Clock:
+    """A clock that a test moves."""
+
+    def __init__(self) -> None:
+        self.now = 1_000_000.0
+
+    def monotonic(self) -> float:
+        return self.now
+
+
+def test_a_verdict_is_remembered_for_a_minute_exactly(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = Clock()
+    monkeypatch.setattr(gitlab_tokens, "time", clock)
+    answers = Answers(token=(200, {"user_id": 7}))
+    asked = tokens(answers)
+    assert identify(asked) is not None
+    answers.pages["token"] = (401, {})
+    clock.now += gitlab_tokens.REMEMBERED - 0.001
+    assert identify(asked) is not None
+    clock.now += 0.001
+    assert identify(asked) is None
+    answers.pages["token"] = (200, {"user_id": 7})
+    clock.now += gitlab_tokens.REMEMBERED - 0.001
+    assert identify(asked) is None
+    assert asked.asked == 2
+    clock.now += 0.001
+    assert identify(asked) is not None
+    assert (asked.asked, asked.remembered) == (3, 1)
+
+
+def test_a_token_that_was_good_is_asked_about_whatever_else_its_address_tried(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = Clock()
+    monkeypatch.setattr(gitlab_tokens, "time", clock)
+    attempts: list[str] = []
+
+    async def attempt() -> None:
+        attempts.append("asked")
+
+    asked = tokens(Answers(token=(200, {"user_id": 7})))
+    for _ in range(2):
+        assert asyncio.run(asked.identify("glpat-good-token", {}, attempt)) is not None
+        clock.now += gitlab_tokens.REMEMBERED
+    assert attempts == ["asked"]
+
+
+def test_who_gives_a_token_at_the_page_is_verified_with_their_name_and_not_remembered() -> None:
+    answers = Answers(token=(200, {"user_id": 7}), user=(200, {"id": 7, "username": "alice"}))
+    asked = tokens(answers)
+    assert asyncio.run(asked.verified("glpat-good-token")) == Verified(7, "alice")
+    assert asked.remembered == 0
+    assert asyncio.run(asked.verified("short")) is None

@@ -218,3 +218,11 @@ def test_a_request_without_a_body_signs_its_line_and_always_a_time() -> None:
 def test_a_key_is_named_by_sixteen_digits_that_do_not_tell_it() -> None:
     assert len(key_id(SECRET)) == 16
     assert key_id(SECRET) != key_id(OLDER)
+
+
+@pytest.mark.parametrize(("digits", "status"), [(12, 200), (13, 401)])
+def test_a_time_has_at_most_twelve_digits(digits: int, status: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    stamp = b"1" * digits
+    monkeypatch.setattr(signatures_module, "time", Still(float(stamp)))
+    signed = signature(SECRET, b".".join((stamp, b"", BODY)))
+    assert check({b"x-mcp-timestamp": stamp, b"x-mcp-signature": signed}, "required") == status

@@ -14,6 +14,7 @@ from typing import TypeAlias
 
 from postil.core import codes
 from postil.core.failure import Failure
+from postil.surfaces.gateway.refused import Refused
 
 Address: TypeAlias = ipaddress.IPv4Address | ipaddress.IPv6Address
 Network: TypeAlias = ipaddress.IPv4Network | ipaddress.IPv6Network
@@ -59,8 +60,15 @@ class Addresses:
                 return hop
         return peer
 
+    def check(self, peer: tuple[str, int] | None, headers: Mapping[bytes, bytes]) -> str:
+        """Returns the address that a request comes from. Raises Refused where such requests are not served."""
+        address = self.client(peer[0] if peer else None, headers)
+        if self.ask and not self.admit(address):
+            raise Refused(403, "Forbidden: requests from this address are not served")
+        return address or ""
+
     def admit(self, client: str | None) -> bool:
-        """Whether requests from this address are served. Without an address they are not, once there are lists."""
+        """Returns whether an address is served. Without one nobody is, once there are lists."""
         if client is None:
             return not self.ask
         verdict = self._verdicts.get(client)

@@ -32,14 +32,12 @@ class Gateway:
 
     async def admit(self, headers: Mapping[bytes, bytes], client: tuple[str, int] | None) -> Visitor:
         """Who this is: checked by address, then by credential. Refused otherwise."""
-        address = self.addresses.client(client[0] if client else None, headers)
-        if self.addresses.ask and not self.addresses.admit(address):
-            raise Refused(403, "Forbidden: requests from this address are not served")
+        address = self.addresses.check(client, headers)
         try:
-            return await self.bearers.identify(headers, lambda: self.limits.allow_attempt(address or ""))
+            return await self.bearers.identify(headers, lambda: self.limits.allow_attempt(address))
         except WrongCredential:
             self.failures += 1
-            await self.limits.note_failure(address or "")
+            await self.limits.note_failure(address)
             raise
 
     def counts(self) -> dict[str, float]:

@@ -143,10 +143,7 @@ class ConnectPage:
 
     async def __call__(self, scope: Scope, headers: Headers, receive: Receive, send: Send) -> None:
         """Show the form, or take it."""
-        client = scope.get("client")
-        address = self._addresses.client(client[0] if client else None, headers)
-        if self._addresses.ask and not self._addresses.admit(address):
-            raise Refused(403, "Forbidden: requests from this address are not served")
+        self._addresses.check(scope.get("client"), headers)
         if scope["method"] in ("GET", "HEAD"):
             given = _fields(scope.get("query_string", b""))
             await _show(send, *self._form(given.get("request", "")))

@@ -110,10 +110,7 @@ class WebhookReceiver:
         """Take one delivery."""
         if scope["method"] != "POST":
             raise Refused(405, "Method Not Allowed", codes.INVALID_REQUEST, [(b"allow", b"POST")])
-        client = scope.get("client")
-        address = self._addresses.client(client[0] if client else None, headers)
-        if self._addresses.ask and not self._addresses.admit(address):
-            raise Refused(403, "Forbidden: requests from this address are not served")
+        address = self._addresses.check(scope.get("client"), headers)
         body = await read_body(receive, headers, LARGEST)
         try:
             self._verifier.check(headers, body)

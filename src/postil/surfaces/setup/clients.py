@@ -1,6 +1,6 @@
 """The assistants that can be connected, one row each: which file, which key, which shape.
 
-Pure data and functions; `setup.py` does the writing. README's snippets come from here, and a test keeps them equal.
+Pure data and functions; `connect.py` does the writing. README's snippets come from here, and a test keeps them equal.
 """
 
 from __future__ import annotations
@@ -46,92 +46,30 @@ class Client(Struct, frozen=True):
 
 _DESKTOP = "Library/Application Support/Claude" if sys.platform == "darwin" else ".config/Claude"
 
-CLIENTS = {
-    client.name: client
-    for client in (
-        Client(
-            "claude",
-            "Claude Code",
-            ".mcp.json",
-            "repository",
-            ("mcpServers", NAME),
-            traces=(".claude", "CLAUDE.md", "~/.claude"),
-            program="claude",
-        ),
-        Client(
-            "vscode",
-            "VS Code",
-            ".vscode/mcp.json",
-            "repository",
-            ("servers", NAME),
-            shape="typed",
-            traces=(".vscode",),
-            program="code",
-        ),
-        Client(
-            "cursor",
-            "Cursor",
-            ".cursor/mcp.json",
-            "repository",
-            ("mcpServers", NAME),
-            traces=(".cursor", "~/.cursor"),
-            program="cursor",
-        ),
-        Client(
-            "zed",
-            "Zed",
-            "zed/settings.json",
-            "config",
-            ("context_servers", NAME),
-            traces=(".zed", "~/.config/zed"),
-            program="zed",
-        ),
-        Client(
-            "codex", "Codex", ".codex/config.toml", "home", ("mcp_servers", NAME), traces=("~/.codex",), program="codex"
-        ),
-        Client(
-            "gemini",
-            "Gemini CLI",
-            ".gemini/settings.json",
-            "repository",
-            ("mcpServers", NAME),
-            traces=(".gemini", "GEMINI.md", "~/.gemini"),
-            program="gemini",
-        ),
-        Client(
-            "opencode",
-            "OpenCode",
-            "opencode.json",
-            "repository",
-            ("mcp", NAME),
-            shape="joined",
-            traces=("opencode.json", "~/.config/opencode"),
-            program="opencode",
-        ),
-        Client(
-            "claude-desktop",
-            "Claude Desktop",
-            f"{_DESKTOP}/claude_desktop_config.json",
-            "home",
-            ("mcpServers", NAME),
-            in_folder=True,
-            traces=(f"~/{_DESKTOP}",),
-        ),
-        Client(
-            "claude-hooks",
-            "Claude Code's hooks",
-            ".claude/settings.local.json",
-            "repository",
-            ("hooks",),
-            shape="hooks",
-            traces=(".claude",),
-        ),
-    )
-}
+CLIENTS = {client.name: client for client in (
+    Client("claude", "Claude Code", ".mcp.json", "repository", ("mcpServers", NAME),
+           traces=(".claude", "CLAUDE.md", "~/.claude"), program="claude"),
+    Client("vscode", "VS Code", ".vscode/mcp.json", "repository", ("servers", NAME), shape="typed",
+           traces=(".vscode",), program="code"),
+    Client("cursor", "Cursor", ".cursor/mcp.json", "repository", ("mcpServers", NAME),
+           traces=(".cursor", "~/.cursor"), program="cursor"),
+    Client("zed", "Zed", "zed/settings.json", "config", ("context_servers", NAME),
+           traces=(".zed", "~/.config/zed"), program="zed"),
+    Client("codex", "Codex", ".codex/config.toml", "home", ("mcp_servers", NAME),
+           traces=("~/.codex",), program="codex"),
+    Client("gemini", "Gemini CLI", ".gemini/settings.json", "repository", ("mcpServers", NAME),
+           traces=(".gemini", "GEMINI.md", "~/.gemini"), program="gemini"),
+    Client("opencode", "OpenCode", "opencode.json", "repository", ("mcp", NAME), shape="joined",
+           traces=("opencode.json", "~/.config/opencode"), program="opencode"),
+    Client("claude-desktop", "Claude Desktop", f"{_DESKTOP}/claude_desktop_config.json", "home",
+           ("mcpServers", NAME), in_folder=True, traces=(f"~/{_DESKTOP}",)),
+    Client("claude-hooks", "Claude Code's hooks", ".claude/settings.local.json", "repository", ("hooks",),
+           shape="hooks", traces=(".claude",)),
+)}  # fmt: skip
 
 
 def executable() -> str:
-    """The absolute path of the `postil` program that is running: graphical hosts have an almost empty PATH."""
+    """Returns the absolute path of the `postil` that is running: graphical hosts have an almost empty PATH."""
     named = os.path.abspath(sys.argv[0])
     if os.path.basename(named) == "postil" and os.access(named, os.X_OK):
         return named
@@ -139,7 +77,7 @@ def executable() -> str:
 
 
 def entry(client: Client, program: str, root: str) -> dict[str, Any]:
-    """What stands under our name in this client's file."""
+    """Returns what stands under our name in this client's file."""
     if client.shape == "hooks":
         return client_hooks.wanted(program)
     args = ["-C", root, "serve"] if client.in_folder and root else ["serve"]
@@ -150,7 +88,7 @@ def entry(client: Client, program: str, root: str) -> dict[str, Any]:
 
 
 def command_of(client: Client, found: dict[str, Any]) -> list[str]:
-    """The command line that the client would run for this entry."""
+    """Returns the command line that the client would run for this entry."""
     if client.shape == "joined":
         return [str(word) for word in found.get("command", [])]
     if client.shape == "hooks":
@@ -159,7 +97,7 @@ def command_of(client: Client, found: dict[str, Any]) -> list[str]:
 
 
 def path_of(client: Client, folders: Folders, root: str) -> str:
-    """The absolute path of the client's file; empty when it belongs into a repository and there is none."""
+    """Returns the path of the client's file; empty when it belongs into a repository and there is none."""
     if client.place == "repository":
         return os.path.join(root, client.file) if root else ""
     base = folders.home if client.place == "home" else os.path.dirname(folders.config)
@@ -167,7 +105,7 @@ def path_of(client: Client, folders: Folders, root: str) -> str:
 
 
 def is_used(client: Client, folders: Folders, root: str) -> bool:
-    """Whether there are traces of this assistant here."""
+    """Returns whether there are traces of this assistant here."""
     for trace in client.traces:
         path = os.path.join(folders.home, trace[2:]) if trace.startswith("~/") else os.path.join(root, trace)
         if (root or trace.startswith("~/")) and os.path.exists(path):
@@ -180,7 +118,7 @@ def is_used(client: Client, folders: Folders, root: str) -> bool:
 
 
 def http_snippets(url: str, token: str) -> list[tuple[str, str]]:
-    """How to connect to a server that is running over HTTP: whom it is for, and what to paste."""
+    """Returns how to connect to a server over HTTP: whom each snippet is for, and what to paste."""
     headers = {"Authorization": f"Bearer {token}"}
     portable = {"mcpServers": {NAME: {"type": "http", "url": url, "headers": headers}}}
     vscode = {"servers": {NAME: {"type": "http", "url": url, "headers": headers}}}
