@@ -167,8 +167,7 @@ class App:
 
     def group(self, part: str, name: str) -> object:
         """Returns a new group of operations over the part's context."""
-        made, owner = self.context(part), group_class(part, name)
-        return made if isinstance(made, owner) else owner(made)
+        return group_class(part, name)(self.context(part))
 
     def registry(self, parts: Iterable[str] = ()) -> Registry:
         """Returns what these parts (all by default) offer to a person; groups are made on first use."""

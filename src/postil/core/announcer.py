@@ -6,13 +6,12 @@ A client that sets a log level hears them; nobody else does.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TypeAlias, TypeVar
+from typing import TypeAlias
 
 from msgspec import Struct
 
 from postil.core.call import Level
-
-F = TypeVar("F", bound=Callable[..., object])
+from postil.core.operation import F, attach
 
 
 class AnnouncerMark(Struct, frozen=True):
@@ -34,10 +33,4 @@ Tell: TypeAlias = Callable[[Announcement], None]
 
 def announcer(name: str) -> Callable[[F], F]:
     """Mark a method `(tell) -> stop`: it calls `tell` from any thread until `stop()` is called."""
-    mark = AnnouncerMark(name)
-
-    def apply(function: F) -> F:
-        function.__postil__ = mark  # type: ignore[attr-defined]
-        return function
-
-    return apply
+    return attach(AnnouncerMark(name))

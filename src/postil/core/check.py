@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Literal, TypeVar
+from typing import Literal
 
 from msgspec import Struct
 
-F = TypeVar("F", bound=Callable[..., object])
+from postil.core.operation import F, attach
 
 
 class CheckMark(Struct, frozen=True):
@@ -26,10 +26,4 @@ class Finding(Struct, frozen=True):
 
 def check(name: str) -> Callable[[F], F]:
     """Mark a method `() -> Finding | list[Finding]` as a check of the doctor."""
-    mark = CheckMark(name)
-
-    def apply(function: F) -> F:
-        function.__postil__ = mark  # type: ignore[attr-defined]
-        return function
-
-    return apply
+    return attach(CheckMark(name))

@@ -53,7 +53,6 @@ class Mark(Struct, frozen=True):
     """Arguments that only the shell has: not published to clients, and refused from them."""
     contract: type[Struct] | None = None
     """The arguments that an old contract publishes: on that contract's face these, and no others, are taken."""
-    says: Mapping[str, str] = {}
     toolset: str = ""
     """The set of tools it belongs to. `extra` is offered to assistants only where the settings say so."""
     tool: bool = True
@@ -76,24 +75,21 @@ class Mark(Struct, frozen=True):
 
 def reads(name: str, **declared: Any) -> Callable[[F], F]:
     """Mark a method as an operation that changes nothing."""
-    return _marked(Mark(name, "reads", **declared))
+    return attach(Mark(name, "reads", **declared))
 
 
 def writes(name: str, **declared: Any) -> Callable[[F], F]:
     """Mark a method as an operation that adds or changes, and destroys nothing."""
-    return _marked(Mark(name, "writes", **declared))
+    return attach(Mark(name, "writes", **declared))
 
 
 def destroys(name: str, **declared: Any) -> Callable[[F], F]:
     """Mark a method as an operation after which something is gone."""
-    return _marked(Mark(name, "destroys", **declared))
+    return attach(Mark(name, "destroys", **declared))
 
 
-def _marked(mark: Mark) -> Callable[[F], F]:
-    if isinstance(mark.spellings, Mapping):  # the older form, until every part has the new one
-        given = cast("Mapping[str, Mapping[str, object]]", mark.spellings)
-        spellings = tuple(Spelling(words, settles, mark.says.get(words, "")) for words, settles in given.items())
-        mark = msgspec.structs.replace(mark, spellings=spellings, says={})
+def attach(mark: object) -> Callable[[F], F]:
+    """Returns a decorator that puts a mark on a method, for `marks_of` to find."""
 
     def apply(function: F) -> F:
         function.__postil__ = mark  # type: ignore[attr-defined]

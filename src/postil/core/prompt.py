@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Any
 
 import msgspec
 from msgspec import Struct
 
 from postil.core.content import Message, said
 from postil.core.failure import InvalidArguments
-from postil.core.operation import is_async, signature_types
+from postil.core.operation import F, attach, is_async, signature_types
 from postil.core.schema import arguments_schema
-
-F = TypeVar("F", bound=Callable[..., object])
 
 
 class PromptMark(Struct, frozen=True):
@@ -39,13 +37,7 @@ def prompt(
     name: str, *, title: str = "", complete: Mapping[str, tuple[str, ...] | str] | None = None
 ) -> Callable[[F], F]:
     """Mark a method as the writer of a prompt; it answers a text or a list of messages."""
-    mark = PromptMark(name, title, complete or {})
-
-    def apply(function: F) -> F:
-        function.__postil__ = mark  # type: ignore[attr-defined]
-        return function
-
-    return apply
+    return attach(PromptMark(name, title, complete or {}))
 
 
 class Prompt:

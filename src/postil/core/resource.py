@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import TypeVar
 
 from msgspec import Struct
 
 from postil.core import codes
 from postil.core.failure import NotFound
+from postil.core.operation import F, attach
 
-F = TypeVar("F", bound=Callable[..., object])
 LONGEST_URI = 8192
 
 
@@ -40,13 +39,7 @@ def resource(
     uri: str, *, name: str, title: str = "", mime_type: str = "text/plain", watch: str = ""
 ) -> Callable[[F], F]:
     """Mark a method as the reader of a resource, or of all that match a template."""
-    mark = ResourceMark(uri, name, title, mime_type, watch)
-
-    def apply(function: F) -> F:
-        function.__postil__ = mark  # type: ignore[attr-defined]
-        return function
-
-    return apply
+    return attach(ResourceMark(uri, name, title, mime_type, watch))
 
 
 def match(template: str, uri: str) -> dict[str, str] | None:

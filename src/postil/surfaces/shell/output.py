@@ -92,17 +92,11 @@ def show(result: object, settings: Settings, *, as_json: bool) -> int:
         _write(_json(result))
     else:
         _paged(readable(result), settings.terminal)
-    if isinstance(result, Answer):
-        return result.exit_status
-    status: object = getattr(result, "exit_status", 0)
-    return status if isinstance(status, int) else 0
+    return result.exit_status if isinstance(result, Answer) else 0
 
 
 def _json(result: object) -> str:
-    if isinstance(result, Answer):
-        return msgspec.json.encode(result.plain()).decode("utf-8")
-    direct = getattr(result, "direct", None)
-    return msgspec.json.encode(direct() if callable(direct) else result).decode("utf-8")
+    return msgspec.json.encode(result.plain() if isinstance(result, Answer) else result).decode("utf-8")
 
 
 def _write(piece: str | bytes) -> None:
@@ -126,11 +120,6 @@ def readable(result: object) -> str | bytes:
             said = read if isinstance(read, str) else None
         if said is not None:
             return said
-        return "\n".join(_lines(msgspec.to_builtins(result), ""))
-    for saying in ("shell", "text"):
-        method = getattr(result, saying, None)
-        if callable(method):  # a field may be called `text` as well
-            return cast("str | bytes", method())
     return "\n".join(_lines(msgspec.to_builtins(result), ""))
 
 
