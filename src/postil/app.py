@@ -288,7 +288,7 @@ PARTS: dict[str, Part] = {
         {
             "status": "postil.workspace.status:Overview",
             "tracked_files": "postil.workspace.tracked_files:TrackedFiles",
-            "leftovers": "postil.workspace.leftovers:Leftovers",
+            "leftovers": "postil.workspace.checks:Leftovers",
             "checks": "postil.workspace.checks:WorkspaceChecks",
         },
     ),

@@ -1,14 +1,23 @@
-"""What `postil doctor` asks of the workspace: git, the repository, the state database."""
+"""What `postil doctor` asks of the workspace: git, the repository, the state database, what killed processes left."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import Annotated
+
+from msgspec import Meta
 
 from postil.core.check import Finding, check
 from postil.core.failure import Failure
+from postil.core.operation import destroys
+from postil.workspace.answers import Cleaned
 from postil.workspace.failures import NoRepository, printable
-from postil.workspace.git import read_git_version
+from postil.workspace.files import find_leftovers, remove_leftovers
+from postil.workspace.git import git_lines, read_git_version
 from postil.workspace.part import Workspace
+from postil.workspace.repository import Repository
 
 OLDEST_GIT = (2, 36)
 """Before it, `core.fsync` does not exist, and what git acknowledged may be lost with the power."""
@@ -54,3 +63,46 @@ class WorkspaceChecks:
             advice = "Move the file away (messages are in it), and restore it from a backup if there is one"
             return Finding("error", f"{address}: {'; '.join(damage[:3])}", advice)
         return Finding("ok", address)
+
+
+class Leftovers:
+    """Temporary files that killed processes left in the work tree or in the git folder."""
+
+    def __init__(self, context: Workspace) -> None:
+        self._workspace = context
+
+    @destroys("workspace_clean", title="Remove what killed processes left", shell="workspace clean", toolset="extra")
+    def clean(self, fix: Annotated[bool, Meta(description="Remove them instead of listing them")] = False) -> Cleaned:
+        """List the temporary files that killed processes left here, or remove them"""
+        act = remove_leftovers if fix else find_leftovers
+        files: list[str] = []
+        for root, folder in _list_folders(self._workspace.find()):
+            with suppress(Failure):  # a folder that is gone, or led elsewhere by a link
+                files += [os.path.join(folder, name) for name in act(root, folder)]
+        return Cleaned(tuple(files), removed=fix)
+
+    @check("leftovers")
+    def leftovers_are_gone(self) -> Finding:
+        """Whether killed processes left temporary files."""
+        try:
+            found = self.clean().files
+        except Failure as failure:
+            return Finding("ok", f"not looked for: {failure.message}")
+        if found:
+            return Finding(
+                "warning", f"{len(found)} temporary files of killed processes", "Run `postil workspace clean --fix`"
+            )
+        return Finding("ok", "none")
+
+
+def _list_folders(repository: Repository) -> Iterator[tuple[str, str]]:
+    """Yields root and folder of each place that may hold some: git names those of the work tree in one walk."""
+    yield repository.common_dir, ""
+    if os.path.isdir(repository.postil_folder()):
+        yield repository.postil_folder(), ""
+    if not repository.bare:
+        found = git_lines(
+            repository.root, "ls-files", "-z", "--others", "--ignored", "--exclude=.postil-*.tmp", separator=b"\0"
+        )
+        folders = {os.path.dirname(os.fsdecode(name)) for name in found if name}
+        yield from ((repository.root, folder) for folder in sorted(folders))
