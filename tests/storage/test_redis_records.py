@@ -27,6 +27,7 @@ def test_what_the_block_put_and_deleted_is_seen_by_it(records: RedisRecords) -> 
     assert records.get("s", "003") == b"changed"
     assert records.get("s", "004") is None
     assert records.range("s", after="002", limit=2) == [("003", b"changed"), ("005", b"5")]
+    assert records.range("s", after="003", limit=1) == [("005", b"5")], "a range begins behind its key"
     assert records.count("s") == 251
 
 
