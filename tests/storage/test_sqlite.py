@@ -106,7 +106,7 @@ def test_a_newer_format_is_not_touched(state: SqliteState, path: Path) -> None:
 
 def test_a_folder_that_cannot_be_made_is_said(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(StateUnwritable, match=r"cannot be written: (File exists|Not a directory)$") as caught:
+    with pytest.raises(StateUnwritable) as caught:
         put(SqliteState(str(tmp_path / "file" / "postil" / "state.db")))
     assert caught.value.exit_status == 7
 

@@ -19,10 +19,10 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from postil.storage.failures import StateBusy, StateDamaged, StateFull, StateNewer, StateUnwritable
-from postil.storage.listeners import ChangeListeners
 
 if TYPE_CHECKING:
     from postil.core.ports import Changes, Records
+    from postil.storage.listeners import ChangeListeners
 
 FORMAT = 1
 APPLICATION = 0x506F7374  # "Post", so that a database of another program is not mistaken for ours
@@ -52,7 +52,7 @@ class SqliteState:
         self._lock = threading.Lock()
         self._connection: sqlite3.Connection | None = None
         self._inode: tuple[int, int] | None = None
-        self._listeners = ChangeListeners()
+        self._listeners: ChangeListeners | None = None
         self._starting = threading.Lock()
         self._stop_watch: Callable[[], None] | None = None
 
@@ -78,14 +78,11 @@ class SqliteState:
 
     def wait(self, beyond: int, timeout: float) -> bool:
         """Wait until the version is greater than `beyond`. Returns False when the time is over first."""
-        self._watch()
-        return self._listeners.wait_until(lambda: self.version() > beyond, timeout)
+        return self._watch().wait_until(lambda: self.version() > beyond, timeout)
 
     def on_change(self, changed: Callable[[], None]) -> Callable[[], None]:
         """Call `changed` after every write of any process. Returns a function that stops this."""
-        stop = self._listeners.add(changed)
-        self._watch()
-        return stop
+        return self._watch().add(changed)
 
     def close(self) -> None:
         """Close the file and end the watching thread."""
@@ -220,20 +217,25 @@ class SqliteState:
             return error  # our own fault
         return StateDamaged(self.path, str(error))  # a table or a text that was fine when it was written
 
-    def _watch(self) -> None:
+    def _watch(self) -> ChangeListeners:
+        """Returns those who are told of changes; the first to ask starts the watch."""
         with self._starting:
-            if self._stop_watch is not None:
-                return
-            from postil.workspace.files import remove_leftovers
-            from postil.workspace.watch import call_on_change  # ctypes: only those who wait pay for it
+            if self._listeners is None:
+                from postil.storage.listeners import ChangeListeners
 
-            folder = os.path.dirname(self.path)
-            _make_private(folder)
-            remove_leftovers(folder)  # of processes that were killed; a server looks once, when it starts
-            self._stop_watch = call_on_change([folder], self._notice)
+                self._listeners = ChangeListeners()
+            if self._stop_watch is None:
+                from postil.workspace.files import remove_leftovers
+                from postil.workspace.watch import call_on_change  # ctypes: only those who wait pay for it
+
+                folder = os.path.dirname(self.path)
+                _make_private(folder)
+                remove_leftovers(folder)  # of processes that were killed; a server looks once, when it starts
+                self._stop_watch = call_on_change([folder], self._notice)
+            return self._listeners
 
     def _notice(self, names: frozenset[str]) -> None:
-        if any(name.startswith((self.path, "*")) for name in names):
+        if self._listeners is not None and any(name.startswith((self.path, "*")) for name in names):
             self._listeners.notify()
 
 
