@@ -42,7 +42,7 @@ MOST_MAPPED = 60
 
 # The tests that know a package from outside; they follow the module's own test and those that import it.
 NEAR = {
-    "core": ["tests/core", "tests/wire/test_engine.py", "tests/test_app.py"],
+    "core": ["tests/core", "tests/wire/protocol", "tests/wire/runtime", "tests/test_app.py"],
     "wire": ["tests/wire", "tests/contracts"],
     "surfaces/gateway": ["tests/surfaces/gateway", "tests/surfaces/test_gateway_served.py"],
     "gitlab/instance": ["tests/gitlab/instance", "tests/gitlab"],

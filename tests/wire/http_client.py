@@ -5,7 +5,10 @@ from __future__ import annotations
 import asyncio
 import json
 import socket
+import subprocess
+import sys
 import threading
+import time
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -223,3 +226,24 @@ def running(gateway: Gateway | None = None, gitlab: object = None, **given: Any)
     finally:
         server.stop()
     assert not server.bugs, server.bugs
+
+
+@contextmanager
+def process() -> Generator[tuple[subprocess.Popen[bytes], int]]:
+    command = [sys.executable, "-m", "tests.wire.http_echo_server"]
+    started = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert started.stdout
+    try:
+        port = int(started.stdout.readline())
+        yield started, port
+    finally:
+        started.kill()
+        started.communicate()
+
+
+def until(true: Callable[[], bool]) -> None:
+    """Wait until something is so, at most five seconds."""
+    end = time.monotonic() + 5
+    while not true():
+        assert time.monotonic() < end
+        time.sleep(0.005)

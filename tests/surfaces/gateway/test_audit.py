@@ -14,8 +14,7 @@ from postil.storage.idempotency import IdempotencyKeys
 from postil.storage.memory import MemoryState
 from postil.surfaces.gateway.audit import AuditLog
 from tests.core.echo import Echo, Echoed
-from tests.wire.http_client import BOTH, request, running
-from tests.wire.test_http_streams import until
+from tests.wire.http_client import BOTH, request, running, until
 
 
 def test_every_write_is_remembered_without_its_arguments() -> None:

@@ -17,8 +17,7 @@ from postil.surfaces.gateway.refused import Refused
 from postil.surfaces.gateway.signatures import signature
 from postil.wire.protocol import jsonrpc
 from tests.surfaces.gateway.gateways import RIGHT, gateway_of
-from tests.wire.http_client import Running, request, running
-from tests.wire.test_http_streams import until
+from tests.wire.http_client import Running, request, running, until
 
 
 class Clock:

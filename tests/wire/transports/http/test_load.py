@@ -12,8 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.wire.http_client import BOTH, META, STATELESS, Connection, request
-from tests.wire.test_http_streams import process
+from tests.wire.http_client import BOTH, META, STATELESS, Connection, process, request
 
 HALF_OPEN = 5000
 STREAMS = 1000

@@ -5,16 +5,14 @@ from __future__ import annotations
 import json
 import os
 import signal
-import subprocess
-import sys
 import time
-from collections.abc import Callable, Generator, Iterator
-from contextlib import closing, contextmanager
+from collections.abc import Iterator
+from contextlib import closing
 from typing import Any
 
 import pytest
 
-from tests.wire.http_client import BOTH, META, STATELESS, Connection, Running, request, running
+from tests.wire.http_client import BOTH, META, STATELESS, Connection, Running, process, request, running, until
 
 
 @pytest.fixture(scope="module")
@@ -29,14 +27,6 @@ def stateless(connection: Connection, method: str, params: dict[str, object], re
         headers["Mcp-Name"] = str(params["name"])
     body = json.dumps(request(method, {"_meta": META, **params}, request_id)).encode()
     connection.ask("POST", "/mcp", body, {**headers, "Content-Type": "application/json"})
-
-
-def until(true: Callable[[], bool]) -> None:
-    """Wait until something is so, at most five seconds."""
-    end = time.monotonic() + 5
-    while not true():
-        assert time.monotonic() < end
-        time.sleep(0.005)
 
 
 def test_a_listener_is_acknowledged_first_and_then_hears_updates(server: Running) -> None:
@@ -120,19 +110,6 @@ def test_an_idle_session_ends() -> None:
 
 
 # -- the end ----------------------------------------------------------------------------------------------------------
-
-
-@contextmanager
-def process() -> Generator[tuple[subprocess.Popen[bytes], int]]:
-    command = [sys.executable, "-m", "tests.wire.http_echo_server"]
-    started = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    assert started.stdout
-    try:
-        port = int(started.stdout.readline())
-        yield started, port
-    finally:
-        started.kill()
-        started.communicate()
 
 
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])

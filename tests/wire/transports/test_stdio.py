@@ -14,7 +14,7 @@ from typing import IO, Any
 import msgspec
 import pytest
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 SERVER = [sys.executable, "-m", "tests.wire.echo_server"]
 MIB = 1024 * 1024
 
@@ -185,7 +185,7 @@ def test_nothing_but_frames_reaches_stdout(start: Callable[..., Any]) -> None:
 
 
 def test_odd_frames_are_answered_in_a_row_and_the_next_call_is_served(start: Callable[..., Any]) -> None:
-    from tests.wire.test_jsonrpc import ODD
+    from tests.wire.protocol.test_jsonrpc import ODD
 
     frames = b"".join(frame + b"\r\n" for frame, _, _ in ODD.values())
     output, errors = start().communicate(frames + call(999), timeout=60)

@@ -17,6 +17,8 @@ from postil.wire.server import UNITED, Face, Server
 from tests.wire.talk import META, Talk
 
 pytestmark = pytest.mark.anyio
+
+
 CAPABILITIES = "io.modelcontextprotocol/clientCapabilities"
 
 

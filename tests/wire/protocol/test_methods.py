@@ -1,0 +1,73 @@
+"""The methods of MCP: lists, prompts, completion, and parameters that are wrong."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from postil.core.registry import Offer, Registry
+from postil.wire.server import Face, Server
+from tests.core.echo import Echo
+from tests.wire.talk import Talk
+
+pytestmark = pytest.mark.anyio
+
+
+async def test_prompts_are_listed_written_and_completed() -> None:
+    talk = Talk()
+    await talk.initialize()
+    (listed,) = (await talk.ask("prompts/list"))["result"]["prompts"]
+    assert [argument["name"] for argument in listed["arguments"]] == ["name", "tone", "times"]
+    written = await talk.ask("prompts/get", {"name": "greet", "arguments": {"name": "Ada", "times": "2"}})
+    text = {"type": "text", "text": "Greet Ada, warm, 2 times"}
+    assert written["result"] == {"messages": [{"role": "user", "content": text}]}
+    for argument, expected in (
+        ({"name": "tone", "value": "w"}, ["warm"]),
+        ({"name": "name", "value": "a"}, ["Ada", "Alan"]),
+    ):
+        done = await talk.ask(
+            "completion/complete", {"ref": {"type": "ref/prompt", "name": "greet"}, "argument": argument}
+        )
+        assert done["result"]["completion"] == {"values": expected, "total": len(expected), "hasMore": False}
+
+
+@pytest.mark.parametrize(
+    ("method", "params"),
+    [
+        ("prompts/get", {"name": "nope"}),
+        ("prompts/get", {"name": "greet"}),
+        ("prompts/get", {}),
+        ("resources/read", {}),
+        ("resources/subscribe", {"uri": 1}),
+        ("tools/call", {}),
+        ("tools/list", {"cursor": "!!"}),
+        ("tools/list", {"cursor": 5}),
+        ("completion/complete", {}),
+        ("completion/complete", {"ref": {"type": "x"}, "argument": {"name": "a", "value": ""}}),
+        ("logging/setLevel", {}),
+    ],
+)
+async def test_bad_parameters_are_invalid_params(method: str, params: dict[str, Any]) -> None:
+    assert (await Talk().ask(method, params))["error"]["code"] == -32602
+
+
+async def test_lists_are_paged_by_cursor(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("postil.wire.protocol.methods.PAGE", 3)
+    talk, names, params = Talk(), list[str](), dict[str, Any]()
+    while True:
+        page = (await talk.ask("tools/list", params))["result"]
+        names += [tool["name"] for tool in page["tools"]]
+        if "nextCursor" not in page:
+            break
+        params = {"cursor": page["nextCursor"]}
+    assert names == [entry.name for entry in talk.server.registry.tools]
+
+
+async def test_hidden_tools_can_be_neither_listed_nor_called_by_any_way() -> None:
+    registry = Registry.of([("echo", Echo())], Offer(read_only=True))
+    talk = Talk(Server(registry, Face("echo", "1", {"tools": {}})), direct=True)
+    assert "count" not in [tool["name"] for tool in (await talk.ask("tools/list"))["result"]["tools"]]
+    assert "error" in await talk.call("count")
+    assert "error" in await talk.ask("count")
+    assert "error" in await talk.stateless("tools/call", {"name": "count"})

@@ -1,0 +1,75 @@
+"""Requests at work: bugs, cancelling, batches that lose an item, answers that are confirmed or lost."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from postil.core import call
+from tests.wire.talk import Talk
+
+pytestmark = pytest.mark.anyio
+
+
+async def test_a_bug_is_answered_in_general_words_and_logged_in_full(capsys: pytest.CaptureFixture[str]) -> None:
+    answer = await Talk().call("break")
+    assert answer["error"] == {"code": -32603, "message": "Internal error"}
+    assert "secret detail" in capsys.readouterr().err
+
+
+async def test_a_cancelled_request_is_never_answered() -> None:
+    talk = Talk()
+    talk.send({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "sleep"}})
+    talk.send({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}})
+    await talk.ask("ping")
+    await talk.eventually(lambda: not talk.runner.running)
+    assert [frame["id"] for frame in talk.frames] == [1000]
+
+
+def sleeping(number: int) -> dict[str, Any]:
+    return {"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": {"name": "sleep"}}
+
+
+def giving_up(number: int) -> dict[str, Any]:
+    return {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": number}}
+
+
+@pytest.mark.parametrize("inside", [True, False])
+async def test_of_a_batch_what_was_not_given_up_is_answered(inside: bool) -> None:
+    talk = Talk()
+    await talk.initialize("2025-03-26")
+    quick = {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": "count"}}
+    talk.send([sleeping(1), quick, sleeping(3), *([giving_up(1), giving_up(3)] if inside else [])])
+    if not inside:
+        await talk.eventually(lambda: set(talk.runner.running) == {1, 3})
+        talk.send(giving_up(1))
+        talk.send(giving_up(3))
+    answers = await talk.until(lambda frame: isinstance(frame, list))
+    assert [answer["id"] for answer in answers] == [2]
+
+
+async def test_a_batch_that_was_given_up_whole_is_not_answered() -> None:
+    talk = Talk()
+    await talk.initialize("2025-03-26")
+    talk.frames.clear()
+    talk.send([sleeping(1), sleeping(2), giving_up(2), giving_up(1)])
+    await talk.ask("ping")
+    await talk.eventually(lambda: not talk.runner.running)
+    assert [frame["id"] for frame in talk.frames] == [1000]
+
+
+async def test_an_answer_is_confirmed_by_the_next_frame_and_lost_by_a_broken_end() -> None:
+    talk, heard = Talk(), list[str]()
+
+    def settling(name: str) -> None:
+        call.current().when_delivered(lambda: heard.append(f"{name} confirmed"), lambda: heard.append(f"{name} lost"))
+
+    talk.part.forgotten = settling
+    await talk.call("forget", {"name": "first"})
+    assert heard == []
+    await talk.ask("ping")
+    await talk.eventually(lambda: heard)
+    await talk.call("forget", {"name": "second"})
+    await talk.runner.report_delivery(reached=False)
+    assert heard == ["first confirmed", "second lost"]

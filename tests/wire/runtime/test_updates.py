@@ -1,0 +1,60 @@
+"""What a client hears beside its answers: resources, lists, streams."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.wire.talk import META, Talk
+
+pytestmark = pytest.mark.anyio
+
+
+async def test_a_subscription_hears_of_changes_until_it_ends() -> None:
+    talk = Talk()
+    assert (await talk.ask("resources/subscribe", {"uri": "echo://note"}))["result"] == {}
+    await talk.call("note", {"text": "second"})
+    note = await talk.until(lambda frame: frame.get("method") == "notifications/resources/updated")
+    assert note["params"] == {"uri": "echo://note"}
+    await talk.ask("resources/unsubscribe", {"uri": "echo://note"})
+    await talk.eventually(lambda: not talk.part.changed)
+    talk.frames.clear()
+    await talk.call("note", {"text": "third"})
+    assert [frame for frame in talk.frames if "method" in frame] == []
+
+
+async def test_a_listen_stream_acknowledges_first_tells_changes_and_ends_gracefully() -> None:
+    talk = Talk()
+    wanted = {"resourceSubscriptions": ["echo://note", "echo://nothing"], "toolsListChanged": True}
+    params = {"notifications": wanted, "_meta": META}
+    talk.send({"jsonrpc": "2.0", "id": "s", "method": "subscriptions/listen", "params": params})
+    acknowledged = await talk.until(lambda frame: "method" in frame)
+    assert acknowledged["method"] == "notifications/subscriptions/acknowledged"
+    assert acknowledged["params"]["notifications"] == {
+        "toolsListChanged": True,
+        "resourceSubscriptions": ["echo://note", "echo://nothing"],
+    }
+    stamp = {"io.modelcontextprotocol/subscriptionId": "s"}
+    assert acknowledged["params"]["_meta"] == stamp
+    await talk.eventually(lambda: talk.part.changed)
+    await talk.stateless("tools/call", {"name": "note", "arguments": {"text": "new"}})
+    updated = await talk.until(lambda frame: frame.get("method") == "notifications/resources/updated")
+    assert updated["params"] == {"uri": "echo://note", "_meta": stamp}
+    talk.server.registry.list_changed("tools")
+    changed = await talk.until(lambda frame: frame.get("method") == "notifications/tools/list_changed")
+    assert changed["params"] == {"_meta": stamp}
+    talk.server.registry.list_changed("prompts")
+    await talk.runner.close(1)
+    ended = await talk.until(lambda frame: frame.get("id") == "s")
+    assert ended["result"]["resultType"] == "complete"
+    assert ended["result"]["_meta"]["io.modelcontextprotocol/subscriptionId"] == "s"
+    assert "notifications/prompts/list_changed" not in [frame.get("method") for frame in talk.frames]
+
+
+async def test_a_handshake_client_hears_that_a_list_changed_where_that_was_declared() -> None:
+    talk = Talk()
+    await talk.initialize()
+    talk.server.registry.list_changed("tools")
+    talk.server.registry.list_changed("prompts")
+    await talk.until(lambda frame: frame.get("method") == "notifications/tools/list_changed")
+    await talk.ask("ping")
+    assert "notifications/prompts/list_changed" not in [frame.get("method") for frame in talk.frames]

@@ -1,0 +1,65 @@
+"""Bodies: bounded, read in pieces, refused early."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from tests.wire.http_client import Running, request, running
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Running]:
+    with running() as server:
+        yield server
+
+
+@pytest.mark.parametrize("announced", [5 * 1024 * 1024, 100 * 1024 * 1024, 10**30])
+def test_a_body_that_is_too_large_is_refused_before_it_is_read(server: Running, announced: int) -> None:
+    connection = server.connect()
+    begun = time.monotonic()
+    connection.ask("POST", "/mcp", b"x", {"Content-Type": "application/json", "Content-Length": str(announced)})
+    answer = connection.answer()
+    assert time.monotonic() - begun < 0.5
+    assert answer.status in (400, 413)
+    connection.close()
+
+
+def test_a_client_that_sends_it_all_still_reads_the_refusal(server: Running) -> None:
+    connection = server.connect()
+    body = b"x" * (20 * 1024 * 1024)
+    connection.ask("POST", "/mcp", body, {"Content-Type": "application/json"})
+    answer = connection.answer()
+    assert (answer.status, answer.json()["error"]["data"]["status"]) == (413, 413)
+    connection.close()
+
+
+def test_chunks_that_add_up_to_too_much_are_refused(server: Running) -> None:
+    connection = server.connect()
+    head = (
+        "POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n"
+    )
+    connection.send(head.encode())
+    chunk = b"10000\r\n" + b"x" * 65536 + b"\r\n"
+    for _ in range(65):
+        connection.send(chunk)
+    assert connection.answer().status == 413
+    connection.close()
+
+
+def test_a_body_in_small_pieces_is_read(server: Running) -> None:
+    connection = server.connect()
+    body = json.dumps(request("echo", {"text": "slow"})).encode()
+    connection.ask("POST", "/mcp", b"", {"Content-Type": "application/json", "Content-Length": str(len(body))})
+    for byte in body:
+        connection.send(bytes([byte]))
+    assert connection.answer().json()["result"]["text"] == "slow"
+    connection.close()
+
+
+def test_a_body_of_almost_four_mebibytes_is_served(server: Running) -> None:
+    text = "x" * (4 * 1024 * 1024 - 200)
+    assert server.post(request("echo", {"text": text})).json()["result"]["text"] == text

@@ -1,0 +1,98 @@
+"""Sessions over HTTP: what they agree on, how they end, what their stream carries."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+import pytest
+
+from tests.wire.http_client import BOTH, Running, request, running
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Running]:
+    with running() as server:
+        yield server
+
+
+@pytest.mark.parametrize("version", ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"])
+def test_a_session_speaks_the_version_it_agreed_on(server: Running, version: str) -> None:
+    session = server.initialize(version)
+    assert len(session) >= 32
+    note = {"jsonrpc": "2.0", "method": "notifications/initialized"}
+    assert server.in_session(session, note).status == 202
+    params = {"name": "fail"}
+    answer = server.in_session(session, request("tools/call", params), MCP_Protocol_Version=version).json()
+    assert ("error" in answer) == (version < "2025-06-18")
+
+
+def test_an_unknown_session_is_404(server: Running) -> None:
+    assert server.in_session("nosuch", request("tools/list")).status == 404
+    assert server.ask("GET", "/mcp", Mcp_Session_Id="nosuch", Accept="text/event-stream").status == 404
+    assert server.ask("DELETE", "/mcp", Mcp_Session_Id="nosuch").status == 404
+
+
+def test_an_ended_session_is_404(server: Running) -> None:
+    session = server.initialize()
+    assert server.ask("DELETE", "/mcp", Mcp_Session_Id=session).status == 204
+    assert server.in_session(session, request("tools/list")).status == 404
+
+
+def test_shutdown_ends_the_session_alone(server: Running) -> None:
+    session, other = server.initialize(), server.initialize()
+    assert server.in_session(session, request("shutdown")).json()["result"] is None
+    assert server.in_session(session, request("tools/list")).status == 404
+    assert server.in_session(other, request("tools/list")).status == 200
+
+
+def test_a_subscription_needs_a_session(server: Running) -> None:
+    assert server.post(request("resources/subscribe", {"uri": "echo://note"})).status == 400
+
+
+def test_the_stream_of_a_session_carries_updates(server: Running) -> None:
+    session = server.initialize()
+    assert server.in_session(session, request("resources/subscribe", {"uri": "echo://note"})).status == 200
+    connection = server.connect()
+    connection.ask("GET", "/mcp", headers={"Mcp-Session-Id": session, "Accept": "text/event-stream"})
+    assert connection.head()[0] == 200
+    second = server.ask("GET", "/mcp", Mcp_Session_Id=session, Accept="text/event-stream")
+    assert second.status == 409
+    server.post(request("note", {"text": "new"}))
+    heard = next(connection.events())
+    assert (heard["method"], heard["params"]) == ("notifications/resources/updated", {"uri": "echo://note"})
+    connection.close()
+
+
+def test_what_happened_before_the_stream_opened_is_heard(server: Running) -> None:
+    session = server.initialize()
+    server.in_session(session, request("resources/subscribe", {"uri": "echo://note"}))
+    server.post(request("note", {"text": "early"}))
+    connection = server.connect()
+    connection.ask("GET", "/mcp", headers={"Mcp-Session-Id": session, "Accept": "text/event-stream"})
+    connection.head()
+    assert next(connection.events())["method"] == "notifications/resources/updated"
+    connection.close()
+
+
+def test_a_call_cancelled_in_its_session_ends_its_request(server: Running) -> None:
+    session = server.initialize()
+    connection = server.connect()
+    body = json.dumps(request("tools/call", {"name": "sleep"}, 9)).encode()
+    headers = {"Mcp-Session-Id": session, "Accept": BOTH, "Content-Type": "application/json"}
+    connection.ask("POST", "/mcp", body, headers)
+    note = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 9}}
+    while server.endpoint.calls == 0:
+        pass
+    assert server.in_session(session, note).status == 202
+    assert connection.answer().body == b""
+    connection.close()
+
+
+def test_of_a_batch_in_a_session_what_was_not_given_up_is_answered(server: Running) -> None:
+    session = server.initialize("2025-03-26")
+    note = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 9}}
+    sleep, count = request("tools/call", {"name": "sleep"}, 9), request("tools/call", {"name": "count"}, 10)
+    answer = server.in_session(session, [sleep, count, note])
+    assert (answer.status, [one["id"] for one in answer.json()]) == (200, [10])
+    assert server.in_session(session, [sleep, note]).status == 202
