@@ -67,6 +67,18 @@ def test_every_item_of_a_batch_costs_one_and_the_rest_are_refused_inside_it() ->
         assert answer.json()[-1]["id"] == 7
 
 
+def test_answers_to_our_questions_cost_nothing_alone_or_in_a_batch() -> None:
+    answer: dict[str, object] = {"jsonrpc": "2.0", "id": "postil-1", "result": {}}
+    with running(gateway_of(per_minute=3)) as server:
+        server.post(answer, Authorization=RIGHT)
+        batch = server.post([answer, request("echo", {"text": "x"}), answer], Authorization=RIGHT)
+        assert batch.headers["x-ratelimit-remaining"] == "2"
+        assert [one["id"] for one in batch.json()] == [1]
+        spent = [answer, *(request("echo", {"text": "x"}, n) for n in range(3)), answer]
+        codes = [one.get("error", {}).get("code") for one in server.post(spent, Authorization=RIGHT).json()]
+        assert codes == [None, None, -32000]  # what is refused is a call, never an answer
+
+
 def test_limits_are_kept_by_token_and_zero_turns_them_off() -> None:
     ways = [LocalToken("one"), LocalToken("two")]
     with running(gateway_of(ways=ways, per_minute=1)) as server:

@@ -4,9 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import pytest
 
-from postil.wire.protocol.session import IN_FLIGHT
+from postil.core.call import Question
+from postil.core.failure import Failure
+from postil.core.registry import Registry
+from postil.wire.protocol.events import Answered, Bug, Cancelled, Reply, Work
+from postil.wire.protocol.face import UNITED, Face, Profile
+from postil.wire.protocol.session import IN_FLIGHT, Agreed, Session
+from tests.core.echo import Echo
 from tests.wire.talk import Talk
 
 pytestmark = pytest.mark.anyio
@@ -74,3 +81,148 @@ async def test_more_calls_than_fit_are_refused() -> None:
     assert talk.frames[0]["id"] == IN_FLIGHT
     assert talk.frames[0]["error"]["code"] == -32000
     await talk.runner.close(0)
+
+
+def alone(**given: Any) -> Session:
+    registry = Registry.of([("echo", Echo())])
+    return Session(Profile(Face("echo", "1", UNITED), registry, lambda: b"s" * 32), **given)
+
+
+def request(method: str, request_id: object, **params: Any) -> bytes:
+    return msgspec.json.encode({"jsonrpc": "2.0", "id": request_id, "method": method, "params": params})
+
+
+def note(method: str, **params: Any) -> bytes:
+    return msgspec.json.encode({"jsonrpc": "2.0", "method": method, "params": params})
+
+
+def read(event: object) -> Any:
+    assert isinstance(event, Reply)
+    return msgspec.json.decode(event.frame)
+
+
+def started(session: Session, frame: bytes, key: str = "") -> Work:
+    (work,) = session.receive(frame, key)
+    assert isinstance(work, Work)
+    return work
+
+
+def with_batches(**given: Any) -> Session:
+    session = alone(**given)
+    session.receive(request("initialize", 0, protocolVersion="2025-03-26"))
+    return session
+
+
+def test_a_handshake_inside_a_batch_is_refused_and_changes_nothing() -> None:
+    session = with_batches()
+    batch = b"[" + request("initialize", 1, protocolVersion="2025-11-25") + b"," + request("ping", 2) + b"]"
+    (refused,) = session.receive(batch)
+    assert read(refused)["error"]["code"] == -32600
+    assert session.era.version == "2025-03-26"
+    # direct methods have batches in every era: the handshake is none of them
+    (refused,) = alone(direct=True).receive(batch)
+    assert read(refused)["error"]["code"] == -32600
+
+
+def test_a_batch_of_direct_methods_may_hold_no_method_of_mcp() -> None:
+    session = alone(direct=True)
+    count, ping = request("count", 1), request("ping", 2)
+    assert all(isinstance(event, Work) for event in session.receive(b"[" + count + b"]"))
+    (refused,) = session.receive(b"[" + count + b"," + ping + b"]")
+    assert read(refused)["error"]["code"] == -32600
+
+
+def test_a_request_is_answered_once_and_then_its_id_is_free() -> None:
+    session = alone()
+    work = started(session, request("tools/call", 1, name="count"))
+    (refused,) = session.receive(request("ping", 1))
+    assert read(refused)["error"]["message"].endswith("still in use")
+    assert read(session.answer(work, "done"))["id"] == 1
+    assert read(*session.receive(request("ping", 1)))["result"] == {}
+
+
+def test_what_was_given_up_is_not_answered_however_its_work_ends() -> None:
+    def given_up(session: Session) -> Work:
+        work = started(session, request("tools/call", 1, name="count"))
+        assert session.receive(note("notifications/cancelled", requestId=1)) == [Cancelled(work)]
+        return work
+
+    session = alone()
+    assert session.answer(given_up(session), "x") is None
+    assert session.fail(given_up(session), Failure("x")) is None
+    assert session.give_up(given_up(session)) is None
+    assert session.in_flight == {}
+
+
+@pytest.mark.parametrize("request_id", [2, "1", None, True, [1]])
+def test_giving_up_what_is_not_in_flight_is_no_news(request_id: object) -> None:
+    session = alone()
+    started(session, request("tools/call", 1, name="count"))
+    assert session.receive(note("notifications/cancelled", requestId=request_id)) == []
+
+
+def test_the_room_for_calls_is_full_at_its_limit_and_not_before() -> None:
+    session = alone()
+    for number in range(IN_FLIGHT - 1):
+        started(session, request("tools/call", number, name="count"))
+    assert not session.is_full
+    last = started(session, request("tools/call", "last", name="count"))
+    assert session.is_full
+    assert read(*session.receive(request("tools/call", "more", name="count")))["error"]["code"] == -32000
+    session.give_up(last)
+    assert not session.is_full
+
+
+def test_the_idempotency_key_of_a_header_counts_the_items_of_a_batch() -> None:
+    session = with_batches()
+    meta = {"postil/idempotencyKey": "own"}
+    items = [request("tools/call", 1, name="count"), request("tools/call", 2, name="count", _meta=meta)]
+    first, second = session.receive(b"[" + b",".join(items) + b"]", "k")
+    assert isinstance(first, Work)
+    assert isinstance(second, Work)
+    assert (first.key, second.key) == ("k#0", "own")
+    assert started(session, request("tools/call", 3, name="count"), "k").key == "k"
+    assert started(session, request("tools/call", 4, name="count")).key == ""
+
+
+def test_a_bug_in_a_method_is_answered_in_general_words_and_told() -> None:
+    session = alone()
+
+    def broken(session: Session, request: object, era: object) -> object:
+        raise ZeroDivisionError
+
+    session.methods = {"broken/method": broken}
+    reply, bug = session.receive(request("broken/method", 1))
+    assert read(reply)["error"] == {"code": -32603, "message": "Internal error"}
+    assert isinstance(bug, Bug)
+    assert (type(bug.error), bug.method) == (ZeroDivisionError, "broken/method")
+
+
+def test_what_was_agreed_elsewhere_is_gone_on_with() -> None:
+    session = with_batches()
+    session.receive(request("logging/setLevel", 1, level="info"))
+    agreed = session.agreed(("echo://note",))
+    assert agreed == Agreed("2025-03-26", False, {}, "info", ("echo://note",))
+    other = alone()
+    other.resume(msgspec.json.decode(msgspec.json.encode(agreed), type=Agreed))
+    assert other.era is session.era
+    draft = alone()
+    draft.receive(request("initialize", 0, protocolVersion=1))
+    other.resume(draft.agreed(()))
+    assert other.methods is draft.methods
+
+
+def test_a_question_is_asked_only_of_a_client_that_can_answer_it() -> None:
+    session = alone()
+    with pytest.raises(Failure, match="elicitation"):
+        session.ask(Question("elicitation/create", {}))
+    session.receive(request("initialize", 0, protocolVersion="2025-11-25", capabilities={"elicitation": {}}))
+    (first, frame), (second, _) = session.ask(Question("elicitation/create", {"a": 1})), session.ask(Question("x/y"))
+    assert first != second
+    assert msgspec.json.decode(frame) == {
+        "jsonrpc": "2.0", "id": first, "method": "elicitation/create", "params": {"a": 1},
+    }  # fmt: skip
+    answer = b'{"jsonrpc":"2.0","id":"%s","result":{}}' % str(first).encode()
+    (answered,) = session.receive(answer)
+    assert isinstance(answered, Answered)
+    assert (answered.id, answered.result) == (first, {})

@@ -46,7 +46,7 @@ class Session:
         self.direct = direct
         """Whether operations are methods too."""
         self.era: Era = eras.FIRST
-        self.methods = methods.HANDSHAKE
+        self.methods: Mapping[str, methods.Handler] = methods.HANDSHAKE
         self.capabilities: dict[str, Any] = {}
         """What the client can do."""
         self.log_level: Level | None = None
@@ -141,7 +141,10 @@ class Session:
     def _notification(self, note: jsonrpc.Notification) -> list[Event]:
         request_id = note.params.get("requestId") if note.method == "notifications/cancelled" else None
         work = self.in_flight.get(cast(jsonrpc.Id, request_id)) if jsonrpc.is_id(request_id) else None
-        return [] if work is None else [events.Cancelled(work)]
+        if work is None:
+            return []
+        work.cancelled = True
+        return [events.Cancelled(work)]
 
     # -- outcomes in ------------------------------------------------------------------------------------------------
 

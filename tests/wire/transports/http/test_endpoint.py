@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from postil.core.failure import StorageFailed
+from postil.core.operation import writes
 from tests.wire.http_client import BOTH, META, STATELESS, Running, request, running
 
 
@@ -136,3 +138,39 @@ def test_a_batch_of_a_hundred_and_one_is_refused(server: Running) -> None:
     answer = server.post([request("count", request_id=n) for n in range(101)])
     assert answer.json()["error"]["code"] == -32600
     assert len(server.post([request("echo", {"text": "x"}, n) for n in range(100)]).json()) == 100
+
+
+class Away:
+    """A part whose storage is away for a moment."""
+
+    @writes("store")
+    def store(self) -> str:
+        """Store something"""
+        raise StorageFailed("The storage is away", status=503)
+
+
+def test_storage_that_is_away_is_503_for_a_single_call_and_each_items_own_error_in_a_batch() -> None:
+    with running(gitlab=Away()) as server:
+        for single in (server.post(request("store")), server.call("tools/call", {"name": "store"})):
+            assert (single.status, single.headers["retry-after"]) == (503, "1")
+            assert single.json()["error"]["data"]["status"] == 503
+        batch = server.post([request("store", request_id=1), request("count", request_id=2)])
+        assert (batch.status, batch.headers["retry-after"]) == (200, "1")
+        assert [("error" in answer, "result" in answer) for answer in batch.json()] == [(True, False), (False, True)]
+
+
+def test_a_full_or_ending_server_says_when_to_come_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("postil.wire.transports.http.endpoint.MOST_CALLS", 0)
+    with running() as server:
+        busy = server.post(request("count"))
+        assert (busy.status, busy.headers["retry-after"]) == (503, "1")
+        assert busy.json()["error"]["data"] == {"status": 503}
+        assert server.echo.count == 0
+
+
+def test_streams_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("postil.wire.transports.http.endpoint.MOST_STREAMS", 0)
+    with running() as server:
+        assert server.call("subscriptions/listen", {"notifications": {}}).status == 503
+        session = server.initialize()
+        assert server.ask("GET", "/mcp", Accept=BOTH, Mcp_Session_Id=session).status == 503
