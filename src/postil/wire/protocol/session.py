@@ -40,12 +40,14 @@ class Agreed(Struct, frozen=True, array_like=True):
 class Session:
     """What one client and this server have said to each other so far."""
 
-    def __init__(self, profile: Profile, *, principal: str = LOCAL, direct: bool = False) -> None:
+    def __init__(
+        self, profile: Profile, era: Era = eras.FIRST, *, principal: str = LOCAL, direct: bool = False
+    ) -> None:
         self.profile = profile
         self.principal = principal
         self.direct = direct
         """Whether operations are methods too."""
-        self.era: Era = eras.FIRST
+        self.era = era
         self.methods: Mapping[str, methods.Handler] = methods.HANDSHAKE
         self.capabilities: dict[str, Any] = {}
         """What the client can do."""

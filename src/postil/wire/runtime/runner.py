@@ -13,6 +13,7 @@ from postil.core import codes
 from postil.core.call import Caller, Question
 from postil.core.failure import Failure
 from postil.wire.protocol import events, jsonrpc
+from postil.wire.protocol.eras.era import FIRST, Era
 from postil.wire.protocol.events import News, Reply, Work
 from postil.wire.protocol.failures import InputRequired, ProtocolFailure, is_temporary
 from postil.wire.protocol.session import IN_FLIGHT, Agreed, Session
@@ -30,6 +31,8 @@ class Connection(Struct, frozen=True):
     caller: Caller
     direct: bool = False
     """Whether operations are methods too."""
+    era: Era = FIRST
+    """What is spoken until a handshake agrees on another."""
     push: Callable[[bytes], None] | None = None
     """Where messages go that belong to no request; None where there is no way for them."""
     on_room: Callable[[], None] | None = None
@@ -45,7 +48,9 @@ class Runner:
         self.server = server
         self.watches = watches
         self.connection = connection
-        self.session = Session(server.profile, principal=connection.caller.principal, direct=connection.direct)
+        self.session = Session(
+            server.profile, connection.era, principal=connection.caller.principal, direct=connection.direct
+        )
         self.loop = asyncio.get_running_loop()
         self.running: dict[jsonrpc.Id, tuple[WireCall, asyncio.Task[None]]] = {}
         """The calls in flight. A call does not know its task: they would keep each other alive."""

@@ -60,6 +60,27 @@ class Asked(Struct):
     """The idempotency key of its header."""
     carried: RawHeaders = ()
 
+    @property
+    def session_id(self) -> str | None:
+        """The session that its header names."""
+        return http_headers.text(self.headers, http_headers.SESSION)
+
+    @property
+    def version(self) -> str | None:
+        """The protocol version that its header names."""
+        return http_headers.text(self.headers, http_headers.VERSION)
+
+
+class Refusal(ProtocolFailure):
+    """A request that is refused with an HTTP status of its own."""
+
+    def __init__(self, status: int, code: int, message: str, *headers: tuple[bytes, bytes]) -> None:
+        super().__init__(code, message)
+        self.status = status
+        self.headers: RawHeaders = headers
+        if status == 503:
+            self.data, self.headers = {"status": 503}, [*headers, (b"retry-after", b"1")]
+
 
 class Endpoint:
     """Where MCP is spoken: `/mcp`."""
@@ -80,62 +101,43 @@ class Endpoint:
 
     async def post(self, asked: Asked, incoming: Incoming) -> None:
         """Answer what was posted."""
-        headers = asked.headers
-        if self._closing or self.calls >= MOST_CALLS:
-            await self._refuse(asked, 503, codes.SERVER_ERROR, "The server is busy: try again in a second")
-            return
         try:
-            if isinstance(incoming, jsonrpc.Request):
-                if http_headers.is_stateless(headers, incoming):
-                    await self._post_stateless(asked, incoming)
-                    return
-                http_headers.check_version(headers)
-                if direct_methods.is_direct(incoming.method):
-                    await self._serve(asked, self._alone(asked, direct=True), incoming, ReplyStream(streams=False))
-                elif incoming.method == "initialize":
-                    await self._initialize(asked, incoming)
-                else:
-                    await self._post_handshake(asked, incoming)
+            if self._closing or self.calls >= MOST_CALLS:
+                raise Refusal(503, codes.SERVER_ERROR, "The server is busy: try again in a second")
+            if isinstance(incoming, jsonrpc.Request) and http_headers.is_stateless(asked.headers, incoming):
+                await self._post_stateless(asked, incoming)
                 return
-            http_headers.check_version(headers)
-            await self._post_other(asked, incoming)
+            http_headers.check_version(asked.headers)
+            if not isinstance(incoming, jsonrpc.Request):
+                await self._post_other(asked, incoming)
+            elif direct_methods.is_direct(incoming.method):
+                await self._serve(asked, self._alone(asked, direct=True), incoming, ReplyStream(streams=False))
+            elif asked.session_id is not None:
+                await self._post_in_session(asked, asked.session_id, incoming)
+            elif incoming.method == "initialize":
+                await self._initialize(asked, incoming)
+            elif incoming.method in NEEDS_SESSION:
+                raise ProtocolFailure(codes.INVALID_REQUEST, "Invalid Request: this needs a session: initialize first")
+            else:
+                await self._serve(asked, self._alone(asked), incoming, ReplyStream(streams=False))
         except ProtocolFailure as failure:
-            await self._refuse(asked, 400, failure.code, failure.message, failure.details(), _id_of(incoming))
+            await _refuse(asked, failure, _id_of(incoming))
 
     async def _post_stateless(self, asked: Asked, request: jsonrpc.Request) -> None:
         http_headers.check_stateless(asked.headers, request, self._mirrored_by)
         streams = accepts(asked.headers, EVENTS)
         if request.method == "subscriptions/listen":
             if not streams:
-                await self._refuse(asked, 406, codes.INVALID_REQUEST, "A subscription is answered by text/event-stream")
-                return
-            if self.streams >= MOST_STREAMS:
-                await self._refuse(asked, 503, codes.SERVER_ERROR, "Too many streams are open: try again later")
-                return
+                raise Refusal(406, codes.INVALID_REQUEST, "A subscription is answered by text/event-stream")
+            self._check_streams()
         runner = Runner(self.server, self.watches, Connection(asked.caller))
         await self._serve(asked, runner, request, ReplyStream(streams=streams), STATELESS_STATUS)
 
-    async def _post_handshake(self, asked: Asked, request: jsonrpc.Request) -> None:
-        session_id = http_headers.text(asked.headers, http_headers.SESSION)
-        if session_id is None:
-            if request.method in NEEDS_SESSION:
-                raise ProtocolFailure(codes.INVALID_REQUEST, "Invalid Request: this needs a session: initialize first")
-            await self._serve(asked, self._alone(asked), request, ReplyStream(streams=False))
-            return
-        await self._post_in_session(asked, session_id, request)
-
     async def _post_in_session(self, asked: Asked, session_id: str, incoming: Incoming) -> None:
-        session = await self.sessions.find(session_id, asked.caller)
-        if session is None:
-            not_found = "Session not found: initialize again"
-            await self._refuse(asked, 404, codes.SESSION_NOT_FOUND, not_found, request_id=_id_of(incoming))
-            return
-        if isinstance(incoming, jsonrpc.Request | list) and not (
-            accepts(asked.headers, JSON) and accepts(asked.headers, EVENTS)
-        ):
-            both = "Accept must hold application/json and text/event-stream"
-            await self._refuse(asked, 406, codes.INVALID_REQUEST, both, request_id=_id_of(incoming))
-            return
+        session = await self._find(asked, session_id)
+        takes_both = accepts(asked.headers, JSON) and accepts(asked.headers, EVENTS)
+        if isinstance(incoming, jsonrpc.Request | list) and not takes_both:
+            raise Refusal(406, codes.INVALID_REQUEST, "Accept must hold application/json and text/event-stream")
         session.requests += 1
         try:
             await self._serve(asked, session.runner, incoming, ReplyStream(streams=True), outlives=True)
@@ -147,14 +149,9 @@ class Endpoint:
             await self.sessions.share(session)
 
     async def _initialize(self, asked: Asked, request: jsonrpc.Request) -> None:
-        session_id = http_headers.text(asked.headers, http_headers.SESSION)
-        if session_id is not None:
-            await self._post_in_session(asked, session_id, request)
-            return
         session = self.sessions.open(asked.caller)
         if session is None:
-            await self._refuse(asked, 503, codes.SERVER_ERROR, "Too many sessions are open: try again later")
-            return
+            raise Refusal(503, codes.SERVER_ERROR, "Too many sessions are open: try again later")
         reply = ReplyStream(streams=False)
         session.runner.take(request, reply, asked.caller)
         assert reply.answered is not None  # the session answers a handshake at once
@@ -165,26 +162,23 @@ class Endpoint:
         await respond(asked.send, 200, reply.answered, carried)
 
     async def _post_other(self, asked: Asked, incoming: Incoming) -> None:
-        """Batches, notifications, answers to our questions, and what could not be read."""
-        session_id = http_headers.text(asked.headers, http_headers.SESSION)
+        """Answer batches, notifications, answers to our questions, and what could not be read."""
+        session_id = asked.session_id
         if isinstance(incoming, jsonrpc.Invalid):
             is_mcp = session_id is not None or _speaks_mcp(asked.headers)
             frame = jsonrpc.refusal(incoming.id, incoming.code, incoming.message, incoming.data)
             await respond(asked.send, 400 if is_mcp else 200, frame, asked.carried)
             return
-        is_stateless = http_headers.text(asked.headers, http_headers.VERSION) == STATELESS.version
-        if isinstance(incoming, list):
-            methods = [item.method for item in incoming if isinstance(item, jsonrpc.Request | jsonrpc.Notification)]
-            if is_stateless or not all(map(direct_methods.is_direct, methods)):
-                if session_id is not None and not is_stateless:
-                    await self._post_in_session(asked, session_id, incoming)
-                else:
-                    await self._serve(asked, self._alone(asked), incoming, ReplyStream(streams=False), STATELESS_STATUS)
-                return
+        if asked.version == STATELESS.version:
+            session_id = None  # this era has none
+        items = incoming if isinstance(incoming, list) else []
+        methods = [item.method for item in items if isinstance(item, jsonrpc.Request | jsonrpc.Notification)]
+        if items and asked.version != STATELESS.version and all(map(direct_methods.is_direct, methods)):
             await self._serve(asked, self._alone(asked, direct=True), incoming, ReplyStream(streams=False))
-            return
-        if session_id is not None and not is_stateless:
+        elif session_id is not None:
             await self._post_in_session(asked, session_id, incoming)
+        elif items:
+            await self._serve(asked, self._alone(asked), incoming, ReplyStream(streams=False), STATELESS_STATUS)
         elif isinstance(incoming, jsonrpc.Response):
             raise ProtocolFailure(codes.INVALID_REQUEST, "Invalid Request: an answer needs a session")
         else:  # without a session there is nothing that a notification could change
@@ -194,58 +188,59 @@ class Endpoint:
 
     async def get(self, asked: Asked) -> None:
         """Open the stream of a session for messages that belong to no request."""
-        session = await self._session_of(asked)
-        if session is None:
+        try:
+            session = await self._session_of(asked)
+            if not accepts(asked.headers, EVENTS):
+                raise Refusal(406, codes.INVALID_REQUEST, "Accept must hold text/event-stream")
+            if session.stream is not None:
+                raise Refusal(409, codes.INVALID_REQUEST, "This session has a stream already")
+            self._check_streams()
+        except ProtocolFailure as failure:
+            await _refuse(asked, failure)
             return
-        if not accepts(asked.headers, EVENTS):
-            await self._refuse(asked, 406, codes.INVALID_REQUEST, "Accept must hold text/event-stream")
-        elif session.stream is not None:
-            await self._refuse(asked, 409, codes.INVALID_REQUEST, "This session has a stream already")
-        elif self.streams >= MOST_STREAMS or self._closing:
-            await self._refuse(asked, 503, codes.SERVER_ERROR, "Too many streams are open: try again later")
-        else:
-            reply = session.listen()
-            self.sessions.follow(session)
-            self.streams += 1
-            try:
-                await self._stream(asked, reply, at_once=True)
-            finally:
-                self.streams -= 1
-                session.stream = None
+        reply = session.listen()
+        self.sessions.follow(session)
+        self.streams += 1
+        try:
+            await self._stream(asked, reply, at_once=True)
+        finally:
+            self.streams -= 1
+            session.stream = None
 
     async def delete(self, asked: Asked) -> None:
         """End a session."""
-        session = await self._session_of(asked)
-        if session is not None:
-            await self.sessions.end_everywhere(session)
-            await respond(asked.send, 204, b"", asked.carried)
-
-    async def _session_of(self, asked: Asked) -> HttpSession | None:
-        session_id = http_headers.text(asked.headers, http_headers.SESSION)
-        version = http_headers.text(asked.headers, http_headers.VERSION)
-        if session_id is None or version == STATELESS.version:
-            refused = "Only POST is answered here without a session"
-            await self._refuse(asked, 405, codes.INVALID_REQUEST, refused, extra=[(b"allow", b"POST")])
-            return None
         try:
-            http_headers.check_version(asked.headers)
+            session = await self._session_of(asked)
         except ProtocolFailure as failure:
-            await self._refuse(asked, 400, failure.code, failure.message, failure.details())
-            return None
+            await _refuse(asked, failure)
+            return
+        await self.sessions.end_everywhere(session)
+        await respond(asked.send, 204, b"", asked.carried)
+
+    async def _session_of(self, asked: Asked) -> HttpSession:
+        session_id = asked.session_id
+        if session_id is None or asked.version == STATELESS.version:
+            only_post = "Only POST is answered here without a session"
+            raise Refusal(405, codes.INVALID_REQUEST, only_post, (b"allow", b"POST"))
+        http_headers.check_version(asked.headers)
+        return await self._find(asked, session_id)
+
+    async def _find(self, asked: Asked, session_id: str) -> HttpSession:
         session = await self.sessions.find(session_id, asked.caller)
         if session is None:
-            await self._refuse(asked, 404, codes.SESSION_NOT_FOUND, "Session not found: initialize again")
+            raise Refusal(404, codes.SESSION_NOT_FOUND, "Session not found: initialize again")
         return session
+
+    def _check_streams(self) -> None:
+        if self.streams >= MOST_STREAMS or self._closing:
+            raise Refusal(503, codes.SERVER_ERROR, "Too many streams are open: try again later")
 
     # -- answering --------------------------------------------------------------------------------------------------
 
     def _alone(self, asked: Asked, *, direct: bool = False) -> Runner:
         """A session of one request: it ends with the answer."""
-        runner = Runner(self.server, self.watches, Connection(asked.caller, direct))
-        version = http_headers.text(asked.headers, http_headers.VERSION)
-        if version is not None:
-            runner.session.era = HANDSHAKE.get(version, FIRST)
-        return runner
+        era = HANDSHAKE.get(asked.version or "", FIRST)
+        return Runner(self.server, self.watches, Connection(asked.caller, direct, era))
 
     async def _serve(
         self,
@@ -345,22 +340,6 @@ class Endpoint:
             timer.cancel()
             watcher.cancel()
 
-    async def _refuse(
-        self,
-        asked: Asked,
-        status: int,
-        code: int,
-        message: str,
-        data: object = None,
-        request_id: jsonrpc.Id | None = None,
-        extra: RawHeaders = (),
-    ) -> None:
-        carried = [*asked.carried, *extra]
-        if status == 503:
-            carried.append((b"retry-after", b"1"))
-            data = {"status": 503}
-        await respond(asked.send, status, jsonrpc.refusal(request_id, code, message, data), carried)
-
     def _mirrored_by(self, tool: str) -> tuple[Mirrored, ...]:
         found = self._mirrored.get(tool)
         if found is None:
@@ -388,6 +367,12 @@ def _ids_of(incoming: Incoming) -> list[jsonrpc.Id]:
 def _id_of(incoming: Incoming) -> jsonrpc.Id | None:
     """The id that a refusal echoes, so that the client's call fails instead of waiting."""
     return incoming.id if isinstance(incoming, jsonrpc.Request | jsonrpc.Invalid) else None
+
+
+async def _refuse(asked: Asked, failure: ProtocolFailure, request_id: jsonrpc.Id | None = None) -> None:
+    status, headers = (failure.status, failure.headers) if isinstance(failure, Refusal) else (400, ())
+    frame = jsonrpc.refusal(request_id, failure.code, failure.message, failure.details())
+    await respond(asked.send, status, frame, [*asked.carried, *headers])
 
 
 async def _answer(asked: Asked, reply: ReplyStream, statuses: dict[int, int] | None) -> None:
