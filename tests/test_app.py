@@ -13,7 +13,7 @@ from postil.core.registry import Offer, Registry
 from postil.settings.load import load
 from postil.settings.model import BadSettings
 from postil.wire.protocol.eras.era import NEWEST
-from postil.wire.protocol.shapes import tool
+from postil.wire.protocol.shapes import describe_tool
 from scripts.reference import generated
 
 
@@ -45,7 +45,7 @@ def test_the_instructions_are_short_whatever_is_on() -> None:
 
 
 def test_the_tools_of_all_parts_fit_into_forty_kilobytes() -> None:
-    listed = [tool(entry, NEWEST) for entry in Registry(read_catalogue()).tools]
+    listed = [describe_tool(entry, NEWEST) for entry in Registry(read_catalogue()).tools]
     assert len(msgspec.json.encode({"tools": listed})) <= 40_000
 
 

@@ -10,7 +10,7 @@ from postil.core.answer import Answer
 from postil.core.content import Block, Link, Text
 from postil.surfaces.shell.output import readable
 from postil.wire.protocol.eras.era import FIRST, NEWEST
-from postil.wire.protocol.shapes import direct, result, text_of
+from postil.wire.protocol.shapes import make_plain, make_result, write_text
 
 
 class Silent(Answer, frozen=True):
@@ -45,23 +45,23 @@ class Polite(Answer, frozen=True):
 
 
 def test_an_answer_that_says_nothing_is_json_for_models_and_fields_for_people() -> None:
-    assert text_of(Silent(2)) == '{"count":2}'
+    assert write_text(Silent(2)) == '{"count":2}'
     assert readable(Silent(2)) == "count: 2"
-    assert direct(Silent(2)) == Silent(2)
+    assert make_plain(Silent(2)) == Silent(2)
 
 
 def test_people_read_what_models_read_unless_the_answer_says_otherwise() -> None:
-    assert (text_of(Speaking(2)), readable(Speaking(2))) == ("2 of them", "2 of them")
+    assert (write_text(Speaking(2)), readable(Speaking(2))) == ("2 of them", "2 of them")
     assert readable(Polite(2)) == "for you"
 
 
 def test_each_surface_gets_its_own_form() -> None:
-    assert direct(Polite(2)) == {"n": 2}
-    shown = result(Polite(2), NEWEST, says_success=True)
+    assert make_plain(Polite(2)) == {"n": 2}
+    shown = make_result(Polite(2), NEWEST, says_success=True)
     assert shown["content"] == [Text("for the model"), Link("a://b", "B")]
     assert shown["metadata"] == {"seen": True}
     assert shown["structuredContent"] == Polite(2)
-    assert result(Polite(2), FIRST, says_success=True)["content"] == [Text("for the model"), Text("B: a://b")]
+    assert make_result(Polite(2), FIRST, says_success=True)["content"] == [Text("for the model"), Text("B: a://b")]
 
 
 def test_the_forms_are_no_fields() -> None:

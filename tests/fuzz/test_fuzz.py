@@ -57,4 +57,4 @@ def test_the_judge_knows_which_frames_want_an_answer(frame: dict[str, object], f
 def test_a_frame_that_once_stopped_the_server_is_refused(frame: bytes) -> None:
     refused = jsonrpc.parse(frame)
     assert isinstance(refused, jsonrpc.Invalid)
-    assert jsonrpc.refusal(refused.id, refused.code, refused.message)
+    assert jsonrpc.encode_error(refused.id, refused.code, refused.message)

@@ -11,7 +11,7 @@ from postil.wire.protocol import shapes
 
 def direct(answer: object) -> dict[str, Any]:
     """The answer of a direct method."""
-    return cast(dict[str, Any], msgspec.to_builtins(shapes.direct(answer)))
+    return cast(dict[str, Any], msgspec.to_builtins(shapes.make_plain(answer)))
 
 
 def structured(answer: object) -> dict[str, Any]:
@@ -21,4 +21,4 @@ def structured(answer: object) -> dict[str, Any]:
 
 def text(answer: object) -> str:
     """What a model reads."""
-    return shapes.text_of(answer)
+    return shapes.write_text(answer)

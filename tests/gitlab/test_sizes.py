@@ -11,7 +11,7 @@ import msgspec
 
 from postil.app import App
 from postil.settings.model import GitLabSettings, Settings
-from postil.wire.protocol.shapes import tool
+from postil.wire.protocol.shapes import describe_tool
 from tests.emulator.recorded import answers, differences
 from tests.emulator.world import seeded
 from tests.test_app import NEWEST
@@ -22,7 +22,7 @@ RECORDED = os.environ.get("RECORDED_TYPES", "")
 
 def listed(connected: bool) -> list[dict[str, Any]]:
     settings = Settings(parts=("gitlab",), gitlab=GitLabSettings(token="glpat-x" if connected else ""))
-    return [tool(entry, NEWEST) for entry in App(settings).registry().tools if entry.part == "gitlab"]
+    return [describe_tool(entry, NEWEST) for entry in App(settings).registry().tools if entry.part == "gitlab"]
 
 
 def test_the_tools_fit_into_twelve_kilobytes_and_with_output_schemas_into_twenty() -> None:

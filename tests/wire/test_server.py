@@ -42,7 +42,7 @@ def test_keys_are_opened_once() -> None:
 
 async def test_a_narrower_server_has_the_same_threads_secret_and_counts_and_lists_less() -> None:
     whole = server(hooks=Hooks(report=lambda bug, where: None))
-    narrow = whole.narrowed(whole.registry.narrowed(lambda entry: entry.name == "echo"))
+    narrow = whole.narrow(whole.registry.narrowed(lambda entry: entry.name == "echo"))
     assert (narrow.pool, narrow.secret, narrow.calls, narrow.hooks) == (
         whole.pool, whole.secret, whole.calls, whole.hooks,
     )  # fmt: skip
@@ -53,7 +53,7 @@ async def test_a_narrower_server_has_the_same_threads_secret_and_counts_and_list
 
 async def test_a_changed_list_is_encoded_anew_on_every_server_beside() -> None:
     whole = server()
-    narrow = whole.narrowed(whole.registry.narrowed(lambda entry: True))
+    narrow = whole.narrow(whole.registry.narrowed(lambda entry: True))
     for one in (whole, narrow):
         await Talk(one).ask("tools/list")
         assert one.profile.pages

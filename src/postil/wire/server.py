@@ -104,7 +104,7 @@ class Server:
         """Returns a server that is this one with these hooks. To be called before it serves."""
         return Server(self.registry, self.face, keys=self._make_keys, secret=self._make_secret, hooks=hooks)
 
-    def narrowed(self, registry: Registry) -> Server:
+    def narrow(self, registry: Registry) -> Server:
         """Returns a server beside this one that offers less; threads, keys and the secret are the same."""
         narrow = Server(registry, self.face, keys=self._make_keys, secret=lambda: self.secret, hooks=self.hooks)
         narrow._pool, narrow.calls = self.pool, self.calls

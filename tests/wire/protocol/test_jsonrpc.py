@@ -78,5 +78,5 @@ def test_no_bytes_make_the_parser_raise(frame: bytes) -> None:
 
 @given(st.integers(-(2**63), 2**63 - 1) | st.text(max_size=60), st.dictionaries(st.text(), st.integers(-9, 9)))
 def test_what_is_written_is_read_back(request_id: int | str, params: dict[str, int]) -> None:
-    written = jsonrpc.request(request_id, "m", params)
+    written = jsonrpc.encode_request(request_id, "m", params)
     assert parse(written) == Request(request_id, "m", params)

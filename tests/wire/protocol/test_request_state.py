@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from postil.wire.protocol import request_state
 from postil.wire.protocol.failures import ProtocolFailure
-from postil.wire.protocol.request_state import LIFETIME, binding, seal, unseal
+from postil.wire.protocol.request_state import LIFETIME, bind, seal, unseal
 
 SECRET = b"s" * 32
 ANSWERS = st.dictionaries(st.text(max_size=8), st.dictionaries(st.text(max_size=8), st.integers(0, 9)), max_size=4)
@@ -50,6 +50,6 @@ def test_a_state_lives_an_hour(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_state_belongs_to_one_caller_asking_exactly_this() -> None:
     ask = ("local", "tools/call", "greet", {"a": 1, "b": 2})
-    assert binding(*ask) == binding("local", "tools/call", "greet", {"b": 2, "a": 1})
+    assert bind(*ask) == bind("local", "tools/call", "greet", {"b": 2, "a": 1})
     others = [("other", *ask[1:]), (ask[0], "prompts/get", *ask[2:]), (*ask[:2], "x", ask[3]), (*ask[:3], {"a": 1})]
-    assert binding(*ask) not in [binding(*other) for other in others]
+    assert bind(*ask) not in [bind(*other) for other in others]

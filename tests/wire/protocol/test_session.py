@@ -201,14 +201,14 @@ def test_a_bug_in_a_method_is_answered_in_general_words_and_told() -> None:
 def test_what_was_agreed_elsewhere_is_gone_on_with() -> None:
     session = with_batches()
     session.receive(request("logging/setLevel", 1, level="info"))
-    agreed = session.agreed(("echo://note",))
+    agreed = session.save(("echo://note",))
     assert agreed == Agreed("2025-03-26", False, {}, "info", ("echo://note",))
     other = alone()
     other.resume(msgspec.json.decode(msgspec.json.encode(agreed), type=Agreed))
     assert other.era is session.era
     draft = alone()
     draft.receive(request("initialize", 0, protocolVersion=1))
-    other.resume(draft.agreed(()))
+    other.resume(draft.save(()))
     assert other.methods is draft.methods
 
 

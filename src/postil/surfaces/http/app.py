@@ -129,7 +129,7 @@ class HttpApp:
             raise Refused(405, "Method Not Allowed", codes.INVALID_REQUEST, [(b"allow", b"POST, GET, DELETE")])
 
     async def _post(self, asked: Asked, incoming: Incoming, endpoint: Endpoint) -> None:
-        asked.key = http_headers.text(asked.headers, b"idempotency-key") or ""
+        asked.key = http_headers.get_text(asked.headers, b"idempotency-key") or ""
         await endpoint.post(asked, incoming)
 
     async def _body(self, asked: Asked) -> bytes:
@@ -149,7 +149,7 @@ class HttpApp:
 
     def _narrow(self, view: View) -> Endpoint:
         """Returns the endpoint for callers who see less."""
-        endpoint = Endpoint(self.server.narrowed(self.server.registry.narrowed(view.shows)))
+        endpoint = Endpoint(self.server.narrow(self.server.registry.narrowed(view.shows)))
         self._endpoints[view] = endpoint
         return endpoint
 
@@ -188,7 +188,7 @@ class HttpApp:
 
     async def _refuse(self, refused: Refused, send: Send, unread: Receive | None = None) -> None:
         self.metrics.refused[refused.status] = self.metrics.refused.get(refused.status, 0) + 1
-        body = jsonrpc.refusal(None, refused.code, refused.message, {"status": refused.status})
+        body = jsonrpc.encode_error(None, refused.code, refused.message, {"status": refused.status})
         if unread is None:
             await respond(send, refused.status, body, refused.headers)
             return

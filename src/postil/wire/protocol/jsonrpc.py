@@ -74,32 +74,28 @@ encode = msgspec.json.Encoder().encode
 def parse(frame: bytes) -> Incoming | list[Incoming]:
     """Read one frame: a message, or the messages of a batch."""
     if len(frame) > LARGEST_FRAME:
-        return too_large(frame)
+        return refuse_too_large(frame)
     if _deeper_than(frame, DEEPEST):
-        return Invalid(
-            readable_id(frame), codes.INVALID_REQUEST, f"Invalid Request: nested deeper than {DEEPEST} levels"
-        )
+        return Invalid(find_id(frame), codes.INVALID_REQUEST, f"Invalid Request: nested deeper than {DEEPEST} levels")
     try:
         text = frame.decode("utf-8")
         if text.lstrip()[:1] == "[":
             return _batch(text)
         return _message(_decode_object(text))
     except UnicodeDecodeError:
-        return Invalid(readable_id(frame), codes.PARSE_ERROR, "Parse error: not valid UTF-8")
+        return Invalid(find_id(frame), codes.PARSE_ERROR, "Parse error: not valid UTF-8")
     except msgspec.ValidationError as fault:
         if "Expected `object`" in str(fault):
             return Invalid(None, codes.INVALID_REQUEST, "Invalid Request: a frame is one JSON object")
-        return Invalid(readable_id(frame), codes.PARSE_ERROR, f"Parse error: {fault}")
+        return Invalid(find_id(frame), codes.PARSE_ERROR, f"Parse error: {fault}")
     except (msgspec.DecodeError, RecursionError) as fault:
-        return Invalid(readable_id(frame), codes.PARSE_ERROR, f"Parse error: {fault}")
+        return Invalid(find_id(frame), codes.PARSE_ERROR, f"Parse error: {fault}")
 
 
-def too_large(head: bytes) -> Invalid:
-    """The refusal of a frame over the limit, of which only the beginning was kept."""
+def refuse_too_large(head: bytes) -> Invalid:
+    """Returns the refusal of a frame over the limit, of which only the beginning was kept."""
     megabytes = LARGEST_FRAME // (1024 * 1024)
-    return Invalid(
-        readable_id(head[:4096]), codes.INVALID_REQUEST, f"Invalid Request: a frame has at most {megabytes} MiB"
-    )
+    return Invalid(find_id(head[:4096]), codes.INVALID_REQUEST, f"Invalid Request: a frame has at most {megabytes} MiB")
 
 
 def _batch(text: str) -> Incoming | list[Incoming]:
@@ -176,8 +172,8 @@ _NOT_BRACKETS = bytes(byte for byte in range(256) if byte not in b"[]{}")
 _ID_MEMBER = re.compile(rb'"id"\s*:\s*(-?\d{1,19}|"(?:[^"\\]|\\.){0,256}")\s*[,}]')
 
 
-def readable_id(frame: bytes) -> Id | None:
-    """The id of a frame that was refused, if one can be read: by a lenient reader, else from its top level's text."""
+def find_id(frame: bytes) -> Id | None:
+    """Returns the id of a refused frame where one can be read: by a lenient reader, else from its top level."""
     import json  # only refused frames pay for it
 
     try:
@@ -203,24 +199,24 @@ def _id_in_text(frame: bytes) -> object:
     return None
 
 
-def reply(request_id: Id, result: object) -> bytes:
-    """The answer to a request."""
+def encode_reply(request_id: Id, result: object) -> bytes:
+    """Returns the answer to a request."""
     return encode({"jsonrpc": "2.0", "id": request_id, "result": result})
 
 
-def refusal(request_id: Id | None, code: int, message: str, data: object = None) -> bytes:
-    """The error that answers a request; `data` only when there is some."""
+def encode_error(request_id: Id | None, code: int, message: str, data: object = None) -> bytes:
+    """Returns the error that answers a request; `data` only when there is some."""
     error: dict[str, object] = {"code": code, "message": message}
     if data:
         error["data"] = data
     return encode({"jsonrpc": "2.0", "id": request_id, "error": error})
 
 
-def notification(method: str, params: object) -> bytes:
-    """A message that wants no answer."""
+def encode_notification(method: str, params: object) -> bytes:
+    """Returns a message that wants no answer."""
     return encode({"jsonrpc": "2.0", "method": method, "params": params})
 
 
-def request(request_id: Id, method: str, params: object) -> bytes:
-    """A request of ours to the client."""
+def encode_request(request_id: Id, method: str, params: object) -> bytes:
+    """Returns a request of ours to the client."""
     return encode({"jsonrpc": "2.0", "id": request_id, "method": method, "params": params})

@@ -106,7 +106,7 @@ def call_tool(session: Session, request: Request, era: Era) -> Work:
 
 
 def _tool_result(profile: Profile, work: Work, value: object) -> object:
-    return shapes.result(value, work.era, says_success=profile.face.says_success)
+    return shapes.make_result(value, work.era, says_success=profile.face.says_success)
 
 
 def read_resource(session: Session, request: Request, era: Era) -> Work:
@@ -138,7 +138,7 @@ def get_prompt(session: Session, request: Request, era: Era) -> Work:
 
 
 def _messages(profile: Profile, work: Work, value: Sequence[Message]) -> object:
-    return {"messages": shapes.messages(value, work.era)}
+    return {"messages": shapes.make_messages(value, work.era)}
 
 
 def _text(request: Request, name: str) -> str:
@@ -189,12 +189,12 @@ def _stamped(profile: Profile, work: Work, value: object) -> object:
 
 
 SHARED: dict[str, Handler] = {
-    "tools/list": _list("tools", lambda offered: offered.tools, shapes.tool),
+    "tools/list": _list("tools", lambda offered: offered.tools, shapes.describe_tool),
     "tools/call": call_tool,
-    "resources/list": _list("resources", lambda offered: offered.resources, shapes.resource),
-    "resources/templates/list": _list("resourceTemplates", lambda offered: offered.templates, shapes.resource),
+    "resources/list": _list("resources", lambda offered: offered.resources, shapes.describe_resource),
+    "resources/templates/list": _list("resourceTemplates", lambda offered: offered.templates, shapes.describe_resource),
     "resources/read": read_resource,
-    "prompts/list": _list("prompts", lambda offered: list(offered.prompts.values()), shapes.prompt),
+    "prompts/list": _list("prompts", lambda offered: list(offered.prompts.values()), shapes.describe_prompt),
     "prompts/get": get_prompt,
     "completion/complete": complete,
 }

@@ -24,14 +24,14 @@ def progress(work: Work, done: float, total: float | None, message: str) -> byte
         params["total"] = total
     if message and work.era.annotations:
         params["message"] = message
-    return jsonrpc.notification("notifications/progress", params)
+    return jsonrpc.encode_notification("notifications/progress", params)
 
 
 def log(wanted: Level | None, level: Level, params: Mapping[str, Any]) -> bytes:
     """Returns a log message, for a client that wants this level."""
     if wanted is None or LEVELS.index(level) < LEVELS.index(wanted):
         return b""
-    return jsonrpc.notification("notifications/message", {"level": level, **params})
+    return jsonrpc.encode_notification("notifications/message", {"level": level, **params})
 
 
 def acknowledge(stream: Work) -> bytes:
@@ -41,13 +41,13 @@ def acknowledge(stream: Work) -> bytes:
     if uris:
         honoured["resourceSubscriptions"] = uris
     params = {"notifications": honoured, "_meta": stream.stamp()}
-    return jsonrpc.notification("notifications/subscriptions/acknowledged", params)
+    return jsonrpc.encode_notification("notifications/subscriptions/acknowledged", params)
 
 
 def update(uri: str, stream: Work | None = None) -> bytes:
     """Returns that a resource changed, for a subscriber or for a stream."""
     params = {"uri": uri} if stream is None else {"uri": uri, "_meta": stream.stamp()}
-    return jsonrpc.notification("notifications/resources/updated", params)
+    return jsonrpc.encode_notification("notifications/resources/updated", params)
 
 
 def list_change(what: Listed, face: Face, stream: Work | None = None) -> bytes:
@@ -58,4 +58,4 @@ def list_change(what: Listed, face: Face, stream: Work | None = None) -> bytes:
         declared = face.capabilities.get(what)
         is_wanted = isinstance(declared, dict) and cast("dict[str, Any]", declared).get("listChanged")
         params = {}
-    return jsonrpc.notification(f"notifications/{what}/list_changed", params) if is_wanted else b""
+    return jsonrpc.encode_notification(f"notifications/{what}/list_changed", params) if is_wanted else b""

@@ -28,20 +28,20 @@ class _Sealed(Struct, frozen=True, array_like=True):
     answers: dict[str, Any]
 
 
-def binding(principal: str, method: str, name: str, arguments: object) -> str:
-    """What a state belongs to: this caller asking exactly this."""
+def bind(principal: str, method: str, name: str, arguments: object) -> str:
+    """Returns what a state belongs to: this caller asking exactly this."""
     body = msgspec.json.encode([principal, method, name, arguments], order="deterministic")
     return hashlib.sha256(body).hexdigest()
 
 
 def seal(answers: Mapping[str, Any], bound_to: str, secret: bytes) -> str:
-    """The state as text for the client to carry."""
+    """Returns the state as text for the client to carry."""
     body = msgspec.json.encode(_Sealed(time.time() + LIFETIME, bound_to, dict(answers)))
     return base64.urlsafe_b64encode(_tag(body, secret) + body).decode("ascii")
 
 
 def unseal(text: object, bound_to: str, secret: bytes) -> dict[str, Any]:
-    """The answers inside a state that came back, or a refusal when it is forged, expired or another's."""
+    """Returns the answers inside a state that came back. Raises where it is forged, expired or another's."""
     try:
         if not isinstance(text, str) or len(text) > LONGEST:
             raise ValueError

@@ -94,7 +94,7 @@ class Session:
                 answer.meta = meta
                 answer.key = meta.get(KEY) or answer.key or key
                 if era.stateless:
-                    answer.answers = self._remembered(answer)
+                    answer.answers = self._recall_answers(answer)
                 self.in_flight[request.id] = answer
                 return [answer]
             if isinstance(answer, Done):
@@ -158,7 +158,7 @@ class Session:
         """Returns the answer to a request whose work failed: an error object, or the result of a tool."""
         if work.kind == "tool":
             if work.era.structured and not isinstance(failure, ProtocolFailure) and not is_temporary(failure):
-                return self._end(work, self._reply(work.request, work.era, shapes.failed_result(failure)))
+                return self._end(work, self._reply(work.request, work.era, shapes.make_failed_result(failure)))
         elif isinstance(failure, ResourceNotFound) and work.kind in ("resource", "subscribe"):
             failure = ProtocolFailure(work.era.unknown_resource, failure.message, **failure.data)
         return self._end(work, refuse(work.request.id, failure.code, failure.message, failure.details()))
@@ -170,7 +170,7 @@ class Session:
 
     def require_input(self, work: Work, questions: Mapping[str, Question]) -> Reply | None:
         """Returns the answer that asks for input, with the answers so far sealed into it."""
-        from postil.wire.protocol import request_state  # see _remembered
+        from postil.wire.protocol import request_state  # see _recall_answers
 
         asked = {key: {"method": question.method, "params": question.params} for key, question in questions.items()}
         result = {
@@ -179,7 +179,7 @@ class Session:
             "requestState": request_state.seal(work.answers, self._binding(work), self.profile.secret()),
             "_meta": {stateless.SERVER_INFO: self.profile.info},
         }
-        return self._end(work, Reply(jsonrpc.reply(work.request.id, result)))
+        return self._end(work, Reply(jsonrpc.encode_reply(work.request.id, result)))
 
     def _end(self, work: Work, reply: Reply | None) -> Reply | None:
         del self.in_flight[work.request.id]
@@ -193,7 +193,7 @@ class Session:
     def _reply(self, request: jsonrpc.Request, era: Era, result: object) -> Reply:
         if era.stateless:
             result = stateless.complete(cast("dict[str, Any]", result), request.method, self.profile.info)
-        return Reply(jsonrpc.reply(request.id, result))
+        return Reply(jsonrpc.encode_reply(request.id, result))
 
     # -- questions to the client --------------------------------------------------------------------------------------
 
@@ -204,10 +204,10 @@ class Session:
             raise Failure(f"The client cannot be asked for {needed}", advice="Give the answer as an argument")
         self._asked += 1
         request_id = f"postil-{self._asked}"
-        return request_id, jsonrpc.request(request_id, question.method, dict(question.params))
+        return request_id, jsonrpc.encode_request(request_id, question.method, dict(question.params))
 
-    def _remembered(self, work: Work) -> dict[str, Any]:
-        """The answers that came with a request of the stateless era, and those that its sealed state remembers."""
+    def _recall_answers(self, work: Work) -> dict[str, Any]:
+        """Returns the answers that came with a request of the stateless era, and those in its sealed state."""
         state, given = work.request.params.get("requestState"), work.request.params.get("inputResponses", {})
         remembered: dict[str, Any] = {}
         if state is not None:
@@ -220,15 +220,15 @@ class Session:
         return {**remembered, **answers}
 
     def _binding(self, work: Work) -> str:
-        from postil.wire.protocol import request_state  # see _remembered
+        from postil.wire.protocol import request_state  # see _recall_answers
 
         params = work.request.params
         name = str(params.get("name") or params.get("uri") or "")
-        return request_state.binding(self.principal, work.request.method, name, params.get("arguments"))
+        return request_state.bind(self.principal, work.request.method, name, params.get("arguments"))
 
     # -- going on elsewhere -------------------------------------------------------------------------------------------
 
-    def agreed(self, subscribed: tuple[str, ...]) -> Agreed:
+    def save(self, subscribed: tuple[str, ...]) -> Agreed:
         """Returns what was agreed so far."""
         draft = self.methods is zed_draft.METHODS
         return Agreed(self.era.version, draft, self.capabilities, self.log_level, subscribed)
@@ -242,7 +242,7 @@ class Session:
 
 def refuse(request_id: jsonrpc.Id | None, code: int, message: str, data: object = None) -> Reply:
     """Returns the error that answers a request."""
-    return Reply(jsonrpc.refusal(request_id, code, message, data), code)
+    return Reply(jsonrpc.encode_error(request_id, code, message, data), code)
 
 
 def _initialize(session: Session, request: jsonrpc.Request, era: Era) -> Done:
@@ -251,7 +251,7 @@ def _initialize(session: Session, request: jsonrpc.Request, era: Era) -> Done:
     session.capabilities = cast("dict[str, Any]", capabilities) if isinstance(capabilities, dict) else {}
     if type(asked) is int and asked == zed_draft.VERSION:
         session.methods = zed_draft.METHODS
-        return Done(zed_draft.initialized(face), events.Opened())
+        return Done(zed_draft.answer_initialize(face), events.Opened())
     version, session.era = eras.negotiate(asked, only_first=face.contract)
     answer = {"protocolVersion": version, "capabilities": face.capabilities, "serverInfo": session.profile.info}
     return Done({**answer, "instructions": face.instructions} if face.instructions else answer, events.Opened())

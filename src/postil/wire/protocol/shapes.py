@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from postil.wire.protocol.eras.era import Era
 
 
-def tool(entry: OperationEntry, era: Era) -> dict[str, Any]:
-    """One tool of `tools/list`."""
+def describe_tool(entry: OperationEntry, era: Era) -> dict[str, Any]:
+    """Returns one tool of `tools/list`."""
     shown: dict[str, Any] = {"name": entry.name}
     if entry.title and era.structured:
         shown["title"] = entry.title
@@ -28,12 +28,12 @@ def tool(entry: OperationEntry, era: Era) -> dict[str, Any]:
     if entry.output_schema is not None and era.structured:
         shown["outputSchema"] = entry.output_schema
     if era.annotations:
-        shown["annotations"] = hints(entry)
+        shown["annotations"] = describe_effect(entry)
     return shown
 
 
-def hints(entry: OperationEntry) -> dict[str, bool]:
-    """What the mark says of the effect; hints equal to the protocol's default are left out."""
+def describe_effect(entry: OperationEntry) -> dict[str, bool]:
+    """Returns what the mark says of the effect, without hints that are the protocol's default."""
     shown: dict[str, bool] = {}
     if entry.effect == "reads":
         shown["readOnlyHint"] = True
@@ -44,8 +44,8 @@ def hints(entry: OperationEntry) -> dict[str, bool]:
     return shown
 
 
-def resource(entry: ResourceEntry, era: Era) -> dict[str, Any]:
-    """One resource, or one template, of a list."""
+def describe_resource(entry: ResourceEntry, era: Era) -> dict[str, Any]:
+    """Returns one resource, or one template, of a list."""
     shown = {"uriTemplate" if "{" in entry.uri else "uri": entry.uri, "name": entry.name}
     if entry.title and era.structured:
         shown["title"] = entry.title
@@ -55,8 +55,8 @@ def resource(entry: ResourceEntry, era: Era) -> dict[str, Any]:
     return shown
 
 
-def prompt(entry: PromptEntry, era: Era) -> dict[str, Any]:
-    """One prompt of `prompts/list`."""
+def describe_prompt(entry: PromptEntry, era: Era) -> dict[str, Any]:
+    """Returns one prompt of `prompts/list`."""
     shown: dict[str, Any] = {"name": entry.name}
     if entry.title and era.structured:
         shown["title"] = entry.title
@@ -65,8 +65,8 @@ def prompt(entry: PromptEntry, era: Era) -> dict[str, Any]:
     return shown
 
 
-def contents(uri: str, mime_type: str, read: object) -> Document:
-    """What a resource's method answered, as one document."""
+def make_document(uri: str, mime_type: str, read: object) -> Document:
+    """Returns what a resource's method answered, as one document."""
     if isinstance(read, Document):
         return read
     if isinstance(read, bytes):
@@ -74,9 +74,9 @@ def contents(uri: str, mime_type: str, read: object) -> Document:
     return Document(uri, mime_type, text=read if isinstance(read, str) else encode(read).decode("utf-8"))
 
 
-def result(value: object, era: Era, *, says_success: bool) -> dict[str, Any]:
-    """What an operation answered, as the result of `tools/call`."""
-    shown: dict[str, Any] = {"content": blocks(value, era)}
+def make_result(value: object, era: Era, *, says_success: bool) -> dict[str, Any]:
+    """Returns what an operation answered, as the result of `tools/call`."""
+    shown: dict[str, Any] = {"content": make_blocks(value, era)}
     if isinstance(value, Answer):
         metadata, meta = value.metadata() or None, dict(value.meta())
     else:
@@ -94,19 +94,19 @@ def result(value: object, era: Era, *, says_success: bool) -> dict[str, Any]:
     return shown
 
 
-def blocks(value: object, era: Era) -> Sequence[Block]:
-    """The content of a result: its own blocks, its text, or its JSON."""
+def make_blocks(value: object, era: Era) -> Sequence[Block]:
+    """Returns the content of a result: its own blocks, its text, or its JSON."""
     if isinstance(value, Answer):
         read = value.for_model()
         return [Text(read)] if isinstance(read, str) else [_in_era(block, era) for block in read]
     own = cast("Sequence[Block] | None", _offered(value, "content"))
     if own is not None:
         return [_in_era(block, era) for block in own]
-    return [Text(text_of(value))]
+    return [Text(write_text(value))]
 
 
-def text_of(value: object) -> str:
-    """What people and models read of a result."""
+def write_text(value: object) -> str:
+    """Returns what people and models read of a result."""
     if isinstance(value, str):
         return value
     if isinstance(value, Answer):
@@ -116,31 +116,31 @@ def text_of(value: object) -> str:
     return text if isinstance(text, str) else encode(value).decode("utf-8")
 
 
-def direct(value: object) -> object:
-    """What a direct JSON-RPC call answers: the result's own plain form, or the struct itself."""
+def make_plain(value: object) -> object:
+    """Returns what a direct JSON-RPC call answers: the result's own plain form, or the struct itself."""
     if isinstance(value, Answer):
         return value.plain()
     own = _offered(value, "direct")
     return value if own is None else own
 
 
-def messages(written: Sequence[Message], era: Era) -> list[Message]:
-    """A prompt's messages, without what the era lacks."""
+def make_messages(written: Sequence[Message], era: Era) -> list[Message]:
+    """Returns a prompt's messages, without what the era lacks."""
     return [Message(message.role, _in_era(message.content, era)) for message in written]
 
 
-def error(failure: Failure) -> dict[str, Any]:
-    """A failure as an error object."""
+def make_error(failure: Failure) -> dict[str, Any]:
+    """Returns a failure as an error object."""
     shown: dict[str, Any] = {"code": failure.code, "message": failure.message}
     details = failure.details()
     return {**shown, "data": details} if details else shown
 
 
-def failed_result(failure: Failure) -> dict[str, Any]:
-    """A failure as a tool's result: the text for the model, the error object for programs."""
+def make_failed_result(failure: Failure) -> dict[str, Any]:
+    """Returns a failure as a tool's result: the text for the model, the error object for programs."""
     return {
         "content": [Text(failure.reply())],
-        "structuredContent": {"error": error(failure)},
+        "structuredContent": {"error": make_error(failure)},
         "isError": True,
     }
 

@@ -172,10 +172,10 @@ class Runner:
 
     # -- going on elsewhere -------------------------------------------------------------------------------------------
 
-    def agreed(self) -> Agreed:
+    def save(self) -> Agreed:
         """Returns what was agreed so far."""
         subscribed = self._updates.uris if self._updates is not None else ()
-        return self.session.agreed(tuple(sorted(subscribed)))
+        return self.session.save(tuple(sorted(subscribed)))
 
     async def resume(self, agreed: Agreed) -> None:
         """Go on with what this client agreed on, and asked to hear, elsewhere."""
@@ -189,7 +189,7 @@ class Runner:
     # -- the end ------------------------------------------------------------------------------------------------------
 
     def _confirm_delivered(self) -> None:
-        """A frame arrived: what was answered before it has reached the client."""
+        """Confirm what was answered before a frame that has arrived: the client has read it."""
         answered = [entry for entry in self.unconfirmed if entry[0].work.request.id not in self.running]
         for entry in answered:
             self.unconfirmed.remove(entry)

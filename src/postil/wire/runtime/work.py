@@ -1,6 +1,6 @@
 """Doing the work that a session asks for: operations, resources, prompts. Each function returns the bare value.
 
-Arguments are decoded once, here; whoever is behind an operation gets them typed.
+Arguments are decoded here, once a call; an operation gets them typed.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ async def run_operation(call: WireCall) -> object:
 
 
 async def _run(call: WireCall, operation: Operation) -> object:
-    """Checked, once under its key, on the loop or in a thread."""
+    """Run an operation with checked arguments, once under its key, on the loop or in a thread."""
     decoded = operation.decode(call.work.arguments)
     turn = None if operation.is_async else call.runner.order.take(operation.mark)
     try:
@@ -111,7 +111,7 @@ async def read_resource(call: WireCall) -> Document:
         read = await cast("Coroutine[Any, Any, object]", reader(**variables))
     else:
         read = await call.in_thread(lambda: reader(**variables))
-    return shapes.contents(uri, entry.mime_type, read)
+    return shapes.make_document(uri, entry.mime_type, read)
 
 
 async def write_prompt(call: WireCall) -> Sequence[Any]:

@@ -24,7 +24,7 @@ class Turn:
             await asyncio.shield(self._before)  # others wait for it too
 
     def end(self) -> None:
-        """Let the next one go; after a call that gave up while it waited, not before the write it waited for."""
+        """Let the next call go. Where this one gave up waiting, the next one still waits for the write before."""
         before, done = self._before, self._done
         if done is None:
             return

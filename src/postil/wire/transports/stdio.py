@@ -72,7 +72,7 @@ class Lines:
         self._head: bytes | None = None
 
     def feed(self, data: bytes) -> list[bytes | jsonrpc.Invalid]:
-        """The complete lines after this chunk, or the refusals of those that are too long."""
+        """Returns the lines that this chunk completes; for those that are too long, their refusals."""
         lines: list[bytes | jsonrpc.Invalid] = []
         *complete, rest = data.split(b"\n")
         for piece in complete:
@@ -82,7 +82,7 @@ class Lines:
         return [line for line in lines if line != b""]
 
     def finish(self) -> list[bytes | jsonrpc.Invalid]:
-        """What is left at the end of input: a last line without its newline."""
+        """Returns what is left at the end of input: a last line without its newline."""
         last = self._take()
         return [] if last == b"" else [last]
 
@@ -98,7 +98,7 @@ class Lines:
     def _take(self) -> bytes | jsonrpc.Invalid:
         head, line = self._head, b"".join(self._pieces)
         self._pieces, self._size, self._head = [], 0, None
-        return jsonrpc.too_large(head) if head is not None else line.strip(b"\r\n \t")
+        return jsonrpc.refuse_too_large(head) if head is not None else line.strip(b"\r\n \t")
 
 
 class StdioConnection:
@@ -133,7 +133,7 @@ class StdioConnection:
             fcntl.fcntl(sink, fcntl.F_SETFL, self._sink_flags | os.O_NONBLOCK)
 
     async def run(self) -> int:
-        """Serve until the end; the exit status."""
+        """Serve until the end. Returns the exit status."""
         for number in (signal.SIGINT, signal.SIGTERM):
             self.loop.add_signal_handler(number, self._end, 128 + number)
         parent = os.getppid()
@@ -181,7 +181,7 @@ class StdioConnection:
         self._fed(data)
 
     def _read_blocking(self) -> None:
-        """The reader for files and terminals, which no selector can wait for."""
+        """Read from a file or a terminal, which no selector can wait for."""
         while True:
             self._room.wait()
             self._room.clear()
@@ -216,7 +216,7 @@ class StdioConnection:
                     self.timeouts.tell_heard(line)
                 self.runner.receive(line, self)
             else:
-                self.answer(jsonrpc.refusal(line.id, line.code, line.message), line.code)
+                self.answer(jsonrpc.encode_error(line.id, line.code, line.message), line.code)
         if session.ended or (self._input_ended and not self._backlog):
             self._end(0)
         elif self._backlog or self._is_full():

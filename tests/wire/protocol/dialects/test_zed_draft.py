@@ -9,7 +9,7 @@ import pytest
 
 from postil.core.registry import Registry
 from postil.core.resource import resource
-from postil.wire.protocol.dialects.zed_draft import initialized
+from postil.wire.protocol.dialects.zed_draft import answer_initialize
 from postil.wire.protocol.face import UNITED, Face
 from postil.wire.server import Server
 from tests.wire.talk import Talk
@@ -26,7 +26,7 @@ class Pictures:
 
 
 def test_a_face_claims_only_what_it_has() -> None:
-    claimed: dict[str, Any] = initialized(Face("f", "1", {"tools": {}}))["capabilities"]
+    claimed: dict[str, Any] = answer_initialize(Face("f", "1", {"tools": {}}))["capabilities"]
     assert claimed == {"experimental": {}, "logging": {}, "tools": {}}
 
 

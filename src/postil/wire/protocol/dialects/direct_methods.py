@@ -37,4 +37,4 @@ def call(session: Session, request: Request, era: Era) -> Work:
 
 
 def _plain(profile: Profile, work: Work, value: object) -> object:
-    return shapes.direct(value)
+    return shapes.make_plain(value)

@@ -20,7 +20,7 @@ VERSION = 1
 CAPABILITIES = {"experimental": {}, "logging": {}, "prompts": {}, "resources": {"subscribe": True}, "tools": {}}
 
 
-def initialized(face: Face) -> dict[str, Any]:
+def answer_initialize(face: Face) -> dict[str, Any]:
     """Returns the answer to `initialize`. A face without a capability does not claim it."""
     offered = {key: value for key, value in CAPABILITIES.items() if key in ("experimental", "logging") or
                key in face.capabilities}  # fmt: skip
@@ -60,7 +60,7 @@ def _prompt_text(profile: Profile, work: Work, value: Sequence[Message]) -> obje
 
 
 def _output(profile: Profile, work: Work, value: object) -> object:
-    return {"output": _text(shapes.blocks(value, work.era))}
+    return {"output": _text(shapes.make_blocks(value, work.era))}
 
 
 def _text(blocks: Iterable[Block]) -> str:
@@ -79,7 +79,7 @@ def _null(profile: Profile, work: Work, value: object) -> None:
 
 
 def _shaped(handler: Handler, shape: Shape) -> Handler:
-    """The same method, its answer in another shape."""
+    """Returns the same method, with its answer in another shape."""
 
     def handle(session: Session, request: Request, era: Era) -> Work:
         work = cast(Work, handler(session, request, era))

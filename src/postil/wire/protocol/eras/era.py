@@ -39,7 +39,7 @@ CONTRACT_003 = "1.0.0"
 
 
 def negotiate(asked: object, *, only_first: bool) -> tuple[str, Era]:
-    """The version to answer and the era to speak. Contract faces speak the first era to everyone."""
+    """Returns the version to answer and the era to speak. Contract faces speak the first era to everyone."""
     if asked == CONTRACT_003:
         return CONTRACT_003, FIRST
     if only_first:

@@ -23,7 +23,7 @@ class ClientLeft(Exception):
 
 
 async def read_body(receive: Receive, headers: Headers, most: int) -> bytes:
-    """The whole body. TooLarge as soon as it is known to be, before it is read where its length was announced."""
+    """Returns the whole body. Raises TooLarge as soon as that is known: where the length was announced, unread."""
     announced = headers.get(b"content-length")
     if announced is not None and (len(announced) > 15 or not announced.isdigit() or int(announced) > most):
         raise TooLarge

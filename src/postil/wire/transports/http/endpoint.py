@@ -63,12 +63,12 @@ class Asked(Struct):
     @property
     def session_id(self) -> str | None:
         """The session that its header names."""
-        return http_headers.text(self.headers, http_headers.SESSION)
+        return http_headers.get_text(self.headers, http_headers.SESSION)
 
     @property
     def version(self) -> str | None:
         """The protocol version that its header names."""
-        return http_headers.text(self.headers, http_headers.VERSION)
+        return http_headers.get_text(self.headers, http_headers.VERSION)
 
 
 class Refusal(ProtocolFailure):
@@ -166,7 +166,7 @@ class Endpoint:
         session_id = asked.session_id
         if isinstance(incoming, jsonrpc.Invalid):
             is_mcp = session_id is not None or _speaks_mcp(asked.headers)
-            frame = jsonrpc.refusal(incoming.id, incoming.code, incoming.message, incoming.data)
+            frame = jsonrpc.encode_error(incoming.id, incoming.code, incoming.message, incoming.data)
             await respond(asked.send, 400 if is_mcp else 200, frame, asked.carried)
             return
         if asked.version == STATELESS.version:
@@ -238,7 +238,7 @@ class Endpoint:
     # -- answering --------------------------------------------------------------------------------------------------
 
     def _alone(self, asked: Asked, *, direct: bool = False) -> Runner:
-        """A session of one request: it ends with the answer."""
+        """Returns a session of one request, which ends with the answer."""
         era = HANDSHAKE.get(asked.version or "", FIRST)
         return Runner(self.server, self.watches, Connection(asked.caller, direct, era))
 
@@ -330,7 +330,7 @@ class Endpoint:
             if reply.gone:
                 return
             if started:
-                last = sse.event(reply.answered) if reply.answered is not None else b""
+                last = sse.encode_event(reply.answered) if reply.answered is not None else b""
                 await send({"type": "http.response.body", "body": last, "more_body": False})
             elif reply.answered is not None:
                 await _answer(asked, reply, statuses)
@@ -344,7 +344,7 @@ class Endpoint:
         found = self._mirrored.get(tool)
         if found is None:
             entry = self.server.registry.operations.get(tool)
-            found = http_headers.mirrored(entry.input_schema) if entry is not None else ()
+            found = http_headers.find_mirrored(entry.input_schema) if entry is not None else ()
             if entry is not None:
                 self._mirrored[tool] = found
         return found
@@ -365,13 +365,13 @@ def _ids_of(incoming: Incoming) -> list[jsonrpc.Id]:
 
 
 def _id_of(incoming: Incoming) -> jsonrpc.Id | None:
-    """The id that a refusal echoes, so that the client's call fails instead of waiting."""
+    """Returns the id that a refusal echoes, so that the client's call fails instead of waiting."""
     return incoming.id if isinstance(incoming, jsonrpc.Request | jsonrpc.Invalid) else None
 
 
 async def _refuse(asked: Asked, failure: ProtocolFailure, request_id: jsonrpc.Id | None = None) -> None:
     status, headers = (failure.status, failure.headers) if isinstance(failure, Refusal) else (400, ())
-    frame = jsonrpc.refusal(request_id, failure.code, failure.message, failure.details())
+    frame = jsonrpc.encode_error(request_id, failure.code, failure.message, failure.details())
     await respond(asked.send, status, frame, [*asked.carried, *headers])
 
 

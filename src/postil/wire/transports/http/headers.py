@@ -44,7 +44,7 @@ class RepeatedHeader(Exception):
 
 
 def read(raw: RawHeaders) -> dict[bytes, bytes]:
-    """The headers by lower-case name, values without the white space around them."""
+    """Returns the headers by lower-case name. Raises RepeatedHeader."""
     headers = dict(raw)
     if len(headers) == len(raw):
         return headers
@@ -59,8 +59,8 @@ def read(raw: RawHeaders) -> dict[bytes, bytes]:
     return headers
 
 
-def text(headers: Headers, name: bytes) -> str | None:
-    """One header as text, or None. HTTP servers may leave white space around a value: it is no part of it."""
+def get_text(headers: Headers, name: bytes) -> str | None:
+    """Returns one header as text, or None. HTTP servers may leave white space around a value."""
     value = headers.get(name)
     return None if value is None else value.strip(b" \t").decode("latin-1")
 
@@ -97,7 +97,7 @@ def is_json(headers: Headers) -> bool:
 
 
 def decode_value(value: str) -> str | None:
-    """A header's value, out of its base64 wrapping when it has one; None when the wrapping is damaged."""
+    """Returns a header's value, out of its base64 wrapping where it has one; None where that is damaged."""
     if not (value.startswith("=?base64?") and value.endswith("?=") and len(value) >= 11):
         return value
     wrapped = value[9:-2]
@@ -115,12 +115,12 @@ def is_stateless(headers: Headers, request: jsonrpc.Request) -> bool:
     meta = request.params.get("_meta")
     if isinstance(meta, dict) and stateless.VERSION in meta:
         return True
-    return text(headers, VERSION) == era.STATELESS.version
+    return get_text(headers, VERSION) == era.STATELESS.version
 
 
 def check_version(headers: Headers) -> None:
     """Refuse a protocol version that nobody here speaks. None at all is fine."""
-    version = text(headers, VERSION)
+    version = get_text(headers, VERSION)
     if version is not None and version not in KNOWN_VERSIONS:
         raise ProtocolFailure(
             codes.INVALID_REQUEST,
@@ -137,15 +137,15 @@ def check_stateless(
     meta = request.params.get("_meta")
     if not isinstance(meta, dict) or stateless.VERSION not in meta:
         raise ProtocolFailure(codes.INVALID_PARAMS, f"Invalid params: _meta needs {stateless.VERSION}")
-    if text(headers, VERSION) != cast("dict[str, Any]", meta)[stateless.VERSION]:
+    if get_text(headers, VERSION) != cast("dict[str, Any]", meta)[stateless.VERSION]:
         raise _mismatch("MCP-Protocol-Version", f"_meta[{stateless.VERSION!r}]")
-    if text(headers, METHOD) != request.method:
+    if get_text(headers, METHOD) != request.method:
         raise _mismatch("Mcp-Method", "the method")
     named_by = NAMED_BY.get(request.method)
     if named_by is None:
         return
     named = request.params.get(named_by)
-    given = text(headers, NAME)
+    given = get_text(headers, NAME)
     if isinstance(named, str) and (given is None or (given != named and decode_value(given) != named)):
         raise _mismatch("Mcp-Name", f"params.{named_by}")
     if request.method == "tools/call" and isinstance(named, str):
@@ -164,13 +164,13 @@ class Mirrored(Struct, frozen=True):
     kind: str
 
 
-def mirrored(schema: Raw) -> tuple[Mirrored, ...]:
-    """The arguments of a tool that its schema marks with `x-mcp-header`."""
+def find_mirrored(schema: Raw) -> tuple[Mirrored, ...]:
+    """Returns the arguments of a tool that its schema marks with `x-mcp-header`."""
     encoded = bytes(schema)
-    return tuple(_marked(msgspec.json.decode(encoded), ())) if b'"x-mcp-header"' in encoded else ()
+    return tuple(_find_marked(msgspec.json.decode(encoded), ())) if b'"x-mcp-header"' in encoded else ()
 
 
-def _marked(schema: dict[str, Any], path: tuple[str, ...]) -> list[Mirrored]:
+def _find_marked(schema: dict[str, Any], path: tuple[str, ...]) -> list[Mirrored]:
     found: list[Mirrored] = []
     for name, inner in cast("dict[str, Any]", schema.get("properties") or {}).items():
         if not isinstance(inner, dict):
@@ -179,14 +179,14 @@ def _marked(schema: dict[str, Any], path: tuple[str, ...]) -> list[Mirrored]:
         header = inner.get("x-mcp-header")
         if isinstance(header, str):
             found.append(Mirrored((*path, name), f"Mcp-Param-{header}", str(inner.get("type"))))
-        found += _marked(inner, (*path, name))
+        found += _find_marked(inner, (*path, name))
     return found
 
 
 def _check_parameters(headers: Headers, arguments: object, declared: tuple[Mirrored, ...]) -> None:
     for one in declared:
         value = _at(arguments, one.path)
-        given = text(headers, one.header.lower().encode("latin-1"))
+        given = get_text(headers, one.header.lower().encode("latin-1"))
         where = f"params.arguments.{'.'.join(one.path)}"
         if value is None and given is None:
             continue

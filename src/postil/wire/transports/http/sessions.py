@@ -1,6 +1,6 @@
 """The sessions of the handshake eras over HTTP: bound to the caller that opened them, bounded, ended when idle.
 
-An id is no credential: whoever uses one must be the principal it was given to.
+An id is no credential: it is honoured only for the principal that it was given to.
 
 Where replicas share a store, what a session agreed on is written there under a hash of its id: another replica goes on
 with it, a session ended on one is ended on all within a second, and a stream hears of what was subscribed to elsewhere.
@@ -88,7 +88,7 @@ class Sessions:
         return len(self._by_id)
 
     def open(self, caller: Caller, session_id: str = "") -> HttpSession | None:
-        """A new session that nobody can find until it is kept; None when there are too many that are in use."""
+        """Returns a new session, which cannot be found until it is kept; None when too many are in use."""
         if len(self._by_id) >= self._most and not self._end_longest_idle():
             return None
         return HttpSession(self._server, self._watches, caller, self._now(), session_id)
@@ -99,7 +99,7 @@ class Sessions:
         return self._server.hooks.shared is not None
 
     async def keep(self, session: HttpSession) -> None:
-        """From now on the session can be found by its id."""
+        """Let the session be found by its id from now on."""
         self._add(session)
         await self.share(session)
 
@@ -109,11 +109,11 @@ class Sessions:
             self._sweep = asyncio.get_running_loop().call_later(min(self._idle, SWEEP_EVERY), self._end_idle)
 
     async def find(self, session_id: str, caller: Caller) -> HttpSession | None:
-        """The session, if it lives, here or on another replica, and is this caller's."""
+        """Returns the session, if it lives here or on another replica and is this caller's."""
         session = self._by_id.get(session_id)
         if self._server.hooks.shared is not None:
             if session is None:
-                session = await self._adopted(self._server.hooks.shared, session_id, caller)
+                session = await self._adopt(self._server.hooks.shared, session_id, caller)
             elif session.principal == caller.principal and self._now() - session.looked_at > LOOK_EVERY:
                 await self._look(self._server.hooks.shared, [session])
                 session = self._by_id.get(session_id)
@@ -133,7 +133,7 @@ class Sessions:
             task.add_done_callback(self._ending.discard)
 
     async def end_everywhere(self, session: HttpSession) -> None:
-        """The client ended it: no replica knows it any more."""
+        """End a session on all replicas, as its client asked."""
         if self._server.hooks.shared is not None:
             await self._server.hooks.shared.forget(_name(session.id))
         self.end(session)
@@ -145,14 +145,14 @@ class Sessions:
         store = self._server.hooks.shared
         if store is None or session.id not in self._by_id:
             return
-        agreed = session.runner.agreed()
+        agreed = session.runner.save()
         if agreed == session.shared and self._now() - session.shared_at < self._idle / 4:
             return
         record = msgspec.json.encode(_Record(session.principal, agreed))
         if len(record) <= LARGEST_SHARED and await store.keep({_name(session.id): record}, self._idle + LOOK_EVERY):
             session.shared, session.shared_at = agreed, self._now()
 
-    async def _adopted(self, store: EphemeralStore, session_id: str, caller: Caller) -> HttpSession | None:
+    async def _adopt(self, store: EphemeralStore, session_id: str, caller: Caller) -> HttpSession | None:
         found = await store.recall(_name(session_id)) if len(session_id) <= LONGEST_ID else None
         record = _read(found[0]) if found else None
         if record is None or record.principal != caller.principal:
@@ -167,7 +167,7 @@ class Sessions:
         return self._by_id.get(session_id)
 
     async def _look(self, store: EphemeralStore, sessions: Sequence[HttpSession]) -> None:
-        """See what became of these sessions elsewhere. Where nobody can tell, they go on as they are."""
+        """See what became of these sessions on other replicas. Where that cannot be known, they go on."""
         for session in sessions:
             session.looked_at = self._now()
         found = await store.recall(*(_name(session.id) for session in sessions))
@@ -180,7 +180,7 @@ class Sessions:
                 await session.runner.resume(record.agreed)
 
     def follow(self, session: HttpSession) -> None:
-        """A stream was opened: it must hear of what is asked for on other replicas."""
+        """Let an open stream hear of what is asked for on other replicas."""
         if self.are_shared and self._following is None:
             self._following = asyncio.get_running_loop().create_task(self._follow())
 

@@ -1,6 +1,6 @@
 """Server-sent events: one reply that begins as plain JSON and becomes a stream only when it has to.
 
-Holds what waits to be sent to one client. Does no I/O: `http.py` sends what it finds here.
+Holds what waits to be sent to one client. Does no I/O: `endpoint.py` sends what it finds here.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ MOST_WAITING = 1024
 """Messages that may wait for a client that reads slowly; what it does not read in time is not worth more memory."""
 
 
-def event(frame: bytes) -> bytes:
-    """One message as an event. Frames hold no line breaks: JSON escapes them."""
+def encode_event(frame: bytes) -> bytes:
+    """Returns one message as an event. Frames hold no line breaks: JSON escapes them."""
     return b"event: message\ndata: " + frame + b"\n\n"
 
 
@@ -60,24 +60,24 @@ class ReplyStream:
         self.told[name] = value
 
     def take(self) -> bytes:
-        """The waiting messages as events; none wait any more."""
-        events = b"".join(map(event, self.messages))
+        """Returns the waiting messages as events, and forgets them."""
+        events = b"".join(map(encode_event, self.messages))
         self.messages.clear()
         self.waiting.clear()
         return events
 
     def end(self) -> None:
-        """No answer will come."""
+        """Note that no answer will come."""
         self.over = True
         self.wake()
 
     def leave(self) -> None:
-        """The client left."""
+        """Note that the client left."""
         self.gone = True
         self.wake()
 
     def wake(self) -> None:
-        """Something happened, or it is time for a sign of life."""
+        """End the wait: something happened, or it is time for a sign of life."""
         if self._wake is not None and not self._wake.done():
             self._wake.set_result(None)
 
