@@ -11,9 +11,10 @@ from collections.abc import Callable, Mapping
 from typing import Annotated, Any, cast
 
 import msgspec
-from msgspec import Meta, Raw, Struct
+from msgspec import Meta, Raw, field
 
 from postil.core import call
+from postil.core.answer import Answer
 from postil.core.call import Question
 from postil.core.catalogue import Catalogue, describe
 from postil.core.content import Audio, Block, Document, Embedded, Image, Message, Text, said
@@ -28,22 +29,22 @@ PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX
 WAV = "UklGRiYAAABXQVZFZm10IBAAAAABAAEAQB8AAAB9AAACABAAZGF0YQIAAAAAAA=="
 
 
-class Said(Struct, frozen=True):
+class Said(Answer, frozen=True):
     """A text and nothing else."""
 
     said: str
 
-    def text(self) -> str:
+    def for_model(self) -> str:
         return self.said
 
 
-class Shown(Struct, frozen=True):
+class Shown(Answer, frozen=True):
     """Content of several kinds."""
 
     shown: str
-    blocks: list[Block] = []
+    blocks: list[Block] = field(default_factory=list[Block])
 
-    def content(self) -> list[Block]:
+    def for_model(self) -> list[Block]:
         return self.blocks
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 import pytest
-from msgspec import Meta, Struct
+from msgspec import Meta
 
 from postil.core import call
+from postil.core.answer import Answer
 from postil.core.operation import reads
 from postil.core.prompt import prompt
 from postil.core.registry import Registry
@@ -18,10 +19,10 @@ from tests.wire.talk import Talk
 pytestmark = pytest.mark.anyio
 
 
-class Output(Struct, frozen=True):
+class Output(Answer, frozen=True):
     """A result with a text."""
 
-    def text(self) -> str:
+    def for_model(self) -> str:
         return "Tool execution result"
 
 

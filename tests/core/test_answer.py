@@ -10,7 +10,7 @@ from postil.core.answer import Answer
 from postil.core.content import Block, Link, Text
 from postil.surfaces.shell.output import readable
 from postil.wire.protocol.eras.era import FIRST, NEWEST
-from postil.wire.protocol.shapes import make_plain, make_result, write_text
+from postil.wire.protocol.shapes import make_blocks, make_plain, make_result
 
 
 class Silent(Answer, frozen=True):
@@ -45,13 +45,13 @@ class Polite(Answer, frozen=True):
 
 
 def test_an_answer_that_says_nothing_is_json_for_models_and_fields_for_people() -> None:
-    assert write_text(Silent(2)) == '{"count":2}'
+    assert make_blocks(Silent(2), NEWEST) == [Text('{"count":2}')]
     assert readable(Silent(2)) == "count: 2"
     assert make_plain(Silent(2)) == Silent(2)
 
 
 def test_people_read_what_models_read_unless_the_answer_says_otherwise() -> None:
-    assert (write_text(Speaking(2)), readable(Speaking(2))) == ("2 of them", "2 of them")
+    assert (make_blocks(Speaking(2), NEWEST), readable(Speaking(2))) == ([Text("2 of them")], "2 of them")
     assert readable(Polite(2)) == "for you"
 
 

@@ -6,7 +6,9 @@ from typing import Any, cast
 
 import msgspec
 
+from postil.core.content import Text
 from postil.wire.protocol import shapes
+from postil.wire.protocol.eras.era import NEWEST
 
 
 def direct(answer: object) -> dict[str, Any]:
@@ -21,4 +23,4 @@ def structured(answer: object) -> dict[str, Any]:
 
 def text(answer: object) -> str:
     """What a model reads."""
-    return shapes.write_text(answer)
+    return "\n\n".join(block.text for block in shapes.make_blocks(answer, NEWEST) if isinstance(block, Text))

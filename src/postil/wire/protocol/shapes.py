@@ -77,14 +77,11 @@ def make_document(uri: str, mime_type: str, read: object) -> Document:
 def make_result(value: object, era: Era, *, says_success: bool) -> dict[str, Any]:
     """Returns what an operation answered, as the result of `tools/call`."""
     shown: dict[str, Any] = {"content": make_blocks(value, era)}
+    meta: dict[str, Any] = {}
     if isinstance(value, Answer):
-        metadata, meta = value.metadata() or None, dict(value.meta())
-    else:
-        metadata = _offered(value, "metadata")
-        meta = dict(cast("dict[str, Any]", _offered(value, "meta") or {}))
-    if metadata is not None:
-        shown["metadata"] = metadata
-        meta["postil/metadata"] = metadata
+        meta.update(value.meta())
+        if metadata := value.metadata():
+            shown["metadata"] = meta["postil/metadata"] = metadata
     if era.structured and isinstance(value, Struct):
         shown["structuredContent"] = value
     if says_success:
@@ -95,33 +92,16 @@ def make_result(value: object, era: Era, *, says_success: bool) -> dict[str, Any
 
 
 def make_blocks(value: object, era: Era) -> Sequence[Block]:
-    """Returns the content of a result: its own blocks, its text, or its JSON."""
-    if isinstance(value, Answer):
-        read = value.for_model()
-        return [Text(read)] if isinstance(read, str) else [_in_era(block, era) for block in read]
-    own = cast("Sequence[Block] | None", _offered(value, "content"))
-    if own is not None:
-        return [_in_era(block, era) for block in own]
-    return [Text(write_text(value))]
-
-
-def write_text(value: object) -> str:
-    """Returns what people and models read of a result."""
-    if isinstance(value, str):
-        return value
-    if isinstance(value, Answer):
-        read = value.for_model()
-        return read if isinstance(read, str) else "\n\n".join(block.text for block in read if isinstance(block, Text))
-    text = _offered(value, "text")
-    return text if isinstance(text, str) else encode(value).decode("utf-8")
+    """Returns the content of a result: what it says to models, or its JSON."""
+    read = value.for_model() if isinstance(value, Answer) else value
+    if isinstance(value, Answer) and not isinstance(read, str):
+        return [_in_era(block, era) for block in cast("Sequence[Block]", read)]
+    return [Text(read if isinstance(read, str) else encode(read).decode("utf-8"))]
 
 
 def make_plain(value: object) -> object:
-    """Returns what a direct JSON-RPC call answers: the result's own plain form, or the struct itself."""
-    if isinstance(value, Answer):
-        return value.plain()
-    own = _offered(value, "direct")
-    return value if own is None else own
+    """Returns what a direct JSON-RPC call answers: the answer's plain form, or the value itself."""
+    return value.plain() if isinstance(value, Answer) else value
 
 
 def make_messages(written: Sequence[Message], era: Era) -> list[Message]:
@@ -149,11 +129,3 @@ def _in_era(block: Block, era: Era) -> Block:
     if isinstance(block, Link) and not era.structured:
         return Text(f"{block.name}: {block.uri}")
     return block
-
-
-def _offered(value: object, name: str) -> object:
-    """What a result's method of this name says, when the result has such a method and not a field."""
-    if isinstance(value, Struct) and name in value.__struct_fields__:
-        return None
-    method = getattr(value, name, None)
-    return method() if callable(method) and not isinstance(value, str) else None

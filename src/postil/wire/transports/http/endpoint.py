@@ -38,13 +38,9 @@ JSON, EVENTS = b"application/json", b"text/event-stream"
 MOST_CALLS = 1024
 MOST_STREAMS = 4096
 STATELESS_STATUS = {
-    codes.PARSE_ERROR: 400,
-    codes.INVALID_REQUEST: 400,
-    codes.INVALID_PARAMS: 400,
+    **dict.fromkeys((codes.PARSE_ERROR, codes.INVALID_REQUEST, codes.INVALID_PARAMS, codes.HEADER_MISMATCH), 400),
+    **dict.fromkeys((codes.MISSING_CAPABILITY, codes.UNSUPPORTED_VERSION), 400),
     codes.METHOD_NOT_FOUND: 404,
-    codes.HEADER_MISMATCH: 400,
-    codes.MISSING_CAPABILITY: 400,
-    codes.UNSUPPORTED_VERSION: 400,
 }
 NEEDS_SESSION = frozenset({"resources/subscribe", "resources/unsubscribe", "logging/setLevel"})
 
