@@ -63,7 +63,7 @@ class Runner:
     def updates(self) -> Updates:
         """What the client hears beside its answers; made on first need."""
         if self._updates is None:
-            self._updates = Updates(self)
+            self._updates = Updates(self, self.connection.push)
         return self._updates
 
     # -- events of the session ----------------------------------------------------------------------------------------
@@ -207,7 +207,7 @@ class Runner:
     async def close(self, grace: float) -> None:
         """End: streams close gracefully, calls in flight get `grace` seconds and are then given up."""
         if self._updates is not None:
-            self._updates.end_streams()
+            self._updates.closing.set()
         if self.running:
             await asyncio.wait([task for _, task in self.running.values()], timeout=grace)
         for request_id in list(self.running):

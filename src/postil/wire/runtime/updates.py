@@ -13,30 +13,31 @@ from postil.wire.protocol.methods import MOST_WATCHES
 
 if TYPE_CHECKING:
     from postil.core.registry import Listed
+    from postil.wire.protocol.events import Work
     from postil.wire.runtime.runner import Runner
-    from postil.wire.runtime.wire_call import WireCall
 
 
 class Updates:
-    """What one connection is told; all of it ends with the connection."""
+    """The updates of a connection, or of one stream of the stateless era."""
 
-    def __init__(self, runner: Runner) -> None:
+    def __init__(self, runner: Runner, send: Callable[[bytes], None] | None, stream: Work | None = None) -> None:
         self._runner = runner
+        self._send = send
+        self._stream = stream
         self.uris: set[str] = set()
-        self._closing = asyncio.Event()
+        self.closing = asyncio.Event()
         self._stop_announcements: Callable[[], None] | None = None
         self._stop_lists: Callable[[], None] | None = None
 
-    def push(self, frame: bytes) -> None:
-        """Send a message that belongs to no request, where there is a way for it."""
-        push = self._runner.connection.push
-        if frame and push is not None and not self._closing.is_set():
-            push(frame)
+    def send(self, frame: bytes) -> None:
+        """Send a message that belongs to no request, where there is a way for it; an empty one is none."""
+        if frame and self._send is not None and not self.closing.is_set():
+            self._send(frame)
 
     # -- resources --------------------------------------------------------------------------------------------------
 
     async def add(self, uri: str) -> None:
-        """Push an update after each change of this resource."""
+        """Send an update after each change of this resource."""
         if uri in self.uris:
             return
         if len(self.uris) >= MOST_WATCHES:
@@ -44,8 +45,18 @@ class Updates:
         self.uris.add(uri)
         await self._runner.watches.add(uri, self._updated)
 
+    async def add_existing(self, uris: Iterable[str], *, at_once: bool = False) -> None:
+        """Add those resources that exist: others never change. `at_once` sends a first update of each."""
+        for uri in uris:
+            try:
+                await self.add(uri)
+            except Failure:
+                continue
+            if at_once:
+                self._updated(uri)
+
     def remove(self, uri: str) -> None:
-        """Stop pushing them."""
+        """Stop to send updates of this resource."""
         if uri in self.uris:
             self.uris.discard(uri)
             self._runner.watches.remove(uri, self._updated)
@@ -55,30 +66,26 @@ class Updates:
         wanted = set(uris)
         for uri in self.uris - wanted:
             self.remove(uri)
-        for uri in wanted - self.uris:
-            try:
-                await self.add(uri)
-            except Failure:
-                continue  # gone meanwhile: it never changes
-            self._updated(uri)  # it may have changed since it was asked for: an update is only a cue
+        # Each may have changed since it was asked for: an update is only a cue.
+        await self.add_existing(wanted - self.uris, at_once=True)
 
     def _updated(self, uri: str) -> None:
-        self.push(notifications.update(uri))
+        self.send(notifications.update(uri, self._stream))
 
     # -- lists and announcements --------------------------------------------------------------------------------------
 
     def hear_lists(self) -> None:
-        """Push that a list changed, from now on."""
+        """Send that a list changed, from now on."""
         if self._stop_lists is None:
             self._stop_lists = self._runner.server.registry.on_list_changed(self._list_changed)
 
     def _list_changed(self, what: Listed) -> None:
-        frame = notifications.list_change(what, self._runner.server.face)
-        self._runner.loop.call_soon_threadsafe(self.push, frame)
+        frame = notifications.list_change(what, self._runner.server.face, self._stream)
+        self._runner.loop.call_soon_threadsafe(self.send, frame)
 
     def hear_announcements(self) -> None:
-        """Push what the parts announce, from now on."""
-        if self._stop_announcements is None and self._runner.connection.push is not None:
+        """Send what the parts announce, from now on."""
+        if self._stop_announcements is None and self._send is not None:
             self._stop_announcements = _nothing
             self._runner.server.pool.submit(self._start_announcements)
 
@@ -90,52 +97,20 @@ class Updates:
         self._runner.loop.call_soon_threadsafe(self._keep_announcements, stop)
 
     def _keep_announcements(self, stop: Callable[[], None]) -> None:
-        if self._closing.is_set():
+        if self.closing.is_set():
             stop()
         else:
             self._stop_announcements = stop
 
     def _announced(self, said: Announcement) -> None:
         params = {"message": said.message, "data": said.data}
-        self.push(notifications.log(self._runner.session.log_level, said.level, params))
-
-    # -- streams of the stateless era ---------------------------------------------------------------------------------
-
-    async def stream(self, call: WireCall) -> None:
-        """Send a stream what it asked to hear of, until the client leaves or the connection closes."""
-        work, watches = call.work, self._runner.watches
-        watched: list[str] = []
-
-        def updated(uri: str) -> None:
-            call.send(notifications.update(uri, work))
-
-        # The acknowledgement is the stream's first frame: it is queued before any watch can speak.
-        call.send(notifications.acknowledge(work))
-        server = self._runner.server
-        stop_lists = server.registry.on_list_changed(
-            lambda what: call.send(notifications.list_change(what, server.face, work))
-        )
-        try:
-            for uri in work.arguments[1]:
-                try:
-                    await watches.add(uri, updated)
-                    watched.append(uri)
-                except Failure:
-                    continue  # a resource that does not exist never changes
-            await self._closing.wait()
-        finally:
-            stop_lists()
-            for uri in watched:
-                watches.remove(uri, updated)
+        self.send(notifications.log(self._runner.session.log_level, said.level, params))
 
     # -- the end ------------------------------------------------------------------------------------------------------
 
-    def end_streams(self) -> None:
-        """Let streams end gracefully; nothing more is pushed."""
-        self._closing.set()
-
     def close(self) -> None:
-        """End the rest."""
+        """Send nothing more."""
+        self.closing.set()
         for uri in list(self.uris):
             self.remove(uri)
         for stop in (self._stop_announcements, self._stop_lists):

@@ -16,9 +16,10 @@ from postil.core.content import Document
 from postil.core.failure import Failure
 from postil.core.operation import Operation, is_async
 from postil.core.prompt import as_messages
-from postil.wire.protocol import shapes
+from postil.wire.protocol import notifications, shapes
 from postil.wire.protocol.events import Kind
 from postil.wire.protocol.failures import InputRequired
+from postil.wire.runtime.updates import Updates
 from postil.wire.runtime.wire_call import WireCall
 
 Do: TypeAlias = Callable[[WireCall], Coroutine[Any, Any, object]]
@@ -142,7 +143,14 @@ async def subscribe(call: WireCall) -> None:
 
 async def listen(call: WireCall) -> None:
     """Serve one stream of the stateless era until the client leaves or the server ends it gracefully."""
-    await call.runner.updates.stream(call)
+    updates = Updates(call.runner, call.send, call.work)
+    call.send(notifications.acknowledge(call.work))  # the stream's first frame: before any watch can speak
+    updates.hear_lists()
+    try:
+        await updates.add_existing(call.work.arguments[1])
+        await call.runner.updates.closing.wait()
+    finally:
+        updates.close()
 
 
 DO: dict[Kind, Do] = {
