@@ -166,8 +166,7 @@ class ContractTools:
             raise SourceNotParsed(
                 source.path,
                 f"{problem.message} at line {problem.span.start}",
-                'Fix syntax errors before adding comments, or use comments_add with anchor: "text" to comment all the '
-                "same",
+                'Fix syntax errors before adding comments, or comment all the same with anchor: "text"',
             )
         author = sign(author or ("" if asked.person else "ai"), self._context.person)
         added = self._add(source, symbol, line, text, author, tag or detect_tag(text), end, aiMeta, copyOf)
