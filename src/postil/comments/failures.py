@@ -18,7 +18,7 @@ from postil.core.failure import Conflict, Failure, InvalidArguments, NotAllowed,
 
 
 def _because(failure: Failure, fact: str) -> str:
-    """What a person reads: the contract's sentence alone does not say why."""
+    """Returns what a person reads: the contract's sentence alone does not say why."""
     return f"{failure.message}: {failure.data[fact]}\n{failure.advice}"
 
 

@@ -91,7 +91,7 @@ class Anchor(Struct, frozen=True, omit_defaults=True):
 
     v: LineNumber = 1
     blob: str = ""
-    """The git blob id of the source when the marker was last settled: the whole old file can be had from git."""
+    """The git blob id of the source when the marker was last renewed: the whole old file can be had from git."""
     line: LineNumber = 0
     end: LineNumber = 0
     pre: tuple[str, ...] = ()

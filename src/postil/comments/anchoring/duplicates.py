@@ -17,7 +17,7 @@ MOST_SHOWN = 5
 
 
 def find_copies(tree: SourceTree, place: Place) -> tuple[Candidate, ...]:
-    """Other places that have the same line between the same neighbours."""
+    """Returns other places that have the same line between the same neighbours."""
     wanted = place.newText.split("\n")[0].strip()
     if not tree.git or place.state in ("orphaned", "review") or not SHORTEST <= len(wanted) <= LONGEST:
         return ()
@@ -42,7 +42,7 @@ def _fields(row: str) -> tuple[str, str, str]:
 
 
 def _neighbours(tree: SourceTree, path: str, line: int) -> frozenset[tuple[int, str]]:
-    """The lines before and after one, but for blank ones and braces."""
+    """Returns the lines before and after one, but for blank ones and braces."""
     try:
         lines = tree.source(RelativePath(path)).lines
     except Failure:

@@ -142,7 +142,7 @@ def _search_others(
     ask: Callable[[Sequence[int], Version], Sequence[Relocation]],
     elsewhere: Sequence[Version],
 ) -> list[Relocation]:
-    """What the file itself has lost, looked for in other files, the likeliest first."""
+    """Returns the same, with what the file has lost looked for in other files, the likeliest first."""
     found = list(here)
     for other in elsewhere:
         lost = [index for index, each in enumerate(found) if each.state == "orphaned"]
@@ -182,7 +182,7 @@ def _place_unmoved(marker: Marker, now: PresentSource, confidence: float, reason
 
 
 def _place_by_number(marker: Marker, now: PresentSource) -> Place:
-    """A marker that keeps no text: its line number, and perhaps the name of a symbol."""
+    """Returns the place of a marker that keeps no text: by its line number, and perhaps the name of a symbol."""
     name = marker.symbolPath[-1] if marker.symbolPath else ""
     named = [each for each in now.symbols if each.name == name] if name else []
     line = marker.line
@@ -207,7 +207,7 @@ def _place_by_number(marker: Marker, now: PresentSource) -> Place:
 
 
 def fingerprint_of(marker: Marker) -> Fingerprint:
-    """What a marker keeps of its code, as the engine wants it."""
+    """Returns what a marker keeps of its code, as the engine wants it."""
     anchor = current_anchor(marker)
     before = anchor.pre if anchor and anchor.pre else (marker.prevLineText,) if marker.prevLineText else ()
     after = anchor.post if anchor and anchor.post else (marker.nextLineText,) if marker.nextLineText else ()
@@ -265,7 +265,7 @@ def _symbol_at(now: PresentSource, line: int) -> tuple[tuple[str, ...], str]:
 
 
 def _is_stale(marker: Marker, state: State, old: str, new: str) -> bool:
-    """Whether the code is another than the comment was written about: since it was last settled, or long before."""
+    """Whether the code is another than the comment was written about: since its marker was last renewed, or before."""
     wrote = marker.anchor.wrote if marker.anchor else ()
     if wrote and state in ("exact", "moved", "modified"):
         now = (line[: max(map(len, wrote))] for line in new.split("\n")[: len(wrote)])  # no more of it was kept

@@ -26,7 +26,7 @@ MOST_COMMITS = 1000
 
 
 def find_other_files(tree: SourceTree, orphans: Sequence[Located]) -> dict[str, list[Version]]:
-    """For each file with orphans the other files that have got their lines since, the likeliest first."""
+    """Returns for each file with orphans the other files that have got their lines since, the likeliest first."""
     if not tree.git:
         return {}
     wanted: dict[str, set[str]] = {}
@@ -66,7 +66,7 @@ class _Changed:
         self._since: dict[str, dict[str, list[str]]] = {}
 
     def since(self, commit: str) -> dict[str, list[str]]:
-        """For each line the changed files that hold it."""
+        """Returns for each line the changed files that hold it."""
         if commit not in self._since:
             holding: dict[str, list[str]] = {}
             for path in list_changed(self._tree, commit):
@@ -76,13 +76,13 @@ class _Changed:
         return self._since[commit]
 
     def lines(self, path: str) -> frozenset[str]:
-        """The lines a file holds now, trimmed, but for the short ones that stand everywhere."""
+        """Returns the lines a file holds now, trimmed, but for the short ones that stand everywhere."""
         if path not in self._lines:
             self._lines[path] = _telling_lines(self.text(path))
         return self._lines[path]
 
     def text(self, path: str) -> str:
-        """A file as it is now; nothing when it cannot be read."""
+        """Returns a file as it is now; nothing when it cannot be read."""
         if path not in self._texts:
             try:
                 self._texts[path] = self._tree.source(RelativePath(path)).text
@@ -92,7 +92,7 @@ class _Changed:
 
 
 def list_changed(tree: SourceTree, commit: str) -> list[str]:
-    """The sources that are new or differ from what they were at a commit, committed or not."""
+    """Returns the sources that are new or differ from what they were at a commit, committed or not."""
     changed = try_git(tree.root, "diff", "--name-only", "-z", "--no-renames", "--diff-filter=AM", commit, "--", ".").out
     new = try_git(tree.root, "ls-files", "-z", "--others", "--exclude-standard").out
     paths = [name.decode("utf-8", "surrogateescape") for name in (changed + new).split(b"\0") if name]
@@ -111,7 +111,7 @@ def _list_lines(orphan: Located) -> Iterable[str]:
 
 
 def _find_commits(tree: SourceTree, blobs: dict[str, set[str]]) -> dict[str, str]:
-    """For each file the latest commit at which it was as its comments knew it."""
+    """Returns for each file the latest commit at which it was as its comments knew it."""
     found: dict[str, str] = {}
     commit = ""
     fields: list[str] = []
@@ -133,6 +133,6 @@ def _find_commits(tree: SourceTree, blobs: dict[str, set[str]]) -> dict[str, str
 
 
 def _read_lines_at(tree: SourceTree, places: set[tuple[str, str]]) -> dict[tuple[str, str], frozenset[str]]:
-    """The telling lines of files at commits; one that was not there has none."""
+    """Returns the telling lines of files at commits; one that was not there has none."""
     there = read_objects(tree.root, (f"{commit}:{path}" for commit, path in places))
     return {place: _telling_lines(decode(there[name])) for place in places if (name := ":".join(place)) in there}

@@ -48,7 +48,7 @@ class Touch(Struct, frozen=True, omit_defaults=True):
 
 
 def list_versions(tree: SourceTree, path: str, most: int = MOST_COMMITS) -> list[Version]:
-    """The versions of a file, newest first, through renames."""
+    """Returns the versions of a file, newest first, through renames."""
     if not tree.git:
         return []
     shape = ("--raw", "--no-abbrev", "-M", "-z", f"--max-count={most}", "--format=%x01%H%x02%an%x02%aI%x02%s%x03")
@@ -68,7 +68,7 @@ def _parse_versions(text: str) -> Iterator[Version]:
 
 
 def list_touches(tree: SourceTree, versions: FileVersions, path: str, line: int, end: int = 0) -> list[Touch]:
-    """The commits that made or changed these lines of the present file, newest first: blame for a comment."""
+    """Returns the commits that made or changed these lines of the present file, newest first: blame for a comment."""
     found: list[Touch] = []
     history = list_versions(tree, path)
     wanted = [blob for each in history for blob in (each.blob, each.old_blob) if blob]
@@ -136,19 +136,19 @@ def find_culprit(
 
 
 def read_at(tree: SourceTree, revision: str, path: str) -> bytes | None:
-    """A file as it was at a revision, or None."""
+    """Returns a file as it was at a revision, or None."""
     done = try_git(tree.root, "cat-file", "blob", f"{revision}:{path}")
     return done.out if done.status == 0 else None
 
 
 def list_sidecars_at(tree: SourceTree, revision: str) -> list[str]:
-    """The sidecars that a revision holds."""
+    """Returns the sidecars that a revision holds."""
     out = run_git(tree.root, "ls-tree", "-r", "-z", "--name-only", "--full-tree", revision)
     return [name for name in out.decode("utf-8", "surrogateescape").split("\0") if name.endswith(".comments")]
 
 
 def resolve_revision(tree: SourceTree, revision: str) -> Commit | None:
-    """The commit a revision names, or None."""
+    """Returns the commit a revision names, or None."""
     done = try_git(tree.root, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}")
     if done.status != 0:
         return None

@@ -84,7 +84,7 @@ def measure(tree: SourceTree, commits: int, most_files: int) -> Measured:
 
 
 def _find_commit(tree: SourceTree, commits: int) -> tuple[str, int]:
-    """The commit so many ago, or the first one, and how many ago that is."""
+    """Returns the commit so many ago, or the first one, and how many ago that is."""
     listed = try_git(tree.root, "rev-list", f"--max-count={commits + 1}", "--first-parent", "HEAD")
     names = listed.out.decode().split()
     if listed.status != 0 or len(names) < 2:
@@ -93,7 +93,7 @@ def _find_commit(tree: SourceTree, commits: int) -> tuple[str, int]:
 
 
 def _find_kept_lines(tree: SourceTree, then: str, path: str) -> dict[int, int]:
-    """Old line to new line, for the lines that no commit since `then` has touched."""
+    """Returns the new line of each old one, of lines that no commit since `then` has touched."""
     done = try_git(tree.root, "blame", "--porcelain", f"{then}..HEAD", "--", path)
     found: dict[int, int] = {}
     boundary = ""

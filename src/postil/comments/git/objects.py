@@ -8,7 +8,7 @@ from postil.workspace.git import run_git
 
 
 def read_objects(root: str, names: Iterable[str], largest: int = 1 << 62) -> dict[str, bytes]:
-    """The files of these names (`<blob>` or `<revision>:<path>`), but for what is no file or too large."""
+    """Returns the files of these names (`<blob>` or `<revision>:<path>`), but for what is no file or too large."""
     asked = [name for name in dict.fromkeys(names) if name and "\n" not in name]
     if not asked:
         return {}

@@ -32,7 +32,7 @@ class Change(Struct, frozen=True, omit_defaults=True):
 
 
 def list_changes(tree: SourceTree, comment: Comment, path: str, events: Sequence[Event]) -> list[Change]:
-    """Everything that is known to have happened to a comment, oldest first."""
+    """Returns everything that is known to have happened to a comment, oldest first."""
     found = [Change(comment.created, "made", comment.author)]
     found += [
         Change(each.at, f"left {each.path or path}:{each.line}", before=each.reason, after=each.state)
@@ -51,7 +51,7 @@ def list_changes(tree: SourceTree, comment: Comment, path: str, events: Sequence
 
 
 def _read_committed(tree: SourceTree, comment: str, paths: Sequence[str]) -> Iterator[tuple[Commit, Comment]]:
-    """The comment as commits left it, oldest first."""
+    """Yields the comment as commits left it, oldest first."""
     known = [(each, path) for path in paths for each in reversed(list_versions(tree, path + SUFFIX)) if each.blob]
     known.sort(key=lambda each: each[0].commit.date)
     texts = read_objects(tree.root, (version.blob for version, _ in known)) if known else {}

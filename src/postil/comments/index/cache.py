@@ -80,7 +80,7 @@ class Seen(Struct, frozen=True):
     path: str
     stamp: str
     content: str = ""
-    """What both files held, so that a file that only looks new is not placed again."""
+    """What both files held, so that the comments of a file that only looks new are not located again."""
     notes: Sequence[Note] | None = ()
     """None when they are what they were."""
     problem: str = ""
@@ -109,12 +109,12 @@ class Index:
         self._decode = msgspec.msgpack.Decoder(Located).decode
 
     def stamps(self) -> dict[str, str]:
-        """What was seen of every file."""
+        """Returns what was seen of every file."""
         with self._using() as db:
             return dict(db.execute("SELECT path, seen FROM file"))
 
     def problems(self) -> dict[str, str]:
-        """The sidecars that could not be read, and why."""
+        """Returns the sidecars that could not be read, and why."""
         with self._using() as db:
             return dict(db.execute("SELECT path, problem FROM file WHERE problem != '' ORDER BY path"))
 
@@ -125,7 +125,7 @@ class Index:
         return row[0] if row else None
 
     def contents(self, paths: Sequence[str]) -> dict[str, str]:
-        """What some files held when they were read; a file that could not be read held nothing."""
+        """Returns what some files held when they were read; a file that could not be read held nothing."""
         asked = msgspec.json.encode(paths).decode()
         sentence = "SELECT path, content FROM file WHERE content != '' AND path IN (SELECT value FROM json_each(?))"
         with self._using() as db:
@@ -145,14 +145,14 @@ class Index:
                         _replace_notes(db, seen.path, seen.notes)
 
     def rows(self, where: str, values: Sequence[object] = ()) -> list[Located]:
-        """The comments for which a condition holds, by file. The condition is ours, its values the caller's."""
+        """Returns the comments for which a condition holds, by file. The condition is ours, its values the caller's."""
         sentence = f"{_BODIES} WHERE {where} ORDER BY path, place"
         with self._using() as db:
             bodies = db.execute(sentence, tuple(values)).fetchall()
         return [self._decode(body) for (body,) in bodies]
 
     def stream(self, where: str = "1", values: Sequence[object] = ()) -> Iterator[Located]:
-        """The same a page at a time, for more than memory should hold."""
+        """Yields the comments for which a condition holds, a page at a time: memory need not hold them all."""
         sentence = (
             f"SELECT path, place, body FROM note JOIN body USING (seq) "  # noqa: S608 - as in rows
             f"WHERE {where} AND (path, place) > (?, ?) ORDER BY path, place LIMIT {PAGE}"
@@ -168,7 +168,7 @@ class Index:
                 return
 
     def digest(self, where: str, values: Sequence[object] = ()) -> bytes:
-        """What changes whenever one of the comments for which a condition holds does."""
+        """Returns what changes whenever one of the comments for which a condition holds does."""
         import hashlib  # only subscribers need it
 
         made = hashlib.blake2b(digest_size=16)
@@ -179,7 +179,7 @@ class Index:
         return made.digest()
 
     def counts(self) -> Counter[str]:
-        """How many open comments there are, and how many in each state."""
+        """Returns how many open comments there are, and how many in each state."""
         with self._using() as db:
             rows = db.execute("SELECT state, status, count(*) FROM note GROUP BY state, status").fetchall()
         count: Counter[str] = Counter()
@@ -189,27 +189,27 @@ class Index:
         return count
 
     def paths(self) -> list[str]:
-        """The files that have comments."""
+        """Returns the files that have comments."""
         with self._using() as db:
             return [path for (path,) in db.execute("SELECT path FROM file ORDER BY path")]
 
     def ids(self) -> set[str]:
-        """The ids of all comments."""
+        """Returns the ids of all comments."""
         with self._using() as db:
             return {identity for (identity,) in db.execute("SELECT id FROM note")}
 
     def elsewhere(self) -> list[str]:
-        """The files that code of comments in other files has gone to."""
+        """Returns the files that code of comments in other files has gone to."""
         with self._using() as db:
             return [path for (path,) in db.execute("SELECT DISTINCT now_path FROM note WHERE now_path != path")]
 
     def astray(self) -> set[str]:
-        """The files with a comment whose code has gone to another."""
+        """Returns the files with a comment whose code has gone to another."""
         with self._using() as db:
             return {path for (path,) in db.execute("SELECT DISTINCT path FROM note WHERE now_path != path")}
 
     def newest(self, hits: Hits, where: str, values: Sequence[object], limit: int) -> tuple[int, list[Located]]:
-        """How many of these comments fulfil a condition, and the newest of them."""
+        """Returns how many of these comments fulfil a condition, and the newest of them."""
         among: Hits | set[int] = hits
         if where and len(hits) > FEW:
             sentence = f"SELECT seq FROM note WHERE {where}"  # noqa: S608 - as in rows
@@ -254,7 +254,7 @@ class Index:
         return [self._decode(row[0]) for row in rows if row]
 
     def search(self, pattern: Pattern) -> Hits:
-        """The comments whose text matches."""
+        """Returns the comments whose text matches."""
         with self._using() as db:
             return self._texts.search(db, pattern)
 
@@ -337,6 +337,6 @@ def _replace_notes(db: sqlite3.Connection, path: str, notes: Sequence[Note]) -> 
 
 
 def _normalize_time(created: str) -> str:
-    """A time that sorts as text, whatever offset it was written with."""
+    """Returns a time that sorts as text, whatever offset it was written with."""
     found = parse_time(created)
     return format_time(found) if found else created

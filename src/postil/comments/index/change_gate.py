@@ -24,7 +24,7 @@ class FolderWatch:
 
     @classmethod
     def over(cls, tree: SourceTree) -> FolderWatch | None:
-        """The watch, or None where the kernel does not tell at once: too many folders, or no watches left."""
+        """Returns the watch, or None where the kernel does not tell at once: too many folders, or no watches left."""
         folders = folders_below(tree.root)
         if len(folders) >= MOST_FOLDERS:
             return None
@@ -55,7 +55,7 @@ def watch_new_folders(watch: Watch, names: Iterable[str]) -> bool:
 
 
 def folders_below(top: str) -> list[str]:
-    """A folder and all below it that may hold sources."""
+    """Returns a folder and all below it that may hold sources."""
     found: list[str] = []
     for folder, names, _ in os.walk(top):
         names[:] = [name for name in names if not skipped_folder(name)]

@@ -84,10 +84,10 @@ class Overview:
         self.index.replace(batch, gone)
         self._search_other_files(with_lost, lost)
         if len(changed) > AT_ONCE:
-            self.index.catch_up()  # whoever searches next finds the texts ready
+            self.index.catch_up()  # the next search finds the texts ready
 
     def _contents(self, paths: Sequence[str], known: dict[str, str]) -> dict[str, str]:
-        """What some files held, unless their comments have to be located again whatever they hold.
+        """Returns what some files held, unless their comments have to be located again whatever they hold.
 
         Code that was found in another file may have left it again.
         """
@@ -96,7 +96,7 @@ class Overview:
         return {path: held for path, held in contents.items() if path not in astray or "|" not in known.get(path, "")}
 
     def _judge(self, read: Read, stamp: str, before: str, lost: _Later) -> tuple[Seen, Sequence[Located]]:
-        """What is kept of a file, and its comments that are to be looked for in others.
+        """Returns what is kept of a file, and its comments that are to be looked for in others.
 
         Where some are lost, the stamp says so, and when they were last looked for.
         """
@@ -105,8 +105,8 @@ class Overview:
                 return Seen(read.path, f"{stamp}|{lost.value}", read.content, None), ()
             orphans = self.index.rows("path = ? AND state = 'orphaned'", (read.path,))
             return Seen(read.path, f"{stamp}|", read.content, None), orphans
-        unsettled = f"{stamp}|" if read.orphans else stamp
-        return Seen(read.path, unsettled, read.content, read.notes, read.problem), read.orphans
+        seen = f"{stamp}|" if read.orphans else stamp
+        return Seen(read.path, seen, read.content, read.notes, read.problem), read.orphans
 
     def _search_other_files(self, with_lost: dict[str, tuple[Seen, Sequence[Located]]], lost: _Later) -> None:
         """Look in other files for what some have lost, for all of them together."""
@@ -154,7 +154,7 @@ class Overview:
         return True
 
     def ids(self) -> set[str]:
-        """The ids of all comments."""
+        """Returns the ids of all comments."""
         self.refresh()
         return self.index.ids()
 
@@ -163,17 +163,17 @@ class Overview:
         return any("|" in stamp for stamp in self.index.stamps().values())
 
     def everything(self) -> Iterator[Located]:
-        """Every comment, by file, in the sidecars' order."""
+        """Yields every comment, by file, in the sidecars' order."""
         self.refresh()
         return self.index.stream()
 
     def where(self, condition: str, *values: object) -> list[Located]:
-        """The comments for which a condition on the cache's columns holds."""
+        """Returns the comments for which a condition on the cache's columns holds."""
         self.refresh()
         return self.index.rows(condition, values)
 
     def damaged(self, file: str = "") -> tuple[Damage, ...]:
-        """The sidecars that cannot be read, of these files."""
+        """Returns the sidecars that cannot be read, of these files."""
         problems = self.index.problems().items()
         return tuple(Damage(path, why) for path, why in problems if not file or file_matches(file, path))
 
@@ -181,7 +181,7 @@ class Overview:
         return f"{self.tree.stat(path + SUFFIX)} {self.tree.stat(path)}"
 
     def _lost_stamp(self) -> str:
-        """What changes when code lost in one file may have turned up in another, or has left it again."""
+        """Returns what changes when code lost in one file may have turned up in another, or has left it again."""
         seen = [self.tree.stat(os.path.join(self.tree.git_dir, name)) for name in ("index", "HEAD", "logs/HEAD")]
         if self.tree.git:
             seen += [f"{path} {self.tree.stat(path)}" for path in list_changed(self.tree, "HEAD")]

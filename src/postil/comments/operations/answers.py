@@ -33,7 +33,7 @@ class CommentNow(Struct, frozen=True, omit_defaults=True):
     confidence: float = 1.0
     reason: str = ""
     anchor: str = ""
-    """What it hangs on, in words: `validatePassword()`, `AuthService class`, `line 12`."""
+    """What it is tied to, in words: `validatePassword()`, `AuthService class`, `line 12`."""
     movedTo: str = ""
     """The file the code is in now, when it is another one."""
     stale: bool = False

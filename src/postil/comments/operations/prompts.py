@@ -174,7 +174,7 @@ class CommentPrompts:
         return _complete(value, (name.decode("utf-8", "replace") for name in tracked))
 
     def complete_commented_file(self, value: str) -> list[str]:
-        """The same among the files that have comments."""
+        """Returns the files with comments that begin with the value, or have it in their name."""
         return _complete(value, self._context.store.paths())
 
 

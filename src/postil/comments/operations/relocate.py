@@ -153,7 +153,7 @@ def _make_step(each: Located) -> Step:
 def _answer_batch() -> Iterator[object]:
     import msgspec
 
-    from postil.anchor.batch import Request, answer_all  # the engine, for whoever measures it
+    from postil.anchor.batch import Request, answer_all  # the engine, for those who measure it
 
     decode = msgspec.json.Decoder(Request).decode
 

@@ -169,7 +169,7 @@ def file_matches(wanted: str, path: str) -> bool:
 
 @lru_cache(64)
 def _compile_glob(pattern: str) -> Linear:
-    """A glob as a pattern of RE2, so that no glob can hang: `**` spans folders, `*` and `?` stay inside one."""
+    """Returns a glob as a pattern of RE2, so that no glob can hang: `**` spans folders, `*` and `?` stay inside one."""
     parts: list[str] = []
     at = 0
     while at < len(pattern):

@@ -47,7 +47,7 @@ class Letters:
         return self._lowered.find(self._letters, start, end) >= 0
 
     def ends(self) -> list[int]:
-        """Where the texts end that have them, in order."""
+        """Returns where the texts end that have them, in order."""
         found: list[int] = []
         find, letters, at = self._lowered.find, self._letters, 0
         while (at := find(letters, at)) >= 0:
@@ -121,7 +121,7 @@ class Pattern:
                     return found + self._ends_of_many(run, known, at)
 
     def _ends_of_many(self, run: Bytes, known: Sequence[int], at: int) -> list[int]:
-        """Where most texts match: texts one behind the other that all do are one match."""
+        """Returns the rest where most texts match: texts in a row that all match are one match."""
         first = spans(_compile(self._query, "(?s:(?:.*?(?:(?-s)%s).*\\C)+)"))
         found: list[int] = []
         while True:
@@ -143,7 +143,7 @@ class Pattern:
     def _over_lines(self) -> Linear:
         if self._plain:
             return self._one
-        # `\A` and `\z` are edges of lines, too; whoever has a match there is asked by itself.
+        # `\A` and `\z` are edges of lines, too; a text with a match there is asked by itself.
         query = re.sub(r"\\(.)", lambda seen: _EDGES.get(seen[1], seen[0]), self._query, flags=re.DOTALL)
         if _FROM_THE_START.match(query) and "|" not in query:
             # The newline before a text can be looked for, an edge cannot; a match there is asked for by itself anyway.

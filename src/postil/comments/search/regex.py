@@ -31,7 +31,7 @@ class Linear(Protocol):
 
 
 def compile_linear(pattern: str, *, ignore_case: bool, literal: bool = False) -> Linear:
-    """The pattern, ready for UTF-8 text; a literal one means its characters."""
+    """Returns the pattern, ready for UTF-8 text; a literal one means its characters."""
     re2 = cast(Any, import_module("re2"))  # 9 ms, and only a search needs it
     options = re2.Options()
     options.log_errors = False  # it would write to stderr
@@ -47,7 +47,7 @@ def compile_linear(pattern: str, *, ignore_case: bool, literal: bool = False) ->
 
 
 def spans(pattern: Linear) -> Spans:
-    """The matches of a pattern one by one, as offsets: a match object for each costs more than finding it."""
+    """Returns the matches of a pattern one by one, as offsets: a match object for each costs more than finding it."""
     inner = cast(Any, getattr(pattern, "_regexp", None))
     if inner is None:
         return lambda text, at: _span(pattern, text, at)

@@ -44,7 +44,7 @@ class Run:
         return self.numbers[-1] if len(self.numbers) else 0
 
     def search(self, pattern: Pattern) -> list[int] | Letters | None:
-        """Where the texts that match end, as a pattern says it."""
+        """Returns where the texts that match end, as a pattern says it."""
         return pattern.ends(self.run, self.ends, self._small)
 
     def _small(self) -> bytes:
@@ -75,7 +75,7 @@ class Matches:
         return place < len(ends) and ends[place] == end
 
     def numbers(self) -> list[int]:
-        """The number of each."""
+        """Returns the number of each."""
         run, ends = self._run, self._ends.ends() if isinstance(self._ends, Letters) else self._ends
         if len(ends) > len(run) // 16:
             wanted = set(ends)
@@ -115,7 +115,7 @@ class TextFile:
         self._gone_seen = 0
 
     def search(self, db: sqlite3.Connection, pattern: Pattern) -> Hits:
-        """The comments whose text matches."""
+        """Returns the comments whose text matches."""
         self.catch_up(db)
         parts = [Matches(run, run.search(pattern)) for run in (self._file, self._loose)]
         return Hits(parts, self._gone, len(self._file) + len(self._loose) - len(self._gone))
@@ -213,7 +213,7 @@ class _Texts:
         self.ends: list[int] = []
 
     def take(self, rows: Iterable[tuple[int, str]]) -> bytes:
-        """The texts as bytes, each with its gap behind it."""
+        """Returns the texts as bytes, each with its gap behind it."""
         pieces: list[bytes] = []
         at = self._at
         for number, text in rows:
@@ -225,7 +225,7 @@ class _Texts:
         return b"".join(pieces)
 
     def table(self) -> bytes:
-        """The number and the end of each, as the file beside the texts has them."""
+        """Returns the number and the end of each, as the file beside the texts has them."""
         table = array("Q", bytes(16 * len(self.numbers)))
         table[0::2], table[1::2] = array("Q", self.numbers), array("Q", self.ends)
         return table.tobytes()
@@ -241,7 +241,7 @@ def _path(base: str, name: str, kind: str) -> str:
 
 
 def _open_file(base: str, name: str, kind: str, size: int) -> IO[bytes]:
-    """A file to add to, without what a process that died left behind its end."""
+    """Returns a file to add to, without what a process that died left behind its end."""
     file = os.open(_path(base, name, kind), os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     os.ftruncate(file, size)
     os.lseek(file, size, os.SEEK_SET)
@@ -249,7 +249,7 @@ def _open_file(base: str, name: str, kind: str, size: int) -> IO[bytes]:
 
 
 def _map_file(base: str, name: str, texts: int, size: int) -> Run:
-    """The file as it lies on disk; ValueError when it is not what the database vouches for."""
+    """Returns the file as it is on disk. Raises ValueError when it is not what the database vouches for."""
     with open(_path(base, name, "texts"), "rb") as file:
         run = mmap(file.fileno(), size, access=ACCESS_READ)
     with open(_path(base, name, "rows"), "rb") as file:

@@ -147,7 +147,7 @@ UNDECODABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 
 def read_any(data: bytes) -> AnyFile:
-    """The file, whatever its dialect; Unreadable when it is none."""
+    """Returns the file, whatever its dialect. Raises Unreadable when it has none."""
     if not data.strip():
         raise Unreadable("the file is empty")
     if b"<<<<<<< " in data and re.search(rb"^<<<<<<< ", data, re.MULTILINE) and b"\n>>>>>>> " in data:
@@ -175,7 +175,7 @@ MARKERS: msgspec.json.Decoder[list[AnyMarker] | None] = msgspec.json.Decoder(lis
 
 
 def read_comments(found: AnyFile, markers: list[Marker]) -> list[Comment]:
-    """The comments, in the file's order, each with the marker that holds it."""
+    """Returns the comments, in the file's order, each with the marker that holds it."""
     holding: dict[str, list[Marker]] = {}
     for marker in markers:
         for comment in marker.commentIds:
@@ -240,7 +240,7 @@ def _read_anchor(raw: object) -> Anchor | None:
 
 
 def _read_params(raw: object) -> dict[str, Param]:
-    """The parameters a comment keeps; what is not one is left out."""
+    """Returns the parameters a comment keeps; what is not one is left out."""
     found: dict[str, Param] = {}
     for name, each in cast("dict[str, object]", raw).items() if isinstance(raw, dict) else ():
         if isinstance(each, dict):
@@ -251,7 +251,7 @@ def _read_params(raw: object) -> dict[str, Param]:
 
 
 def _read_ai_meta(raw: object) -> AiMeta | None:
-    """What an assistant says of its comment, whole; the playground's other meaning of `aiMeta` counts, too."""
+    """Returns what an assistant says of its comment, whole; the playground's other meaning of `aiMeta` counts, too."""
     if not isinstance(raw, dict) or not raw:
         return None
     values = cast(AiMeta, raw)

@@ -84,7 +84,7 @@ class Sidecar:
 
     @property
     def _document(self) -> Document:
-        """The file as text that can be changed; whoever only reads comments does not need it."""
+        """The file as text that can be changed; reading comments does not need it."""
         if self._taken_apart is None:
             try:
                 self._taken_apart = Document(self._text)
@@ -156,19 +156,19 @@ class Sidecar:
         return len({each.id for each in self._heads.comments}) == len(self._heads.comments)
 
     def comment(self, comment: str) -> Comment | None:
-        """The comment of that id."""
+        """Returns the comment of that id."""
         return next((each for each in self.comments if each.id == comment), None)
 
     def marker_of(self, comment: Comment) -> Marker | None:
-        """The marker that holds a comment."""
+        """Returns the marker that holds a comment."""
         return next((each for each in self.markers if each.id == comment.markerId), None)
 
     def raw_comment(self, comment: str) -> JsonObject:
-        """A comment with every key it has."""
+        """Returns a comment with every key it has."""
         return _object(self._comments.texts[_find_index(self.comments, comment)])
 
     def raw_marker(self, marker: str) -> JsonObject:
-        """A marker with every key it has."""
+        """Returns a marker with every key it has."""
         return _object(self._markers.texts[_find_index(self.markers, marker)])
 
     def add(self, raw: JsonObject, marker: JsonObject) -> None:
@@ -254,7 +254,7 @@ class Sidecar:
         self._touch()
 
     def remove(self, comment: str) -> None:
-        """Take a comment out, and its marker when nothing else hangs on it."""
+        """Take a comment out, and its marker when it holds no other."""
         self._comments.remove(_find_index(self.comments, comment))
         self._take_off(comment, [each.id for each in self.markers])
 
@@ -296,7 +296,7 @@ class Sidecar:
             self._touch()
 
     def text(self) -> bytes:
-        """The file as it is to be written."""
+        """Returns the file as it is to be written."""
         return self._document.text() if self._taken_apart else self._text
 
     @property
@@ -386,15 +386,15 @@ class _Ledger:
         self.held = [list(each.commentIds or ()) for each in markers]
 
     def holder(self, comment: str) -> str:
-        """The marker of a comment that is here."""
+        """Returns the marker of a comment that is here."""
         return next((name for name, ids in zip(self.names, self.held, strict=True) if comment in ids), "")
 
     def at(self, spot: tuple[int, int, str]) -> int:
-        """The place of the marker for some lines, or -1."""
+        """Returns the place of the marker for some lines, or -1."""
         return self._spots.index(spot) if spot in self._spots else -1
 
     def mark(self, spot: tuple[int, int, str], marker: str, comment: str) -> int:
-        """The place of a new marker."""
+        """Returns the place of a new marker."""
         at = _position([start for start, _, _ in self._spots], spot[0])
         self._spots.insert(at, spot)
         self.names.insert(at, marker)
@@ -402,7 +402,7 @@ class _Ledger:
         return at
 
     def place(self, comment: str, line: int) -> int:
-        """The place of a new comment."""
+        """Returns the place of a new comment."""
         at = bisect_right(self._lines, line) if self._sorted else _position(self._lines, line)
         self._lines.insert(at, line)
         self.known.add(comment)
@@ -432,7 +432,7 @@ def _edited(marker: dialects.AnyMarker) -> bool:
 
 
 def _position(lines: list[int], line: int) -> int:
-    """Where a line belongs in a list that the extension keeps sorted: after the last that is not greater."""
+    """Returns where a line belongs in a list that the extension keeps sorted: after the last that is not greater."""
     for index in range(len(lines), 0, -1):
         if lines[index - 1] <= line:
             return index

@@ -97,7 +97,7 @@ class Items:
         self.changed = True
 
     def text(self) -> bytes:
-        """The array as it is to be written."""
+        """Returns the array as it is to be written."""
         if self._texts is None and self._inserted:
             spliced = self._splice(*self._inserted)
             if spliced is not None:
@@ -106,7 +106,7 @@ class Items:
         return b"".join((b"[", *chain.from_iterable(zip(self._gaps, texts, strict=True)), self._tail))
 
     def _splice(self, index: int, text: bytes) -> bytes | None:
-        """The array with one object more, or None when its neighbour is not the only one of its kind."""
+        """Returns the array with one object more, or None when its neighbour is not the only one of its kind."""
         last = index == len(self._raws)
         neighbour = bytes(self._raws[-1] if last else self._raws[index])
         at = self._data.find(neighbour, self._start)
@@ -137,12 +137,12 @@ class Document:
         self._starts: dict[str, int] | None = None
 
     def value(self, key: str) -> object:
-        """A top-level value, or None."""
+        """Returns a top-level value, or None."""
         text = self._new.get(key) or self._values.get(key)
         return None if text is None else decode_value(text)
 
     def raw(self, key: str) -> bytes:
-        """A top-level value as text; `null` when there is none."""
+        """Returns a top-level value as text; `null` when there is none."""
         return self._new.get(key) or self._values.get(key, b"null")
 
     def set(self, key: str, value: object) -> None:
@@ -150,7 +150,7 @@ class Document:
         self._new[key] = _format(value, 1)
 
     def items(self, key: str) -> Items:
-        """The array of objects under a key; an empty one when there is none."""
+        """Returns the array of objects under a key; an empty one when there is none."""
         if key not in self._items:
             raw = self._values.get(key, b"[]")
             if raw == b"null":
@@ -162,7 +162,7 @@ class Document:
         return self._items[key]
 
     def text(self) -> bytes:
-        """The document as it is to be written."""
+        """Returns the document as it is to be written."""
         lists = {key: items.text() for key, items in self._items.items() if items.changed}
         changes = self._new | lists
         if not changes:
@@ -223,7 +223,7 @@ def decode_value(text: bytes) -> object:
 
 
 def new_document(values: JsonObject) -> bytes:
-    """A whole document, formatted as `JSON.stringify(value, null, 2)` does."""
+    """Returns a whole document, formatted as `JSON.stringify(value, null, 2)` does."""
     return _format(values, 0)
 
 
@@ -271,7 +271,7 @@ def _string_end(data: bytes, at: int) -> int:
 
 
 def _first_value(rest: bytes) -> bytes:
-    """The text of the value that `rest` begins with: the shortest that decodes. Only for keys written twice."""
+    """Returns the text of the value that `rest` begins with: the shortest that decodes. Only for keys written twice."""
     if rest.startswith(b'"'):
         return rest[: _string_end(rest, 0)]
     if rest[:1] in b"[{":

@@ -28,7 +28,7 @@ REVISIONS = "x-revisions"
 
 
 def merge_sidecars(path: str, base: bytes | None, ours: bytes | None, theirs: bytes | None) -> bytes:
-    """The sidecar that holds what both sides hold; Unreadable when one of them cannot be understood."""
+    """Returns the sidecar that holds what both sides hold; Unreadable when one of them cannot be understood."""
     old, here, there = Sidecar(path, base), Sidecar(path, ours), Sidecar(path, theirs)
     before, mine, other = _comments(old), _comments(here), _comments(there)
     for comment, raw in other.items():
@@ -53,7 +53,7 @@ def merge_sidecars(path: str, base: bytes | None, ours: bytes | None, theirs: by
 
 
 def _moved_there(known: JsonObject, here: Sidecar, mine: JsonObject, there: Sidecar, theirs: JsonObject) -> str:
-    """The marker that the other side moved a comment to; empty where our side's place counts."""
+    """Returns the marker that the other side moved a comment to; empty where our side's place counts."""
     old, ours, other = (str(raw.get("ghostMarkerId") or "") for raw in (known, mine, theirs))
     if other in (ours, old) or not any(each.id == other for each in there.markers):
         return ""
@@ -64,7 +64,7 @@ def _moved_there(known: JsonObject, here: Sidecar, mine: JsonObject, there: Side
 
 
 def merge_comment(base: JsonObject, ours: JsonObject, theirs: JsonObject) -> JsonObject:
-    """One comment that both sides have."""
+    """Returns one comment that both sides have."""
     result: JsonObject = {}
     newer = max((ours, theirs), key=lambda raw: (str(raw.get("updated", "")), str(raw.get("text", ""))))
     for key in (*ours, *(key for key in theirs if key not in ours)):

@@ -49,8 +49,8 @@ class Moves:
         with self._store.locked():
             here = self._store.read(path)
             found = find_comment(here, comment)
-            placed = self._reader.locate(here, self._tree.source_or_none(path))
-            before = next(each.place for each in placed if each.comment.id == found.id)
+            located = self._reader.locate(here, self._tree.source_or_none(path))
+            before = next(each.place for each in located if each.comment.id == found.id)
             self._take(here, found, source, Span(line, end), before)
         self._versions.keep(source)
         symbol = innermost(symbols(source.text, language_of(source.path)), line)

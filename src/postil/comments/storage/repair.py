@@ -35,7 +35,7 @@ class Fault(Struct, frozen=True, omit_defaults=True):
 
 
 def find_faults(store: Store, *, fix: bool) -> Iterator[Fault]:
-    """Every sidecar that is damaged, not what the extension takes, or holds a comment that another one holds."""
+    """Yields every sidecar that is damaged, not what the extension takes, or holds a comment that another one holds."""
     seen: dict[str, RelativePath] = {}
     paths = list(store.paths())
     for number, path in enumerate(paths):
@@ -138,7 +138,7 @@ def _list_copies(store: Store, path: RelativePath) -> Iterator[tuple[str, bytes]
 
 
 def _read_stages(store: Store, path: RelativePath) -> dict[int, bytes]:
-    """The sides of an unfinished merge, as git's index holds them."""
+    """Returns the sides of an unfinished merge, as git's index holds them."""
     rows = run_git(store.tree.root, "ls-files", "-u", "-z", "--", path + SUFFIX).split(b"\0")
     found: dict[int, bytes] = {}
     for row in rows:

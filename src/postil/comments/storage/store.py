@@ -39,7 +39,7 @@ T = TypeVar("T")
 
 
 def sidecar_path(path: str) -> RelativePath:
-    """The sidecar of a source file."""
+    """Returns the sidecar of a source file."""
     return RelativePath(path + SUFFIX)
 
 
@@ -261,7 +261,7 @@ class Store:
         remove_file(self.tree.root, sidecar_path(path))
 
     def paths(self) -> Iterator[RelativePath]:
-        """Every source path that has a sidecar, in order of name. Backups of the extension are none."""
+        """Yields every source path that has a sidecar, in order of name. Backups of the extension are none."""
         yield from (RelativePath(path) for path in sorted(self._walk("")))
 
     def _walk(self, folder: str) -> Iterator[str]:

@@ -113,7 +113,7 @@ COLUMNS = ("id", "filePath", "line", "endLine", "tag", "author", "created", "upd
 
 
 def csv_pieces(rows: Rows) -> Pieces:
-    """One row a comment, with its code last; a cell that a spreadsheet would run is guard_cell."""
+    """Returns one row a comment, with its code last; a cell that a spreadsheet would run is guard_cell."""
     yield _csv_row((*COLUMNS, "code")), 0
     for comment, _ in rows:
         values = [getattr(comment, name) for name in COLUMNS]
@@ -140,7 +140,7 @@ pre { background: #8882; padding: .5rem; overflow-x: auto } small { color: #777 
 
 
 def html_pieces(rows: Rows) -> Pieces:
-    """A page that needs nothing else: no script, no address of elsewhere."""
+    """Returns a page that needs nothing else: no script, no address of elsewhere."""
     yield _PAGE.encode(), 0
     for path, group in groupby(rows, key=lambda row: row[0].filePath):
         yield f"<h2>{html.escape(path)}</h2>\n".encode("utf-8", "replace"), 0
@@ -172,5 +172,5 @@ WRITERS: dict[str, Callable[[Rows], Pieces]] = {
 
 
 def redact(text: str) -> str:
-    """The text without what looks like a secret."""
+    """Returns the text without what looks like a secret."""
     return _ASSIGNED.sub(r"\1\2[secret]\2", _SECRET.sub("[secret]", text))

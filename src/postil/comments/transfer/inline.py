@@ -33,7 +33,7 @@ class Extracted(Struct, frozen=True):
 
 
 def extract_inline(text: str, *, remove: bool) -> Extracted:
-    """Every inline comment. One on a line of its own speaks of the next line of code."""
+    """Returns every inline comment. One on a line of its own speaks of the next line of code."""
     kept: list[str] = []
     found: list[Inline] = []
     waiting: list[str] = []
@@ -62,7 +62,7 @@ def extract_inline(text: str, *, remove: bool) -> Extracted:
 
 
 def insert_inline(path: str, text: str, comments: Sequence[tuple[int, str]]) -> str:
-    """The source with comments (line, text) above the code they speak of."""
+    """Returns the source with comments (line, text) above the code they speak of."""
     lines = text.split("\n")
     for line, said in sorted(comments, reverse=True):
         at = min(max(line, 1), len(lines)) - 1
@@ -73,7 +73,7 @@ def insert_inline(path: str, text: str, comments: Sequence[tuple[int, str]]) -> 
 
 
 def inline_comment(path: str, text: str) -> str:
-    """One comment in the syntax of the file's language, on one line."""
+    """Returns one comment in the syntax of the file's language, on one line."""
     language = language_of(path) or ""
     opening, closing = _FRAMED.get(language, ("#" if language in _HASH else "--" if language == "sql" else "//", ""))
     said = text.replace("\n", "\\n")

@@ -134,12 +134,12 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r", "'")
 
 
 def guard_cell(cell: str) -> str:
-    """A cell that no spreadsheet takes for a formula."""
+    """Returns a cell that no spreadsheet takes for a formula."""
     return f"'{cell}" if cell.startswith(_FORMULA) else cell
 
 
 def unguard_cell(cell: str) -> str:
-    """What `guard_cell` was given."""
+    """Returns what `guard_cell` was given."""
     return cell[1:] if cell.startswith("'") and cell[1:].startswith(_FORMULA) else cell
 
 
