@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import chain
+from typing import Any
 
 import msgspec
 from msgspec import Struct
@@ -110,26 +111,22 @@ class Index:
 
     def stamps(self) -> dict[str, str]:
         """Returns what was seen of every file."""
-        with self._using() as db:
-            return dict(db.execute("SELECT path, seen FROM file"))
+        return dict(self._select("SELECT path, seen FROM file"))
 
     def problems(self) -> dict[str, str]:
         """Returns the sidecars that could not be read, and why."""
-        with self._using() as db:
-            return dict(db.execute("SELECT path, problem FROM file WHERE problem != '' ORDER BY path"))
+        return dict(self._select("SELECT path, problem FROM file WHERE problem != '' ORDER BY path"))
 
     def problem(self, path: str) -> str | None:
         """Why a sidecar could not be read; empty when it could, None when it is not known."""
-        with self._using() as db:
-            row = db.execute("SELECT problem FROM file WHERE path = ?", (path,)).fetchone()
-        return row[0] if row else None
+        rows = self._select("SELECT problem FROM file WHERE path = ?", (path,))
+        return rows[0][0] if rows else None
 
     def contents(self, paths: Sequence[str]) -> dict[str, str]:
         """Returns what some files held when they were read; a file that could not be read held nothing."""
         asked = msgspec.json.encode(paths).decode()
         sentence = "SELECT path, content FROM file WHERE content != '' AND path IN (SELECT value FROM json_each(?))"
-        with self._using() as db:
-            return dict(db.execute(sentence, (asked,)))
+        return dict(self._select(sentence, (asked,)))
 
     def replace(self, files: Iterable[Seen], gone: Iterable[str] = ()) -> None:
         """Keep what was read of some files, and forget others."""
@@ -146,9 +143,7 @@ class Index:
 
     def rows(self, where: str, values: Sequence[object] = ()) -> list[Located]:
         """Returns the comments for which a condition holds, by file. The condition is ours, its values the caller's."""
-        sentence = f"{_BODIES} WHERE {where} ORDER BY path, place"
-        with self._using() as db:
-            bodies = db.execute(sentence, tuple(values)).fetchall()
+        bodies = self._select(f"{_BODIES} WHERE {where} ORDER BY path, place", values)
         return [self._decode(body) for (body,) in bodies]
 
     def stream(self, where: str = "1", values: Sequence[object] = ()) -> Iterator[Located]:
@@ -159,8 +154,7 @@ class Index:
         )
         after: tuple[str, int] = ("", -1)
         while True:
-            with self._using() as db:
-                page = db.execute(sentence, (*values, *after)).fetchall()
+            page = self._select(sentence, (*values, *after))
             for path, place, body in page:
                 after = (path, place)
                 yield self._decode(body)
@@ -180,33 +174,27 @@ class Index:
 
     def counts(self) -> Counter[str]:
         """Returns how many open comments there are, and how many in each state."""
-        with self._using() as db:
-            rows = db.execute("SELECT state, status, count(*) FROM note GROUP BY state, status").fetchall()
         count: Counter[str] = Counter()
-        for state, status, number in rows:
+        for state, status, number in self._select("SELECT state, status, count(*) FROM note GROUP BY state, status"):
             count[status] += number
             count[state] += number
         return count
 
     def paths(self) -> list[str]:
         """Returns the files that have comments."""
-        with self._using() as db:
-            return [path for (path,) in db.execute("SELECT path FROM file ORDER BY path")]
+        return [path for (path,) in self._select("SELECT path FROM file ORDER BY path")]
 
     def ids(self) -> set[str]:
         """Returns the ids of all comments."""
-        with self._using() as db:
-            return {identity for (identity,) in db.execute("SELECT id FROM note")}
+        return {identity for (identity,) in self._select("SELECT id FROM note")}
 
     def elsewhere(self) -> list[str]:
         """Returns the files that code of comments in other files has gone to."""
-        with self._using() as db:
-            return [path for (path,) in db.execute("SELECT DISTINCT now_path FROM note WHERE now_path != path")]
+        return [path for (path,) in self._select("SELECT DISTINCT now_path FROM note WHERE now_path != path")]
 
     def astray(self) -> set[str]:
         """Returns the files with a comment whose code has gone to another."""
-        with self._using() as db:
-            return {path for (path,) in db.execute("SELECT DISTINCT path FROM note WHERE now_path != path")}
+        return {path for (path,) in self._select("SELECT DISTINCT path FROM note WHERE now_path != path")}
 
     def newest(self, hits: Hits, where: str, values: Sequence[object], limit: int) -> tuple[int, list[Located]]:
         """Returns how many of these comments fulfil a condition, and the newest of them."""
@@ -262,6 +250,10 @@ class Index:
         """Have the texts ready for the next search of any process."""
         with self._using() as db:
             self._texts.catch_up(db)
+
+    def _select(self, sentence: str, values: Sequence[object] = ()) -> list[Any]:
+        with self._using() as db:
+            return db.execute(sentence, tuple(values)).fetchall()
 
     @contextmanager
     def _using(self) -> Generator[sqlite3.Connection]:

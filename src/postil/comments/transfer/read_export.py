@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 import msgspec
 from msgspec import UNSET, Struct
+from msgspec.structs import asdict
 
 from postil.anchor.fingerprint import line_hash
 from postil.anchor.syntax.languages import language_of
@@ -25,10 +26,7 @@ from postil.core.failure import InvalidArguments
 DOCUMENTS = (".json", ".jsonl", ".ndjson", ".csv")
 
 
-class Record(Struct, frozen=True):
-    """One comment of a document. What it has not got is made when it is added."""
-
-    text: str
+class _About(Struct, frozen=True, kw_only=True):
     filePath: str
     line: int
     id: str = ""
@@ -47,6 +45,14 @@ class Record(Struct, frozen=True):
     state: str = ""
     newText: str = ""
     oldText: str = ""
+    code: str = ""
+    """The code it stood on, where the document has it under one name."""
+
+
+class Record(_About, frozen=True, kw_only=True):
+    """One comment of a document. What it has not got is made when it is added."""
+
+    text: str
 
     @property
     def path(self) -> str:
@@ -54,9 +60,9 @@ class Record(Struct, frozen=True):
         return self.movedTo or self.filePath
 
     @property
-    def code(self) -> str:
+    def remembered(self) -> str:
         """The code it stood on when it was written out, as far as that is known."""
-        return self.oldText if self.state == "orphaned" else self.newText
+        return self.code or (self.oldText if self.state == "orphaned" else self.newText)
 
 
 class _Files(Struct, frozen=True):
@@ -70,22 +76,6 @@ class _File(Struct, frozen=True):
 class _Training(Struct, frozen=True):
     completion: str
     metadata: _About
-    prompt: str = ""
-
-
-class _About(Struct, frozen=True):
-    filePath: str
-    line: int
-    id: str = ""
-    endLine: int = 0
-    tag: str | None = None
-    author: str = ""
-    created: str = ""
-    updated: str = ""
-    status: Status = "open"
-    state: str = ""
-    code: str = ""
-    aiMeta: AiMeta | None = None
 
 
 def is_document(name: str) -> bool:
@@ -110,9 +100,7 @@ def read_records(name: str, data: bytes) -> list[Record]:
 
 
 def _from_training(row: _Training) -> Record:
-    about = row.metadata
-    known = {field: getattr(about, field) for field in about.__struct_fields__ if field != "code"}
-    return Record(text=row.completion, newText=about.code, oldText=about.code, **known)
+    return Record(text=row.completion, **asdict(row.metadata))
 
 
 def _from_csv(data: bytes) -> Iterator[Record]:
@@ -122,10 +110,9 @@ def _from_csv(data: bytes) -> Iterator[Record]:
     rows = csv.DictReader(io.StringIO(data.decode("utf-8-sig"), newline=""))
     for number, row in enumerate(rows, 2):
         plain = {key: unguard_cell(value) for key, value in row.items() if value}
-        code = plain.pop("code", "")
         wanted = {key: value for key, value in plain.items() if key in Record.__struct_fields__}
         try:
-            yield msgspec.convert({**wanted, "newText": code, "oldText": code}, Record, strict=False)
+            yield msgspec.convert(wanted, Record, strict=False)
         except msgspec.ValidationError as fault:
             raise ValueError(f"row {number}: {fault}") from None
 
@@ -169,7 +156,7 @@ def make_comment(record: Record, name: str, now: str) -> NewComment:
 def make_record_marker(record: Record, source: Source, name: str, now: str) -> NewMarker:
     """Returns the marker of an imported comment: on its line if its code is there, else by the code it remembers."""
     line = max(record.line, 1)
-    remembered = record.code.split("\n")
+    remembered = record.remembered.split("\n")
     first = trim_line(remembered[0])
     lines = source.lines
     if line <= len(lines) and first in ("", trim_line(lines[line - 1])):
