@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import datetime
 import re
+from collections.abc import Sequence
 from typing import TypeVar
 
 import msgspec
 
 from postil.tracker.failures import InvalidParams
 from postil.tracker.imports.model import ForeignComment, ForeignIssue
+from postil.tracker.text import format_moment
 
 _Struct = TypeVar("_Struct", bound=msgspec.Struct)
 _BEADS_LINKS = {
@@ -61,7 +64,14 @@ def read_jsonl(text: str) -> list[ForeignIssue]:
 
 def read_beads(text: str) -> list[ForeignIssue]:
     """Read lines of beads' `issues.jsonl`."""
-    return [_convert_bead(_decode(line, number, _Beads)) for number, line in _number_lines(text)]
+    beads = [_decode(line, number, _Beads) for number, line in _number_lines(text)]
+    # In beads the dependent names what it waits for; a link here goes from the one that blocks.
+    waiting: dict[str, list[str]] = {}
+    for bead in beads:
+        for dependency in bead.dependencies or ():
+            if dependency.type == "blocks":
+                waiting.setdefault(dependency.depends_on_id, []).append(f"beads:{bead.id}")
+    return [_convert_bead(bead, waiting.get(bead.id, ())) for bead in beads]
 
 
 def looks_like_beads(text: str) -> bool:
@@ -144,7 +154,7 @@ def _unshield(text: str) -> str:
     return re.sub(rf"^\\(?=\\*{_MARK})", "", text.strip("\n"), flags=re.MULTILINE)
 
 
-def _convert_bead(bead: _Beads) -> ForeignIssue:
+def _convert_bead(bead: _Beads, waiting: Sequence[str]) -> ForeignIssue:
     sections = [("Design", bead.design), ("Acceptance criteria", bead.acceptance_criteria), ("Notes", bead.notes)]
     description = "\n\n".join([bead.description, *(f"## {name}\n\n{text}" for name, text in sections if text)])
     labels = [*(bead.labels or ())]
@@ -152,10 +162,10 @@ def _convert_bead(bead: _Beads) -> ForeignIssue:
         labels.append(f"type:{bead.issue_type}")
     if bead.priority is not None:
         labels.append(f"priority:{bead.priority}")
-    # In beads the dependent names what it waits for; a link here goes from the one that blocks.
     links = [
         (_BEADS_LINKS.get(dependency.type, "related"), f"beads:{dependency.depends_on_id}")
         for dependency in bead.dependencies or ()
+        if dependency.type != "blocks"
     ]
     return ForeignIssue(
         origin=f"beads:{bead.id}",
@@ -172,43 +182,15 @@ def _convert_bead(bead: _Beads) -> ForeignIssue:
             ForeignComment(str(c.id or i), c.author, _read_moment(c.created_at), c.text)
             for i, c in enumerate(bead.comments or ())
         ),
-        links=tuple(link for link in links if link[0] != "blocks"),
+        links=(*links, *(("blocks", target) for target in waiting)),
     )
-
-
-def blocking_beads(text: str) -> dict[str, list[str]]:
-    """Returns the origin of each blocker, with the origins of those that wait for it."""
-    waiting: dict[str, list[str]] = {}
-    for number, line in _number_lines(text):
-        bead = _decode(line, number, _Beads)
-        for dependency in bead.dependencies or ():
-            if dependency.type == "blocks":
-                waiting.setdefault(f"beads:{dependency.depends_on_id}", []).append(f"beads:{bead.id}")
-    return waiting
-
-
-def with_blockers(beads: list[ForeignIssue], waiting: dict[str, list[str]]) -> list[ForeignIssue]:
-    """Returns the beads with their blocking links on the side that blocks."""
-    return [
-        msgspec.structs.replace(
-            bead, links=(*bead.links, *(("blocks", target) for target in waiting.get(bead.origin, ())))
-        )
-        for bead in beads
-    ]
 
 
 def _read_moment(text: str) -> str:
     if not text:
         return ""
-    import datetime
-
-    from postil.tracker.text import format_moment
-
-    try:
-        return format_moment(datetime.datetime.fromisoformat(text))
-    except ValueError:
-        # More than microseconds, as Go writes them.
-        return format_moment(datetime.datetime.fromisoformat(re.sub(r"(\.\d{6})\d+", r"\1", text)))
+    plain = re.sub(r"(\.\d{6})\d+", r"\1", text)  # more than microseconds, as Go writes them
+    return format_moment(datetime.datetime.fromisoformat(plain))
 
 
 def _split(text: str) -> tuple[str, ...]:

@@ -105,9 +105,8 @@ def set_up(store: Store, remotes: list[str], branches: bool | None) -> bool:
     root = store.repository.root
     changed = False
     for remote in remotes:
-        key, spec = f"remote.{remote}.fetch", FETCH.format(remote=remote)
-        present = try_git(root, "config", "--get-all", key).out.decode("utf-8", "replace").splitlines()
-        if spec not in present:
+        key, spec, present = _read_refspec(root, remote)
+        if not present:
             run_git(root, "config", "--add", key, spec)
             changed = True
     if branches is not None:
@@ -129,12 +128,17 @@ def remove_tracker(store: Store) -> list[str]:
             run_git(root, "update-ref", "-d", "--end-of-options", line, mode=DURABLE)
             removed.append(line)
     for remote in run_git(root, "remote").decode("utf-8", "replace").split():
-        key, spec = f"remote.{remote}.fetch", FETCH.format(remote=remote)
-        present = try_git(root, "config", "--get-all", key).out.decode("utf-8", "replace").splitlines()
-        if spec in present:
+        key, spec, present = _read_refspec(root, remote)
+        if present:
             run_git(root, "config", "--fixed-value", "--unset-all", key, spec)
             removed.append(key)
     return removed
+
+
+def _read_refspec(root: str, remote: str) -> tuple[str, str, bool]:
+    """Returns the config key and the refspec that fetch logs from a remote, and whether they are set."""
+    key, spec = f"remote.{remote}.fetch", FETCH.format(remote=remote)
+    return key, spec, spec in try_git(root, "config", "--get-all", key).out.decode("utf-8", "replace").splitlines()
 
 
 def _push(store: Store, remote: str, ref: str) -> str | None:

@@ -34,12 +34,8 @@ def lock_writes(repository: Repository) -> FileLock:
 
 def read_replica(repository: Repository) -> Replica | None:
     """Returns who this clone is; None before it ever wrote, or when it is a copy of the clone that did."""
-    try:
-        with open(os.path.join(repository.common_dir, _FILE), "rb") as file:
-            replica = msgspec.json.decode(file.read(4096), type=Replica)
-    except (OSError, msgspec.DecodeError):
-        return None
-    return replica if replica.home == _identify_folder(repository) else None
+    replica = _read_file(repository)
+    return replica if replica is not None and replica.home == _identify_folder(repository) else None
 
 
 def ensure_replica(repository: Repository) -> Replica:
@@ -50,7 +46,8 @@ def ensure_replica(repository: Repository) -> Replica:
 def make_replica(repository: Repository, branches: bool | None = None) -> Replica:
     """Returns a new identity for this clone, kept from now on."""
     if branches is None:
-        branches = _was_branches(repository)
+        before = _read_file(repository)
+        branches = before is not None and before.branches
     replica = Replica("".join(_ALPHABET[byte & 31] for byte in os.urandom(13)), _identify_folder(repository), branches)
     return write_replica(repository, replica)
 
@@ -62,12 +59,12 @@ def write_replica(repository: Repository, replica: Replica) -> Replica:
     return replica
 
 
-def _was_branches(repository: Repository) -> bool:
+def _read_file(repository: Repository) -> Replica | None:
     try:
         with open(os.path.join(repository.common_dir, _FILE), "rb") as file:
-            return msgspec.json.decode(file.read(4096), type=Replica).branches
+            return msgspec.json.decode(file.read(4096), type=Replica)
     except (OSError, msgspec.DecodeError):
-        return False
+        return None
 
 
 def _identify_folder(repository: Repository) -> int:

@@ -36,18 +36,8 @@ class Verified(Answer, frozen=True, kw_only=True):
 
     def for_model(self) -> str:
         """Counts, then what is wrong."""
-        lines = [
-            ", ".join(
-                format_count(count, thing)
-                for count, thing in (
-                    (self.logs, "log"),
-                    (self.commits, "commit"),
-                    (self.events, "event"),
-                    (self.entities, "entity"),
-                )
-            ),
-            f"state {self.state}",
-        ]
+        counts = {"log": self.logs, "commit": self.commits, "event": self.events, "entity": self.entities}
+        lines = [", ".join(format_count(count, thing) for thing, count in counts.items()), f"state {self.state}"]
         lines += [f"repaired: {line}" for line in self.repaired]
         lines += [f"problem: {line}" for line in self.problems] or ["no problem found"]
         return "\n".join(lines)

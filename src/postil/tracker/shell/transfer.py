@@ -156,17 +156,10 @@ def to_foreign(entity: Entity) -> ForeignIssue:
 
 
 def _parse_file(text: str, source: Source) -> list[ForeignIssue]:
-    from postil.tracker.imports.files import (
-        blocking_beads,
-        looks_like_beads,
-        read_beads,
-        read_jsonl,
-        read_markdown,
-        with_blockers,
-    )
+    from postil.tracker.imports.files import looks_like_beads, read_beads, read_jsonl, read_markdown
 
     if source == "markdown" or (source == "auto" and text.startswith("---\n")):
         return read_markdown(text)
     if source == "beads" or (source == "auto" and looks_like_beads(text)):
-        return with_blockers(read_beads(text), blocking_beads(text))
+        return read_beads(text)
     return read_jsonl(text)
