@@ -20,8 +20,7 @@ from postil.core.registry import Offer, Registry
 from postil.settings.model import BadSettings, Settings
 
 if TYPE_CHECKING:
-    from postil.core.delivery import Deliveries, Delivery
-    from postil.core.ports import Keys, Moments, State
+    from postil.core.ports import Deliveries, Delivery, Keys, Moments, State
     from postil.wire.server import Server
     from postil.workspace.repository import Repository
 

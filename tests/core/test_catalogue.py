@@ -8,10 +8,8 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta, Struct
 
-from postil.core.announcer import Tell, announcer
 from postil.core.catalogue import Catalogue, HookEntry, OperationEntry, describe
-from postil.core.check import Finding, check
-from postil.core.glance import glance
+from postil.core.group import Finding, Tell, announcer, check, glance
 from postil.core.operation import Spelling, destroys, reads, writes
 from tests.core.echo import Echo
 

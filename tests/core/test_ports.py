@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import inspect
 
+import msgspec
 import pytest
 
-from postil.core.ports import EphemeralStore, Keys, State
+from postil.core.ports import Delivery, EphemeralStore, Keys, State
 from postil.storage import ephemeral, idempotency, memory, redis, redis_ephemeral, sqlite
 
 
@@ -36,3 +37,11 @@ def test_every_implementation_takes_what_the_port_says(port: type, modules: tupl
 def parameters(function: object) -> list[tuple[str, object, object]]:
     signature = inspect.signature(function)  # type: ignore[arg-type]
     return [(each.name, each.kind, each.default) for each in signature.parameters.values()]
+
+
+def test_a_delivery_survives_being_kept_with_its_body_byte_for_byte() -> None:
+    body = b'{"object_kind" :  "push","n":1.0}'
+    delivery = Delivery("d-1", "Push Hook", None, "group/project", 1.5, msgspec.Raw(body))
+    kept = msgspec.json.decode(msgspec.json.encode(delivery), type=Delivery)
+    assert (kept.id, kept.event, kept.project_id, kept.project) == ("d-1", "Push Hook", None, "group/project")
+    assert bytes(kept.body) == body

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from msgspec import Raw
 
-from postil.core.delivery import Delivery
+from postil.core.ports import Delivery
 from postil.flows.reports import CURSORS, Reports, write_report
 from postil.gitlab.events import EventLog
 from postil.inbox.answers import Shown

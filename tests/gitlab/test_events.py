@@ -9,7 +9,7 @@ import msgspec
 import pytest
 from msgspec import Raw
 
-from postil.core.delivery import Delivery
+from postil.core.ports import Delivery
 from postil.gitlab import events
 from postil.gitlab.events import EventLog, describe_event
 from postil.gitlab.policy.guard import WITHHELD

@@ -7,7 +7,7 @@ import asyncio
 import pytest
 from msgspec import Raw
 
-from postil.core.delivery import Delivery
+from postil.core.ports import Delivery
 from postil.gitlab.instance.connection import Connection, ReadOptions
 from postil.gitlab.part import GitLab
 from tests.gitlab.scripted import ScriptedInstance, answer

@@ -6,8 +6,7 @@ from collections.abc import Iterable, Sequence
 from contextvars import copy_context
 
 from postil.core.catalogue import OperationEntry
-from postil.core.delivery import Deliveries
-from postil.core.ports import Keys, Moments, State
+from postil.core.ports import Deliveries, Keys, Moments, State
 from postil.core.registry import Registry
 from postil.settings.model import Settings
 from postil.storage.ephemeral import MemoryEphemeralStore

@@ -12,9 +12,7 @@ from typing import Any
 import msgspec
 from msgspec import Raw, Struct, field
 
-from postil.core.announcer import AnnouncerMark
-from postil.core.check import CheckMark
-from postil.core.glance import GlanceMark
+from postil.core.group import AnnouncerMark, CheckMark, GlanceMark
 from postil.core.operation import Effect, Mark, Spelling, description_of, is_async, marks_of, signature_types
 from postil.core.prompt import PromptArgument, PromptMark, listed_arguments
 from postil.core.resource import ResourceMark

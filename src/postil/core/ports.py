@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Protocol
 
-from msgspec import Struct
+from msgspec import Raw, Struct
 
 
 class Keys(Protocol):
@@ -164,3 +164,27 @@ class EphemeralStore(Protocol):
 
 
 Moments = EphemeralStore  # its older name, until every room has the new one
+
+
+class Delivery(Struct, frozen=True):
+    """One event that another system told us, as it came."""
+
+    id: str
+    """What the sender calls it; the same when it is sent again."""
+    event: str
+    project_id: int | None
+    project: str
+    received: float
+    body: Raw
+
+
+class Deliveries(Protocol):
+    """Where deliveries are kept, before they are answered and worked on. Blocks: use a thread."""
+
+    def keep(self, delivery: Delivery) -> bool:
+        """Keep it durably; False when it was kept before."""
+        ...
+
+    def heard(self, delivery: Delivery) -> None:
+        """A new one was kept and answered: time to work on it. Called on the event loop; does not block."""
+        ...

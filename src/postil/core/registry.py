@@ -11,9 +11,9 @@ from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct
 
-from postil.core.announcer import Tell
 from postil.core.catalogue import Catalogue, HookEntry, OperationEntry, PromptEntry, ResourceEntry, describe
 from postil.core.failure import NotFound, UnknownOperation
+from postil.core.group import Tell
 from postil.core.operation import Operation
 from postil.core.prompt import Prompt
 from postil.core.resource import ResourceNotFound, match

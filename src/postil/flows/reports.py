@@ -12,9 +12,8 @@ from collections.abc import Collection
 
 import msgspec
 
-from postil.core.delivery import Delivery
 from postil.core.failure import Failure
-from postil.core.ports import State
+from postil.core.ports import Delivery, State
 from postil.gitlab.events import EventLog, describe_event
 from postil.gitlab.instance.records import Record
 from postil.gitlab.policy.untrusted import clean, frame, shorten

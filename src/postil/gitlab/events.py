@@ -9,9 +9,8 @@ from typing import cast
 import msgspec
 from msgspec import Raw, Struct
 
-from postil.core.delivery import Delivery
 from postil.core.failure import Failure
-from postil.core.ports import State
+from postil.core.ports import Delivery, State
 from postil.gitlab.instance.records import Record
 from postil.gitlab.policy.guard import WITHHELD
 from postil.gitlab.policy.untrusted import clean

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from postil.core.delivery import Delivery
+from postil.core.ports import Delivery
 from postil.gitlab.events import EventLog
 from postil.gitlab.instance.connection import Connection
 from postil.gitlab.instance.identifiers import make_route

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from postil.core.catalogue import OperationEntry
-    from postil.core.delivery import Deliveries
-    from postil.core.ports import Keys, Moments, State
+    from postil.core.ports import Deliveries, Keys, Moments, State
     from postil.core.registry import Registry
     from postil.settings.model import Settings
     from postil.wire.server import Server

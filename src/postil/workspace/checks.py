@@ -9,7 +9,7 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from postil.core.check import Finding, check
+from postil.core.group import Finding, check
 from postil.core.failure import Failure
 from postil.core.operation import destroys
 from postil.workspace.answers import Cleaned

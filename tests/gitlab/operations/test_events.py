@@ -11,8 +11,8 @@ from msgspec import Raw
 
 from postil.core import call
 from postil.core.call import Call, Caller
-from postil.core.delivery import Delivery
 from postil.core.failure import Failure
+from postil.core.ports import Delivery
 from postil.gitlab.events import EventLog
 from postil.gitlab.instance.client import Instance
 from postil.gitlab.instance.connection import Connection

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from postil.core.announcer import Announcement
 from postil.core.failure import StorageFailed
+from postil.core.group import Announcement
 from postil.inbox.operations.for_people import PeopleTools
 from postil.inbox.operations.resources import MessageResources
 from postil.inbox.part import Inbox

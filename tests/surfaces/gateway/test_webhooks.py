@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from postil.app import read_catalogue
-from postil.core.delivery import Deliveries
+from postil.core.ports import Deliveries
 from postil.core.registry import Registry
 from postil.gitlab.events import EventLog
 from postil.gitlab.instance.client import Instance

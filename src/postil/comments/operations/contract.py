@@ -49,7 +49,7 @@ from postil.comments.sidecar.template import new_params
 from postil.core import call
 from postil.core.answer import Answer
 from postil.core.failure import InvalidArguments, NotFound
-from postil.core.glance import glance
+from postil.core.group import glance
 from postil.core.operation import Spelling, destroys, reads, writes
 from postil.workspace.paths import RelativePath
 

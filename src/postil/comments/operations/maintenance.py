@@ -12,8 +12,8 @@ from postil.comments.sidecar.merge import merge_sidecars
 from postil.comments.storage.repair import Fault, find_faults
 from postil.comments.storage.store import SUFFIX
 from postil.core.answer import Answer
-from postil.core.check import Finding, check
 from postil.core.failure import Failure, NotFound, StorageFailed
+from postil.core.group import Finding, check
 from postil.core.operation import writes
 from postil.workspace.files import atomic_write
 from postil.workspace.git import run_git, try_git

@@ -11,9 +11,9 @@ from msgspec import Meta
 from postil.core import call
 from postil.core.answer import Answer
 from postil.core.call import LOCAL
-from postil.core.delivery import Delivery
 from postil.core.failure import InvalidArguments
 from postil.core.operation import reads
+from postil.core.ports import Delivery
 from postil.core.resource import resource
 from postil.gitlab.events import WebhookEvent, describe_event
 from postil.gitlab.instance.records import Record

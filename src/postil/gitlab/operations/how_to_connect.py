@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from postil.core.answer import Answer
-from postil.core.check import Finding, check
+from postil.core.group import Finding, check
 from postil.core.operation import reads
 from postil.gitlab.instance.connection import HOW_TO_CONNECT
 from postil.gitlab.part import GitLab

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from postil.core.delivery import Delivery
+from postil.core.ports import Delivery
 from postil.gitlab.failures import GitLabFailure
 from postil.gitlab.instance.connection import Connection
 from postil.gitlab.instance.records import Record

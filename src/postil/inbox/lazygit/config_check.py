@@ -9,7 +9,7 @@ import os
 import re
 from collections.abc import Sequence
 
-from postil.core.check import Finding
+from postil.core.group import Finding
 from postil.workspace.repository import Repository
 
 LARGEST = 1024 * 1024

@@ -7,8 +7,8 @@ from typing import Annotated, Literal
 from msgspec import Meta
 
 from postil.core import call
-from postil.core.check import Finding, check
 from postil.core.failure import Failure
+from postil.core.group import Finding, check
 from postil.core.operation import reads, writes
 from postil.inbox.answers import Picked, Printed
 from postil.inbox.contract import MOST_SHOWN

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from postil.core.announcer import Announcement, Tell, announcer
-from postil.core.check import Finding, check
 from postil.core.failure import Failure
-from postil.core.glance import glance
+from postil.core.group import Announcement, Finding, Tell, announcer, check, glance
 from postil.core.resource import resource
 from postil.inbox import contract
 from postil.inbox.answers import show

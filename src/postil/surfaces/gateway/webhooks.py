@@ -19,9 +19,8 @@ import msgspec
 from msgspec import Raw
 
 from postil.core import codes
-from postil.core.delivery import Deliveries, Delivery
 from postil.core.failure import Failure
-from postil.core.ports import Moments
+from postil.core.ports import Deliveries, Delivery, Moments
 from postil.surfaces.gateway.addresses import Addresses
 from postil.surfaces.gateway.refused import Refused, Unavailable
 from postil.wire.transports.http.body import read_body

@@ -15,8 +15,8 @@ import msgspec
 from msgspec import Struct
 
 from postil.core.catalogue import HookEntry
-from postil.core.check import Finding
 from postil.core.failure import Failure
+from postil.core.group import Finding
 from postil.core.registry import Registry
 from postil.core.visible import harmless
 from postil.settings.model import Settings

@@ -8,8 +8,7 @@ from msgspec import UNSET, UnsetType
 
 from postil.core import call
 from postil.core.answer import Answer
-from postil.core.check import Finding, check
-from postil.core.glance import glance
+from postil.core.group import Finding, check, glance
 from postil.core.operation import reads
 from postil.tracker.issues import Issues
 from postil.tracker.log.refs import list_logs

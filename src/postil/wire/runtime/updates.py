@@ -6,8 +6,8 @@ import asyncio
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
-from postil.core.announcer import Announcement
 from postil.core.failure import Failure
+from postil.core.group import Announcement
 from postil.wire.protocol import notifications
 from postil.wire.protocol.methods import MOST_WATCHES
 
