@@ -50,7 +50,7 @@ def test_a_class_has_at_most_25_members() -> None:
 # ----- folders and names --------------------------------------------------------------------------------------------
 
 
-CROWDED: dict[str, int] = {}
+CROWDED = {"workspace": 17}
 
 
 def test_a_folder_has_at_most_16_modules() -> None:
@@ -270,7 +270,7 @@ def test_nothing_at_the_top_of_a_module_is_unused() -> None:
 
 # ----- tests, operations, size --------------------------------------------------------------------------------------
 
-MIRRORED = 0.1
+MIRRORED = 0.6
 
 
 def test_from_a_module_one_finds_its_test_by_name() -> None:
@@ -287,16 +287,18 @@ def mirror(module: Module) -> Path:
     return ROOT / "tests" / inside.parent / f"test_{inside.name}"
 
 
-MOST_OPERATIONS = 123
-ON_EVERY_SURFACE = 0.38
+MOST_OPERATIONS = 98
+ON_EVERY_SURFACE = 0.8
 
 
 def test_one_operation_is_one_capability_on_every_surface() -> None:
-    operations = [entry for entry in read_catalogue().operations if not getattr(entry, "same_as", "")]
-    everywhere = [entry for entry in operations if entry.tool and entry.shell]
+    entries = read_catalogue().operations
+    operations = [entry for entry in entries if not entry.same_as]
+    commands = {entry.same_as or entry.name for entry in entries if entry.shell}
+    everywhere = [entry for entry in operations if entry.tool and entry.name in commands]
     share = len(everywhere) / len(operations)
     print(f"{len(operations)} operations, {share:.1%} of them tool, method and command")
-    print("tool only:", *(entry.name for entry in operations if not entry.shell))
+    print("tool only:", *(entry.name for entry in operations if entry.name not in commands))
     print("command only:", *(entry.name for entry in operations if not entry.tool))
     assert len(operations) <= MOST_OPERATIONS
     assert share >= ON_EVERY_SURFACE
