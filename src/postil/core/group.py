@@ -11,8 +11,8 @@ from typing import Literal, TypeAlias, TypeVar
 from msgspec import Struct
 
 from postil.core.call import Level
+from postil.core.operation import F, attach
 
-F = TypeVar("F", bound=Callable[..., object])
 G = TypeVar("G", bound=Callable[..., str])
 
 
@@ -32,7 +32,7 @@ class Finding(Struct, frozen=True):
 
 def check(name: str) -> Callable[[F], F]:
     """Mark a method `() -> Finding | list[Finding]` as a check of the doctor: what the part finds wrong around it."""
-    return _marked(CheckMark(name))
+    return attach(CheckMark(name))
 
 
 class AnnouncerMark(Struct, frozen=True):
@@ -57,7 +57,7 @@ Tell: TypeAlias = Callable[[Announcement], None]
 
 def announcer(name: str) -> Callable[[F], F]:
     """Mark a method `(tell) -> stop`: it calls `tell` from any thread until `stop()` is called."""
-    return _marked(AnnouncerMark(name))
+    return attach(AnnouncerMark(name))
 
 
 class GlanceMark(Struct, frozen=True):
@@ -68,11 +68,3 @@ def glance(function: G) -> G:
     """Mark a method `() -> str` as the part's line of `postil status`."""
     function.__postil__ = GlanceMark()  # type: ignore[attr-defined]
     return function
-
-
-def _marked(mark: CheckMark | AnnouncerMark) -> Callable[[F], F]:
-    def apply(function: F) -> F:
-        function.__postil__ = mark  # type: ignore[attr-defined]
-        return function
-
-    return apply

@@ -9,8 +9,8 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from postil.core.group import Finding, check
 from postil.core.failure import Failure
+from postil.core.group import Finding, check
 from postil.core.operation import destroys
 from postil.workspace.answers import Cleaned
 from postil.workspace.failures import NoRepository, printable
