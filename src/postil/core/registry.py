@@ -35,15 +35,17 @@ class Offer(Struct, frozen=True):
         """Whether anything of this part is offered."""
         return not self.parts or part in self.parts
 
-    def includes(self, entry: OperationEntry) -> bool:
-        """Whether this operation is offered."""
-        if not self.includes_part(entry.part) or (self.read_only and entry.effect != "reads"):
-            return False
-        if entry.toolset and (entry.toolset in self.hidden or f"{entry.part}/{entry.toolset}" in self.hidden):
-            return False
-        if not entry.tool or (not self.allow and not self.deny):
-            return True  # the lists speak of tools; a command of the shell alone is none
-        names = (entry.name, *entry.aliases)
+    def select(self, entries: Iterable[OperationEntry]) -> list[OperationEntry]:
+        """Returns the operations that are offered, of parts that are. Runs at every start: asks only what is set."""
+        hidden = self.hidden
+        chosen = [e for e in entries if not e.toolset or hidden.isdisjoint((e.toolset, f"{e.part}/{e.toolset}"))]
+        if self.read_only:
+            chosen = [entry for entry in chosen if entry.effect == "reads"]
+        if self.allow or self.deny:  # the lists speak of tools; a command of the shell alone is none
+            chosen = [entry for entry in chosen if not entry.tool or self._allows((entry.name, *entry.aliases))]
+        return chosen
+
+    def _allows(self, names: tuple[str, ...]) -> bool:
         return not _is_named(names, self.deny) and (not self.allow or _is_named(names, self.allow))
 
 
@@ -72,11 +74,7 @@ class Registry:
         everything = catalogue.operations
         if offer.parts:
             catalogue = catalogue.of_parts(offer.parts)
-        # An operation without a toolset is asked about only where there is something to ask: this runs at every start.
-        asks = offer.read_only or offer.allow or offer.deny
-        self.operations: dict[str, OperationEntry] = {
-            e.name: e for e in catalogue.operations if not (asks or e.toolset) or offer.includes(e)
-        }
+        self.operations: dict[str, OperationEntry] = {e.name: e for e in offer.select(catalogue.operations)}
         self.withheld: list[OperationEntry] = [e for e in everything if e.name not in self.operations]
         self.tools: list[OperationEntry] = [e for e in self.operations.values() if e.tool]
         self._names = {alias: e.name for e in self.operations.values() for alias in e.aliases}

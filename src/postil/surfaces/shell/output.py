@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TextIO, cast
 
 import msgspec
@@ -197,19 +197,10 @@ def say(sentence: str) -> None:
     sys.stderr.write(sentence.encode("utf-8", "backslashreplace").decode("utf-8") + "\n")
 
 
-def colored(stream: TextIO, terminal: Terminal) -> Paint:
-    """A painter for this stream that leaves text alone where colour has no place."""
-    return Paint(terminal.color == "always" or (terminal.color == "auto" and stream.isatty()))
-
-
-class Paint:
-    """Wraps text into ANSI colours, or not."""
-
-    def __init__(self, on: bool) -> None:
-        self.on = on
-
-    def __call__(self, text: str, code: int) -> str:
-        return f"\x1b[{code}m{text}\x1b[0m" if self.on else text
+def colored(stream: TextIO, terminal: Terminal) -> Callable[[str, int], str]:
+    """Returns a function that colours text for this stream, and leaves it alone where colour has no place."""
+    on = terminal.color == "always" or (terminal.color == "auto" and stream.isatty())
+    return lambda text, code: f"\x1b[{code}m{text}\x1b[0m" if on else text
 
 
 def table(rows: Sequence[Sequence[str]]) -> str:
