@@ -32,6 +32,7 @@ from postil.storage.memory import MemoryState
 from postil.surfaces.gateway import gitlab_link
 from postil.surfaces.gateway.addresses import Addresses
 from postil.surfaces.gateway.gitlab_tokens import Verified
+from postil.surfaces.gateway.refused import Refused
 from tests.emulator.app import Emulator
 from tests.emulator.server import running as emulating
 from tests.emulator.world import DEVELOPER, STRANGER
@@ -353,3 +354,19 @@ def test_a_page_is_tried_ten_times_a_minute_for_one_person(monkeypatch: pytest.M
         return [await post() for _ in range(11)]
 
     assert asyncio.run(tries()) == [403] * 10 + [429]
+
+
+def test_of_the_people_who_may_ask_for_a_link_the_least_recent_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gitlab_link, "MOST_KNOWN", 2)
+    one = links()
+    for principal in ("a", "b", "a", "c"):
+        asyncio.run(one.token_of(principal, {"preferred_username": principal}))
+    assert [bool(one.address_for(Caller(principal))) for principal in ("a", "b", "c")] == [True, False, True]
+
+
+def test_a_form_has_at_most_eight_fields() -> None:
+    read = vars(gitlab_link)["_fields"]
+    assert read(b"&".join(b"f%d=%d" % (n, n) for n in range(8)))["f7"] == "7"
+    with pytest.raises(Refused) as refused:
+        read(b"&".join(b"f%d=%d" % (n, n) for n in range(9)))
+    assert refused.value.status == 400

@@ -44,6 +44,7 @@ LIFETIME = 900.0
 MOST_KNOWN = 10_000
 TRIES = 10
 LARGEST_FORM = 16 * 1024
+MOST_FIELDS = 8
 POLICY = b"default-src 'none'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
 
 
@@ -189,7 +190,10 @@ class ConnectPage:
 
 
 def _fields(encoded: bytes) -> dict[str, str]:
-    read = parse_qs(encoded.decode("latin-1"), max_num_fields=8)
+    try:
+        read = parse_qs(encoded.decode("latin-1"), max_num_fields=MOST_FIELDS)
+    except ValueError:
+        raise Refused(400, "Bad Request: the form has too many fields", codes.INVALID_REQUEST) from None
     return {name: values[0] for name, values in read.items()}
 
 

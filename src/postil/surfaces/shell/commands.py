@@ -45,7 +45,7 @@ class Words:
 
     def __init__(self, entry: OperationEntry, program: str) -> None:
         self.entry, self.program = entry, program
-        schema: Schema = msgspec.json.decode(entry.command_schema)
+        schema: Schema = msgspec.json.decode(entry.shell_schema or entry.input_schema)
         self.fields: dict[str, Schema] = schema.get("properties", {})
         self.required: list[str] = schema.get("required", [])
 
