@@ -80,10 +80,8 @@ class Store:
         """Returns the sidecar's content, or None when there is none."""
         try:
             return read_file(self.tree.root, sidecar_path(path), LARGEST_SIDECAR)
-        except FileMissing:
-            return None
-        except (UnsafePath, FileUnreadable, FileTooLarge) as refused:
-            raise FileAccessDenied(path + SUFFIX, refused.message) from None
+        except Failure as fault:
+            return _unless_missing(path, fault)
 
     def has(self, path: RelativePath) -> bool:
         """Whether a source file has a sidecar."""
@@ -117,7 +115,7 @@ class Store:
         return mine.answer
 
     def _change_together(self, path: RelativePath, batch: list[_Change]) -> None:
-        left = list(batch)
+        left, name = list(batch), sidecar_path(path)
         pending: list[tuple[_Change, PendingAdd]] = []
 
         def written_by_another() -> bool:
@@ -139,7 +137,11 @@ class Store:
                 if os.path.exists(self._journal):
                     self._finish_move()
                 while left:
-                    sidecar = self.read(path)
+                    try:  # as in `read_bytes`, written out: the way of every new comment
+                        data = read_file(self.tree.root, name, LARGEST_SIDECAR)
+                    except Failure as fault:
+                        data = _unless_missing(path, fault)
+                    sidecar = self.parse(path, data)
                     refused, others = self._change_all(path, sidecar, left)
                     if refused is None:
                         self.write(sidecar)
@@ -282,6 +284,14 @@ class Store:
                             stack.append(path)
                     elif is_sidecar(entry.name) and entry.is_file(follow_symlinks=False):
                         yield path.removesuffix(SUFFIX)
+
+
+def _unless_missing(path: RelativePath, fault: Failure) -> None:
+    """Raises what the contract says of a sidecar that cannot be read; one that is missing is no failure."""
+    if isinstance(fault, UnsafePath | FileUnreadable | FileTooLarge):
+        raise FileAccessDenied(path + SUFFIX, fault.message) from None
+    if not isinstance(fault, FileMissing):
+        raise fault
 
 
 def is_sidecar(name: str) -> bool:
