@@ -23,7 +23,7 @@ class Connection(Call):
         super().__init__(Caller("local", name, "stdio"))
         self.person = person
 
-    def settle(self, confirmed: object, lost: object) -> None: ...
+    def when_delivered(self, confirmed: object, lost: object) -> None: ...
 
 
 @pytest.fixture
