@@ -70,3 +70,21 @@ def test_a_decision_about_nothing_is_refused(disputed: tuple[Path, str], words: 
     where, id_ = disputed
     assert run(where, "resolve", id_, *words).returncode == 2
     assert len(answered(where, "show", id_)["conflicts"]) == 2
+
+
+@pytest.mark.parametrize(
+    ("words", "missing"),
+    [
+        (("entity-debug", "show"), "ID"),
+        (("protect", "identity", "abc"), "--pgp-fingerprint"),
+        (("create", "issue"), "TITLE"),
+        (("label", "issue", "--add", "x"), "ID"),
+        (("comment", "issue"), "ID"),
+    ],
+)
+def test_what_a_command_needs_is_asked_for_though_the_operation_could_do_without(
+    repository: Path, words: tuple[str, ...], missing: str
+):
+    done = run(repository, *words)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert f"arguments are required: {missing}" in done.stderr

@@ -110,6 +110,8 @@ def _command(composed: Composition, words: list[str], program: Program, options:
     entry, rest = found
     reader = Words(entry, f"{program.name} {' '.join(words[: len(words) - len(rest)])}")
     arguments, common = reader.read(rest)
+    if any(name not in arguments for name in reader.required):  # a command may need more than its operation
+        reader.check(arguments)
     if options.no_input:
         common = common._replace(no_input=True)
     result = perform(composed, registry, entry, arguments, common, reader.check)
