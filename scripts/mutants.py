@@ -26,7 +26,7 @@ import sys
 import tempfile
 import time
 import traceback
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from itertools import islice
 from multiprocessing.queues import SimpleQueue
@@ -42,7 +42,7 @@ MOST_MAPPED = 60
 
 # The tests that know a package from outside; they follow the module's own test and those that import it.
 NEAR = {
-    "core": ["tests/core", "tests/wire/protocol", "tests/wire/runtime", "tests/test_app.py"],
+    "core": ["tests/core", "tests/wire/test_engine.py", "tests/test_app.py"],
     "wire": ["tests/wire", "tests/contracts"],
     "surfaces/gateway": ["tests/surfaces/gateway", "tests/surfaces/test_gateway_served.py"],
     "gitlab/instance": ["tests/gitlab/instance", "tests/gitlab"],
@@ -115,7 +115,13 @@ def mutants_of(path: Path) -> list[Mutant]:
         start, end = lines[node.lineno - 1] + node.col_offset, lines[node.end_lineno - 1] + node.end_col_offset
         what = f"{_short(ast.unparse(node))} -> {_short(new)}"
         found.append(Mutant(inside, node.lineno, where, what, start, end, new))
-    return sorted(set(found), key=lambda mutant: (mutant.start, mutant.end, mutant.what))
+    found = sorted(set(found), key=lambda mutant: (mutant.start, mutant.end, mutant.what))
+    seen: Counter[str] = Counter()
+    for place, mutant in enumerate(found):  # the second of the same kind in one function is called so
+        seen[mutant.key] += 1
+        if seen[mutant.key] > 1:
+            found[place] = mutant._replace(what=f"{mutant.what} ({seen[mutant.key]})")
+    return found
 
 
 def _short(text: str) -> str:
@@ -147,7 +153,8 @@ def _changes(tree: ast.Module) -> Iterator[tuple[ast.expr | ast.stmt, str, str]]
         if isinstance(node, ast.Assign | ast.AnnAssign) and _is_duration(node):
             continue
         if isinstance(node, ast.AnnAssign):
-            todo += [(node.value, where)] if node.value else []
+            inner = f"{where}.{ast.unparse(node.target)}".lstrip(".")
+            todo += [(node.value, inner)] if node.value else []
         elif not _is_noise(node):
             todo += [(child, where) for child in ast.iter_child_nodes(node)]
 
@@ -574,16 +581,20 @@ def main() -> int:
     parser.add_argument("--seed", default="", help="what decides which are taken")
     parser.add_argument("--least", type=int, default=0, help="fail when fewer are caught")
     parser.add_argument("--workers", type=int, default=2)
-    parser.add_argument("--budget", type=float, default=25, help="seconds of tests for one mutant")
+    parser.add_argument("--budget", type=float, default=15, help="seconds of tests for one mutant")
     parser.add_argument("--all", action="store_true", help="not only one of three")
     parser.add_argument("--open", action="store_true", help="those that no test caught when they were listed")
     parser.add_argument("--map", action="store_true", help="first find out which test runs which line")
+    parser.add_argument("--keys", type=Path, help="only those that this file names, one a line")
     parser.add_argument("--list", action="store_true", help="only name them")
     given = parser.parse_args()
     mutants = every_mutant(given.chosen, listed=not given.open, whole=given.all)
     if given.open:
         known = Listed()
         mutants = [mutant for mutant in mutants if mutant.key in known.open]
+    if given.keys:
+        named = {*given.keys.read_text("utf-8").splitlines()}
+        mutants = [mutant for mutant in mutants if mutant.key in named]
     if given.sample:
         mutants = sample(mutants, given.sample, given.seed)
     if given.list:

@@ -31,11 +31,11 @@ class Ceiling(NamedTuple):
     switches: int
 
 
-ADD_COMMENT = Ceiling(200, 29, 29)
-GET_ISSUE = Ceiling(265, 36, 47)
+ADD_COMMENT = Ceiling(200, 28, 29)
+GET_ISSUE = Ceiling(230, 35, 46)
 ISSUE_LIST = Ceiling(250, 37, 35)
-SEND = Ceiling(220, 31, 58)
-CHECK_MESSAGES = Ceiling(250, 25, 100)
+SEND = Ceiling(215, 30, 56)
+CHECK_MESSAGES = Ceiling(230, 25, 96)
 
 
 CLIENT = {"name": "test", "version": "1"}

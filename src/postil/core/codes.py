@@ -31,7 +31,6 @@ URL_ELICITATION_REQUIRED: Final = -32042
 GITLAB_ERROR: Final = -32000
 
 # contract 003: comments beside source files
-COMMENT_CHANGED: Final = -32000
 SOURCE_NOT_FOUND: Final = -32001
 COMMENT_NOT_FOUND: Final = -32002
 INVALID_FILE_PATH: Final = -32003
