@@ -285,10 +285,10 @@ PARTS: dict[str, Part] = {
     "workspace": Part(
         _workspace,
         {
-            "status": "postil.workspace.status:Overview",
-            "tracked_files": "postil.workspace.tracked_files:TrackedFiles",
-            "leftovers": "postil.workspace.checks:Leftovers",
-            "checks": "postil.workspace.checks:WorkspaceChecks",
+            "status": "postil.workspace.operations.status:Overview",
+            "tracked_files": "postil.workspace.operations.tracked_files:TrackedFiles",
+            "leftovers": "postil.workspace.operations.checks:Leftovers",
+            "checks": "postil.workspace.operations.checks:WorkspaceChecks",
         },
     ),
     "inbox": Part(

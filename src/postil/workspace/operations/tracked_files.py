@@ -10,8 +10,8 @@ from msgspec import Meta
 
 from postil.core import call
 from postil.core.operation import reads
-from postil.workspace.answers import CheckedFiles, Fault
 from postil.workspace.git import git_lines
+from postil.workspace.operations.answers import CheckedFiles, Fault
 from postil.workspace.part import Workspace
 
 LARGEST_READ = 1024 * 1024

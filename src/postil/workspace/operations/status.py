@@ -15,9 +15,9 @@ from postil import __version__
 from postil.core.operation import reads
 from postil.core.prompt import prompt
 from postil.core.resource import resource
-from postil.workspace.answers import Glance, Status, Versions, WorkspaceInfo
 from postil.workspace.failures import NoRepository, printable
 from postil.workspace.git import read_git_version
+from postil.workspace.operations.answers import Glance, Status, Versions, WorkspaceInfo
 from postil.workspace.part import Workspace
 
 

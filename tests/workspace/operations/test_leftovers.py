@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from postil.workspace.checks import Leftovers
 from postil.workspace.failures import NoRepository
+from postil.workspace.operations.checks import Leftovers
 from postil.workspace.part import Workspace
 from postil.workspace.repository import Repository, find_repository
 from tests.workspace.repositories import new_repository

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from postil.workspace.status import Overview
+from postil.workspace.operations.status import Overview
 from tests.workspace.repositories import git, workspace
 
 

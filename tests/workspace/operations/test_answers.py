@@ -1,6 +1,6 @@
 """What the workspace part says of itself."""
 
-from postil.workspace.answers import CheckedFiles, Fault, Glance, Status, Versions, WorkspaceInfo
+from postil.workspace.operations.answers import CheckedFiles, Fault, Glance, Status, Versions, WorkspaceInfo
 
 VERSIONS = Versions("0.1", "3.11", "")
 

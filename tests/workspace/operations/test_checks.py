@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from postil.core.failure import StorageFailed
-from postil.workspace import checks
-from postil.workspace.checks import WorkspaceChecks
+from postil.workspace.operations import checks
+from postil.workspace.operations.checks import WorkspaceChecks
 from tests.workspace.repositories import workspace
 
 

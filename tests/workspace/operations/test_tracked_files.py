@@ -6,8 +6,8 @@ import pytest
 
 from postil.core import call
 from postil.core.failure import Cancelled
-from postil.workspace.answers import Fault
-from postil.workspace.tracked_files import TrackedFiles
+from postil.workspace.operations.answers import Fault
+from postil.workspace.operations.tracked_files import TrackedFiles
 from tests.workspace.repositories import workspace
 
 
