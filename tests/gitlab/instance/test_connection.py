@@ -17,6 +17,7 @@ from postil.gitlab.failures import GitLabFailure, NotOffered
 from postil.gitlab.instance import connection
 from postil.gitlab.instance.connection import Connection, NotConnected, NoTokenBrought, ReadOptions
 from postil.gitlab.instance.records import Record
+from postil.gitlab.policy.guard import WITHHELD, Guard, Policy
 from postil.storage.ephemeral import MemoryEphemeralStore
 from tests.emulator.app import Emulator
 from tests.emulator.world import DEVELOPER, REVOKED, STRANGER
@@ -352,3 +353,49 @@ async def test_a_token_is_the_callers_own_or_the_local_users(told: Told) -> None
         connected(ScriptedInstance(answer())).token()
     told.caller = Caller("somebody", credential="mine")
     assert connected(ScriptedInstance(answer())).token() == "mine"
+
+
+async def test_what_was_read_in_private_is_not_written_in_public(told: Told) -> None:
+    private, public = answer({"visibility": "private"}), answer({"visibility": "public"})
+    instance = ScriptedInstance(private, answer({"iid": 1}), public)
+    gitlab = connected(instance, guard=Guard(Policy(no_private_to_public=True)))
+    assert (await gitlab.get_one("projects/1/issues/1")).number("iid") == 1
+    with pytest.raises(NotOffered, match="GitLab API Error"):
+        await gitlab.send("POST", "projects/2/issues", {"title": "T"})
+    assert instance.asked == [f"GET {API}projects/1", f"GET {API}projects/1/issues/1", f"GET {API}projects/2"]
+    assert told.headers["X-GitLab-Visibility"] == "private"
+
+
+async def test_a_file_that_holds_no_rows_counts_as_read_too() -> None:
+    instance = ScriptedInstance(answer({"visibility": "private"}), answer(b"log"), answer({"visibility": "public"}))
+    gitlab = connected(instance, guard=Guard(Policy(no_private_to_public=True)))
+    assert (await gitlab.get("projects/1/jobs/1/trace")).body == b"log"
+    with pytest.raises(NotOffered):
+        await gitlab.send("POST", "projects/2/issues", {"title": "T"})
+
+
+async def test_strangers_words_are_withheld_from_pages_and_single_things() -> None:
+    row = {"title": "T", "author": {"id": 9}}
+    public, nobody = answer({"visibility": "public"}), answer({"message": "404 Not found"}, 404)
+    locked = Guard(Policy(lockdown=True))
+    instance = ScriptedInstance(public, answer([row]), nobody, answer(row))
+    gitlab = connected(instance, guard=locked)
+    ((listed,), _) = await gitlab.get_page("projects/2/issues", {})
+    single = await gitlab.get_one("projects/2/issues/1")
+    assert [listed.text("title"), single.text("title")] == [WITHHELD, WITHHELD]
+    plain = connected(ScriptedInstance(answer(row)))
+    assert (await plain.get_one("projects/2/issues/1")).text("title") == "T"
+
+
+async def test_a_project_that_cannot_be_read_as_json_stops_the_rules() -> None:
+    strict = Guard(Policy(no_private_to_public=True))
+    with pytest.raises(GitLabFailure) as caught:
+        await connected(ScriptedInstance(answer(b"<html>")), guard=strict).get("projects/1")
+    assert (caught.value.status, caught.value.data["upstream_status"]) == (502, 200)
+    await connected(ScriptedInstance(answer(b"null")), guard=strict).get("projects/1")
+
+
+def test_without_a_token_the_status_is_401_and_the_advice_says_how() -> None:
+    assert [(failure.status, failure.code) for failure in (NotConnected(), NoTokenBrought())] == [(401, -32000)] * 2
+    assert "GITLAB_TOKEN" in NotConnected().advice
+    assert "PRIVATE-TOKEN" in NoTokenBrought().advice

@@ -29,7 +29,7 @@ def test_the_headers_say_where_a_page_stands() -> None:
 
 def test_without_headers_the_page_is_the_one_asked_for_and_nothing_is_counted() -> None:
     assert read_pagination({}, 0, 500) == Pagination(1, 100, None, None, has_next=False, has_prev=False)
-    assert read_pagination({}, 3, 20).has_prev
+    assert read_pagination({}, 2, 20).has_prev
     assert not read_pagination({}, 1, 20).has_prev
 
 
