@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 
 import pytest
@@ -452,3 +453,27 @@ def test_who_asks_after_a_change_joins_no_question_that_may_be_about_it(
         assert [await before, await after] == ["MISS", "HIT" if joins else "MISS"]
 
     asyncio.run(main())
+
+
+def test_a_failure_that_nobody_waits_for_any_more_is_no_complaint_of_the_loop() -> None:
+    complaints: list[object] = []
+
+    async def main() -> None:
+        asyncio.get_running_loop().set_exception_handler(lambda _, said: complaints.append(said))
+        keeper = Keeper()
+        keeper.upstream.gate, keeper.upstream.status = asyncio.Event(), 500
+        asker = asyncio.create_task(keeper.state())
+        await keeper.upstream.was_asked(1)
+        asker.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await asker
+        (asking,) = vars(keeper.cache)["_asking"].values()
+        keeper.upstream.gate.set()
+        await asyncio.wait([asking])
+        del asking, asker
+        gc.collect()
+        await asyncio.sleep(0)
+
+    asyncio.run(main())
+    gc.collect()
+    assert complaints == []

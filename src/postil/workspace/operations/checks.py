@@ -12,10 +12,10 @@ from msgspec import Meta
 from postil.core.failure import Failure
 from postil.core.group import Finding, check
 from postil.core.operation import destroys
-from postil.workspace.answers import Cleaned
 from postil.workspace.failures import NoRepository, printable
 from postil.workspace.files import find_leftovers, remove_leftovers
 from postil.workspace.git import git_lines, read_git_version
+from postil.workspace.operations.answers import Cleaned
 from postil.workspace.part import Workspace
 from postil.workspace.repository import Repository
 
