@@ -35,6 +35,8 @@ from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parents[1]
 SRC = ROOT / "src"
+GATED = ("core", "surfaces/gateway")
+"""Where every survivor is caught or listed, so that CI can insist; the others are measured by `make mutants`."""
 PACKAGES = ("core", "wire", "surfaces/gateway", "gitlab/instance", "gitlab/policy", "storage")
 EQUIVALENT = Path(__file__).with_name("mutants.json")
 MAP = ROOT / "build" / "mutants-map.json"
@@ -370,7 +372,8 @@ class Budget:
     """A pytest plugin: no further test is started when the time for one mutant is used up; slow tests are left out."""
 
     def __init__(self, seconds: float) -> None:
-        self.deadline = time.monotonic() + seconds
+        # Of processor time, so that a busy machine lets nobody escape; tests that wait have four times as much.
+        self.until, self.deadline = time.process_time() + seconds, time.monotonic() + 4 * seconds
         self.failed = False
 
     def pytest_collection_modifyitems(self, items: list) -> None:
@@ -383,7 +386,7 @@ class Budget:
         self.failed |= report.failed
 
     def pytest_runtest_setup(self, item) -> None:
-        if time.monotonic() > self.deadline:
+        if time.process_time() > self.until or time.monotonic() > self.deadline:
             item.session.shouldstop = "the time for this mutant is used up"
 
 
@@ -409,7 +412,7 @@ def judge(source: Path, tests: list[str], budget: float, scratch: Path) -> tuple
             os.dup2(file.fileno(), 1)
             os.dup2(file.fileno(), 2)
         _run(source, tests, Budget(budget), scratch)
-    deadline = time.monotonic() + budget + 45
+    deadline = time.monotonic() + 4 * budget + 45
     while True:
         ended, status = os.waitpid(child, os.WNOHANG)
         if ended:
