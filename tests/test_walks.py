@@ -31,10 +31,10 @@ class Ceiling(NamedTuple):
     switches: int
 
 
-ADD_COMMENT = Ceiling(200, 28, 29)
-GET_ISSUE = Ceiling(230, 35, 46)
-ISSUE_LIST = Ceiling(250, 37, 35)
-SEND = Ceiling(215, 30, 56)
+ADD_COMMENT = Ceiling(196, 28, 28)
+GET_ISSUE = Ceiling(225, 35, 46)
+ISSUE_LIST = Ceiling(190, 36, 31)
+SEND = Ceiling(200, 29, 54)
 CHECK_MESSAGES = Ceiling(230, 25, 96)
 
 
