@@ -38,16 +38,16 @@ def serve(kind: str) -> None:
     from postil.wire.server import UNITED, Face, Server
     from tests.core.echo import Echo
 
-    moments = MemoryEphemeralStore()
+    ephemeral = MemoryEphemeralStore()
     chain = kind == "chain"
     bearers = Bearers([LocalToken("token")], hint="")
     # As many as the window can hold: the benchmark must not be refused, and a full window is the costly case.
-    limits = Limits(moments, per_minute=1_000_000 if chain else 0, in_flight=100)
+    limits = Limits(ephemeral, per_minute=1_000_000 if chain else 0, in_flight=100)
     gateway = Gateway(
         bearers,
         limits=limits,
         addresses=read_lists(["127.0.0.0/8", "10.0.0.0/8"], ["192.0.2.1"])[0] if chain else None,
-        signatures=Signatures("optional", [SECRET], moments.first) if chain else None,
+        signatures=Signatures("optional", [SECRET], ephemeral.first) if chain else None,
     )
     listener = listen("127.0.0.1", 0)
     print(listener.getsockname()[1], flush=True)

@@ -20,7 +20,7 @@ from postil.core.registry import Offer, Registry
 from postil.settings.model import BadSettings, Settings
 
 if TYPE_CHECKING:
-    from postil.core.ports import Deliveries, Delivery, Keys, Moments, State
+    from postil.core.ports import Deliveries, Delivery, EphemeralStore, Keys, State
     from postil.wire.server import Server
     from postil.workspace.repository import Repository
 
@@ -76,11 +76,11 @@ class App:
         return SqliteState(address)
 
     def state_database(self) -> State:
-        """The state database, for the surfaces."""
+        """Returns the state database, for the surfaces."""
         return self.state
 
     def deliveries(self) -> Deliveries:
-        """Where events from outside are kept; what was kept about their project is forgotten."""
+        """Returns where events from outside are kept; what was kept about their project is forgotten."""
         return self._deliveries
 
     @cached_property
@@ -113,7 +113,7 @@ class App:
         return self.settings.state_address.startswith(REDIS)
 
     @cached_property
-    def _moments(self) -> Moments:
+    def _ephemeral(self) -> EphemeralStore:
         if self.is_shared:
             from postil.storage.redis_ephemeral import RedisEphemeralStore
 
@@ -123,25 +123,25 @@ class App:
         return MemoryEphemeralStore()
 
     def counts(self) -> dict[str, float]:
-        """What the living parts and the shared moments count, for the metrics."""
+        """Returns what the living parts and the ephemeral store count, for the metrics."""
         counted: dict[str, float] = {}
-        for living in (*self._contexts.values(), self._moments):
+        for living in (*self._contexts.values(), self._ephemeral):
             counts: Callable[[], dict[str, float]] | None = getattr(living, "counts", None)
             counted |= counts() if counts is not None else {}
         return counted
 
-    def moments(self) -> Moments:
-        """What is shared for a moment only: by this process, or by all replicas where the state is Redis."""
-        return self._moments
+    def ephemeral(self) -> EphemeralStore:
+        """Returns what is shared for a moment only: by this process, or by all replicas where the state is Redis."""
+        return self._ephemeral
 
     def keys(self) -> Keys:
-        """The idempotency keys in the state database."""
+        """Returns the idempotency keys in the state database."""
         from postil.storage.idempotency import IdempotencyKeys  # only calls with a key pay for it
 
         return IdempotencyKeys(self.state)
 
     def state_damage(self) -> tuple[str, list[str]]:
-        """Where the state database is, and what is wrong with it; a file that does not exist yet is well."""
+        """Returns where the state database is, and what is wrong with it; a file that does not exist yet is well."""
         import sqlite3
 
         from postil.storage.sqlite import SqliteState
@@ -215,7 +215,7 @@ class App:
         return secret.subkey(secret.load(self.settings), "request-state")
 
     def parts_offered(self) -> tuple[str, ...]:
-        """The names of the parts that the settings leave on."""
+        """Returns the names of the parts that the settings leave on."""
         offer = self.settings.offer()
         return tuple(name for name in PARTS if offer.includes_part(name))
 
@@ -270,8 +270,8 @@ def _gitlab(app: App) -> object:
         gitlab.read_token,
         projects=gitlab.projects,
         allow_quick_actions=gitlab.allow_quick_actions,
-        cache=ResponseCache(app.moments(), shared=app.is_shared),
-        guard=Guard(Policy(gitlab.lockdown, gitlab.no_private_to_public), app.moments()),
+        cache=ResponseCache(app.ephemeral(), shared=app.is_shared),
+        guard=Guard(Policy(gitlab.lockdown, gitlab.no_private_to_public), app.ephemeral()),
     )
     return GitLab(connection, EventLog(app.state))
 
@@ -356,7 +356,7 @@ def group_class(part: str, name: str) -> type[Any]:
 
 
 def read_catalogue(parts: Iterable[str] = ()) -> Catalogue:
-    """The generated catalogue of these parts (all by default), in the order of PARTS. Imports no part."""
+    """Returns the generated catalogue of these parts (all by default), in the order of PARTS. Imports no part."""
     decoder = msgspec.json.Decoder(Catalogue)
     whole = Catalogue([], [], [], [], [], [])
     for name in parts or PARTS:

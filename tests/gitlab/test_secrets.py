@@ -83,10 +83,10 @@ async def test_no_answer_error_log_or_key_of_the_cache_holds_a_secret(
     assert fault != "none" or not refused, refused
     assert len(emulator.seen) >= 20, "the calls went out"
     assert "httpcore2" in caplog.text or "httpx2" in caplog.text, "the client's own log is searched too"
-    moments = vars(part.context.connection.cache)["_moments"]
-    assert isinstance(moments, MemoryEphemeralStore)
+    ephemeral = vars(part.context.connection.cache)["_ephemeral"]
+    assert isinstance(ephemeral, MemoryEphemeralStore)
     keys: list[Any] = [
-        *vars(moments)["_kept"],
+        *vars(ephemeral)["_kept"],
         *vars(part.context.connection)["_issues"],
         *vars(part.context.connection)["_projects"],
     ]

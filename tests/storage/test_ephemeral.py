@@ -8,20 +8,20 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from postil.core.ports import Moments
+from postil.core.ports import EphemeralStore
 from postil.storage import ephemeral
 from postil.storage.ephemeral import OVERHEAD, MemoryEphemeralStore
 from postil.storage.redis_ephemeral import RedisEphemeralStore
 from tests.storage.entries import entry, until_admitted
 
-Run = Callable[[Callable[[Moments, Moments], Awaitable[None]]], None]
+Run = Callable[[Callable[[EphemeralStore, EphemeralStore], Awaitable[None]]], None]
 
 
 @pytest.fixture(params=["memory", "redis"])
 def replicas(request: pytest.FixtureRequest) -> Run:
-    """Run a test with two who share their moments: one process with itself, or two replicas."""
+    """Run a test with two who share a store: one process with itself, or two replicas."""
 
-    def run(test: Callable[[Moments, Moments], Awaitable[None]]) -> None:
+    def run(test: Callable[[EphemeralStore, EphemeralStore], Awaitable[None]]) -> None:
         async def main() -> None:
             if request.param == "memory":
                 alone = MemoryEphemeralStore()
@@ -41,7 +41,7 @@ def replicas(request: pytest.FixtureRequest) -> Run:
 
 
 def test_a_window_is_one_for_all_and_the_601st_is_refused(replicas: Run) -> None:
-    async def test(one: Moments, two: Moments) -> None:
+    async def test(one: EphemeralStore, two: EphemeralStore) -> None:
         entered = [await (one, two)[n % 2].enter(entry(at_once=0)) for n in range(601)]
         assert [each.granted for each in entered] == [1] * 600 + [0]
         assert [each.remaining for each in entered] == [*reversed(range(600)), 0]
@@ -54,7 +54,7 @@ def test_a_window_is_one_for_all_and_the_601st_is_refused(replicas: Run) -> None
 
 
 def test_of_a_large_batch_as_many_are_granted_as_are_left(replicas: Run) -> None:
-    async def test(one: Moments, two: Moments) -> None:
+    async def test(one: EphemeralStore, two: EphemeralStore) -> None:
         assert (await one.enter(entry(8, limit=5, at_once=0))).granted == 5
         assert (await two.enter(entry(0, limit=5))).remaining == 0
 
@@ -62,7 +62,7 @@ def test_of_a_large_batch_as_many_are_granted_as_are_left(replicas: Run) -> None
 
 
 def test_calls_at_once_are_counted_over_all_replicas_until_they_end(replicas: Run) -> None:
-    async def test(one: Moments, two: Moments) -> None:
+    async def test(one: EphemeralStore, two: EphemeralStore) -> None:
         first = await one.enter(entry(2, at_once=3))
         second = await two.enter(entry(1, at_once=3))
         refused = await one.enter(entry(1, at_once=3))
@@ -80,7 +80,7 @@ def test_calls_at_once_are_counted_over_all_replicas_until_they_end(replicas: Ru
 
 
 def test_a_batch_larger_than_the_bound_may_run_alone(replicas: Run) -> None:
-    async def test(one: Moments, two: Moments) -> None:
+    async def test(one: EphemeralStore, two: EphemeralStore) -> None:
         assert (await one.enter(entry(5, at_once=3))).granted == 5
         assert (await two.enter(entry(1, at_once=3))).busy
 
@@ -88,7 +88,7 @@ def test_a_batch_larger_than_the_bound_may_run_alone(replicas: Run) -> None:
 
 
 def test_a_bound_of_zero_bounds_nothing(replicas: Run) -> None:
-    async def test(one: Moments, two: Moments) -> None:
+    async def test(one: EphemeralStore, two: EphemeralStore) -> None:
         entered = [await one.enter(entry(1, limit=0, at_once=0)) for _ in range(5)]
         assert {(each.granted, each.ticket) for each in entered} == {(1, "")}
 
@@ -96,14 +96,14 @@ def test_a_bound_of_zero_bounds_nothing(replicas: Run) -> None:
 
 
 def test_a_name_is_new_once(replicas: Run) -> None:
-    async def test(one: Moments, two: Moments) -> None:
+    async def test(one: EphemeralStore, two: EphemeralStore) -> None:
         assert [await one.first("nonce", 60), await two.first("nonce", 60)] == [True, False]
 
     replicas(test)
 
 
 def test_what_one_keeps_the_other_recalls_until_it_is_forgotten(replicas: Run) -> None:
-    async def test(one: Moments, two: Moments) -> None:
+    async def test(one: EphemeralStore, two: EphemeralStore) -> None:
         assert await one.keep({"a": b"x", "b": b"y"}, 60)
         assert await two.recall("a", "none", "b") == [b"x", None, b"y"]
         await two.forget("a")
@@ -119,20 +119,20 @@ def test_what_one_keeps_the_other_recalls_until_it_is_forgotten(replicas: Run) -
 def test_what_is_kept_is_bounded_in_bytes(kind: str, request: pytest.FixtureRequest) -> None:
     async def test() -> None:
         bound = 100_000
-        moments: Moments
+        ephemeral: EphemeralStore
         if kind == "memory":
-            moments = MemoryEphemeralStore(most_bytes=bound)
+            ephemeral = MemoryEphemeralStore(most_bytes=bound)
         else:
-            moments = RedisEphemeralStore(request.getfixturevalue("address"), most_bytes=bound)
+            ephemeral = RedisEphemeralStore(request.getfixturevalue("address"), most_bytes=bound)
         for n in range(100):
-            await moments.keep({f"n{n}": b"v" * 5000}, 60)
-        found = await moments.recall(*(f"n{n}" for n in range(100)))
+            await ephemeral.keep({f"n{n}": b"v" * 5000}, 60)
+        found = await ephemeral.recall(*(f"n{n}" for n in range(100)))
         assert found is not None
         kept = [value for value in found if value is not None]
         assert 15 <= len(kept) <= 20
         assert found[-1] is not None, "the newest is there"
-        if isinstance(moments, RedisEphemeralStore):
-            await moments.close()
+        if isinstance(ephemeral, RedisEphemeralStore):
+            await ephemeral.close()
 
     asyncio.run(test())
 

@@ -46,8 +46,8 @@ def test_a_call_that_lasts_longer_than_its_lease_still_counts(address: str) -> N
 
 def test_the_whole_check_is_one_round_trip(address: str) -> None:
     async def test() -> None:
-        moments = RedisEphemeralStore(address)
-        await moments.enter(entry())  # connects, and teaches Redis the script
+        ephemeral = RedisEphemeralStore(address)
+        await ephemeral.enter(entry())  # connects, and teaches Redis the script
         with redis_client.Redis.from_url(address) as client:  # pyright: ignore[reportUnknownMemberType]
 
             def commands() -> int:
@@ -55,26 +55,26 @@ def test_the_whole_check_is_one_round_trip(address: str) -> None:
                 return sum(one["calls"] for name, one in stats.items() if name.startswith("cmdstat_eval"))  # type: ignore[union-attr]
 
             before = commands()
-            entered = await moments.enter(entry())
+            entered = await ephemeral.enter(entry())
             assert commands() - before == 1
             assert entered.ticket
-        await moments.close()
+        await ephemeral.close()
 
     asyncio.run(test())
 
 
 def test_while_redis_is_away_limits_go_on_alone_and_nonces_are_refused() -> None:
     async def test() -> None:
-        moments = RedisEphemeralStore(NOWHERE)
-        entered = [await moments.enter(entry(limit=2, at_once=5)) for _ in range(3)]
+        ephemeral = RedisEphemeralStore(NOWHERE)
+        entered = [await ephemeral.enter(entry(limit=2, at_once=5)) for _ in range(3)]
         assert [each.granted for each in entered] == [1, 1, 0]
-        moments.leave("w", entered[0].ticket)
-        assert [(await moments.take("t", 1, 2, 60)).granted for _ in range(3)] == [1, 1, 0]
-        assert await moments.first("nonce", 60) is False
-        assert await moments.recall("a") is None
-        assert await moments.keep({"a": b"x"}, 60) is False
-        assert moments.away == 9
-        await moments.close()
+        ephemeral.leave("w", entered[0].ticket)
+        assert [(await ephemeral.take("t", 1, 2, 60)).granted for _ in range(3)] == [1, 1, 0]
+        assert await ephemeral.first("nonce", 60) is False
+        assert await ephemeral.recall("a") is None
+        assert await ephemeral.keep({"a": b"x"}, 60) is False
+        assert ephemeral.away == 9
+        await ephemeral.close()
 
     asyncio.run(test())
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from contextvars import copy_context
 
 from postil.core.catalogue import OperationEntry
-from postil.core.ports import Deliveries, Keys, Moments, State
+from postil.core.ports import Deliveries, EphemeralStore, Keys, State
 from postil.core.registry import Registry
 from postil.settings.model import Settings
 from postil.storage.ephemeral import MemoryEphemeralStore
@@ -54,7 +54,7 @@ class EchoApp:
     def deliveries(self) -> Deliveries:
         raise NotImplementedError
 
-    def moments(self) -> Moments:
+    def ephemeral(self) -> EphemeralStore:
         return MemoryEphemeralStore()
 
     def keys(self) -> Keys:

@@ -1,4 +1,4 @@
-"""Moments, counts and cells as texts."""
+"""EphemeralStore, counts and cells as texts."""
 
 from __future__ import annotations
 

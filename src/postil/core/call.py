@@ -90,7 +90,7 @@ _current: ContextVar[Call | None] = ContextVar("postil_call", default=None)
 
 
 def current() -> Call:
-    """The call in progress, or a silent one."""
+    """Returns the call in progress, or a silent one."""
     return _current.get() or Call()
 
 

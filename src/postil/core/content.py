@@ -65,5 +65,5 @@ class Message(Struct, frozen=True):
 
 
 def said(text: str) -> Message:
-    """The user's message with this text: what most prompts are made of."""
+    """Returns the user's message with this text: what most prompts are made of."""
     return Message("user", Text(text))

@@ -37,7 +37,7 @@ class Failure(Exception):
 
     @classmethod
     def of_bug(cls, bug: Exception) -> Failure:
-        """How a bug is answered: in general words, where no contract wants more."""
+        """Returns how a bug is answered: in general words, where no contract wants more."""
         return cls("Internal error")
 
     @property
@@ -46,15 +46,15 @@ class Failure(Exception):
         return type(self).__name__
 
     def details(self) -> dict[str, object]:
-        """What goes into the error object's `data`: the facts, then the advice as `suggestion`."""
+        """Returns what goes into the error object's `data`: the facts, then the advice as `suggestion`."""
         return {**self.data, "suggestion": self.advice} if self.advice else dict(self.data)
 
     def text(self) -> str:
-        """What a person or a model reads."""
+        """Returns what a person or a model reads."""
         return f"{self.message}\n{self.advice}" if self.advice else self.message
 
     def reply(self) -> str:
-        """The content of a failed tool call: the same text, where no contract wants another."""
+        """Returns the content of a failed tool call: the same text, where no contract wants another."""
         return self.text()
 
 

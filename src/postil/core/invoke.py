@@ -45,7 +45,7 @@ def give_up(keys: Keys, scope: str, key: str, fault: Exception) -> None:
 
 
 def claim(operation: Operation, arguments: object, key: str) -> tuple[str, str]:
-    """The scope of a key (who and what) and the fingerprint of its arguments."""
+    """Returns the scope of a key (who and what) and the fingerprint of its arguments."""
     if not 0 < len(key) <= LONGEST_KEY:
         raise InvalidArguments(f"An idempotency key has 1 to {LONGEST_KEY} characters", path="idempotency_key")
     import hashlib  # only calls with a key pay for it
@@ -55,7 +55,7 @@ def claim(operation: Operation, arguments: object, key: str) -> tuple[str, str]:
 
 
 def recall(operation: Operation, stored: bytes) -> object:
-    """The stored outcome as the operation's own result type; a doubtful failure is raised again."""
+    """Returns the stored outcome as the operation's own result type; a doubtful failure is raised again."""
     if stored.startswith(_DOUBT):
         code, message, advice, data = msgspec.json.decode(stored[len(_DOUBT) :])
         again = Failure(message, advice=advice, **data)

@@ -145,7 +145,7 @@ class Operation:
         return {field: getattr(decoded, field) for field in decoded.__struct_fields__}
 
     def fault(self, sentence: str) -> Failure:
-        """The failure for arguments that cannot be decoded, from msgspec's own sentence."""
+        """Returns the failure for arguments that cannot be decoded, from msgspec's own sentence."""
         reason, _, where = sentence.partition(" - at `$")
         path = where.rstrip("`").lstrip(".")
         quoted = reason.split("`")
@@ -157,7 +157,7 @@ class Operation:
         )
 
     def _advice(self, name: str) -> str:
-        """Which argument was probably meant."""
+        """Returns which argument was probably meant."""
         from difflib import get_close_matches  # only a mistake pays for it
 
         known = [name for name in self.arguments.__struct_fields__ if name not in self.mark.shell_only]
@@ -166,7 +166,7 @@ class Operation:
 
 
 def signature_types(function: Callable[..., Any]) -> tuple[type[Struct], object]:
-    """The argument struct and the result type of a method, from its annotations."""
+    """Returns the argument struct and the result type of a method, from its annotations."""
     hints = get_type_hints(function, include_extras=True)
     result = hints.pop("return", None)
     defaults = _defaults(function)
@@ -178,7 +178,7 @@ def signature_types(function: Callable[..., Any]) -> tuple[type[Struct], object]
 
 
 def is_async(function: Callable[..., Any]) -> bool:
-    """Whether this is an `async def`. By its code's flag: importing `inspect` would cost every start 5 ms."""
+    """Returns whether this is an `async def`. By its code's flag: importing `inspect` would cost every start 5 ms."""
     return bool(function.__code__.co_flags & 0x80)
 
 
@@ -193,6 +193,6 @@ def _defaults(function: Callable[..., Any]) -> dict[str, object]:
 
 
 def description_of(function: object) -> str:
-    """The first paragraph of the docstring, on one line: what models and `--help` read."""
+    """Returns the first paragraph of the docstring, on one line: what models and `--help` read."""
     text = function.__doc__ or ""
     return " ".join(text.split("\n\n", 1)[0].split())

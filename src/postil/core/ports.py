@@ -13,7 +13,7 @@ class Keys(Protocol):
     """Idempotency keys: the same key gives the same answer and one effect. Calls block: use a thread."""
 
     def begin(self, scope: str, key: str, fingerprint: str) -> bytes | None:
-        """The stored outcome of this key, or None when the effect is the caller's to make now.
+        """Returns the stored outcome of this key, or None when the effect is the caller's to make now.
 
         Waits while another process is at it. The same key with another fingerprint raises Conflict.
         """
@@ -32,15 +32,15 @@ class Records(Protocol):
     """What one moment of the state holds: records by key, in spaces that each part names after itself (`inbox/…`)."""
 
     def get(self, space: str, key: str) -> bytes | None:
-        """The value, or None when there is none or it has expired."""
+        """Returns the value, or None when there is none or it has expired."""
         ...
 
     def range(self, space: str, after: str = "", limit: int | None = None) -> list[tuple[str, bytes]]:
-        """Keys and values in the order of keys, beginning behind `after`."""
+        """Returns keys and values in the order of keys, beginning behind `after`."""
         ...
 
     def count(self, space: str) -> int:
-        """How many records a space holds."""
+        """Returns how many records a space holds."""
         ...
 
 
@@ -68,7 +68,7 @@ class State(Protocol):
     """
 
     def reading(self) -> AbstractContextManager[Records]:
-        """A consistent look at the records."""
+        """Returns a consistent look at the records."""
         ...
 
     def writing(self) -> AbstractContextManager[Changes]:
@@ -76,7 +76,7 @@ class State(Protocol):
         ...
 
     def version(self) -> int:
-        """A number that grows with every write, by whichever process, and survives restarts."""
+        """Returns a number that grows with every write, by any process, and survives restarts."""
         ...
 
     def wait(self, beyond: int, timeout: float) -> bool:
@@ -84,7 +84,7 @@ class State(Protocol):
         ...
 
     def on_change(self, changed: Callable[[], None]) -> Callable[[], None]:
-        """Call `changed` from some thread after writes, by whichever process, until the returned function is called."""
+        """Call `changed` from some thread after writes, by any process. Returns a function that stops that."""
         ...
 
     def close(self) -> None:
@@ -144,11 +144,11 @@ class EphemeralStore(Protocol):
         ...
 
     async def first(self, name: str, seconds: float) -> bool:
-        """Whether this name is new; it stays known for that long."""
+        """Returns whether this name is new; it stays known for that long."""
         ...
 
     async def recall(self, *names: str) -> Sequence[bytes | None] | None:
-        """What is kept under each of these names, of one moment; None when nobody can tell."""
+        """Returns what is kept under each of these names, of one moment; None when nobody can tell."""
         ...
 
     async def keep(self, values: Mapping[str, bytes], seconds: float) -> bool:
@@ -161,9 +161,6 @@ class EphemeralStore(Protocol):
     async def forget(self, name: str) -> None:
         """Drop what is kept under this name."""
         ...
-
-
-Moments = EphemeralStore  # its older name, until every room has the new one
 
 
 class Delivery(Struct, frozen=True):

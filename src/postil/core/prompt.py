@@ -61,7 +61,7 @@ class Prompt:
 
 
 def listed_arguments(function: Callable[..., Any]) -> list[PromptArgument]:
-    """The arguments of a prompt's method, as `prompts/list` shows them."""
+    """Returns the arguments of a prompt's method, as `prompts/list` shows them."""
     schema = arguments_schema(signature_types(function)[0])
     required = set(schema.get("required", ()))
     return [
@@ -77,5 +77,5 @@ def listed_arguments(function: Callable[..., Any]) -> list[PromptArgument]:
 
 
 def as_messages(written: object) -> Sequence[Message]:
-    """What a prompt's method answered, as messages."""
+    """Returns what a prompt's method answered, as messages."""
     return [said(written)] if isinstance(written, str) else written  # type: ignore[return-value]

@@ -32,7 +32,7 @@ class Offer(Struct, frozen=True):
     """Toolsets that are not offered: `extra` of any part, or one of a part's own as `part/toolset`."""
 
     def includes_part(self, part: str) -> bool:
-        """Whether anything of this part is offered."""
+        """Returns whether anything of this part is offered."""
         return not self.parts or part in self.parts
 
     def select(self, entries: Iterable[OperationEntry]) -> list[OperationEntry]:
@@ -140,14 +140,14 @@ class Registry:
         return made
 
     def prompt(self, name: str) -> Prompt:
-        """The prompt of that name, or NotFound."""
+        """Returns the prompt of that name. Raises NotFound."""
         entry = self.prompts.get(name)
         if entry is None:
             raise NotFound(f"Unknown prompt: {name[:100]}", name=name[:100])
         return Prompt(self.method(entry))
 
     def resource(self, uri: str) -> tuple[ResourceEntry, dict[str, str]]:
-        """The entry that answers this address, and the variables found in it, or ResourceNotFound."""
+        """Returns the entry that answers this address, and the variables found in it. Raises ResourceNotFound."""
         for entry in self.resources:
             if entry.uri == uri:
                 return entry, {}

@@ -43,7 +43,7 @@ def resource(
 
 
 def match(template: str, uri: str) -> dict[str, str] | None:
-    """The variables of a template in an address: `{name}` stays within a segment, `{+name}` spans several.
+    """Returns the variables of a template in an address: `{name}` stays within a segment, `{+name}` spans several.
 
     So does a name that ends in `Path`, with or without the plus: a contract publishes `{filePath}`.
     """

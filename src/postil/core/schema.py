@@ -15,7 +15,7 @@ Schema = dict[str, Any]
 
 
 def arguments_schema(arguments: type, *, closed: bool = False) -> Schema:
-    """The input schema of an argument struct; `closed` also publishes that no other keys are taken."""
+    """Returns the input schema of an argument struct; `closed` also publishes that no other keys are taken."""
     schema = _inlined(arguments)
     schema.pop("description", None)  # a struct's docstring speaks to us, the operation's to clients
     if not closed:
@@ -24,14 +24,14 @@ def arguments_schema(arguments: type, *, closed: bool = False) -> Schema:
 
 
 def without(schema: Schema, names: Collection[str]) -> Schema:
-    """An input schema that does not ask for these arguments."""
+    """Returns an input schema that does not ask for these arguments."""
     fields = {name: field for name, field in schema.get("properties", {}).items() if name not in names}
     required = [name for name in schema.get("required", ()) if name not in names]
     return _plain({**schema, "properties": fields, "required": required})
 
 
 def result_schema(result: object, *, depth: int = 1) -> Schema | None:
-    """The output schema of a result struct down to `depth` levels of keys, or None when it is not an object."""
+    """Returns the output schema of a result struct down to `depth` levels of keys, or None when it is not an object."""
     if not (isinstance(result, type) and issubclass(result, msgspec.Struct)):
         return None
     schema = _inlined(result)

@@ -8,5 +8,5 @@ _CONTROLS = {code: f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}" for code
 
 
 def harmless(text: str) -> str:
-    """The text with its control characters made visible."""
+    """Returns the text with its control characters made visible."""
     return text.translate(_CONTROLS)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from postil.core.catalogue import OperationEntry
-    from postil.core.ports import Deliveries, Keys, Moments, State
+    from postil.core.ports import Deliveries, EphemeralStore, Keys, State
     from postil.core.registry import Registry
     from postil.settings.model import Settings
     from postil.wire.server import Server
@@ -36,27 +36,27 @@ class Composition(Protocol):
         ...
 
     def state_database(self) -> State:
-        """The state database, opened on first use."""
+        """Returns the state database, opened on first use."""
         ...
 
     def counts(self) -> dict[str, float]:
-        """What the parts count, for the metrics."""
+        """Returns what the parts count, for the metrics."""
         ...
 
     def deliveries(self) -> Deliveries:
-        """Where events from outside are kept. Asking for it begins the work on those that are kept already."""
+        """Returns where events from outside are kept. Asking for it begins the work on those that are kept already."""
         ...
 
-    def moments(self) -> Moments:
-        """What is shared for a moment only: limits, nonces, kept answers."""
+    def ephemeral(self) -> EphemeralStore:
+        """Returns what is shared for a moment only: limits, nonces, kept answers."""
         ...
 
     def keys(self) -> Keys:
-        """The idempotency keys of the state database."""
+        """Returns the idempotency keys of the state database."""
         ...
 
     def server(self, contract: str = "", *, over_http: bool = False) -> Server:
-        """The united server, or the face of one old contract."""
+        """Returns the united server, or the face of one old contract."""
         ...
 
 

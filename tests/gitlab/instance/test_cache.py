@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 import pytest
 import redis as redis_client
 
-from postil.core.ports import Moments
+from postil.core.ports import EphemeralStore
 from postil.gitlab.failures import GitLabFailure
 from postil.gitlab.instance.cache import Question, ResponseCache, make_question
 from postil.gitlab.instance.client import Reply
@@ -52,8 +52,8 @@ class Upstream:
 class Replica:
     """One process's cache."""
 
-    def __init__(self, moments: Moments, upstream: Upstream, *, shared: bool) -> None:
-        self.cache, self.upstream = ResponseCache(moments, shared=shared), upstream
+    def __init__(self, ephemeral: EphemeralStore, upstream: Upstream, *, shared: bool) -> None:
+        self.cache, self.upstream = ResponseCache(ephemeral, shared=shared), upstream
 
     async def get(self, project: str = "1", ttl: int = 300, **whose: str) -> tuple[bytes, str]:
         reply, state = await self.cache.get(question(project, **whose), ttl, self.upstream)
@@ -84,9 +84,9 @@ def replicas(request: pytest.FixtureRequest) -> Run:
                 return
             server: RedisServer = request.getfixturevalue("server")
             server.clear()
-            moments = [RedisEphemeralStore(server.address) for _ in range(2)]
-            await test(*(Replica(each, upstream, shared=True) for each in moments), upstream)  # type: ignore[call-arg]
-            for each in moments:
+            ephemeral = [RedisEphemeralStore(server.address) for _ in range(2)]
+            await test(*(Replica(each, upstream, shared=True) for each in ephemeral), upstream)  # type: ignore[call-arg]
+            for each in ephemeral:
                 await each.close()
 
         asyncio.run(main())
@@ -213,11 +213,11 @@ def test_what_may_no_longer_be_seen_is_forgotten(replicas: Run, status: int) -> 
 def test_redis_holds_nothing_that_can_be_read(server: RedisServer) -> None:
     async def main() -> None:
         server.clear()
-        moments = RedisEphemeralStore(server.address)
-        replica = Replica(moments, Upstream(), shared=True)
+        ephemeral = RedisEphemeralStore(server.address)
+        replica = Replica(ephemeral, Upstream(), shared=True)
         await replica.get(token="glpat-canary")
         await replica.cache.purge("1")
-        await moments.close()
+        await ephemeral.close()
 
     asyncio.run(main())
     with redis_client.Redis.from_url(server.address) as client:  # pyright: ignore[reportUnknownMemberType]
@@ -233,8 +233,8 @@ def test_what_changed_while_redis_was_away_is_said_when_it_is_back(server: Redis
     async def main() -> None:
         server.clear()
         upstream = Upstream()
-        moments = [RedisEphemeralStore(server.address) for _ in range(2)]
-        one, two = (Replica(each, upstream, shared=True) for each in moments)
+        ephemeral = [RedisEphemeralStore(server.address) for _ in range(2)]
+        one, two = (Replica(each, upstream, shared=True) for each in ephemeral)
         await one.get()
         server.kill()
         upstream.body = b"new"
@@ -243,7 +243,7 @@ def test_what_changed_while_redis_was_away_is_said_when_it_is_back(server: Redis
         server.start()
         assert await one.state("7") == "MISS"  # any question says it first
         assert (await two.get())[0] == b"new"
-        for each in moments:
+        for each in ephemeral:
             await each.close()
 
     asyncio.run(main())

@@ -133,9 +133,9 @@ async def test_garbage_tokens_leave_nothing_behind(connect: Connect, emulator: E
     for name in ("_issues", "_projects"):
         assert len(getattr(part.context.connection, name)) == 0
     cache = vars(part.context.connection.cache)
-    moments = cache["_moments"]
-    assert isinstance(moments, MemoryEphemeralStore)
-    kept: dict[str, object] = vars(moments)["_kept"]
+    ephemeral = cache["_ephemeral"]
+    assert isinstance(ephemeral, MemoryEphemeralStore)
+    kept: dict[str, object] = vars(ephemeral)["_kept"]
     assert not [name for name in kept if name.startswith("gitlab:")]
     assert not cache["_asking"]
     assert not cache["_projects"]

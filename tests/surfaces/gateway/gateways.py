@@ -20,14 +20,14 @@ def gateway_of(
     ways: Sequence[Authenticator] = (),
     per_minute: int = 600,
     in_flight: int = 100,
-    moments: MemoryEphemeralStore | None = None,
+    ephemeral: MemoryEphemeralStore | None = None,
     addresses: Addresses | None = None,
     secrets: Sequence[bytes] = (),
 ) -> Gateway:
-    moments = moments or MemoryEphemeralStore()
+    ephemeral = ephemeral or MemoryEphemeralStore()
     return Gateway(
         Bearers(ways or [LocalToken(TOKEN)], hint="a token"),
-        limits=Limits(moments, per_minute=per_minute, in_flight=in_flight),
+        limits=Limits(ephemeral, per_minute=per_minute, in_flight=in_flight),
         addresses=addresses,
-        signatures=Signatures("required", secrets, moments.first) if secrets else None,
+        signatures=Signatures("required", secrets, ephemeral.first) if secrets else None,
     )

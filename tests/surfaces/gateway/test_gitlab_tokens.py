@@ -220,7 +220,7 @@ def test_each_of_ten_thousand_tokens_from_many_addresses_is_asked_about_once_a_m
         monkeypatch.setattr(gitlab_tokens.time, "monotonic", lambda: now)
         upstream = Upstream()
         way = GitLabTokens("https://gitlab.example.com", client=upstream.client)
-        gateway = gateway_of(ways=[way], moments=MemoryEphemeralStore(lambda: now))
+        gateway = gateway_of(ways=[way], ephemeral=MemoryEphemeralStore(lambda: now))
         assert isinstance(await enter(gateway, GOOD, "198.51.100.1"), Caller)
         tokens = [(f"glpat-garbage-{number}", f"10.0.{number // 2500}.{number // 10 % 250}") for number in range(MANY)]
         for _ in range(3):  # ten wrong ones from each address, thrice: not one more than an address may try

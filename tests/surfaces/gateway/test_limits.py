@@ -35,7 +35,7 @@ def call(server: Running, bearer: str = RIGHT) -> tuple[int, str | None]:
 
 def test_the_601st_call_of_a_minute_is_refused_and_the_window_rolls() -> None:
     clock = Clock()
-    with running(gateway_of(moments=MemoryEphemeralStore(clock))) as server:
+    with running(gateway_of(ephemeral=MemoryEphemeralStore(clock))) as server:
         first = server.post(request("echo", {"text": "x"}), Authorization=RIGHT)
         shown = [first.headers[f"x-ratelimit-{name}"] for name in ("limit", "remaining", "reset")]
         assert shown == ["600", "599", "1640995200"]
@@ -139,18 +139,18 @@ def test_every_answer_to_a_known_token_says_what_is_left() -> None:
 @pytest.mark.parametrize("cost", [0, 1, 7])
 def test_a_window_never_grants_more_than_its_limit(cost: int) -> None:
     async def take() -> int:
-        moments = MemoryEphemeralStore()
-        return sum([(await moments.take("w", cost, 20, 60)).granted for _ in range(100)])
+        ephemeral = MemoryEphemeralStore()
+        return sum([(await ephemeral.take("w", cost, 20, 60)).granted for _ in range(100)])
 
     assert asyncio.run(take()) <= 20
 
 
 def test_windows_and_names_are_bounded() -> None:
     async def fill() -> float:
-        moments = MemoryEphemeralStore()
+        ephemeral = MemoryEphemeralStore()
         begun = time.perf_counter()
         for n in range(30_000):
-            await moments.take(f"w{n}", 1, 600, 60)
+            await ephemeral.take(f"w{n}", 1, 600, 60)
         return time.perf_counter() - begun
 
     assert asyncio.run(fill()) < 5

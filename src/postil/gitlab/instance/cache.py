@@ -2,9 +2,10 @@
 
 After its time an answer is offered to GitLab with its ETag, and lives on if GitLab says that nothing changed.
 
-Kept in Moments, so by this process or, where the state is Redis, by all replicas. A change is said by stamps: an answer
-carries the stamps of its project as they were before GitLab was asked, and counts only while they are the same. So a
-change that one replica made or heard of is seen by all, and an answer that was on its way meanwhile is not believed.
+Kept in the ephemeral store, so by this process or, where the state is Redis, by all replicas. A change is said by
+stamps: an answer carries the stamps of its project as they were before GitLab was asked, and counts only while they are
+the same. So a change that one replica made or heard of is seen by all, and an answer that was on its way meanwhile is
+not believed.
 What other processes could read is sealed with the caller's own token: GitLab's raw answers hold secrets of projects.
 """
 
@@ -20,7 +21,7 @@ from typing import Literal, TypeAlias
 import msgspec
 from msgspec import Struct
 
-from postil.core.ports import Moments
+from postil.core.ports import EphemeralStore
 from postil.gitlab.failures import GitLabFailure
 from postil.gitlab.instance.client import Query, Reply
 from postil.storage.ephemeral import MemoryEphemeralStore
@@ -55,9 +56,9 @@ class ResponseCache:
     """Answers, by question."""
 
     def __init__(
-        self, moments: Moments | None = None, *, shared: bool = False, clock: Callable[[], float] = time.time
+        self, ephemeral: EphemeralStore | None = None, *, shared: bool = False, clock: Callable[[], float] = time.time
     ) -> None:
-        self._moments = moments or MemoryEphemeralStore(clock)
+        self._ephemeral = ephemeral or MemoryEphemeralStore(clock)
         self._shared, self._clock = shared, clock
         self._asking: dict[str, asyncio.Task[tuple[Reply, State]]] = {}
         self._projects: dict[str, str] = {}
@@ -82,7 +83,7 @@ class ResponseCache:
     async def _find_answer(self, question: Question, ttl: int, ask: Ask) -> tuple[Reply, State]:
         for names in list(self._unsaid):
             await self.purge(*names)
-        found = await self._moments.recall(_name_answer(question), *_list_stamps(question))
+        found = await self._ephemeral.recall(_name_answer(question), *_list_stamps(question))
         if found is None:  # nobody can tell what was kept, nor what has changed since
             return await ask(""), "MISS"
         stamps = list(found[1:])
@@ -95,9 +96,9 @@ class ResponseCache:
             reply = await ask(kept.reply.headers.get("etag", "") if kept is not None else "")
         except GitLabFailure as failure:
             if failure.status == 401:  # the token is no more: nothing that it saw is shown again
-                await self._moments.keep({_name_stamp(question.whose): os.urandom(8)}, STAMPED_FOR)
+                await self._ephemeral.keep({_name_stamp(question.whose): os.urandom(8)}, STAMPED_FOR)
             elif failure.status in (403, 404):
-                await self._moments.forget(_name_answer(question))
+                await self._ephemeral.forget(_name_answer(question))
             raise
         state: State = "MISS"
         if kept is not None and reply.status == 304:
@@ -105,7 +106,7 @@ class ResponseCache:
         if len(reply.body) <= LARGEST:
             ttl = min(max(ttl, 0), LONGEST_TTL)
             value = self._encode(_Kept(reply, self._clock() + ttl, stamps), question)
-            await self._moments.keep({_name_answer(question): value}, ttl + REVALIDATED_FOR)
+            await self._ephemeral.keep({_name_answer(question): value}, ttl + REVALIDATED_FOR)
         return reply, state
 
     async def purge(self, *names: str) -> None:
@@ -122,7 +123,7 @@ class ResponseCache:
         if len({name.isdigit() for name in names}) < 2:
             stamps |= {NUMBERS} if names and names[0].isdigit() else {PATHS} if names else {NUMBERS, PATHS}
         made = os.urandom(8)
-        if await self._moments.keep({_name_stamp(stamp): made for stamp in stamps}, STAMPED_FOR):
+        if await self._ephemeral.keep({_name_stamp(stamp): made for stamp in stamps}, STAMPED_FOR):
             self._unsaid.discard(names)
         else:
             self._unsaid.add(names)  # said before anything kept is believed again

@@ -18,7 +18,7 @@ from typing import TypeAlias
 from msgspec import Struct
 
 from postil.core import call
-from postil.core.ports import Moments
+from postil.core.ports import EphemeralStore
 from postil.gitlab.failures import GitLabFailure, NotOffered
 from postil.gitlab.instance.records import Record
 from postil.storage.ephemeral import MemoryEphemeralStore
@@ -51,9 +51,9 @@ class Policy(Struct, frozen=True):
 class Guard:
     """The rules at work for every read and write of one instance."""
 
-    def __init__(self, policy: Policy, moments: Moments | None = None) -> None:
+    def __init__(self, policy: Policy, ephemeral: EphemeralStore | None = None) -> None:
         self.policy = policy
-        self._moments = moments or MemoryEphemeralStore()
+        self._ephemeral = ephemeral or MemoryEphemeralStore()
         self._ranks: dict[str, tuple[float, int]] = {}
         self._levels: dict[str, tuple[float, int]] = {}
         self._room = asyncio.Semaphore(AT_ONCE)
@@ -80,7 +80,7 @@ class Guard:
         """Refuse a write to a project that more people see than one which this caller has read."""
         if not self.policy.no_private_to_public or not project:
             return
-        found = await self._moments.recall(self._name_taint())
+        found = await self._ephemeral.recall(self._name_taint())
         if found is None:
             raise NotOffered("It cannot be told just now what you have read", advice="Try again in a moment")
         if found[0] is None:
@@ -100,10 +100,10 @@ class Guard:
             call.current().tell("X-GitLab-Visibility", NAMES[rank])
         if not self.policy.no_private_to_public or rank == RANKS["public"]:
             return
-        found = await self._moments.recall(self._name_taint())
+        found = await self._ephemeral.recall(self._name_taint())
         known = int(found[0].decode().partition(" ")[0]) if found and found[0] else RANKS["public"]
         taint = {self._name_taint(): f"{rank} {project}".encode()}
-        if rank <= known and not await self._moments.keep(taint, TAINTED_FOR):
+        if rank <= known and not await self._ephemeral.keep(taint, TAINTED_FOR):
             raise NotOffered("What you read cannot be remembered just now", advice="Try again in a moment")
 
     @staticmethod

@@ -101,7 +101,7 @@ class AccessKeys:
         self._known: dict[str, tuple[float, AccessKey | None]] = {}
 
     async def identify(self, bearer: str, headers: Mapping[bytes, bytes], attempt: Attempt) -> Visitor | None:
-        """The holder of this key."""
+        """Returns the holder of this key."""
         found = _KEY.fullmatch(bearer)
         if found is None:
             return None
@@ -137,7 +137,7 @@ class AccessKeys:
 
 
 def seal(text: str, bound_to: str, secret: bytes) -> bytes:
-    """A text that only this installation can read, and only in its place."""
+    """Returns a text that only this installation can read, and only in its place."""
     from cryptography.hazmat.primitives.ciphers.aead import AESGCM  # only stored credentials need it
 
     nonce = secrets.token_bytes(12)
@@ -145,7 +145,7 @@ def seal(text: str, bound_to: str, secret: bytes) -> bytes:
 
 
 def unseal(sealed: bytes, bound_to: str, secret: bytes) -> str:
-    """What was sealed, or nothing when the secret is another one."""
+    """Returns what was sealed, or nothing when the secret is another one."""
     from cryptography.exceptions import InvalidTag
     from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 

@@ -42,7 +42,7 @@ class Addresses:
         """Whether there is anything to decide."""
 
     def client(self, peer: str | None, headers: Mapping[bytes, bytes]) -> str | None:
-        """The address a request comes from: the peer's, or what trusted proxies say of theirs."""
+        """Returns the address a request comes from: the peer's, or what trusted proxies say of theirs."""
         if peer is None or not self._proxies or not self._is_proxy(peer):
             return peer
         forwarded = headers.get(b"x-forwarded-for")
@@ -91,7 +91,7 @@ class Addresses:
 
 
 def read_address(text: str) -> Address | None:
-    """An address as peers and proxies write it, with or without a port; IPv4 inside IPv6 is IPv4."""
+    """Returns an address as peers and proxies write it, with or without a port; IPv4 inside IPv6 is IPv4."""
     text = text.strip().strip('"')
     if text.startswith("["):
         text = text[1:].partition("]")[0]
@@ -130,7 +130,7 @@ def read_lists(
 
 
 def lookup(name: str) -> list[str]:
-    """The addresses of a host name, none when it has none."""
+    """Returns the addresses of a host name, none when it has none."""
     try:
         return sorted({str(found[4][0]) for found in socket.getaddrinfo(name, None)})
     except (OSError, UnicodeError):

@@ -31,7 +31,7 @@ class Entry(Struct, frozen=True, omit_defaults=True):
     """What the result calls itself."""
 
     def line(self) -> tuple[str, str, str, str]:
-        """It as a row for people."""
+        """Returns it as a row for people."""
         when = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(self.at))
         return when, self.principal, self.operation, self.result or self.arguments[:12]
 
@@ -54,7 +54,7 @@ class AuditLog:
             sys.stderr.write(f"postil: not in the audit: {operation} by {caller.principal}: {failure.message}\n")
 
     def read(self, limit: int) -> list[Entry]:
-        """The last entries, the oldest first."""
+        """Returns the last entries, the oldest first."""
         last: deque[bytes] = deque(maxlen=limit)
         after = ""
         with self._state().reading() as records:
@@ -65,7 +65,7 @@ class AuditLog:
 
 
 def result_id(result: object) -> str:
-    """The id that a result carries, if it carries one."""
+    """Returns the id that a result carries, if it carries one."""
     for name in IDS:
         value = getattr(result, name, None)
         if isinstance(value, str | int) and not isinstance(value, bool):

@@ -43,7 +43,7 @@ class Bearers:
         self.ways, self._hint, self._challenge = ways, hint, challenge
 
     async def identify(self, headers: Mapping[bytes, bytes], attempt: Attempt) -> Visitor:
-        """Who asks, or NeedsCredential."""
+        """Returns who asks, or NeedsCredential."""
         given = headers.get(b"authorization")
         if given is None:
             raise NeedsCredential(self._hint, self._challenge)
@@ -70,5 +70,5 @@ class LocalToken:
         self._visitor = Visitor(Caller(surface="http"), fingerprint(token))
 
     async def identify(self, bearer: str, headers: Mapping[bytes, bytes], attempt: Attempt) -> Visitor | None:
-        """The local user."""
+        """Returns the local user."""
         return self._visitor if hmac.compare_digest(bearer.encode("latin-1"), self._token) else None

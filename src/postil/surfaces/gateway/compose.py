@@ -63,15 +63,15 @@ def compose(composed: Composition, token: str) -> Guard:
     settings = composed.settings
     security, http = settings.security, settings.http
     addresses, warnings = read_lists(security.ip_whitelist, security.blocked_ips, http.trusted_proxies)
-    moments = composed.moments()
-    limits = Limits(moments, per_minute=settings.limits.per_minute, in_flight=settings.limits.in_flight)
+    ephemeral = composed.ephemeral()
+    limits = Limits(ephemeral, per_minute=settings.limits.per_minute, in_flight=settings.limits.in_flight)
     secrets = [read_secret(path) for path in security.signing_key_files]
     if security.signature == "required" and not secrets:
         raise BadGateway(
             "security.signature is required, but there is no secret to check with",
             advice="Name a file with the shared secret in security.signing_key_files",
         )
-    signatures = Signatures(security.signature, secrets, moments.first) if secrets else None
+    signatures = Signatures(security.signature, secrets, ephemeral.first) if secrets else None
     links = _gitlab_links(composed)
     bearers = _bearers(composed, token, links)
     gateway = Gateway(bearers, limits=limits, addresses=addresses, signatures=signatures)
@@ -105,13 +105,13 @@ def _routes(composed: Composition, links: GitLabLinks | None, addresses: Address
     if links is not None:
         from postil.surfaces.gateway import gitlab_link
 
-        opened[gitlab_link.PATH] = gitlab_link.ConnectPage(links, settings.gitlab, composed.moments(), addresses)
+        opened[gitlab_link.PATH] = gitlab_link.ConnectPage(links, settings.gitlab, composed.ephemeral(), addresses)
     keys = [read_secret(path) for path in settings.security.webhook_key_files]
     if keys:
         from postil.surfaces.gateway.webhooks import PATH, Verifier, WebhookReceiver
 
         deliveries = composed.deliveries()
-        opened[PATH] = WebhookReceiver(Verifier(keys), lambda: deliveries, composed.moments(), addresses)
+        opened[PATH] = WebhookReceiver(Verifier(keys), lambda: deliveries, composed.ephemeral(), addresses)
     return opened
 
 

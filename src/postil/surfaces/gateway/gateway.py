@@ -31,7 +31,7 @@ class Gateway:
         self.failures = 0
 
     async def admit(self, headers: Mapping[bytes, bytes], client: tuple[str, int] | None) -> Visitor:
-        """Who this is: checked by address, then by credential. Refused otherwise."""
+        """Returns who this is: checked by address, then by credential. Refused otherwise."""
         address = self.addresses.check(client, headers)
         try:
             return await self.bearers.identify(headers, lambda: self.limits.allow_attempt(address))

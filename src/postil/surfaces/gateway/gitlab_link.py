@@ -24,7 +24,7 @@ from msgspec import Struct
 from postil.core import codes
 from postil.core.call import Caller
 from postil.core.failure import Failure
-from postil.core.ports import Moments, State
+from postil.core.ports import EphemeralStore, State
 from postil.surfaces.gateway.access_keys import seal, unseal
 from postil.surfaces.gateway.addresses import Addresses
 from postil.surfaces.gateway.gitlab_tokens import GitLabTokens, Verified
@@ -56,13 +56,13 @@ class Expected(Struct, frozen=True):
     username: str = ""
 
     def is_met_by(self, found: Verified) -> bool:
-        """Whether this is that user."""
+        """Returns whether this is that user."""
         if self.user_id:
             return str(found.user_id) == self.user_id
         return bool(self.username) and found.username.lower() == self.username.lower()
 
     def shown(self) -> str:
-        """The user, for people."""
+        """Returns the user, for people."""
         return self.username or f"number {self.user_id}"
 
 
@@ -126,7 +126,7 @@ class GitLabLinks:
         return f"{parts.scheme}://{parts.netloc}{PATH}?request={quote(sealed)}"
 
     def request(self, sealed: str) -> Expected | None:
-        """Whose link this is; None when it is forged or too old."""
+        """Returns whose link this is; None when it is forged or too old."""
         try:
             opened = unseal(base64.urlsafe_b64decode(sealed.encode("ascii")), PATH, self._secret())
             request = msgspec.json.decode(opened, type=_Request)
@@ -138,8 +138,8 @@ class GitLabLinks:
 class ConnectPage:
     """The page where a person gives their token."""
 
-    def __init__(self, links: GitLabLinks, gitlab: GitLabSettings, moments: Moments, addresses: Addresses) -> None:
-        self._links, self._gitlab, self._moments, self._addresses = links, gitlab.url, moments, addresses
+    def __init__(self, links: GitLabLinks, gitlab: GitLabSettings, store: EphemeralStore, addresses: Addresses) -> None:
+        self._links, self._gitlab, self._ephemeral, self._addresses = links, gitlab.url, store, addresses
         self._tokens = GitLabTokens(gitlab.url, trust=gitlab.trust)
 
     async def __call__(self, scope: Scope, headers: Headers, receive: Receive, send: Send) -> None:
@@ -174,7 +174,7 @@ class ConnectPage:
         expected = self._links.request(sealed)
         if expected is None:
             return self._form(sealed)
-        taken = await self._moments.take(f"connect:{fingerprint(expected.principal)}", 1, TRIES, 60.0)
+        taken = await self._ephemeral.take(f"connect:{fingerprint(expected.principal)}", 1, TRIES, 60.0)
         if not taken.granted:
             return 429, "<p>Too many tries: wait a minute.</p>"
         found = await self._tokens.verified(token)

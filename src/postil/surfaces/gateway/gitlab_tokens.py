@@ -66,7 +66,7 @@ class GitLabTokens:
         """How often GitLab was asked, for the metrics."""
 
     async def identify(self, bearer: str, headers: Mapping[bytes, bytes], attempt: Attempt) -> Visitor | None:
-        """The GitLab user this token belongs to."""
+        """Returns the GitLab user this token belongs to."""
         if not _TOKEN.fullmatch(bearer):
             return None
         name = fingerprint(bearer)
@@ -115,7 +115,7 @@ class GitLabTokens:
         return len(self._good) + len(self._wrong)
 
     async def verified(self, token: str) -> Verified | None:
-        """Whose token this is, with the name; nothing is remembered."""
+        """Returns whose token this is, with the name; nothing is remembered."""
         return await self._verify(token, named=True) if _TOKEN.fullmatch(token) else None
 
     async def _verify(self, token: str, *, named: bool = False) -> Verified | None:

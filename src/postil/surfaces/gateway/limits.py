@@ -1,7 +1,7 @@
 """How often one token may ask: a rolling minute, and so many at once. Every answer says what is left.
 
-Both are decided in one step by Moments, which replicas share. A batch counts by its items, a subscription only once
-and not among the calls at once: it waits for hours and costs nothing.
+Both are decided in one step by the ephemeral store, which replicas share. A batch counts by its items, a subscription
+only once and not among the calls at once: it waits for hours and costs nothing.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import time
 from collections.abc import Sequence
 
 from postil.core import codes
-from postil.core.ports import Entered, Entry, Moments, Taken
+from postil.core.ports import Entered, Entry, EphemeralStore, Taken
 from postil.surfaces.gateway.refused import Refused
 from postil.wire.protocol import jsonrpc
 
@@ -28,8 +28,8 @@ Incoming = jsonrpc.Incoming | list[jsonrpc.Incoming]
 class Limits:
     """The limits of every token; 0 turns one off."""
 
-    def __init__(self, moments: Moments, *, per_minute: int, in_flight: int) -> None:
-        self._moments = moments
+    def __init__(self, ephemeral: EphemeralStore, *, per_minute: int, in_flight: int) -> None:
+        self._ephemeral = ephemeral
         self.per_minute, self.in_flight = per_minute, in_flight
         self.refused = 0
 
@@ -42,7 +42,7 @@ class Limits:
         if not self.per_minute and not at_once:
             return incoming, [], ""
         cost = _cost(incoming)
-        entered = await self._moments.enter(Entry(f"rate:{token}", cost, self.per_minute, WINDOW, at_once))
+        entered = await self._ephemeral.enter(Entry(f"rate:{token}", cost, self.per_minute, WINDOW, at_once))
         headers = self._headers(entered) if self.per_minute else []
         if entered.granted == cost:
             return incoming, headers, entered.ticket
@@ -56,17 +56,17 @@ class Limits:
     def release(self, token: str, ticket: str) -> None:
         """Give the places of calls that have ended back."""
         if ticket:
-            self._moments.leave(f"rate:{token}", ticket)
+            self._ephemeral.leave(f"rate:{token}", ticket)
 
     async def allow_attempt(self, address: str) -> None:
         """Refuse an address that has brought too many wrong credentials, before anything is asked of it again."""
-        taken = await self._moments.take(f"failed:{address}", 0, FAILURES, WINDOW)
+        taken = await self._ephemeral.take(f"failed:{address}", 0, FAILURES, WINDOW)
         if not taken.remaining:
             raise self._too_many_failures(taken)
 
     async def note_failure(self, address: str) -> None:
         """Count a wrong credential."""
-        await self._moments.take(f"failed:{address}", 1, FAILURES, WINDOW)
+        await self._ephemeral.take(f"failed:{address}", 1, FAILURES, WINDOW)
 
     def _headers(self, taken: Entered) -> Headers:
         return [

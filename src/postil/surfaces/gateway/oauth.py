@@ -33,18 +33,18 @@ LEEWAY = 30.0
 
 
 def metadata_path(resource: str) -> str:
-    """Where RFC 9728 puts the metadata of a resource: before its path."""
+    """Returns where RFC 9728 puts the metadata of a resource: before its path."""
     return "/.well-known/oauth-protected-resource" + urlsplit(resource).path.rstrip("/")
 
 
 def metadata_url(resource: str) -> str:
-    """The address of the metadata."""
+    """Returns the address of the metadata."""
     parts = urlsplit(resource)
     return urlunsplit((parts.scheme, parts.netloc, metadata_path(resource), "", ""))
 
 
 def metadata(settings: OAuthSettings) -> bytes:
-    """The document itself."""
+    """Returns the document itself."""
     document: dict[str, Any] = {
         "resource": settings.resource,
         "authorization_servers": [settings.issuer],
@@ -76,7 +76,7 @@ class OAuthTokens:
         self._fetching = asyncio.Lock()
 
     async def identify(self, bearer: str, headers: Mapping[bytes, bytes], attempt: Attempt) -> Visitor | None:
-        """The subject of this token."""
+        """Returns the subject of this token."""
         import jwt  # only where OAuth is spoken
 
         try:

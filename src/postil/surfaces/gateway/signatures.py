@@ -33,7 +33,7 @@ class Bodiless(Struct, frozen=True):
     session: bytes = b""
 
     def line(self) -> bytes:
-        """What is signed in the body's place."""
+        """Returns what is signed in the body's place."""
         return f"{self.method} {self.path} ".encode("utf-8", "surrogateescape") + self.session.strip(b" \t")
 
 
@@ -83,12 +83,12 @@ class Signatures:
 
 
 def signature(secret: bytes, payload: bytes) -> bytes:
-    """The header's value for this payload."""
+    """Returns the header's value for this payload."""
     return b"sha256=" + hmac.digest(secret, payload, "sha256").hex().encode("ascii")
 
 
 def key_id(secret: bytes) -> str:
-    """The name of a secret, for `X-MCP-Key-Id`: says nothing about it."""
+    """Returns the name of a secret, for `X-MCP-Key-Id`: says nothing about it."""
     import hashlib
 
     return hashlib.sha256(b"postil key id\n" + secret).hexdigest()[:16]

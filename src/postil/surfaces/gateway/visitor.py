@@ -37,7 +37,7 @@ class Visitor(Struct, frozen=True):
 
 
 def fingerprint(credential: str | bytes) -> str:
-    """A name for a credential that does not tell it."""
+    """Returns a name for a credential that does not tell it."""
     import hashlib
 
     raw = credential.encode("utf-8", "surrogateescape") if isinstance(credential, str) else credential

@@ -20,7 +20,7 @@ from msgspec import Raw
 
 from postil.core import codes
 from postil.core.failure import Failure
-from postil.core.ports import Deliveries, Delivery, Moments
+from postil.core.ports import Deliveries, Delivery, EphemeralStore
 from postil.surfaces.gateway.addresses import Addresses
 from postil.surfaces.gateway.refused import Refused, Unavailable
 from postil.wire.transports.http.body import read_body
@@ -97,10 +97,10 @@ class WebhookReceiver:
         self,
         verifier: Verifier,
         deliveries: Callable[[], Deliveries],
-        moments: Moments,
+        ephemeral: EphemeralStore,
         addresses: Addresses | None = None,
     ) -> None:
-        self._verifier, self._deliveries, self._moments = verifier, deliveries, moments
+        self._verifier, self._deliveries, self._ephemeral = verifier, deliveries, ephemeral
         self._addresses = addresses or Addresses([], [], [])
         self.kept = 0
         self.repeated = 0
@@ -115,7 +115,7 @@ class WebhookReceiver:
             self._verifier.check(headers, body)
         except Refused:
             # Only what fails is counted, by its address: nothing a sender writes can silence another's hooks.
-            taken = await self._moments.take(f"hook:{address}", 1, PER_MINUTE, 60.0)
+            taken = await self._ephemeral.take(f"hook:{address}", 1, PER_MINUTE, 60.0)
             if not taken.granted:
                 raise Refused(429, "Too Many Requests", headers=[(b"retry-after", b"60")]) from None
             raise
@@ -136,7 +136,7 @@ class WebhookReceiver:
 
 
 def read_delivery(headers: Headers, body: bytes) -> Delivery:
-    """The event in a verified body."""
+    """Returns the event in a verified body."""
     try:
         body.decode("utf-8")
         said: object = msgspec.json.decode(body)

@@ -212,6 +212,6 @@ def _too_large() -> Refused:
 
 
 def has_body(headers: Headers) -> bool:
-    """Whether the client is sending more than what is read along with the head."""
+    """Returns whether the client is sending more than what is read along with the head."""
     length = headers.get(b"content-length", b"")
     return b"transfer-encoding" in headers or (length.isdigit() and int(length) > SMALL_BODY)

@@ -19,7 +19,7 @@ class Hosts:
         self._known: set[bytes] = set()
 
     def admit(self, headers: Mapping[bytes, bytes], scheme: str) -> bool:
-        """Whether a request with these headers is for this server and from a place that may speak to it."""
+        """Returns whether a request with these headers is for this server and from a place that may speak to it."""
         host = headers.get(b"host", b"").strip(b" \t")
         if host not in self._known:
             if not self._is_ours(host.decode("latin-1").lower()):
@@ -39,7 +39,7 @@ class Hosts:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether an address can only be reached from this machine."""
+    """Returns whether an address can only be reached from this machine."""
     return host in ("localhost", "::1", "[::1]") or re.fullmatch(r"127\.\d{1,3}\.\d{1,3}\.\d{1,3}", host) is not None
 
 

@@ -15,7 +15,7 @@ class Metrics:
         """Others who count: each answers names and values."""
 
     def text(self, **gauges: int) -> bytes:
-        """All of it."""
+        """Returns all of it."""
         lines = ["# TYPE postil_http_requests_total counter", f"postil_http_requests_total {self.requests}"]
         lines.append("# TYPE postil_http_refused_total counter")
         lines += [f'postil_http_refused_total{{status="{status}"}} {n}' for status, n in sorted(self.refused.items())]

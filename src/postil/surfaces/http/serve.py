@@ -82,7 +82,7 @@ def run(server: Server, composed: Composition) -> NoReturn:
         # What may be away for a moment is asked first: no write, wherever it goes, is made that nobody could audit.
         ready=composed.state_database().version if is_shared else None,
         page_for=guard.page_for,
-        shared=composed.moments() if is_shared else None,
+        shared=composed.ephemeral() if is_shared else None,
     )
     server = server.with_hooks(hooks)
     serve(server, guard.gateway, hosts, listener, routes=guard.routes, tls=tls, counts=composed.counts)

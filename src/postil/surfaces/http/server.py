@@ -98,7 +98,7 @@ class PatientProtocol(HttpToolsProtocol):
         self.transport.close()
 
     def is_overdue(self, now: float) -> bool:
-        """Whether this client has kept us waiting for too long."""
+        """Returns whether this client has kept us waiting for too long."""
         patience = BODY_PATIENCE if self.head_received else HEADER_PATIENCE
         return self.waiting_since is not None and now - self.waiting_since > patience
 

@@ -64,7 +64,7 @@ def may_write(settings: Settings) -> None:
 
 
 def find_root(settings: Settings) -> str:
-    """The root of the repository we are in, or an empty text."""
+    """Returns the root of the repository we are in, or an empty text."""
     from postil.workspace.failures import NoRepository
     from postil.workspace.repository import find_repository
 
@@ -75,7 +75,7 @@ def find_root(settings: Settings) -> str:
 
 
 def open_file(client: Client, settings: Settings, root: str) -> ClientFile:
-    """The client's file; it may not exist yet."""
+    """Returns the client's file; it may not exist yet."""
     path = path_of(client, settings.folders, root)
     if not path:
         raise NotFound(
@@ -86,7 +86,7 @@ def open_file(client: Client, settings: Settings, root: str) -> ClientFile:
 
 
 def snippet(client: Client, program: str, root: str) -> str:
-    """The entry as it stands in the client's file, with the keys around it."""
+    """Returns the entry as it stands in the client's file, with the keys around it."""
     ours = entry(client, program, root)
     if client.is_toml:
         lines = [f"[{'.'.join(client.keys)}]"]

@@ -62,7 +62,7 @@ def run_doctor(composed: Composition, words: list[str], program: str, options: G
 
 
 def checked(composed: Composition, *, fix: bool) -> Iterator[Checked]:
-    """All checks, one after the other: settings, parts, assistants."""
+    """Returns all checks, one after the other: settings, parts, assistants."""
     warnings = composed.settings.warnings
     for warning in warnings:
         yield Checked("settings", "files", "warning", warning)

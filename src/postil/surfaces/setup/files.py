@@ -47,7 +47,7 @@ class ClientFile:
         self._real = path if client.place == "repository" else os.path.realpath(path)
 
     def text(self) -> str | None:
-        """The content, or None when there is no file."""
+        """Returns the content, or None when there is no file."""
         try:
             with open(self._real, "rb") as file:
                 content = file.read(LARGEST + 1)
@@ -62,13 +62,13 @@ class ClientFile:
             ) from error
 
     def entry(self) -> dict[str, Any] | None:
-        """Our entry, if it is there."""
+        """Returns our entry, if it is there."""
         text = self.text()
         found = None if text is None else self._get(text)
         return cast("dict[str, Any]", found) if isinstance(found, dict) else None
 
     def with_entry(self, entry: dict[str, Any]) -> str:
-        """The content with our entry in it."""
+        """Returns the content with our entry in it."""
         return self._edited(self.text() or "", entry)
 
     def write(self, entry: dict[str, Any]) -> bool:
@@ -102,7 +102,7 @@ class ClientFile:
         return True
 
     def _holds_ours(self, text: str) -> bool:
-        """Whether there is anything to take out; of the hooks, one that is left of three is enough."""
+        """Returns whether there is anything to take out; of the hooks, one that is left of three is enough."""
         if self.client.shape != "hooks":
             return self._get(text) is not None
         try:

@@ -15,18 +15,18 @@ EVENTS = {"SessionStart": "start", "UserPromptSubmit": "prompt", "Stop": "stop"}
 
 
 def wanted(program: str) -> dict[str, Any]:
-    """What stands under `hooks`, if there is nothing else."""
+    """Returns what stands under `hooks`, if there is nothing else."""
     return {event: [_hook(program, ours)] for event, ours in EVENTS.items()}
 
 
 def find(text: str) -> dict[str, Any] | None:
-    """Our hooks in this text, or None when not all of them are there."""
+    """Returns our hooks in this text, or None when not all of them are there."""
     found = {event: [hook for hook in _hooks(text, event) if _is_ours(hook)] for event in EVENTS}
     return found if all(found.values()) else None
 
 
 def put(text: str, program: str) -> str:
-    """The text with our hooks in it, each once."""
+    """Returns the text with our hooks in it, each once."""
     for event, ours in EVENTS.items():
         others = [hook for hook in _hooks(text, event) if not _is_ours(hook)]
         value = [*others, _hook(program, ours)]
@@ -36,7 +36,7 @@ def put(text: str, program: str) -> str:
 
 
 def remove(text: str) -> str:
-    """The text without our hooks; an event that has no other goes with them."""
+    """Returns the text without our hooks; an event that has no other goes with them."""
     for event in EVENTS:
         hooks = _hooks(text, event)
         others = [hook for hook in hooks if not _is_ours(hook)]

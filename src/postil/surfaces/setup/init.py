@@ -62,7 +62,7 @@ def run_init(composed: Composition, words: list[str], program: str, options: Glo
 
 
 def _part_setups(composed: Composition) -> list[OperationEntry]:
-    """What the parts set up themselves: commands such as `setup lazygit`."""
+    """Returns what the parts set up themselves: commands such as `setup lazygit`."""
     return [each for each in composed.registry().operations.values() if each.shell.startswith("setup ")]
 
 

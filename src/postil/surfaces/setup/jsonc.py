@@ -32,18 +32,18 @@ class Node(Struct, frozen=True):
     members: tuple[tuple[str, int, Node], ...] | None = None
 
     def member(self, name: str) -> Node | None:
-        """The value under this key; the last one where it is written twice."""
+        """Returns the value under this key; the last one where it is written twice."""
         found = [node for key, _, node in self.members or () if key == name]
         return found[-1] if found else None
 
 
 def read(text: str) -> Any:
-    """The value of the text; an empty text is an empty object."""
+    """Returns the value of the text; an empty text is an empty object."""
     return _parsed(text).value
 
 
 def get(text: str, path: Sequence[str]) -> Any:
-    """The value at a path of keys, or None."""
+    """Returns the value at a path of keys, or None."""
     node: Node | None = _parsed(text)
     for name in path:
         node = node.member(name) if node is not None else None
@@ -51,7 +51,7 @@ def get(text: str, path: Sequence[str]) -> Any:
 
 
 def put(text: str, path: Sequence[str], value: object) -> str:
-    """The text with this value at the path; objects on the way are made where they are missing."""
+    """Returns the text with this value at the path; objects on the way are made where they are missing."""
     if not text.strip("\ufeff \t\r\n"):
         return _pretty(_nested(path, value), "") + "\n"
     root = _parsed(text)
@@ -71,7 +71,7 @@ def put(text: str, path: Sequence[str], value: object) -> str:
 
 
 def remove(text: str, path: Sequence[str]) -> str:
-    """The text without the member at the path; unchanged when there is none."""
+    """Returns the text without the member at the path; unchanged when there is none."""
     node: Node | None = _parsed(text)
     for name in path[:-1]:
         node = node.member(name) if node is not None else None
@@ -148,7 +148,7 @@ def _unit(text: str, root: Node) -> str:
 
 
 def _indent_at(text: str, place: int) -> str:
-    """The white space at the beginning of the line that holds this place."""
+    """Returns the white space at the beginning of the line that holds this place."""
     line = text.rfind("\n", 0, place) + 1
     return text[line : line + len(text[line:place]) - len(text[line:place].lstrip(" \t"))]
 

@@ -97,7 +97,7 @@ def _installed(root: str) -> str:
 
 
 def _are_safe(client: Client, args: list[str]) -> bool:
-    """Whether these arguments only start a server. What the user's own files say is the user's business."""
+    """Returns whether these arguments only start a server. What the user's own files say is the user's business."""
     if client.place != "repository" or client.shape == "hooks":  # of hooks, only the version is asked
         return True
     flags = [word.partition("=")[0] for word in args[1:] if word.startswith("-")]

@@ -27,7 +27,7 @@ class Globals(Struct, frozen=True):
 
 
 def split_globals(words: list[str]) -> tuple[Globals, list[str]]:
-    """The global options in front of the command, and the words of the command."""
+    """Returns the global options in front of the command, and the words of the command."""
     folder = config = ""
     no_input = False
     flags: dict[str, Any] = {}
@@ -65,7 +65,7 @@ def split_globals(words: list[str]) -> tuple[Globals, list[str]]:
 def find(
     entries: Iterable[OperationEntry], words: list[str], prefixes: tuple[str, ...] = ()
 ) -> tuple[OperationEntry, list[str]] | None:
-    """The operation whose command is the longest beginning of the words, and the words after it.
+    """Returns the operation whose command is the longest beginning of the words, and the words after it.
 
     Each prefix is tried in turn as an unspoken first word: `git mile list` may mean `mile list` or `issue list`.
     """

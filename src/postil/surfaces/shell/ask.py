@@ -43,7 +43,7 @@ _DECLINED = {"action": "decline"}
 
 
 def _field(name: str, field: dict[str, Any], *, required: bool) -> object:
-    """One field: its value, an empty text where it may be left out, or None when the person gives up."""
+    """Returns one field: its value, an empty text where it may be left out, or None when the person gives up."""
     kind = field.get("type", "string")
     choices = [str(value) for value in field.get("enum", [])]
     hint = "y/n" if kind == "boolean" else ", ".join(choices)

@@ -65,7 +65,7 @@ def run_complete_words(composed: Composition, words: list[str], program: str, op
 
 
 def candidates(entries: list[OperationEntry], before: list[str], last: str) -> list[str]:
-    """The words that may follow `before` and begin with `last`."""
+    """Returns the words that may follow `before` and begin with `last`."""
     found = find(entries, before)
     if found is not None:
         offered = _of_command(found[0], found[1])

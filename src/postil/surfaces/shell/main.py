@@ -10,7 +10,7 @@ import sys
 
 
 def main() -> int:
-    """The `postil` command."""
+    """Returns the `postil` command."""
     words = sys.argv[1:]
     if words == ["--version"] or words == ["-V"]:
         return _version("postil")
@@ -30,7 +30,7 @@ def lazygit_mcp_bridge() -> int:
 
 
 def git_mile() -> int:
-    """The `git-mile` command, which git also runs as `git mile`."""
+    """Returns the `git-mile` command, which git also runs as `git mile`."""
     words = sys.argv[1:]
     if words == ["--version"]:
         return _version("git-mile")
@@ -59,7 +59,7 @@ def _mile_globals(words: list[str]) -> tuple[list[str], list[str]]:
 
 
 def paired_comments() -> int:
-    """The `paired-comments-mcp-server` command: a server, and nothing else."""
+    """Returns the `paired-comments-mcp-server` command: a server, and nothing else."""
     words = sys.argv[1:]
     if words == ["--version"]:
         return _version("paired-comments-mcp-server")

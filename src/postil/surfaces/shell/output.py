@@ -108,7 +108,7 @@ def _write(piece: str | bytes) -> None:
 
 
 def readable(result: object) -> str | bytes:
-    """A result for people: what it says itself, else its fields, line by line."""
+    """Returns a result for people: what it says itself, else its fields, line by line."""
     if result is None:
         return ""
     if isinstance(result, (str, bytes)):

@@ -55,7 +55,7 @@ def _timeouts(given: dict[str, Any]) -> Timeouts | None:
 
 
 def _layer(given: dict[str, Any]) -> dict[str, Any]:
-    """The flags as settings. `--http` alone leaves the address to the settings."""
+    """Returns the flags as settings. `--http` alone leaves the address to the settings."""
     layer = {
         name: given[name] for name in ("parts", "read_only", "allow_tools", "deny_tools", "toolsets") if name in given
     }
@@ -64,7 +64,7 @@ def _layer(given: dict[str, Any]) -> dict[str, Any]:
 
 
 def _given(words: list[str], program: str) -> dict[str, Any]:
-    """The flags, as a layer of settings."""
+    """Returns the flags, as a layer of settings."""
     import argparse  # a server started without flags does not pay for it
 
     from postil.surfaces.shell.commands import Usage, near
