@@ -138,3 +138,16 @@ def test_a_request_is_checked_by_where_it_comes_from(peer: tuple[str, int] | Non
     with pytest.raises(Refused) as refused:
         lists(["198.51.100.0/24"], []).check(peer, {})
     assert refused.value.status == 403
+
+
+@pytest.mark.parametrize(
+    ("entry", "client", "admitted"),
+    [
+        ("::ffff:0.0.0.0/96", "203.0.113.9", False),
+        ("::ffff:0.0.0.0/95", "203.0.113.9", True),
+        ("::ffff:203.0.113.0/120", "203.0.113.9", False),
+        ("::ffff:203.0.113.0/120", "203.0.114.9", True),
+    ],
+)
+def test_a_network_of_mapped_addresses_is_one_of_ipv4(entry: str, client: str, admitted: bool) -> None:
+    assert lists([], [entry]).admit(client) is admitted

@@ -425,3 +425,21 @@ def test_who_gives_a_token_at_the_page_is_verified_with_their_name_and_not_remem
     assert asyncio.run(asked.verified("glpat-good-token")) == Verified(7, "alice")
     assert asked.remembered == 0
     assert asyncio.run(asked.verified("short")) is None
+
+
+def test_neither_a_redirect_nor_a_proxy_of_the_environment_sees_a_token(gitlab: FakeGitLab) -> None:
+    gitlab.add("glpat-good-token", 42, "api")
+    asked = GitLabTokens(gitlab.url)
+    assert identify(asked) is not None
+    client = vars(asked)["_client"]
+    assert (client.follow_redirects, client.trust_env) == (False, False)
+
+
+def test_the_oldest_verdicts_make_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gitlab_tokens, "MOST_REMEMBERED", 2)
+    asked = tokens(Answers(token=(200, {"user_id": 7})))
+    for name in ("a", "b", "c", "a"):
+        identify(asked, f"glpat-{name}-token")
+    assert (asked.asked, asked.remembered) == (4, 2)
+    identify(asked, "glpat-c-token")
+    assert asked.asked == 4

@@ -268,3 +268,10 @@ def test_a_document_that_is_not_the_issuers_own_is_not_believed(document: object
 def test_an_issuer_that_cannot_be_reached_refuses_nobody_for_good() -> None:
     with pytest.raises(Unavailable):
         identify(tokens(Issuer({KEYS: httpx2.ConnectError("away")})), issued(ISSUER))
+
+
+def test_neither_a_redirect_nor_a_proxy_of_the_environment_is_asked_for_keys(issuer: str) -> None:
+    asked = OAuthTokens(OAuthSettings(issuer=issuer, resource=RESOURCE))
+    assert identify(asked, issued(issuer)) is not None
+    client = vars(asked)["_client"]
+    assert (client.follow_redirects, client.trust_env) == (False, False)

@@ -17,3 +17,7 @@ def test_a_missing_credential_is_challenged() -> None:
     refused = NeedsCredential("give one")
     assert (refused.status, refused.message) == (401, "Unauthorized: give one")
     assert refused.headers == [(b"www-authenticate", b'Bearer realm="postil"')]
+
+
+def test_a_refusal_is_said_where_it_is_logged() -> None:
+    assert str(Refused(403, "not from there")) == "not from there"
