@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import sys
 from collections.abc import Callable
-from typing import Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from postil.core import call
 from postil.core.catalogue import OperationEntry
@@ -13,8 +13,9 @@ from postil.core.failure import Failure, InternalError, UnknownOperation
 from postil.core.registry import Registry
 from postil.surfaces.composition import Compose, Composition
 from postil.surfaces.shell.argv import PROGRAMS, Globals, find, split_globals
-from postil.surfaces.shell.commands import Common, Words
-from postil.surfaces.shell.output import ShellCall, show, tell_failure, warn
+
+if TYPE_CHECKING:
+    from postil.surfaces.shell.commands import Common
 
 Builtin: TypeAlias = Callable[["Composition", list[str], str, Globals], int]
 
@@ -60,6 +61,8 @@ def run(words: list[str], program: str, compose: Compose, part: str = "") -> int
         settings = load(cwd=options.folder, flags=options.flags, file=options.config)
         return _command(compose(settings), words, Program(program, PROGRAMS.get(program, ()), part), options)
     except Failure as failure:
+        from postil.surfaces.shell.output import tell_failure
+
         return tell_failure(failure, settings, as_json="--json" in words)
     except KeyboardInterrupt:
         return 130
@@ -92,6 +95,9 @@ def readable_words(words: list[str]) -> list[str]:
 
 
 def _command(composed: Composition, words: list[str], program: Program, options: Globals) -> int:
+    from postil.surfaces.shell.commands import Words  # not for a server, which is started for every window
+    from postil.surfaces.shell.output import show, warn
+
     for warning in composed.settings.warnings:
         warn(warning)
     builtin = _builtin(words[0]) if words and program.name == "postil" else None
@@ -139,6 +145,8 @@ def perform(
 
     `explain` may raise a better failure for arguments that the operation refused.
     """
+    from postil.surfaces.shell.output import ShellCall
+
     doing = ShellCall(interactive=not common.no_input and sys.stdin.isatty() and sys.stderr.isatty())
     call.enter(doing)
     operation = registry.operation(entry.name)
@@ -185,6 +193,8 @@ def _leave_pipe() -> int:
 
 def _tell_bug(debug: bool) -> int:
     import traceback
+
+    from postil.surfaces.shell.output import tell_failure
 
     if debug:
         traceback.print_exc()
