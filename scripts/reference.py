@@ -89,13 +89,18 @@ def operation(entry: OperationEntry, others: list[OperationEntry]) -> list[str]:
     schema: dict[str, Any] = msgspec.json.decode(entry.command_schema)
     published: dict[str, Any] = msgspec.json.decode(entry.input_schema).get("properties", {})
     required = set(schema.get("required", ()))
-    fields: dict[str, Any] = schema.get("properties", {})
+    settled = {name for other in others for name in other.settled if name not in published}
+    fields: dict[str, Any] = {name: of for name, of in schema.get("properties", {}).items() if name not in settled}
     lines = [f"### `{entry.name}`", "", entry.description.rstrip(".") + ".", ""]
     facts = [f"*{entry.effect}*"] + (["*reaches beyond this machine*"] if entry.open_world else [])
-    lines += [" · ".join(facts + ([] if entry.tool else ["*shell only*"])), ""]
-    if entry.shell:
-        lines += ["```sh", command(entry, fields, required)]
-        lines += [f"postil {other.shell} …" for other in others]
+    facts += [] if entry.tool else ["*shell only*"]
+    facts += ["*toolset `extra`: offered to assistants where the settings say so*"] if entry.toolset == "extra" else []
+    lines += [" · ".join(facts), ""]
+    if entry.aliases:
+        lines += ["Older names: " + ", ".join(f"`{name}`" for name in entry.aliases) + ".", ""]
+    if entry.shell or others:
+        lines += ["```sh", *([command(entry, fields, required)] if entry.shell else [])]
+        lines += [f"{spoken(other)} …" for other in others]
         lines += ["```", ""]
     if fields:
         lines += ["| argument | type | | |", "|---|---|---|---|"]
@@ -112,8 +117,7 @@ def operation(entry: OperationEntry, others: list[OperationEntry]) -> list[str]:
 
 def command(entry: OperationEntry, fields: dict[str, Any], required: set[str]) -> str:
     """The shell form: required arguments, then how many others there are."""
-    first, _, rest = entry.shell.partition(" ")
-    words = [f"{HIDDEN[first]} {rest}" if first in HIDDEN else f"postil {entry.shell}"]
+    words = [spoken(entry)]
     for name in entry.positional:
         word = kebab(name).upper() + ("…" if fields[name].get("type") == "array" else "")
         words.append(word if name in required else f"[{word}]")
@@ -123,6 +127,12 @@ def command(entry: OperationEntry, fields: dict[str, Any], required: set[str]) -
             word = flag if field.get("type") == "boolean" else f"{flag} {kebab(name).upper()}"
             words.append(word if name in required else f"[{word}]")
     return " ".join(words)
+
+
+def spoken(entry: OperationEntry) -> str:
+    """The words of a command, with the program that people type before them."""
+    first, _, rest = entry.shell.partition(" ")
+    return f"{HIDDEN[first]} {rest}" if first in HIDDEN else f"postil {entry.shell}"
 
 
 def kind(field: dict[str, Any]) -> str:

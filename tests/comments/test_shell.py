@@ -73,3 +73,28 @@ def test_a_life_in_the_shell(root: Path) -> None:
     said(root, "delete", identity)
     assert said(root, "list") == "No comments.\n"
     assert shell(root, "comments", "show", identity).returncode == 5
+
+
+@pytest.mark.parametrize(
+    ("words", "missing"),
+    [
+        (("add", "top.py", "3"), "TEXT"),
+        (("move", "c_1"), "TARGET-FILE"),
+        (("move", "c_1", "top.py"), "TARGET-LINE"),
+        (("at",), "REVISION"),
+        (("copy", "c_1", "top.py"), "LINE"),
+    ],
+)
+def test_a_command_asks_for_what_it_needs(root: Path, words: tuple[str, ...], missing: str) -> None:
+    done = shell(root, "comments", *words)
+    assert done.returncode == 2
+    assert missing in done.stderr
+
+
+def test_only_reading_checks_and_does_not_repair(root: Path) -> None:
+    broken = write(root, "top.py.comments", "{")
+    checked = shell(root, "--read-only", "comments", "check")
+    assert "top.py" in checked.stdout
+    refused = shell(root, "--read-only", "comments", "check", "--fix")
+    assert refused.returncode == 3
+    assert broken.read_text() == "{"

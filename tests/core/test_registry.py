@@ -219,3 +219,54 @@ def test_an_unknown_name_is_cut_in_what_is_said_of_it() -> None:
     assert unknown.value.data["name"] == "x" * 100
     with pytest.raises(NotFound):
         library().prompt("nothing")
+
+
+class Lending:
+    """Books lent, by commands that settle what the tool has to be told."""
+
+    @writes(
+        "lend",
+        shell="book lend",
+        says="Lend a book to a reader",
+        positional=("title", "to"),
+        requires=("to",),
+        tool_only=("meta",),
+        spellings=(Spelling("book return", {"to": ""}, name="take_back"),),
+    )
+    def lend(self, title: str, to: str = "", meta: str = "") -> str:
+        """Lend an item of the collection"""
+        return f"{title} to {to or 'the shelf'}"
+
+
+def lending(offer: Offer | None = None) -> Registry:
+    return Registry.of([("books", Lending())], offer)
+
+
+def test_what_the_operation_requires_is_published_and_refused_when_it_lacks() -> None:
+    entry = lending().operations["lend"]
+    schema = msgspec.json.decode(entry.input_schema)
+    assert schema["required"] == ["title", "to"]
+    assert "default" not in schema["properties"]["to"]
+    with pytest.raises(InvalidArguments) as refused:
+        lending().operation("lend").decode({"title": "Emma"})
+    assert refused.value.data["path"] == "to"
+
+
+def test_a_command_that_settles_it_does_not_ask_and_has_a_name_of_its_own() -> None:
+    entry = lending().operations["take_back"]
+    assert properties(entry.command_schema) == ["title"]
+    operation = lending().operation("take_back")
+    assert operation.run(**operation.decode({"title": "Emma", **entry.settled})) == "Emma to the shelf"
+
+
+def test_an_argument_of_tools_has_no_flag_and_the_command_its_own_sentence() -> None:
+    entry = lending().operations["lend"]
+    assert properties(entry.input_schema) == ["title", "to", "meta"]
+    assert properties(entry.command_schema) == ["title", "to"]
+    assert (entry.description, entry.help) == ("Lend an item of the collection", "Lend a book to a reader")
+
+
+def test_denying_a_tool_hides_its_other_commands_too() -> None:
+    assert lending(Offer(deny=("lend",))).operations == {}
+    assert lending(Offer(allow=("other",))).operations == {}
+    assert set(lending(Offer(allow=("lend",))).operations) == {"lend", "take_back"}

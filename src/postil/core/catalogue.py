@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Raw, Struct, field
 
 from postil.core.group import AnnouncerMark, CheckMark, GlanceMark
-from postil.core.operation import Effect, Mark, Spelling, description_of, is_async, marks_of, signature_types
+from postil.core.operation import Effect, Mark, description_of, is_async, marks_of, signature_types
 from postil.core.prompt import PromptArgument, PromptMark, listed_arguments
 from postil.core.resource import ResourceMark
 from postil.core.schema import arguments_schema, result_schema, without
@@ -37,8 +37,11 @@ class OperationEntry(Struct, frozen=True, omit_defaults=True):
     contract_schema: Raw = _NONE
     title: str = ""
     shell: str = ""
+    says: str = ""
     positional: tuple[str, ...] = ()
     flags: dict[str, str] = {}
+    requires: tuple[str, ...] = ()
+    writes_with: tuple[str, ...] = ()
     same_as: str = ""
     """The operation that this one says in other words."""
     settled: dict[str, Any] = {}
@@ -62,10 +65,15 @@ class OperationEntry(Struct, frozen=True, omit_defaults=True):
         """The schema of the command's arguments, with those that only the shell has."""
         return self.shell_schema or self.input_schema
 
+    @property
+    def help(self) -> str:
+        """What the shell says of the command."""
+        return self.says or self.description
+
     def as_contract(self, name: str) -> OperationEntry:
         """Returns the entry as an old contract publishes it, under the contract's name for it."""
         schema = self.contract_schema or self.input_schema
-        return msgspec.structs.replace(self, name=name, input_schema=schema, aliases=(), by_contract=True)
+        return msgspec.structs.replace(self, name=name, input_schema=schema, aliases=(), requires=(), by_contract=True)
 
 
 class ResourceEntry(Struct, frozen=True, omit_defaults=True):
@@ -152,16 +160,18 @@ def _operations(part: str, group: str, attribute: str, owner: type, mark: Mark) 
     """Yields the operation itself, and once more for every other command of it."""
     entry = _operation(part, group, attribute, owner, mark)
     yield entry
-    whole = msgspec.json.decode(entry.command_schema)
+    whole = without(arguments_schema(signature_types(getattr(owner, attribute))[0], closed=mark.closed), mark.tool_only)
     for spelling in mark.spellings:
         positional = entry.positional if spelling.positional is None else spelling.positional
         yield msgspec.structs.replace(
             entry,
-            name=spelling.words.replace(" ", "."),
+            name=spelling.name or spelling.words.replace(" ", "."),
             same_as=entry.name,
             description=spelling.says or entry.description,
+            says="",
+            requires=spelling.requires,
             shell=spelling.words,
-            input_schema=Raw(msgspec.json.encode(_spelled_schema(whole, spelling))),
+            input_schema=Raw(msgspec.json.encode(_require(without(whole, spelling.settles), spelling.requires))),
             shell_schema=_NONE,
             contract_schema=_NONE,
             positional=tuple(name for name in positional if name not in spelling.settles),
@@ -173,13 +183,15 @@ def _operations(part: str, group: str, attribute: str, owner: type, mark: Mark) 
         )
 
 
-def _spelled_schema(whole: dict[str, Any], spelling: Spelling) -> dict[str, Any]:
-    """Returns what this command asks for: nothing that its words settle, and what it needs beyond the operation."""
-    schema = without(whole, spelling.settles)
-    for name in spelling.requires:
-        schema["properties"][name] = {key: of for key, of in schema["properties"][name].items() if key != "default"}
-        schema["required"] = [*schema.get("required", ()), name]
-    return schema
+def _require(schema: dict[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
+    """Returns a schema that asks for these arguments though the method has defaults for them."""
+    if not names:
+        return schema
+    fields = schema["properties"]
+    stripped = {name: {key: of for key, of in fields[name].items() if key != "default"} for name in names}
+    properties = {name: stripped.get(name, field) for name, field in fields.items()}
+    asked = {*schema.get("required", ()), *names}
+    return {**schema, "properties": properties, "required": [name for name in properties if name in asked]}
 
 
 def _operation(part: str, group: str, attribute: str, owner: type, mark: Mark) -> OperationEntry:
@@ -187,7 +199,8 @@ def _operation(part: str, group: str, attribute: str, owner: type, mark: Mark) -
     arguments, result = signature_types(method)
     output = result_schema(result, depth=mark.output_depth) if mark.output_depth else None
     whole = arguments_schema(arguments, closed=mark.closed)
-    published = without(whole, mark.shell_only) if mark.shell_only else whole
+    published = _require(without(whole, mark.shell_only) if mark.shell_only else whole, mark.requires)
+    command = _require(without(whole, mark.tool_only) if mark.tool_only else whole, mark.requires)
     contract = arguments_schema(mark.contract, closed=mark.closed) if mark.contract else None
     return OperationEntry(
         name=mark.name,
@@ -198,12 +211,15 @@ def _operation(part: str, group: str, attribute: str, owner: type, mark: Mark) -
         description=description_of(method),
         input_schema=Raw(msgspec.json.encode(published)),
         output=Raw(msgspec.json.encode(output)) if output else _NONE,
-        shell_schema=Raw(msgspec.json.encode(whole)) if mark.shell_only else _NONE,
+        shell_schema=Raw(msgspec.json.encode(command)) if command != published else _NONE,
         contract_schema=Raw(msgspec.json.encode(contract)) if contract else _NONE,
         aliases=mark.aliases,
         toolset=mark.toolset,
         title=mark.title,
         shell=mark.shell,
+        says=mark.says,
+        requires=mark.requires,
+        writes_with=mark.writes_with,
         positional=mark.positional,
         flags=dict(mark.flags),
         tool=mark.tool,

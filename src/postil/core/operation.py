@@ -31,6 +31,8 @@ class Spelling(Struct, frozen=True):
     """Short flags, where they are others than the operation's own."""
     requires: tuple[str, ...] = ()
     """Arguments that this command must be given though others may leave them out: `git mile create KIND TITLE`."""
+    name: str = ""
+    """The operation's name in these words (`postil call`), where it is not the words themselves."""
 
 
 class Mark(Struct, frozen=True):
@@ -41,6 +43,10 @@ class Mark(Struct, frozen=True):
     title: str = ""
     shell: str = ""
     """The words of the shell command; empty when people have no use for it there."""
+    says: str = ""
+    """What help says of the command, where the description is a contract's and does not fit."""
+    requires: tuple[str, ...] = ()
+    """Arguments that must be given though the method has a default for them, because another command settles them."""
     positional: tuple[str, ...] = ()
     """Arguments the shell takes without a flag, in order."""
     flags: Mapping[str, str] = {}
@@ -51,6 +57,10 @@ class Mark(Struct, frozen=True):
     """Older names under which it is still answered; they are not listed."""
     shell_only: tuple[str, ...] = ()
     """Arguments that only the shell has: not published to clients, and refused from them."""
+    tool_only: tuple[str, ...] = ()
+    """Arguments that the shell has no flag for."""
+    writes_with: tuple[str, ...] = ()
+    """Arguments of the shell with which an operation that reads also writes: refused where only reading is allowed."""
     contract: type[Struct] | None = None
     """The arguments that an old contract publishes: on that contract's face these, and no others, are taken."""
     toolset: str = ""
@@ -115,11 +125,12 @@ M = TypeVar("M")
 class Operation:
     """A marked method bound to its group, ready to be called with decoded JSON."""
 
-    __slots__ = ("arguments", "is_async", "mark", "result", "run")
+    __slots__ = ("arguments", "is_async", "mark", "requires", "result", "run")
 
-    def __init__(self, run: Callable[..., Any], *, by_contract: bool = False) -> None:
+    def __init__(self, run: Callable[..., Any], *, by_contract: bool = False, requires: tuple[str, ...] = ()) -> None:
         self.mark: Mark = run.__postil__  # type: ignore[attr-defined]
         self.run = run
+        self.requires = requires
         self.is_async = is_async(run)
         self.arguments, self.result = signature_types(run)
         if by_contract and self.mark.contract is not None:
@@ -138,6 +149,10 @@ class Operation:
             for name in mark.shell_only:
                 if name in arguments:
                     raise self.fault(f"Object contains unknown field `{name}`")
+        if self.requires and isinstance(arguments, Mapping):
+            for name in self.requires:
+                if name not in arguments:
+                    raise self.fault(f"Object missing required field `{name}`")
         try:
             decoded = msgspec.convert(arguments, self.arguments)
         except msgspec.ValidationError as fault:

@@ -41,8 +41,9 @@ class Offer(Struct, frozen=True):
         chosen = [e for e in entries if not e.toolset or hidden.isdisjoint((e.toolset, f"{e.part}/{e.toolset}"))]
         if self.read_only:
             chosen = [entry for entry in chosen if entry.effect == "reads"]
-        if self.allow or self.deny:  # the lists speak of tools; a command of the shell alone is none
-            chosen = [entry for entry in chosen if not entry.tool or self._allows((entry.name, *entry.aliases))]
+        if self.allow or self.deny:  # the lists speak of tools, under all their names; other commands are none
+            refused = {e.name for e in chosen if e.tool and not self._allows((e.name, *e.aliases))}
+            chosen = [entry for entry in chosen if refused.isdisjoint((entry.name, entry.same_as))]
         return chosen
 
     def _allows(self, names: tuple[str, ...]) -> bool:
@@ -122,7 +123,9 @@ class Registry:
             entry = self.find(name)
             if entry is None:
                 raise UnknownOperation(f"Unknown operation: {name[:100]}", name=name[:100])
-            bound = self._bound[name] = Operation(self.method(entry), by_contract=entry.by_contract)
+            bound = self._bound[name] = Operation(
+                self.method(entry), by_contract=entry.by_contract, requires=entry.requires
+            )
         return bound
 
     def method(self, entry: OperationEntry | ResourceEntry | PromptEntry | HookEntry) -> Callable[..., Any]:

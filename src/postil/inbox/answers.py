@@ -146,6 +146,10 @@ class Receipt(Answer, frozen=True, omit_defaults=True):
         said = f"#{self.id} queued, {self.waiting} waiting, {describe_age(self.last_read, time.time())}"
         return f"{said}\n{self.note}" if self.note else said
 
+    def plain(self) -> object:
+        """The receipt; of the old contract's, what it always had."""
+        return {"file": self.file, "id": self.id} if self.quiet else self
+
 
 class Changed(Answer, frozen=True):
     """A message after a change."""

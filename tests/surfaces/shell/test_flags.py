@@ -18,7 +18,7 @@ def named(entry: OperationEntry) -> str:
 @pytest.mark.parametrize("entry", COMMANDS, ids=named)
 def test_a_commands_help_names_every_argument(entry: OperationEntry) -> None:
     shown = parser_of(entry, f"postil {entry.shell}").format_help()
-    for name in msgspec.json.decode(entry.input_schema).get("properties", {}):
+    for name in msgspec.json.decode(entry.command_schema).get("properties", {}):
         assert (kebab(name).upper() if name in entry.positional else f"--{kebab(name)}") in shown, name
     assert "--json" in shown
     assert ("--idempotency-key" in shown) is (entry.effect != "reads")

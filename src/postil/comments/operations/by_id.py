@@ -144,6 +144,7 @@ class CommentsById:
                 "List the comments a revision held, in the places they had in its code; and where present ones were "
                 "then",
                 positional=("revision", "file"),
+                requires=("revision",),
             ),
         ),
     )

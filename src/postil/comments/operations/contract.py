@@ -124,13 +124,19 @@ class ContractTools:
         contract=AddArguments,
         aliases=("comments_add",),
         shell="comments add",
+        says="Comment on a line or a range of a source file",
         positional=("filePath", "line", "text"),
+        requires=("text",),
+        tool_only=("aiMeta",),
+        shell_only=("copyOf",),
         spellings=(
             Spelling(
                 "comments copy",
                 {"anchor": "text"},
                 "Say the same of other code: a comment of its own that names the one it was copied from",
                 positional=("copyOf", "filePath", "line"),
+                requires=("copyOf",),
+                name="comments_copy",
             ),
         ),
     )
@@ -226,7 +232,9 @@ class ContractTools:
         contract=EditArguments,
         aliases=("comments_edit",),
         shell="comments edit",
+        says="Change a comment's text or tag, wherever it is; refuse when someone was faster",
         positional=("commentId", "text"),
+        tool_only=("filePath",),
     )
     def edit(
         self,
@@ -260,7 +268,9 @@ class ContractTools:
         contract=DeleteArguments,
         aliases=("comments_delete",),
         shell="comments delete",
+        says="Delete a comment, wherever it is",
         positional=("commentId",),
+        tool_only=("filePath",),
     )
     def delete(self, commentId: Id, filePath: Annotated[str, Meta(description="Path to source file")] = "") -> Deleted:
         """Delete a comment and its associated ghost marker"""
@@ -277,7 +287,9 @@ class ContractTools:
         contract=SearchArguments,
         aliases=("comments_search",),
         shell="comments search",
+        says="Search comments by pattern or plain text, with filters on tag, author, file, dates, state and status",
         positional=("query",),
+        tool_only=("filters",),
     )
     def search(
         self,
@@ -335,15 +347,19 @@ class ContractTools:
     @writes(
         "move_comment",
         contract=MoveArguments,
-        aliases=("comments_confirm",),
+        aliases=("comments_move",),
         shell="comments move",
+        says="Tie a comment to other lines, in this or another file",
         positional=("commentId", "targetFile", "targetLine"),
+        requires=("targetFile", "targetLine"),
+        tool_only=("sourceFile",),
         spellings=(
             Spelling(
                 "comments confirm",
                 {"targetFile": "", "targetLine": 0, "endLine": 0, "sourceFile": ""},
                 "Say that a comment still holds for its code as it is now: it is no longer stale",
                 positional=("commentId",),
+                name="comments_confirm",
             ),
         ),
     )
@@ -382,7 +398,10 @@ class ContractTools:
     @reads(
         "export_comments",
         contract=ExportArguments,
+        aliases=("comments_export",),
         shell="comments export",
+        says="Export comments as JSON, Markdown, training data, Parquet, CSV or a web page",
+        tool_only=("filePath", "options"),
         positional=("format",),
         shell_only=("file", "context", "output"),
     )

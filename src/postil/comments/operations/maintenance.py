@@ -14,7 +14,7 @@ from postil.comments.storage.store import SUFFIX
 from postil.core.answer import Answer
 from postil.core.failure import Failure, NotFound, StorageFailed
 from postil.core.group import Finding, check
-from postil.core.operation import writes
+from postil.core.operation import reads, writes
 from postil.workspace.files import atomic_write
 from postil.workspace.git import run_git, try_git
 from postil.workspace.paths import RelativePath
@@ -76,11 +76,19 @@ class MaintenanceTools:
     def __init__(self, context: CommentsContext) -> None:
         self._context = context
 
-    @writes("comments_check", title="Check the comment files", aliases=("comments_repair",), shell="comments check")
+    @reads(
+        "comments_check",
+        title="Check the comment files",
+        aliases=("comments_repair",),
+        shell="comments check",
+        says="Name the comment files that are damaged or that the extension would not take; restore them (--fix)",
+        shell_only=("fix",),
+        writes_with=("fix",),
+    )
     def check_files(
         self, fix: Annotated[bool, Meta(description="Restore or set aside what is damaged")] = False
     ) -> Checked:
-        """Name the comment files that are damaged or that the extension would not take; restore them (fix)"""
+        """Name the comment files that are damaged or that the extension would not take"""
         store = self._context.store
         return Checked(tuple(find_faults(store, fix=fix)), sum(1 for _ in store.paths()))
 

@@ -79,8 +79,11 @@ class RelocateTools:
     @writes(
         "comments_relocate",
         title="Write where comments are now",
+        aliases=("comments_relocate_here",),
         shell="comments relocate",
+        says="Write into the sidecars where comments are now, or follow lines between texts in bulk (--batch)",
         positional=("files",),
+        tool_only=("file",),
         shell_only=("files", "batch"),
     )
     def relocate(

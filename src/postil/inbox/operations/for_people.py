@@ -26,7 +26,13 @@ class PeopleTools:
         shell="inbox send",
         flags={"file": "f", "comment": "c", "line": "l"},
         spellings=(
-            Spelling("bridge send", {"quiet": True}, "Send a comment about a file, as lazygit-mcp-bridge does."),
+            Spelling(
+                "bridge send",
+                {"quiet": True, "kind": "fix", "context": "", "commit": "", "side": "new", "broadcast": False},
+                "Send a comment about a file, as lazygit-mcp-bridge does.",
+                requires=("file",),
+                name="bridge_send",
+            ),
         ),
         shell_only=("quiet",),
         toolset="extra",

@@ -61,7 +61,7 @@ def add_common(parser: argparse.ArgumentParser, *, writes: bool) -> None:
 
 def parser_of(entry: OperationEntry, program: str) -> Parser:
     """Returns a parser that lays out the help of one operation's command."""
-    parser = Parser(program, entry.description, argument_default=argparse.SUPPRESS)
+    parser = Parser(program, entry.help, argument_default=argparse.SUPPRESS)
     schema: Schema = msgspec.json.decode(entry.command_schema)
     required = set(schema.get("required", ()))
     fields: Schema = schema.get("properties", {})

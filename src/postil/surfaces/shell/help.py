@@ -75,9 +75,9 @@ def _spoken(entries: Iterable[OperationEntry], prefixes: tuple[str, ...]) -> dic
     for prefix in prefixes or ("",):
         for entry in entries:
             if not prefix and entry.shell and entry.shell.split()[0] not in (*HIDDEN, *prefixes):
-                commands.setdefault(entry.shell, entry.description)
+                commands.setdefault(entry.shell, entry.help)
             elif prefix and entry.shell.startswith(f"{prefix} "):
-                commands.setdefault(entry.shell.removeprefix(f"{prefix} "), entry.description)
+                commands.setdefault(entry.shell.removeprefix(f"{prefix} "), entry.help)
     return commands
 
 

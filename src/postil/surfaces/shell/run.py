@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from postil.core import call
 from postil.core.catalogue import OperationEntry
-from postil.core.failure import Failure, InternalError, UnknownOperation
+from postil.core.failure import Failure, InternalError, NotAllowed, UnknownOperation
 from postil.core.registry import Registry
 from postil.surfaces.composition import Compose, Composition
 from postil.surfaces.shell.argv import PROGRAMS, Globals, find, split_globals
@@ -150,6 +150,8 @@ def perform(
     doing = ShellCall(interactive=not common.no_input and sys.stdin.isatty() and sys.stderr.isatty())
     call.enter(doing)
     operation = registry.operation(entry.name)
+    if composed.settings.read_only and any(arguments.get(name) for name in entry.writes_with):
+        raise NotAllowed("Only reading is allowed here", advice=f"Leave out --{entry.writes_with[0]}, or --read-only")
     try:
         decoded = operation.decode(arguments | entry.settled if entry.settled else arguments, from_shell=True)
     except Failure:

@@ -56,6 +56,7 @@ class ContractTools:
         output_depth=0,
         contract=ListArguments,
         positional=("entity", "query"),
+        requires=("entity",),
         flags={"filter": "f"},
         shell_only=("query", "all", "long", "columns", "format", "in_full"),
         spellings=(
@@ -107,6 +108,7 @@ class ContractTools:
         output_depth=0,
         contract=ShowArguments,
         positional=("id",),
+        requires=("entity",),
         shell_only=("limit_comments", "in_full"),
         spellings=(
             Spelling(
