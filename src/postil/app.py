@@ -172,7 +172,9 @@ class App:
         """Returns what these parts (all by default) offer to a person; groups are made on first use."""
         catalogue = read_catalogue(parts)
         hidden = self._hidden_of_gitlab(catalogue)
-        return Registry(catalogue, self.group, msgspec.structs.replace(self.settings.offer(), hidden=hidden))
+        return Registry(
+            catalogue, self.group, msgspec.structs.replace(self.settings.offer(), hidden=hidden, for_person=True)
+        )
 
     def tools(self) -> list[OperationEntry]:
         """Returns what assistants are offered."""

@@ -50,7 +50,8 @@ def test_a_capability_is_one_operation_and_its_old_names_are_answered(comments: 
         assert registry.find(old) is not None, (old, now)
     edited = registry.operation("comments_edit").decode({"commentId": added, "text": "TODO: y"})
     assert registry.operation("comments_edit").run(**edited).tag == "TODO"
-    confirmed = registry.operation("comments_confirm").decode({"commentId": added})
+    settled = registry.operations["comments_confirm"].settled
+    confirmed = registry.operation("comments_confirm").decode({"commentId": added, **settled})
     assert registry.operation("comments_confirm").run(**confirmed).targetLine == 3
 
 
@@ -66,10 +67,14 @@ def test_the_contracts_face_takes_the_contracts_arguments_and_no_others(comments
     assert whole.decode({**given, "tag": "HACK", "endLine": 4})["endLine"] == 4
 
 
-def test_words_in_a_query_are_filters_but_on_the_contracts_face(comments: Comments) -> None:
+def test_words_in_a_query_are_filters_for_people_and_text_for_tools(comments: Comments) -> None:
     comments.add("a.py", 1, "tag:TODO is only text here", "NOTE")
     comments.add("a.py", 2, "is only text here, too", "TODO")
-    whole, face = (each.operation("search_comments") for each in (comments.registry(), comments.face()))
-    query = {"query": "tag:TODO only text"}
-    assert [each.tag for each in whole.run(**whole.decode(query)).comments] == ["TODO"]
-    assert [each.tag for each in face.run(**face.decode({"query": "tag:TODO"})).comments] == ["NOTE"]
+    command = comments.registry().operation("comments_search")
+    asked = command.decode({"query": "tag:TODO only text", "words": True}, from_shell=True)
+    assert [each.tag for each in command.run(**asked).comments] == ["TODO"]
+    for registry in (comments.registry(), comments.face()):
+        tool = registry.operation("search_comments")
+        assert [each.tag for each in tool.run(**tool.decode({"query": "tag:TODO"})).comments] == ["NOTE"]
+        with pytest.raises(InvalidArguments):
+            tool.decode({"query": "tag:TODO", "words": True})

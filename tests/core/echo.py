@@ -14,7 +14,7 @@ from postil.core import call
 from postil.core.answer import Answer
 from postil.core.content import Message, said
 from postil.core.failure import Failure, NotFound
-from postil.core.operation import destroys, reads, writes
+from postil.core.operation import Spelling, destroys, reads, writes
 from postil.core.prompt import prompt
 from postil.core.resource import resource
 
@@ -54,7 +54,7 @@ class Echo:
         self.changed: list[Callable[[], None]] = []
         self.forgotten: Callable[[str], None] = lambda _: None
 
-    @reads("echo", shell="echo say", positional=("text",))
+    @reads("echo", shell="echo say", positional=("text",), spellings=(Spelling("echo twice", {"times": 2}),))
     async def echo(
         self,
         text: Annotated[str, Meta(description="What to say", max_length=5_000_000)],

@@ -270,3 +270,14 @@ def test_denying_a_tool_hides_its_other_commands_too() -> None:
     assert lending(Offer(deny=("lend",))).operations == {}
     assert lending(Offer(allow=("other",))).operations == {}
     assert set(lending(Offer(allow=("lend",))).operations) == {"lend", "take_back"}
+
+
+def test_a_pattern_allows_by_the_present_name_alone() -> None:
+    assert library(Offer(allow=("put_*",))).find("shelve") is None
+    assert library(Offer(allow=("shel*",))).find("shelve") is not None
+
+
+def test_the_lists_of_tools_leave_a_persons_rarer_commands_alone() -> None:
+    person = Offer(hidden=frozenset(), for_person=True, allow=("shelve",))
+    assert library(person).find("dust") is not None
+    assert library(Offer(hidden=frozenset(), allow=("shelve",))).find("dust") is None

@@ -5,7 +5,7 @@ The mark is data on the function. What it means to a client (a tool, a method, a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Literal, TypeAlias, TypeVar, cast, get_type_hints
 
 import msgspec
@@ -146,9 +146,7 @@ class Operation:
             given = cast(Mapping[str, object], arguments)
             arguments = {name: value for name, value in given.items() if name not in mark.ignores}
         if mark.shell_only and not from_shell and isinstance(arguments, Mapping):
-            for name in mark.shell_only:
-                if name in arguments:
-                    raise self.fault(f"Object contains unknown field `{name}`")
+            self.refuse(cast(Mapping[str, object], arguments), mark.shell_only)
         if self.requires and isinstance(arguments, Mapping):
             for name in self.requires:
                 if name not in arguments:
@@ -158,6 +156,12 @@ class Operation:
         except msgspec.ValidationError as fault:
             raise self.fault(str(fault)) from None
         return {field: getattr(decoded, field) for field in decoded.__struct_fields__}
+
+    def refuse(self, arguments: Mapping[str, object], names: Iterable[str]) -> None:
+        """Raises the failure of an unknown argument when one of these names is given."""
+        for name in names:
+            if name in arguments:
+                raise self.fault(f"Object contains unknown field `{name}`")
 
     def fault(self, sentence: str) -> Failure:
         """Returns the failure for arguments that cannot be decoded, from msgspec's own sentence."""
@@ -175,7 +179,7 @@ class Operation:
         """Returns which argument was probably meant."""
         from difflib import get_close_matches  # only a mistake pays for it
 
-        known = [name for name in self.arguments.__struct_fields__ if name not in self.mark.shell_only]
+        known = [each for each in self.arguments.__struct_fields__ if each not in (*self.mark.shell_only, name)]
         meant = get_close_matches(name, known, 1, 0.6)
         return f"Did you mean `{meant[0]}`?" if meant else f"Arguments are {', '.join(known) or 'none'}"
 

@@ -30,6 +30,8 @@ class Offer(Struct, frozen=True):
     deny: tuple[str, ...] = ()
     hidden: frozenset[str] = frozenset({"extra"})
     """Toolsets that are not offered: `extra` of any part, or one of a part's own as `part/toolset`."""
+    for_person: bool = False
+    """Whether a person at the shell asks: the lists speak of assistants' usual tools, and leave `extra` alone."""
 
     def includes_part(self, part: str) -> bool:
         """Returns whether anything of this part is offered."""
@@ -42,12 +44,15 @@ class Offer(Struct, frozen=True):
         if self.read_only:
             chosen = [entry for entry in chosen if entry.effect == "reads"]
         if self.allow or self.deny:  # the lists speak of tools, under all their names; other commands are none
-            refused = {e.name for e in chosen if e.tool and not self._allows((e.name, *e.aliases))}
+            judged = (e for e in chosen if e.tool and not (self.for_person and e.toolset == "extra"))
+            refused = {e.name for e in judged if not self._allows(e.name, e.aliases)}
             chosen = [entry for entry in chosen if refused.isdisjoint((entry.name, entry.same_as))]
         return chosen
 
-    def _allows(self, names: tuple[str, ...]) -> bool:
-        return not _is_named(names, self.deny) and (not self.allow or _is_named(names, self.allow))
+    def _allows(self, name: str, aliases: tuple[str, ...]) -> bool:
+        if _is_named((name, *aliases), self.deny):
+            return False  # a pattern allows by the present name alone: an older one must not widen it
+        return not self.allow or _is_named((name,), self.allow) or any(alias in self.allow for alias in aliases)
 
 
 def _is_named(names: tuple[str, ...], patterns: tuple[str, ...]) -> bool:

@@ -38,7 +38,7 @@ def capture(
 ) -> Captured:
     """Returns what a remark is about. Raises FileMissing, BadLine, LineOutOfRange, NoSuchCommit, NothingToCommentOn."""
     span = parse_span(line)
-    whole = _resolve_commit(repository, commit) if commit else ""
+    whole = resolve_commit(repository, commit) if commit else ""
     if not file.strip():
         if not whole:
             raise NothingToCommentOn
@@ -78,7 +78,8 @@ def _is_below(folder: str, root: str) -> bool:
     return real == root or real.startswith(root + "/")
 
 
-def _resolve_commit(repository: Repository, name: str) -> str:
+def resolve_commit(repository: Repository, name: str) -> str:
+    """Returns the id of the commit that a person named. Raises NoSuchCommit, also for an option of git."""
     asked = try_git(repository.root, "rev-parse", "--verify", "--quiet", "--end-of-options", name + "^{commit}")
     if asked.status != 0:
         raise NoSuchCommit(name)
@@ -156,13 +157,13 @@ def read_diff(repository: Repository, inside: str, context: Context, commit: str
     if repository.bare:
         return []
     if commit:
-        arguments = ["diff-tree", "-p", "--root", "-m", "--first-parent", "--no-commit-id", commit]
+        arguments = ["diff-tree", "-p", "--root", "-m", "--first-parent", "--no-commit-id", "--end-of-options", commit]
     elif context == "stagingSecondary":
         arguments = ["diff", "--cached"]
     elif context == "staging":
         arguments = ["diff"]
     else:  # all that changed, staged or not, in one question
         arguments = ["diff", "HEAD"]
-    shown = try_git(repository.root, *arguments, "--no-color", "--", inside)
+    shown = try_git(repository.root, arguments[0], "--no-color", *arguments[1:], "--", inside)
     # A repository without a commit has no HEAD to compare with; a remark is not refused for want of a hunk.
     return parse_hunks(shown.out.decode("utf-8", "replace")) if shown.status == 0 else []

@@ -45,3 +45,15 @@ def test_what_is_written_inline_is_read_back(path: str) -> None:
     assert [each.line for each in taken.found] == [2]
     assert "first line\nsecond" in taken.found[0].text
     assert "\n" not in inline_comment(path, "a\nb")
+
+
+@pytest.mark.parametrize("end", ["\r", "\x0b", "\x0c", "\x1c", "\x85", "\u2028", "\u2029", "\0", "\n"])
+@pytest.mark.parametrize("path", ["a.py", "a.js", "a.cpp", "a.css", "a.html"])
+def test_no_end_of_a_line_turns_a_comment_into_code(path: str, end: str) -> None:
+    written = inline_comment(path, f"x{end}import os")
+    assert len(written.splitlines()) == 1
+    assert end not in written
+
+
+def test_a_final_backslash_does_not_swallow_the_next_line() -> None:
+    assert not inline_comment("a.cpp", "x\\").endswith("\\")

@@ -53,3 +53,13 @@ def test_a_commit_has_places_of_its_own(repository: Repository) -> None:
     git(Path(repository.root), "commit", "-qam", "change")
     places = list_places(repository, repository.root, "a.txt", "commitFiles", "HEAD", in_tmux=False)
     assert [line for line, _ in places] == ["2", "4", "file"]
+
+
+def test_a_commit_is_never_an_option_of_git(repository: Repository, tmp_path: Path) -> None:
+    precious = tmp_path / "precious"
+    precious.write_text("kept")
+    named = f"--output={precious}"
+    assert list_places(repository, repository.root, "a.txt", "commitFiles", named, in_tmux=False) == (WHOLE,)
+    assert precious.read_text() == "kept"
+    head = list_places(repository, repository.root, "a.txt", "commitFiles", "HEAD", in_tmux=False)
+    assert [line for line, _ in head] == ["1-3", "file"]

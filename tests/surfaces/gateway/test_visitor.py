@@ -41,3 +41,10 @@ def test_a_fingerprint_is_stable_and_tells_nothing() -> None:
     assert len(fingerprint("glpat-token")) == 32
     assert "glpat" not in fingerprint("glpat-token")
     assert len(fingerprint("caf\udce9")) == 32  # bytes that came in a header, whatever they are
+
+
+def test_a_flow_that_writes_to_gitlab_is_hidden_from_those_who_may_only_read_there() -> None:
+    flow = OperationEntry("gitlab_issue", "flows", "group", "name", "writes", "", Raw(b"{}"), open_world=True)
+    assert View().shows(flow)
+    assert not View(gitlab_writes=False).shows(flow)
+    assert not View(workspace=False).shows(flow)

@@ -73,6 +73,19 @@ def test_with_json_a_failure_is_an_object_on_stderr(capsys: Capture) -> None:
     assert error["data"] == {"what": "it", "suggestion": "Look elsewhere"}
 
 
+@pytest.mark.parametrize("given", ["[]", "null", '"x"'])
+def test_arguments_that_are_no_object_are_refused(given: str, capsys: Capture) -> None:
+    assert postil("call", "echo.twice", given) == 2
+    assert "Expected `object`" in capsys.readouterr().err
+
+
+def test_what_the_words_settle_cannot_be_given(capsys: Capture) -> None:
+    assert postil("call", "echo.twice", '{"text": "a", "times": 3}') == 2
+    assert "unknown field `times`" in capsys.readouterr().err
+    assert postil("call", "echo.twice", '{"text": "a"}', "--json") == 0
+    assert json.loads(capsys.readouterr().out)["text"] == "aa"
+
+
 def test_words_that_are_not_utf8_are_refused(capsys: Capture) -> None:
     assert postil("echo", "say", "caf\udce9") == 2
     assert "not valid UTF-8: caf\\xe9" in capsys.readouterr().err

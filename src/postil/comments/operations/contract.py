@@ -285,11 +285,17 @@ class ContractTools:
     @reads(
         "search_comments",
         contract=SearchArguments,
-        aliases=("comments_search",),
-        shell="comments search",
-        says="Search comments by pattern or plain text, with filters on tag, author, file, dates, state and status",
         positional=("query",),
         tool_only=("filters",),
+        shell_only=("words",),
+        spellings=(
+            Spelling(
+                "comments search",
+                {"words": True},
+                "Search comments by pattern or plain text, with filters on tag, author, file, dates, state and status",
+                name="comments_search",
+            ),
+        ),
     )
     def search(
         self,
@@ -297,7 +303,8 @@ class ContractTools:
             str,
             Meta(
                 min_length=1,
-                description="A pattern (RE2), and filters: tag:TODO author:ann file:src is:orphaned created:>7d",
+                description="A pattern (RE2); in the shell also filters: tag:TODO author:ann file:src is:orphaned "
+                "created:>7d",
             ),
         ],
         filters: Filters | None = None,
@@ -311,7 +318,7 @@ class ContractTools:
         until: Annotated[str, Meta(description="Made at or before this date-time")] = "",
         state: AnyState | None = None,
         status: AnyStatus | None = None,
-        words: Annotated[bool, Meta(extra_json_schema={"unlisted": True})] = True,
+        words: Annotated[bool, Meta(description="The query holds filters, too")] = False,
     ) -> Found:
         """Search comments by text query with optional filters"""
         from postil.comments.search.filters import Conditions, split_filters  # brings in RE2, which only a search needs
@@ -402,6 +409,7 @@ class ContractTools:
         shell="comments export",
         says="Export comments as JSON, Markdown, training data, Parquet, CSV or a web page",
         tool_only=("filePath", "options"),
+        writes_with=("output",),
         positional=("format",),
         shell_only=("file", "context", "output"),
     )

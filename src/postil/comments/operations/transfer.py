@@ -159,7 +159,7 @@ class TransferTools:
             )
         return mark + text.encode("utf-8")
 
-    @writes("comments_inline", shell="comments inline", positional=("file",), toolset="extra")
+    @writes("comments_inline", shell="comments inline", positional=("file",), tool=False)
     def write_inline(
         self,
         file: Annotated[str, Meta(description="The source to write into")],

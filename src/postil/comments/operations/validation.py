@@ -116,7 +116,6 @@ class SearchArguments(_Arguments, frozen=True, kw_only=True):
     query: Annotated[str, Meta(min_length=1, description="Search query (supports regex)")]
     filters: Filters | None = None
     limit: Annotated[int, Meta(le=1000, description="Max results to return")] = 100
-    words: Annotated[bool, Meta(extra_json_schema=_UNLISTED)] = False
 
 
 class MoveArguments(_Arguments, frozen=True, kw_only=True):

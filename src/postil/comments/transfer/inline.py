@@ -14,6 +14,8 @@ _INLINE = re.compile(
     r"(?P<code>.*?)(?P<mark>//|#|--|/\*|<!--|;|%|')[ \t]*@paired(?:-comment)?:[ \t]*"
     r"(?P<text>.*?)[ \t]*(?:\*/|-->)?[ \t\r]*$"
 )
+# Whatever ends a line in some language: a comment's text must never become code.
+_LINE_ENDS = dict.fromkeys((*range(0x0B, 0x0E), *range(0x1C, 0x1F), 0x85, 0x2028, 0x2029, 0), " ")
 _HASH = frozenset({"python", "ruby", "bash", "yaml", "toml"})
 _FRAMED = {"html": ("<!--", " -->"), "markdown": ("<!--", " -->"), "css": ("/*", " */"), "c": ("/*", " */")}
 
@@ -76,7 +78,9 @@ def inline_comment(path: str, text: str) -> str:
     """Returns one comment in the syntax of the file's language, on one line."""
     language = language_of(path) or ""
     opening, closing = _FRAMED.get(language, ("#" if language in _HASH else "--" if language == "sql" else "//", ""))
-    said = text.replace("\n", "\\n")
+    said = text.replace("\n", "\\n").translate(_LINE_ENDS)
+    if said.endswith("\\"):
+        said += " "  # a final backslash would make the next line of C part of this one
     if closing:
         said = said.replace(closing.strip(), closing.strip()[0] + " " + closing.strip()[1:])
     return f"{opening} @paired: {said}{closing}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from postil.core.failure import Failure
-from postil.inbox.capture import locate_file, read_diff
+from postil.inbox.capture import locate_file, read_diff, resolve_commit
 from postil.inbox.diff import Hunk
 from postil.inbox.model import Context
 from postil.workspace.repository import Repository
@@ -18,7 +18,8 @@ def list_places(
 ) -> tuple[tuple[str, str], ...]:
     """Returns lines and labels to choose from. There is always the whole file, so that the menu is never empty."""
     try:
-        hunks = read_diff(repository, locate_file(repository, cwd, file), context, commit)
+        named = resolve_commit(repository, commit) if commit else ""
+        hunks = read_diff(repository, locate_file(repository, cwd, file), context, named)
     except Failure:
         return (WHOLE,)
     listed = [(line, _format_label(shown.sign + shown.text)) for hunk in hunks for line, shown in hunk.changed_blocks()]

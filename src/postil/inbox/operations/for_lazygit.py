@@ -22,7 +22,7 @@ class LazygitTools:
     def __init__(self, inbox: Inbox) -> None:
         self._inbox = inbox
 
-    @reads("inbox_hunks", shell="inbox hunks", positional=("file",), toolset="extra")
+    @reads("inbox_hunks", shell="inbox hunks", positional=("file",), tool=False)
     def hunks(
         self,
         file: str,

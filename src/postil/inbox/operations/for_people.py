@@ -35,7 +35,7 @@ class PeopleTools:
             ),
         ),
         shell_only=("quiet",),
-        toolset="extra",
+        tool=False,  # a message is what a person wrote: other assistants act on it
     )
     def send(
         self,
@@ -88,18 +88,18 @@ class PeopleTools:
         """Show one message with its code, its hunk and its replies."""
         return self._inbox.show(self._inbox.messages.get(id))
 
-    @writes("inbox_edit", shell="inbox edit", positional=("id",), flags={"comment": "c"}, toolset="extra")
+    @writes("inbox_edit", shell="inbox edit", positional=("id",), flags={"comment": "c"}, tool=False)
     def edit(self, id: Number, comment: str) -> Changed:
         """Change the words of a message that no assistant has read yet."""
         message = self._inbox.messages.edit(id, check_comment(comment))
         return Changed(self._inbox.show(message), f"#{id} changed")
 
-    @destroys("inbox_withdraw", shell="inbox withdraw", positional=("id",), toolset="extra")
+    @destroys("inbox_withdraw", shell="inbox withdraw", positional=("id",), tool=False)
     def withdraw(self, id: Number) -> Changed:
         """Take back a message that no assistant has read yet."""
         return Changed(self._inbox.show(self._inbox.messages.withdraw(id)), f"#{id} withdrawn")
 
-    @writes("inbox_reopen", shell="inbox reopen", positional=("id",), toolset="extra")
+    @writes("inbox_reopen", shell="inbox reopen", positional=("id",), tool=False)
     def reopen(self, id: Number) -> Changed:
         """Queue a message again that was read or closed."""
         return Changed(self._inbox.show(self._inbox.messages.reopen(id)), f"#{id} queued again")

@@ -18,9 +18,12 @@ class View(Struct, frozen=True):
 
     def shows(self, entry: OperationEntry | ResourceEntry | PromptEntry) -> bool:
         """Returns whether such a caller sees this entry."""
-        if entry.part != "gitlab":
-            return self.workspace
-        return self.gitlab_writes or not isinstance(entry, OperationEntry) or entry.effect == "reads"
+        is_ours = entry.part != "gitlab"
+        if is_ours and not self.workspace:
+            return False
+        if self.gitlab_writes or not isinstance(entry, OperationEntry) or entry.effect == "reads":
+            return True
+        return is_ours and not entry.open_world  # a flow may end on GitLab
 
 
 class Visitor(Struct, frozen=True):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import sys
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast
 
 from postil.core import call
 from postil.core.catalogue import OperationEntry
@@ -149,11 +149,18 @@ def perform(
 
     doing = ShellCall(interactive=not common.no_input and sys.stdin.isatty() and sys.stderr.isatty())
     call.enter(doing)
+    given: Any = arguments
+    if entry.settled and isinstance(given, dict):  # what the words settle nobody gives otherwise
+        given = cast("dict[str, Any]", given) | entry.settled
     operation = registry.operation(entry.name)
-    if composed.settings.read_only and any(arguments.get(name) for name in entry.writes_with):
-        raise NotAllowed("Only reading is allowed here", advice=f"Leave out --{entry.writes_with[0]}, or --read-only")
+    if composed.settings.read_only:
+        for name in entry.writes_with:
+            if name in arguments:
+                raise NotAllowed("Only reading is allowed here", advice=f"Leave out --{name}, or --read-only")
     try:
-        decoded = operation.decode(arguments | entry.settled if entry.settled else arguments, from_shell=True)
+        if given is not arguments:
+            operation.refuse(arguments, entry.settled)
+        decoded = operation.decode(given, from_shell=True)
     except Failure:
         if explain is not None:
             explain(arguments)

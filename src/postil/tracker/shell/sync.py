@@ -103,7 +103,9 @@ class SyncCommands:
         note = "; another clone used the same identity, so this one has a new one" if sent.renamed else ""
         return Done(done=f"Pushed {sent.ref} to {remote}{note}", facts=facts)
 
-    @reads("issue.verify", toolset="extra", shell="issue verify", shell_only=("fix",), output_depth=0)
+    @reads(
+        "issue.verify", toolset="extra", shell="issue verify", shell_only=("fix",), writes_with=("fix",), output_depth=0
+    )
     def verify(self, fix: Annotated[bool, Meta(description="repair what can be repaired")] = False) -> Verified:
         """Read every log whole and name any damage"""
         return verify_logs(self._issues.store, fix)
