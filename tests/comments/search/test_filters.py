@@ -61,7 +61,7 @@ def comments(tmp_path: Path) -> Comments:
 
 def test_a_search_with_filters_in_it_finds_what_they_say(comments: Comments) -> None:
     def texts(query: str) -> list[str]:
-        return sorted(each.text for each in comments.search(query).comments)
+        return sorted(each.text for each in comments.search(query, words=True).comments)
 
     assert texts("tag:TODO") == ["TODO: limit the rate", "rate limiting is done"]
     assert texts("rate author:bob is:open") == ["rate of change"]
@@ -71,7 +71,7 @@ def test_a_search_with_filters_in_it_finds_what_they_say(comments: Comments) -> 
     assert texts("file:lib") == ["rate limiting is done"]
     write(Path(comments.tree.root), "a.py", "".join(CODE.splitlines(keepends=True)[:5]))
     assert texts("is:orphaned") == ["rate of change"]
-    assert comments.search("tag:TODO", plain=True).totalResults == 0
+    assert comments.search("tag:TODO", plain=True, words=True).totalResults == 0
 
 
 def test_assistants_may_filter_by_state_and_status_too(comments: Comments) -> None:
