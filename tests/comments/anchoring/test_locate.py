@@ -7,54 +7,15 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from tests.comments.shop import CODE, add_at, line_of, root_of
 from tests.comments.sidecars import EXTENSION, FIRST, PLAYGROUND, REFERENCE, SOURCE, as_javascript
 from tests.comments.workspaces import Comments, commit, sidecar, workspace, write
 from tests.workspace.repositories import git
-
-CODE = '''"""Prices and taxes."""
-
-RATE = 0.19
-
-
-def net(price):
-    """Without tax."""
-    return price / (1 + RATE)
-
-
-def gross(price):
-    """With tax."""
-    taxed = price * (1 + RATE)
-    return round(taxed, 2)
-
-
-class Basket:
-    def __init__(self):
-        self.items = []
-
-    def add(self, item, count=1):
-        for _ in range(count):
-            self.items.append(item)
-
-    def total(self):
-        return sum(gross(item.price) for item in self.items)
-'''
-
-
-def line_of(text: str, code: str) -> int:
-    return next(number for number, line in enumerate(text.splitlines(), 1) if code in line)
 
 
 @pytest.fixture
 def comments(tmp_path: Path) -> Comments:
     return workspace(tmp_path, **{"shop.py": CODE})
-
-
-def root_of(comments: Comments) -> Path:
-    return Path(comments.tree.root)
-
-
-def add_at(comments: Comments, code: str, text: str = "look here") -> str:
-    return comments.add("shop.py", line_of(CODE, code), text, "NOTE").commentId
 
 
 def test_an_untouched_file_keeps_its_comments_exactly(comments: Comments) -> None:

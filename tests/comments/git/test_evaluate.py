@@ -6,44 +6,13 @@ from pathlib import Path
 
 import pytest
 
+from tests.comments.shop import CODE, root_of
 from tests.comments.workspaces import Comments, commit, workspace, write
-
-CODE = '''"""Prices and taxes."""
-
-RATE = 0.19
-
-
-def net(price):
-    """Without tax."""
-    return price / (1 + RATE)
-
-
-def gross(price):
-    """With tax."""
-    taxed = price * (1 + RATE)
-    return round(taxed, 2)
-
-
-class Basket:
-    def __init__(self):
-        self.items = []
-
-    def add(self, item, count=1):
-        for _ in range(count):
-            self.items.append(item)
-
-    def total(self):
-        return sum(gross(item.price) for item in self.items)
-'''
 
 
 @pytest.fixture
 def comments(tmp_path: Path) -> Comments:
     return workspace(tmp_path, **{"shop.py": CODE})
-
-
-def root_of(comments: Comments) -> Path:
-    return Path(comments.tree.root)
 
 
 def test_the_engine_can_be_measured_on_this_history(comments: Comments) -> None:

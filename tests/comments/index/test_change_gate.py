@@ -7,48 +7,13 @@ from pathlib import Path
 import pytest
 
 from postil.workspace import watch
+from tests.comments.shop import CODE, add_at
 from tests.comments.workspaces import Comments, workspace
-
-CODE = '''"""Prices and taxes."""
-
-RATE = 0.19
-
-
-def net(price):
-    """Without tax."""
-    return price / (1 + RATE)
-
-
-def gross(price):
-    """With tax."""
-    taxed = price * (1 + RATE)
-    return round(taxed, 2)
-
-
-class Basket:
-    def __init__(self):
-        self.items = []
-
-    def add(self, item, count=1):
-        for _ in range(count):
-            self.items.append(item)
-
-    def total(self):
-        return sum(gross(item.price) for item in self.items)
-'''
-
-
-def line_of(text: str, code: str) -> int:
-    return next(number for number, line in enumerate(text.splitlines(), 1) if code in line)
 
 
 @pytest.fixture
 def comments(tmp_path: Path) -> Comments:
     return workspace(tmp_path, **{"shop.py": CODE})
-
-
-def add_at(comments: Comments, code: str, text: str = "look here") -> str:
-    return comments.add("shop.py", line_of(CODE, code), text, "NOTE").commentId
 
 
 def test_without_watches_left_a_change_is_still_seen_at_once(

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from postil.comments.index.refresh_worker import ENOUGH
+from tests.comments.shop import CODE, line_of, root_of
 from tests.comments.workspaces import Comments, commit, workspace, write
 
 # Two processors, whatever this machine has: a single one would read all files in the process itself.
@@ -49,46 +50,9 @@ def test_several_workers_read_what_one_process_reads(tmp_path: Path) -> None:
     assert listed.count("note ") == ENOUGH + 10
 
 
-CODE = '''"""Prices and taxes."""
-
-RATE = 0.19
-
-
-def net(price):
-    """Without tax."""
-    return price / (1 + RATE)
-
-
-def gross(price):
-    """With tax."""
-    taxed = price * (1 + RATE)
-    return round(taxed, 2)
-
-
-class Basket:
-    def __init__(self):
-        self.items = []
-
-    def add(self, item, count=1):
-        for _ in range(count):
-            self.items.append(item)
-
-    def total(self):
-        return sum(gross(item.price) for item in self.items)
-'''
-
-
-def line_of(text: str, code: str) -> int:
-    return next(number for number, line in enumerate(text.splitlines(), 1) if code in line)
-
-
 @pytest.fixture
 def comments(tmp_path: Path) -> Comments:
     return workspace(tmp_path, **{"shop.py": CODE})
-
-
-def root_of(comments: Comments) -> Path:
-    return Path(comments.tree.root)
 
 
 def test_after_a_pull_that_changed_many_files_all_are_placed(comments: Comments) -> None:

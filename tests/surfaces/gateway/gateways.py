@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from msgspec import Struct
+
+from postil.core.call import current
+from postil.core.operation import reads, writes
 from postil.storage.ephemeral import MemoryEphemeralStore
 from postil.surfaces.gateway.addresses import Addresses
 from postil.surfaces.gateway.auth import Authenticator, Bearers, LocalToken
@@ -31,3 +35,23 @@ def gateway_of(
         addresses=addresses,
         signatures=Signatures("required", secrets, ephemeral.first) if secrets else None,
     )
+
+
+class Seen(Struct, frozen=True):
+    principal: str
+    credential: str
+
+
+class GitLabPart:
+    """A part of the name that the gateway knows."""
+
+    @reads("who")
+    async def who(self) -> Seen:
+        """Say who calls"""
+        caller = current().caller
+        return Seen(caller.principal, caller.credential)
+
+    @writes("create_thing")
+    async def create(self) -> Seen:
+        """Change GitLab"""
+        return Seen("", "")

@@ -9,8 +9,6 @@ from typing import Any
 import msgspec
 import pytest
 
-from postil.core.call import current
-from postil.core.operation import reads, writes
 from postil.storage.ephemeral import MemoryEphemeralStore
 from postil.storage.memory import MemoryState
 from postil.storage.redis_connection import StateAway
@@ -20,32 +18,12 @@ from postil.surfaces.gateway.auth import Authenticator
 from postil.surfaces.gateway.refused import Unavailable
 from postil.surfaces.gateway.signatures import Policy, Signatures, signature
 from postil.surfaces.gateway.visitor import View, Visitor
-from tests.surfaces.gateway.gateways import gateway_of
+from tests.surfaces.gateway.gateways import GitLabPart, gateway_of
 from tests.wire.http_client import Running, request, running
 
 SECRET = b"k" * 32
 
 SIGNING = b"the shared secret of the team"
-
-
-class Seen(msgspec.Struct, frozen=True):
-    principal: str
-    credential: str
-
-
-class GitLabPart:
-    """A part of the name that the gateway knows."""
-
-    @reads("who")
-    async def who(self) -> Seen:
-        """Say who calls"""
-        caller = current().caller
-        return Seen(caller.principal, caller.credential)
-
-    @writes("create_thing")
-    async def create(self) -> Seen:
-        """Change GitLab"""
-        return Seen("", "")
 
 
 def call(server: Running, method: str, token: str, **headers: Any) -> Any:

@@ -15,8 +15,7 @@ import httpx2
 import msgspec
 import pytest
 
-from postil.core.call import Caller, current
-from postil.core.operation import reads, writes
+from postil.core.call import Caller
 from postil.storage.ephemeral import MemoryEphemeralStore
 from postil.surfaces.gateway import gitlab_tokens
 from postil.surfaces.gateway.addresses import read_lists
@@ -27,28 +26,8 @@ from postil.surfaces.gateway.limits import FAILURES
 from postil.surfaces.gateway.refused import Refused, Unavailable
 from postil.surfaces.gateway.visitor import Visitor
 from tests.surfaces.gateway.fake_gitlab import FakeGitLab, fake_gitlab
-from tests.surfaces.gateway.gateways import gateway_of
+from tests.surfaces.gateway.gateways import GitLabPart, gateway_of
 from tests.wire.http_client import Running, request, running
-
-
-class Seen(msgspec.Struct, frozen=True):
-    principal: str
-    credential: str
-
-
-class GitLabPart:
-    """A part of the name that the gateway knows."""
-
-    @reads("who")
-    async def who(self) -> Seen:
-        """Say who calls"""
-        caller = current().caller
-        return Seen(caller.principal, caller.credential)
-
-    @writes("create_thing")
-    async def create(self) -> Seen:
-        """Change GitLab"""
-        return Seen("", "")
 
 
 @pytest.fixture

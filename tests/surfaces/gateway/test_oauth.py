@@ -15,8 +15,6 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric import ec
 from jwt.algorithms import ECAlgorithm
 
-from postil.core.call import current
-from postil.core.operation import reads, writes
 from postil.settings.model import OAuthSettings
 from postil.surfaces.gateway import oauth
 from postil.surfaces.gateway.auth import Authenticator
@@ -24,28 +22,8 @@ from postil.surfaces.gateway.oauth import OAuthTokens
 from postil.surfaces.gateway.refused import Refused, Unavailable
 from postil.surfaces.gateway.visitor import Visitor
 from tests.surfaces.gateway.fake_gitlab import FakeGitLab, fake_gitlab
-from tests.surfaces.gateway.gateways import gateway_of
+from tests.surfaces.gateway.gateways import GitLabPart, gateway_of
 from tests.wire.http_client import Running, request, running
-
-
-class Seen(msgspec.Struct, frozen=True):
-    principal: str
-    credential: str
-
-
-class GitLabPart:
-    """A part of the name that the gateway knows."""
-
-    @reads("who")
-    async def who(self) -> Seen:
-        """Say who calls"""
-        caller = current().caller
-        return Seen(caller.principal, caller.credential)
-
-    @writes("create_thing")
-    async def create(self) -> Seen:
-        """Change GitLab"""
-        return Seen("", "")
 
 
 @pytest.fixture
