@@ -50,6 +50,15 @@ async def test_a_listen_stream_acknowledges_first_tells_changes_and_ends_gracefu
     assert "notifications/prompts/list_changed" not in [frame.get("method") for frame in talk.frames]
 
 
+async def test_a_listen_stream_that_is_just_beginning_ends_gracefully_too() -> None:
+    talk = Talk()
+    params = {"notifications": {"resourceSubscriptions": ["echo://note"]}, "_meta": META}
+    talk.send({"jsonrpc": "2.0", "id": "s", "method": "subscriptions/listen", "params": params})
+    await talk.until(lambda frame: "method" in frame)
+    await talk.runner.close(5)
+    assert talk.frames[-1]["result"]["resultType"] == "complete"
+
+
 async def test_a_handshake_client_hears_that_a_list_changed_where_that_was_declared() -> None:
     talk = Talk()
     await talk.initialize()

@@ -144,11 +144,12 @@ async def subscribe(call: WireCall) -> None:
 async def listen(call: WireCall) -> None:
     """Serve one stream of the stateless era until the client leaves or the server ends it gracefully."""
     updates = Updates(call.runner, call.send, call.work)
+    closing = call.runner.updates.closing  # made before the first wait: a close in between must be heard
     call.send(notifications.acknowledge(call.work))  # the stream's first frame: before any watch can speak
     updates.hear_lists()
     try:
         await updates.add_existing(call.work.arguments[1])
-        await call.runner.updates.closing.wait()
+        await closing.wait()
     finally:
         updates.close()
 
