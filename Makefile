@@ -29,7 +29,7 @@ gitlab-emulator: setup ## a stand-in for GitLab, to try that part without an acc
 	$(BIN)/python -m tests.emulator.server $(ARGS)
 
 test: check .tools/.stamp $(NODE)/node_modules/.stamp $(if $(CI),assistants) ## every check and every test, as CI runs them
-	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --durations 15 --durations-min 3 $(ARGS)
+	$(BIN)/python -m scripts.suite -n $(WORKERS) --dist worksteal --durations 15 --durations-min 3 $(ARGS)
 
 check: setup ## formatting, lint, layers and types
 	$(BIN)/ruff format --check .
