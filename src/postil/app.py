@@ -136,6 +136,10 @@ class App:
 
     def keys(self) -> Keys:
         """Returns the idempotency keys in the state database."""
+        return self._keys
+
+    @cached_property
+    def _keys(self) -> Keys:
         from postil.storage.idempotency import IdempotencyKeys  # only calls with a key pay for it
 
         return IdempotencyKeys(self.state)

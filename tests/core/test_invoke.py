@@ -11,6 +11,7 @@ from postil.core import call
 from postil.core.call import Call, Caller
 from postil.core.failure import Conflict, Failure, InvalidArguments, NotFound
 from postil.core.invoke import LONGEST_KEY, claim, give_up, once, recall
+from postil.core.joining import Join
 from postil.core.operation import Operation
 from postil.core.registry import Registry
 from postil.storage.idempotency import IdempotencyKeys
@@ -71,6 +72,9 @@ class Noted:
 
     def begin(self, scope: str, key: str, fingerprint: str) -> bytes | None:
         return None
+
+    def marker(self, scope: str, key: str) -> Join:
+        return lambda changes: None
 
     def finish(self, scope: str, key: str, outcome: bytes) -> None:
         self.did.append("finish")

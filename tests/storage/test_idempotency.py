@@ -3,15 +3,22 @@
 import subprocess
 import sys
 import threading
+from collections.abc import Generator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
-from postil.core.ports import State
-from postil.storage.failures import KeyInFlight, KeyInterrupted, KeyReused
+from postil.core.invoke import once
+from postil.core.ports import Changes, State
+from postil.core.registry import Registry
+from postil.storage import idempotency
+from postil.storage.failures import KeyEffected, KeyInFlight, KeyInterrupted, KeyReused, StateAway, StateUnclear
 from postil.storage.idempotency import IdempotencyKeys
+from postil.storage.later import LATER
 from postil.storage.memory import MemoryState
 from postil.storage.sqlite import SqliteState
+from tests.core.echo import Counted, Echo
 from tests.storage.states import redis, state
 
 __all__ = ["redis", "state"]  # fixtures
@@ -53,6 +60,111 @@ def test_a_repeat_in_flight_waits_for_the_answer(state: State) -> None:
     keys.begin("s", "k", "f")
     threading.Timer(0.2, lambda: keys.finish("s", "k", b"answer")).start()
     assert keys.begin("s", "k", "f") == b"answer"
+
+
+class Faulty(MemoryState):
+    """A state that can be away, or fall silent in a commit that was made or lost."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.away: Exception | None = None
+        self.made = False
+
+    @contextmanager
+    def writing(self) -> Generator[Changes]:
+        if self.away is not None and not self.made:
+            raise self.away
+        with super().writing() as changes:
+            yield changes
+        if self.away is not None:
+            raise self.away
+
+
+def test_an_answer_that_cannot_be_stored_now_is_stored_later() -> None:
+    state = Faulty()
+    keys = IdempotencyKeys(state)
+    assert keys.begin("s", "k", "f") is None
+    state.away = StateAway("stopped")
+    keys.finish("s", "k", b"answer")  # the effect was made: its caller must not hear of a fault
+    assert keys.begin("s", "k", "f") == b"answer"
+    state.away = None
+    assert LATER.wait_empty(30)
+    assert IdempotencyKeys(state).begin("s", "k", "f") == b"answer"
+
+
+def test_a_key_that_cannot_be_freed_now_is_free_in_this_process_at_once() -> None:
+    state = Faulty()
+    keys = IdempotencyKeys(state)
+    keys.begin("s", "k", "f")
+    state.away = StateAway("stopped")
+    keys.abandon("s", "k")
+    state.away = None
+    assert keys.begin("s", "k", "f") is None
+    assert LATER.wait_empty(30)
+    keys.finish("s", "k", b"answer")  # the late freeing was of the first claim, not of this one
+    assert keys.begin("s", "k", "f") == b"answer"
+
+
+@pytest.mark.parametrize("made", [True, False])
+def test_a_claim_that_may_have_been_made_begins_nothing_and_holds_nothing_up(made: bool) -> None:
+    state = Faulty()
+    keys = IdempotencyKeys(state)
+    state.away, state.made = StateUnclear("silence"), made
+    with pytest.raises(StateAway, match="cannot be reached"):
+        keys.begin("s", "k", "f")
+    state.away = None
+    assert keys.begin("s", "k", "f") is None
+
+
+@pytest.mark.parametrize("made", [True, False])
+def test_a_repeat_finds_out_whether_an_effect_in_doubt_was_made(made: bool) -> None:
+    state = Faulty()
+    keys = IdempotencyKeys(state)
+    operation = Registry.of([("echo", Echo())]).operation("count")
+
+    def fall_silent() -> object:
+        state.away, state.made = StateUnclear("silence"), made
+        with state.writing() as changes:
+            changes.put("s", "effect", b"")
+        return None
+
+    with pytest.raises(StateUnclear, match="not known"):
+        once(operation, {}, "k", keys, fall_silent)
+    state.away = None
+    assert LATER.wait_empty(30)
+    with state.reading() as records:
+        assert (records.get("s", "effect") is not None) == made
+    if made:
+        with pytest.raises(KeyEffected, match="took effect"):
+            once(operation, {}, "k", keys, fall_silent)
+    else:
+        assert once(operation, {}, "k", keys, lambda: Counted(1)) == Counted(1)
+
+
+def test_an_effect_in_the_state_is_known_to_have_happened_when_its_process_dies(tmp_path: Path) -> None:
+    path = str(tmp_path / "state.db")
+    code = (
+        "import os, sys\n"
+        "from postil.core.joining import joining\n"
+        "from postil.storage.sqlite import SqliteState\n"
+        "from postil.storage.idempotency import IdempotencyKeys\n"
+        "state = SqliteState(sys.argv[1]); keys = IdempotencyKeys(state); keys.begin('s', 'k', 'f')\n"
+        "with joining(keys.marker('s', 'k')), state.writing() as changes: changes.put('s', 'effect', b'')\n"
+        "os.kill(os.getpid(), 9)\n"
+    )
+    subprocess.run([sys.executable, "-c", code, path], timeout=30)
+    state = SqliteState(path)
+    with pytest.raises(KeyEffected, match="took effect"):
+        IdempotencyKeys(state).begin("s", "k", "f")
+    state.close()
+
+
+def test_a_claim_ends_also_when_its_process_lives_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    keys = IdempotencyKeys(MemoryState(), wait_seconds=5)
+    keys.begin("s", "k", "f")
+    monkeypatch.setattr(idempotency, "CLAIM_SECONDS", 0.0)
+    with pytest.raises(KeyInterrupted):
+        keys.begin("s", "k", "f")
 
 
 def test_waiting_ends(state: State) -> None:

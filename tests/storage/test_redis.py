@@ -10,10 +10,9 @@ import time
 import pytest
 
 from postil.storage import redis as redis_state
-from postil.storage.failures import StateBusy
+from postil.storage.failures import StateAway, StateBusy, StateUnclear
 from postil.storage.idempotency import IdempotencyKeys
 from postil.storage.redis import RedisState
-from postil.storage.redis_connection import StateAway
 from tests.storage.redis_server import RedisServer
 
 WRITER = """
@@ -107,6 +106,61 @@ def test_the_doctor_says_which_promise_redis_keeps(address: str) -> None:
         client.config_set("maxmemory-policy", "noeviction")  # pyright: ignore[reportUnknownMemberType]
     assert "last second" in said
     assert len(faults) == 1
+    state.close()
+
+
+def test_a_stall_in_a_commit_is_waited_out_and_answered_truly(address: str, server: RedisServer) -> None:
+    state = RedisState(address)
+    resumed = threading.Timer(1.5, server.go_on)  # longer than one answer is waited for
+    with state.writing() as changes:
+        changes.put("s", "k", b"v")
+        server.pause()
+        resumed.start()
+    resumed.join()
+    with state.reading() as records:
+        assert records.get("s", "k") == b"v"
+    state.close()
+
+
+def test_a_commit_without_an_answer_is_not_called_unmade(
+    address: str, server: RedisServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(redis_state, "COMMIT_SECONDS", 0.0)
+    state = RedisState(address)
+
+    def fall_silent() -> None:
+        with state.writing() as changes:
+            changes.put("s", "k", b"v")
+            server.pause()
+
+    try:
+        with pytest.raises(StateUnclear, match="not known") as caught:
+            fall_silent()
+    finally:
+        server.go_on()
+    assert "Nothing was changed" not in caught.value.text()
+    assert caught.value.data == {"status": 504, "outcome": "unknown"}
+    state.close()
+
+
+def test_a_commit_that_redis_refuses_changed_nothing(address: str) -> None:
+    import redis
+
+    state = RedisState(address)
+
+    def write_beyond() -> None:
+        with state.writing() as changes:
+            changes.put("s", "k", b"v" * 100_000)
+            client.config_set("maxmemory", "1")  # pyright: ignore[reportUnknownMemberType]
+
+    with redis.Redis.from_url(address) as client:  # pyright: ignore[reportUnknownMemberType]
+        try:
+            with pytest.raises(StateAway, match="maxmemory"):
+                write_beyond()
+        finally:
+            client.config_set("maxmemory", "0")  # pyright: ignore[reportUnknownMemberType]
+    with state.reading() as records:
+        assert records.get("s", "k") is None
     state.close()
 
 

@@ -28,6 +28,8 @@ class Failure(Exception):
     """What only the person can give, and not through the client: a surface that has a page for it says where."""
     doubtful: bool = False
     """Whether the effect may have happened all the same: a repeat under the same key must not try it again."""
+    in_state: bool = False
+    """Whether the doubt is about one transaction of the state, which the mark of a key can settle."""
 
     def __init__(self, message: str, /, *, advice: str = "", **data: object) -> None:
         super().__init__(message)

@@ -12,6 +12,7 @@ import msgspec
 
 from postil.core import call
 from postil.core.failure import Failure, InvalidArguments
+from postil.core.joining import joining
 from postil.core.operation import Operation
 
 if TYPE_CHECKING:
@@ -28,7 +29,8 @@ def once(operation: Operation, arguments: object, key: str, keys: Keys, run: Cal
     if stored is not None:
         return recall(operation, stored)
     try:
-        result = run()
+        with joining(keys.marker(scope, key)):
+            result = run()
     except Exception as fault:
         give_up(keys, scope, key, fault)
         raise
@@ -37,8 +39,11 @@ def once(operation: Operation, arguments: object, key: str, keys: Keys, run: Cal
 
 
 def give_up(keys: Keys, scope: str, key: str, fault: Exception) -> None:
-    """After a failed write: free its key, or keep the failure where the effect may have happened all the same."""
-    if isinstance(fault, Failure) and fault.doubtful:
+    """After a failed write: free its key, or keep the failure where the effect may have happened all the same.
+
+    Where only the state knows (`in_state`), the key is freed too: its mark says whether the effect happened.
+    """
+    if isinstance(fault, Failure) and fault.doubtful and not fault.in_state:
         keys.finish(scope, key, _DOUBT + msgspec.json.encode([fault.code, fault.message, fault.advice, fault.data]))
     else:
         keys.abandon(scope, key)

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from msgspec import Raw, Struct
+
+if TYPE_CHECKING:
+    from postil.core.joining import Join
 
 
 class Keys(Protocol):
@@ -19,12 +22,16 @@ class Keys(Protocol):
         """
         ...
 
+    def marker(self, scope: str, key: str) -> Join:
+        """Returns what marks the key in the transaction of an effect in the state. For `joining`."""
+        ...
+
     def finish(self, scope: str, key: str, outcome: bytes) -> None:
-        """Keep the outcome: from now on `begin` answers it."""
+        """Keep the outcome: from now on `begin` answers it. Raises no failure: it is kept later if not now."""
         ...
 
     def abandon(self, scope: str, key: str) -> None:
-        """The effect did not happen: the key is free again."""
+        """The effect did not happen: the key is free again, now or later. One that is marked stays."""
         ...
 
 

@@ -56,6 +56,32 @@ class StateBusy(Conflict):
         )
 
 
+class StateAway(StorageFailed):
+    """The shared state cannot be reached: reads may be tried again, writes were not made."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__(
+            f"The shared state cannot be reached: {why}",
+            advice="Nothing was changed: try again in a moment",
+            status=503,
+        )
+
+
+class StateUnclear(StorageFailed):
+    """The shared state fell silent while it committed: the write may have been made."""
+
+    doubtful = True
+    in_state = True
+
+    def __init__(self, why: str) -> None:
+        super().__init__(
+            f"Whether this was stored is not known: the shared state fell silent while it committed ({why})",
+            advice="Look whether it is there. A call with an idempotency key may be repeated with it: that finds out",
+            status=504,
+            outcome="unknown",
+        )
+
+
 class KeyReused(Conflict):
     """An idempotency key that came before with other arguments."""
 
@@ -73,6 +99,18 @@ class KeyInterrupted(Conflict):
         super().__init__(
             "The first call with this idempotency key was interrupted; whether it took effect is not known",
             advice="Look whether the effect is there; if it is not, call again with a new key",
+            outcome="unknown",
+        )
+
+
+class KeyEffected(Conflict):
+    """The first call with this key took effect, but its answer was not stored."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "The first call with this idempotency key took effect, but its answer was lost",
+            advice="It is done: do not repeat it. Read the object to see it",
+            outcome="made",
         )
 
 

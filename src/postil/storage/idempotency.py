@@ -1,20 +1,33 @@
 """Idempotency keys over any State: the same key gives the same answer and one effect, in every process that shares it.
 
 A call first claims its key, durably; then it makes its effect; then it stores its answer. A repeat meanwhile waits for
-that answer. If the process dies between claim and answer, nobody can know whether the effect happened, so repeats are
-refused with that sentence instead of risking a second effect: at most once. A claim counts as dead when its process is
-gone, or, where that cannot be seen (another host), after CLAIM_SECONDS.
+that answer. An effect in the state marks the key in its own transaction, so whether it happened is known even if the
+process dies right after. Where the effect is elsewhere and the process dies between claim and answer, nobody can know;
+repeats are refused with that sentence instead of risking a second effect: at most once.
+
+A claim counts as dead when its process is gone, and in any case after CLAIM_SECONDS. An answer that cannot be stored is
+tried again in the background, and repeats in the same process get it at once.
 """
 
 from __future__ import annotations
 
+import os
+import threading
 import time
+from typing import TYPE_CHECKING
 
 import msgspec
 
+from postil.core.failure import Failure
+from postil.core.joining import alone
 from postil.core.ports import State
-from postil.storage.failures import KeyInFlight, KeyInterrupted, KeyReused
+from postil.storage.failures import KeyEffected, KeyInFlight, KeyInterrupted, KeyReused, StateAway, StateUnclear
 from postil.storage.holder import is_alive, this_process
+from postil.storage.later import LATER
+
+if TYPE_CHECKING:
+    from postil.core.joining import Join
+    from postil.core.ports import Changes
 
 KEPT_SECONDS = 24 * 3600.0
 CLAIM_SECONDS = 900.0
@@ -27,6 +40,23 @@ class _Held(msgspec.Struct, frozen=True):
     holder: str
     claimed: float
     outcome: bytes | None = None
+    claim: str = ""
+    """The name of this claim: nobody else ends it."""
+    effected: bool = False
+    """Whether an effect in the state was committed together with this mark."""
+
+
+class _Mine(msgspec.Struct):
+    """A claim of this process."""
+
+    claim: str
+    fingerprint: str
+    outcome: bytes | None = None
+    """The answer, while it waits to be stored."""
+
+
+_claims: set[str] = set()
+"""The claims that calls of this process hold. A claim of this process that is missing here is held by no call."""
 
 
 class IdempotencyKeys:
@@ -35,12 +65,17 @@ class IdempotencyKeys:
     def __init__(self, state: State, wait_seconds: float = WAIT_SECONDS) -> None:
         self._state = state
         self._wait_seconds = wait_seconds
+        self._mine: dict[str, _Mine] = {}
+        self._lock = threading.Lock()
 
     def begin(self, scope: str, key: str, fingerprint: str) -> bytes | None:
         """Returns the stored outcome, or None when the caller has to make the effect now."""
         name = _name(scope, key)
         deadline = time.monotonic() + self._wait_seconds
         while True:
+            mine = self._mine.get(name)
+            if mine is not None and mine.outcome is not None and mine.fingerprint == fingerprint:
+                return mine.outcome
             seen = self._state.version()
             held = self._claim(name, fingerprint)
             if held is None:
@@ -49,8 +84,8 @@ class IdempotencyKeys:
                 raise KeyReused
             if held.outcome is not None:
                 return held.outcome
-            if not is_alive(held.holder, held.claimed, CLAIM_SECONDS):
-                raise KeyInterrupted
+            if not _may_run(held):
+                raise KeyEffected if held.effected else KeyInterrupted
             left = deadline - time.monotonic()
             # Woken by any write, and at least once a second to see whether the holder still lives.
             if left <= 0 or (not self._state.wait(seen, min(left, 1.0)) and left <= 1.0):
@@ -60,30 +95,111 @@ class IdempotencyKeys:
         """Returns the record that is there already, or None after claiming the key."""
         with self._state.reading() as records:  # the common repeat needs no write
             stored = records.get(_SPACE, name)
-        if stored is None:
-            with self._state.writing() as changes:
+        if stored is not None:
+            held = msgspec.json.decode(stored, type=_Held)
+            if not _is_forgotten(held):
+                return held
+        claim = _Held(fingerprint, this_process(), time.time(), claim=os.urandom(12).hex())
+        with self._lock:
+            if name in self._mine:
+                return claim  # another call of this process is just claiming it: wait for that one
+            self._mine[name] = _Mine(claim.claim, fingerprint)
+            _claims.add(claim.claim)
+        try:
+            with alone(), self._state.writing() as changes:
                 stored = changes.get(_SPACE, name)
-                if stored is None:
-                    claim = _Held(fingerprint, this_process(), time.time())
+                held = None if stored is None else msgspec.json.decode(stored, type=_Held)
+                if held is not None and _is_forgotten(held):
+                    held = None
+                if held is None:
                     changes.put(_SPACE, name, msgspec.json.encode(claim), time.time() + KEPT_SECONDS)
-                    return None
-        return msgspec.json.decode(stored, type=_Held)
+        except StateUnclear as unclear:  # the claim may be there; the effect was not begun
+            self._settle(name, None)
+            raise StateAway(unclear.message) from unclear
+        except BaseException:
+            self._release(name)
+            raise
+        if held is not None:
+            self._release(name)
+        return held
+
+    def marker(self, scope: str, key: str) -> Join:
+        """Returns what joins the effect's own write, where it is in the state: a mark that it happened."""
+        name = _name(scope, key)
+        mine = self._mine.get(name)
+
+        def mark(changes: Changes) -> None:
+            held = self._held(changes, name, mine)
+            if held is not None and not held.effected:
+                self._put(changes, name, msgspec.structs.replace(held, effected=True))
+
+        return mark
 
     def finish(self, scope: str, key: str, outcome: bytes) -> None:
-        """Keep the outcome for a day: from now on `begin` returns it."""
-        name = _name(scope, key)
-        with self._state.writing() as changes:
-            stored = changes.get(_SPACE, name)
-            if stored is None:
-                return
-            held = msgspec.json.decode(stored, type=_Held)
-            done = _Held(held.fingerprint, held.holder, held.claimed, outcome)
-            changes.put(_SPACE, name, msgspec.json.encode(done), time.time() + KEPT_SECONDS)
+        """Keep the outcome for a day: from now on `begin` returns it. It is stored later where that fails now."""
+        self._settle(_name(scope, key), outcome)
 
     def abandon(self, scope: str, key: str) -> None:
-        """Free the key: the effect did not happen."""
-        with self._state.writing() as changes:
-            changes.delete(_SPACE, _name(scope, key))
+        """Free the key, unless the effect was committed all the same. It is freed later where that fails now."""
+        self._settle(_name(scope, key), None)
+
+    def _settle(self, name: str, outcome: bytes | None) -> None:
+        """End a claim, now or later: the effect and its answer are known, so its caller hears of no fault here."""
+        mine = self._mine.get(name)
+        if mine is not None:
+            mine.outcome = outcome
+        if outcome is None:
+            self._release(name)  # a repeat in this process may begin at once
+
+        def settle() -> None:
+            with alone(), self._state.writing() as changes:
+                held = self._held(changes, name, mine)
+                if held is None:
+                    pass  # expired meanwhile, or never claimed
+                elif outcome is not None:
+                    self._put(changes, name, msgspec.structs.replace(held, outcome=outcome))
+                elif held.effected:
+                    self._put(changes, name, msgspec.structs.replace(held, holder=""))  # done, without an answer
+                else:
+                    changes.delete(_SPACE, name)
+            if outcome is not None:
+                self._release(name)
+
+        try:
+            settle()
+        except Failure:
+            LATER.add(settle, KEPT_SECONDS)
+
+    def _held(self, changes: Changes, name: str, mine: _Mine | None) -> _Held | None:
+        """Returns the claim as it is stored, if it is still the one of this call."""
+        stored = changes.get(_SPACE, name)
+        held = None if stored is None else msgspec.json.decode(stored, type=_Held)
+        if held is None or held.outcome is not None or (mine is not None and held.claim != mine.claim):
+            return None
+        return held
+
+    def _put(self, changes: Changes, name: str, held: _Held) -> None:
+        changes.put(_SPACE, name, msgspec.json.encode(held), time.time() + KEPT_SECONDS)
+
+    def _release(self, name: str) -> None:
+        with self._lock:
+            mine = self._mine.pop(name, None)
+            if mine is not None:
+                _claims.discard(mine.claim)
+
+
+def _may_run(held: _Held) -> bool:
+    """Returns whether the call that made this claim may still be at work."""
+    if not held.holder or abs(time.time() - held.claimed) >= CLAIM_SECONDS:
+        return False
+    return is_alive(held.holder, held.claimed, CLAIM_SECONDS)
+
+
+def _is_forgotten(held: _Held) -> bool:
+    """Returns whether this process made the claim, and no call holds it any more: its effect was not begun."""
+    if held.outcome is not None or held.effected or not held.claim or held.claim in _claims:
+        return False
+    return held.holder == this_process()
 
 
 def _name(scope: str, key: str) -> str:

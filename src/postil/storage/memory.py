@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 
+from postil.core.joining import join
 from postil.core.ports import Changes, Records
 from postil.storage.listeners import ChangeListeners
 
@@ -35,7 +36,9 @@ class MemoryState:
         with self._lock:
             spaces = {name: dict(records) for name, records in self._spaces.items()}
             counters = dict(self._counters)
-            yield _Records(spaces, counters)
+            changes = _Records(spaces, counters)
+            yield changes
+            join(changes)
             self._spaces, self._counters = spaces, counters
             self._version += 1
         self._listeners.notify()

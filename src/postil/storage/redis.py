@@ -20,12 +20,13 @@ from typing import Any, cast
 
 import msgspec
 
+from postil.core.joining import join
 from postil.core.ports import Changes, Records
-from postil.storage.failures import StateBusy
+from postil.storage.failures import StateAway, StateBusy, StateUnclear
 from postil.storage.holder import is_alive, this_process
 from postil.storage.last_seen import LastSeen, StaleRecords
 from postil.storage.listeners import ChangeListeners
-from postil.storage.redis_connection import PREFIX, StateAway, connect, find_outage, text, translate_errors
+from postil.storage.redis_connection import PREFIX, connect, find_outage, text, translate_errors
 from postil.storage.redis_records import COUNTERS, RedisRecords
 from postil.storage.redis_scripts import CHANNEL, COMMIT, ENTER_READ, ENTER_WRITE, LEAVE, UNLOCK
 
@@ -34,6 +35,9 @@ LEASE_MS = 3_000
 BUSY_SECONDS = 15.0
 PATIENCE = 0.1
 """Seconds after which a waiting block looks whether those inside still live."""
+COMMIT_SECONDS = 10.0
+"""How long a commit without an answer is asked for again, before its outcome is called unknown."""
+COMMIT_PAUSE = 0.1
 LOCK, READERS, WANTED = PREFIX + "lock", PREFIX + "readers", PREFIX + "wanted"
 VERSION, EXPIRING = PREFIX + "version", PREFIX + "expiring"
 
@@ -84,7 +88,10 @@ class RedisState:
             records = RedisRecords(self._redis)
             try:
                 yield records
+                join(records)
                 version = self._commit(records, token)
+            except StateUnclear:
+                raise
             except BaseException:
                 with suppress(Exception), translate_errors():
                     self._scripts[UNLOCK](keys=[LOCK], args=[token])
@@ -180,8 +187,19 @@ class RedisState:
         changes, values = records.changes()
         keys = [LOCK, VERSION, COUNTERS, f"{PREFIX}commit:{token.partition(' ')[0]}", EXPIRING]
         arguments = [token, msgspec.json.encode(changes), *values]
-        with translate_errors():
-            return int(cast("int", self._scripts[COMMIT](keys=keys, args=arguments)))
+        deadline = time.monotonic() + COMMIT_SECONDS
+        while True:
+            # A commit is known by its name, so it can be asked for again: the answer is its version, or that the lock
+            # was lost before it came, which it cannot get back. Only silence leaves the outcome open.
+            try:
+                with translate_errors():
+                    return int(cast("int", self._scripts[COMMIT](keys=keys, args=arguments)))
+            except StateAway as away:
+                if _is_refusal(away.__cause__):
+                    raise
+                if time.monotonic() > deadline:
+                    raise StateUnclear(str(away.__cause__)[:100]) from away
+            time.sleep(COMMIT_PAUSE)
 
     # -- hearing of changes -----------------------------------------------------------------------------------------
 
@@ -208,6 +226,13 @@ class RedisState:
 
 def _make_token() -> str:
     return f"{secrets.token_hex(16)} {this_process()}"
+
+
+def _is_refusal(error: BaseException | None) -> bool:
+    """Returns whether Redis answered, and refused: nothing of the script was done."""
+    import redis
+
+    return isinstance(error, redis.ResponseError)
 
 
 def _is_dead(token: str) -> bool:

@@ -7,23 +7,12 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Any
 
-from postil.core.failure import StorageFailed
+from postil.storage.failures import StateAway
 
 PREFIX = "postil:"
 PATIENCE = 1.0
 """Seconds to wait for an answer: a Redis that is away must not hold every request."""
 LONGEST_OUTAGE = 4.0
-
-
-class StateAway(StorageFailed):
-    """Redis cannot be reached: reads may be tried again, writes were not made."""
-
-    def __init__(self, why: str) -> None:
-        super().__init__(
-            f"The shared state cannot be reached: {why}",
-            advice="Nothing was changed: try again in a moment",
-            status=503,
-        )
 
 
 class Outage:

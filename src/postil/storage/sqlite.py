@@ -18,6 +18,7 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
+from postil.core.joining import join
 from postil.storage.failures import StateBusy, StateDamaged, StateFull, StateNewer, StateUnwritable
 
 if TYPE_CHECKING:
@@ -68,6 +69,7 @@ class SqliteState:
         with self._transaction(WRITE) as connection:
             changes = _Changes(connection)
             yield changes
+            join(changes)
             changes.next(_VERSION)
 
     def version(self) -> int:

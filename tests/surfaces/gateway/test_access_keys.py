@@ -10,8 +10,8 @@ import msgspec
 import pytest
 
 from postil.storage.ephemeral import MemoryEphemeralStore
+from postil.storage.failures import StateAway
 from postil.storage.memory import MemoryState
-from postil.storage.redis_connection import StateAway
 from postil.surfaces.gateway import access_keys
 from postil.surfaces.gateway.access_keys import AccessKeys, KeyExists, NoSuchKey
 from postil.surfaces.gateway.auth import Authenticator

@@ -26,5 +26,5 @@ class InputRequired(Exception):
 
 
 def is_temporary(failure: Failure) -> bool:
-    """Whether the storage is away for a moment: nothing was changed, and the same request may work soon."""
-    return isinstance(failure, StorageFailed) and failure.data.get("status") == 503
+    """Whether the storage is away for a moment: nothing was changed (503), or that is not known yet (504)."""
+    return isinstance(failure, StorageFailed) and failure.data.get("status") in (503, 504)

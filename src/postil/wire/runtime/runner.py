@@ -115,7 +115,7 @@ class Runner:
             reply = session.require_input(work, needed.questions)
         except Failure as failure:
             if is_temporary(failure):
-                call.out.tell(STATUS, "503")
+                call.out.tell(STATUS, str(failure.data["status"]))
                 call.out.tell("Retry-After", "1")
             reply = session.fail(work, failure)
         except asyncio.CancelledError:

@@ -14,6 +14,7 @@ import msgspec
 from postil.core import invoke
 from postil.core.content import Document
 from postil.core.failure import Failure
+from postil.core.joining import joining
 from postil.core.operation import Operation, is_async
 from postil.core.prompt import as_messages
 from postil.wire.protocol import notifications, shapes
@@ -92,7 +93,8 @@ async def _run_once(call: WireCall, operation: Operation, decoded: Mapping[str, 
     async def run_and_keep() -> object:
         call.made = True
         try:
-            result = await operation.run(**decoded)
+            with joining(keys.marker(scope, key)):
+                result = await operation.run(**decoded)
         except Exception as fault:
             await call.in_thread(invoke.give_up, keys, scope, key, fault)
             raise

@@ -1,0 +1,44 @@
+"""What could not be written now is written later, in order, and not for ever."""
+
+import threading
+
+from postil.storage.failures import StateAway
+from postil.storage.later import Later
+
+
+def test_it_is_tried_again_until_it_succeeds_and_in_order() -> None:
+    later, done, tries = Later(), list[str](), list[int]()
+
+    def second_time() -> None:
+        tries.append(1)
+        if len(tries) < 3:
+            raise StateAway("not yet")
+        done.append("first")
+
+    later.add(second_time)
+    later.add(lambda: done.append("second"))
+    assert later.wait_empty(30)
+    assert done == ["first", "second"]
+    assert later.dropped == 0
+
+
+def test_what_is_over_is_given_up_and_counted() -> None:
+    later, after = Later(), threading.Event()
+
+    def never() -> None:
+        raise StateAway("never")
+
+    later.add(never, seconds=0)
+    later.add(after.set)
+    assert after.wait(30)
+    assert later.dropped == 1
+
+
+def test_only_so_many_wait() -> None:
+    later, go_on = Later(most=2), threading.Event()
+    later.add(lambda: go_on.wait(30))
+    for _ in range(4):
+        later.add(lambda: None)
+    go_on.set()
+    assert later.wait_empty(30)
+    assert later.dropped == 3
