@@ -20,6 +20,7 @@ from postil.core.registry import Offer, Registry
 from postil.settings.model import BadSettings, Settings
 
 if TYPE_CHECKING:
+    from postil.core.effects.witness import Audit
     from postil.core.ports import Deliveries, Delivery, EphemeralStore, Keys, State
     from postil.wire.server import Server
     from postil.workspace.repository import Repository
@@ -143,6 +144,12 @@ class App:
         from postil.storage.idempotency import IdempotencyKeys  # only calls with a key pay for it
 
         return IdempotencyKeys(self.state)
+
+    def audit(self) -> Audit:
+        """Returns the audit in the state database, with a chain of its own."""
+        from postil.storage.audit.audit_log import AuditLog
+
+        return AuditLog(self.state_database)
 
     def state_damage(self) -> tuple[str, list[str]]:
         """Returns where the state database is, and what is wrong with it; a file that does not exist yet is well."""

@@ -9,9 +9,9 @@ import pytest
 
 from postil.core import call
 from postil.core.call import Call, Caller
+from postil.core.effects.joining import Join
 from postil.core.failure import Conflict, Failure, InvalidArguments, NotFound
 from postil.core.invoke import LONGEST_KEY, claim, give_up, once, recall
-from postil.core.joining import Join
 from postil.core.operation import Operation
 from postil.core.registry import Registry
 from postil.storage.idempotency import IdempotencyKeys

@@ -145,7 +145,7 @@ def test_an_effect_in_the_state_is_known_to_have_happened_when_its_process_dies(
     path = str(tmp_path / "state.db")
     code = (
         "import os, sys\n"
-        "from postil.core.joining import joining\n"
+        "from postil.core.effects.joining import joining\n"
         "from postil.storage.sqlite import SqliteState\n"
         "from postil.storage.idempotency import IdempotencyKeys\n"
         "state = SqliteState(sys.argv[1]); keys = IdempotencyKeys(state); keys.begin('s', 'k', 'f')\n"

@@ -15,13 +15,14 @@ from typing import Any
 
 from msgspec import Struct
 
+from postil.core.effects.witness import Witness
 from postil.core.ports import Keys
 from postil.core.registry import Registry
 from postil.surfaces.gateway.gateway import Gateway
 from postil.surfaces.http.app import HttpApp
 from postil.surfaces.http.serve import hosts_for, listen
 from postil.surfaces.http.server import HttpServer
-from postil.wire.server import UNITED, Face, Hooks, Server, Witness
+from postil.wire.server import UNITED, Face, Hooks, Server
 from postil.wire.transports.http.endpoint import Endpoint
 from tests.core.echo import Echo
 

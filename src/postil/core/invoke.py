@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from postil.core import call
+from postil.core.effects.joining import joining
 from postil.core.failure import Failure, InvalidArguments
-from postil.core.joining import joining
 from postil.core.operation import Operation
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 from msgspec import Raw, Struct
 
 if TYPE_CHECKING:
-    from postil.core.joining import Join
+    from postil.core.effects.joining import Join
 
 
 class Keys(Protocol):

@@ -18,15 +18,15 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from postil.core.effects.joining import alone
 from postil.core.failure import Failure
-from postil.core.joining import alone
 from postil.core.ports import State
 from postil.storage.failures import KeyEffected, KeyInFlight, KeyInterrupted, KeyReused, StateAway, StateUnclear
 from postil.storage.holder import is_alive, this_process
 from postil.storage.later import LATER
 
 if TYPE_CHECKING:
-    from postil.core.joining import Join
+    from postil.core.effects.joining import Join
     from postil.core.ports import Changes
 
 KEPT_SECONDS = 24 * 3600.0
@@ -114,7 +114,7 @@ class IdempotencyKeys:
                 if held is None:
                     changes.put(_SPACE, name, msgspec.json.encode(claim), time.time() + KEPT_SECONDS)
         except StateUnclear as unclear:  # the claim may be there; the effect was not begun
-            self._settle(name, None)
+            self._end_claim(name, None)
             raise StateAway(unclear.message) from unclear
         except BaseException:
             self._release(name)
@@ -137,13 +137,13 @@ class IdempotencyKeys:
 
     def finish(self, scope: str, key: str, outcome: bytes) -> None:
         """Keep the outcome for a day: from now on `begin` returns it. It is stored later where that fails now."""
-        self._settle(_name(scope, key), outcome)
+        self._end_claim(_name(scope, key), outcome)
 
     def abandon(self, scope: str, key: str) -> None:
         """Free the key, unless the effect was committed all the same. It is freed later where that fails now."""
-        self._settle(_name(scope, key), None)
+        self._end_claim(_name(scope, key), None)
 
-    def _settle(self, name: str, outcome: bytes | None) -> None:
+    def _end_claim(self, name: str, outcome: bytes | None) -> None:
         """End a claim, now or later: the effect and its answer are known, so its caller hears of no fault here."""
         mine = self._mine.get(name)
         if mine is not None:
@@ -151,7 +151,7 @@ class IdempotencyKeys:
         if outcome is None:
             self._release(name)  # a repeat in this process may begin at once
 
-        def settle() -> None:
+        def end() -> None:
             with alone(), self._state.writing() as changes:
                 held = self._held(changes, name, mine)
                 if held is None:
@@ -166,9 +166,9 @@ class IdempotencyKeys:
                 self._release(name)
 
         try:
-            settle()
+            end()
         except Failure:
-            LATER.add(settle, KEPT_SECONDS)
+            LATER.add(end, KEPT_SECONDS)
 
     def _held(self, changes: Changes, name: str, mine: _Mine | None) -> _Held | None:
         """Returns the claim as it is stored, if it is still the one of this call."""

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 
-from postil.core.joining import join
+from postil.core.effects.joining import join
 from postil.core.ports import Changes, Records
 from postil.storage.listeners import ChangeListeners
 

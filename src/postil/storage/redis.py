@@ -20,7 +20,7 @@ from typing import Any, cast
 
 import msgspec
 
-from postil.core.joining import join
+from postil.core.effects.joining import join
 from postil.core.ports import Changes, Records
 from postil.storage.failures import StateAway, StateBusy, StateUnclear
 from postil.storage.holder import is_alive, this_process

@@ -18,7 +18,7 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
-from postil.core.joining import join
+from postil.core.effects.joining import join
 from postil.storage.failures import StateBusy, StateDamaged, StateFull, StateNewer, StateUnwritable
 
 if TYPE_CHECKING:

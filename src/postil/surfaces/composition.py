@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from postil.core.catalogue import OperationEntry
+    from postil.core.effects.witness import Audit
     from postil.core.ports import Deliveries, EphemeralStore, Keys, State
     from postil.core.registry import Registry
     from postil.settings.model import Settings
@@ -37,6 +38,10 @@ class Composition(Protocol):
 
     def state_database(self) -> State:
         """Returns the state database, opened on first use."""
+        ...
+
+    def audit(self) -> Audit:
+        """Returns the audit in the state database."""
         ...
 
     def counts(self) -> dict[str, float]:

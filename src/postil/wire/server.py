@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
@@ -16,12 +16,11 @@ from postil.wire.protocol.face import UNITED, Face, Profile
 if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor
 
+    from postil.core.effects.witness import Witness
     from postil.core.ports import EphemeralStore, Keys
     from postil.wire.protocol.url_elicitation import Page
 
-__all__ = ["UNITED", "Face", "Hooks", "Server", "Witness"]
-Witness: TypeAlias = Callable[[Caller, str, object, object], None]
-"""Told of each write: who, which operation, its arguments, its result. Blocks: called in a thread."""
+__all__ = ["UNITED", "Face", "Hooks", "Server"]
 THREADS = 8
 
 
@@ -38,9 +37,7 @@ class Hooks(Struct, frozen=True):
     """What a surface adds to a server: who hears of writes and bugs, and what replicas share."""
 
     witness: Witness | None = None
-    """Writes down what was changed."""
-    ready: Callable[[], object] | None = None
-    """Raises where a write could not be written down, before it is begun. Blocks: called in a thread."""
+    """Writes down what is changed; what it cannot write down is not begun."""
     page_for: Callable[[Caller, str], Page | None] | None = None
     """Returns the page where a caller can give what a failure wants; None where that is impossible."""
     shared: EphemeralStore | None = None

@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from postil.core.failure import Failure
-from postil.surfaces.gateway.audit import AuditLog
 from postil.surfaces.gateway.compose import Route, compose
 from postil.surfaces.gateway.gateway import Gateway
 from postil.surfaces.http.app import HttpApp
@@ -78,9 +77,7 @@ def run(server: Server, composed: Composition) -> NoReturn:
     hosts = hosts_for(host, (*http.allowed_hosts, *guard.hosts), (*http.allowed_origins, *guard.origins))
     is_shared = composed.is_shared
     hooks = Hooks(
-        witness=AuditLog(composed.state_database).write,
-        # What may be away for a moment is asked first: no write, wherever it goes, is made that nobody could audit.
-        ready=composed.state_database().version if is_shared else None,
+        witness=composed.audit(),
         page_for=guard.page_for,
         shared=composed.ephemeral() if is_shared else None,
     )

@@ -100,13 +100,22 @@ def run_key(composed: Composition, words: list[str], program: str, options: Glob
 
 
 def run_audit(composed: Composition, words: list[str], program: str, options: Globals) -> int:
-    """Show the last writes that came over HTTP."""
-    from postil.surfaces.gateway.audit import AuditLog
-
+    """Show the last writes that came over HTTP, or check that their record is whole."""
     parser = Parser(prog=f"{program} audit", description="Who changed what over HTTP")
+    parser.add_argument("VERB", nargs="?", choices=("verify",), help="check the chains, and find writes without an end")
     parser.add_argument("--limit", type=int, default=50, help="how many, counted from the last")
     parsed, common = parser.read(words[1:])
-    entries = AuditLog(composed.state_database).read(max(1, min(int(parsed["limit"]), 10_000)))
+    log = composed.audit()
+    if parsed["VERB"] == "verify":
+        from postil.core.effects.witness import AuditBroken
+
+        report = log.verify()
+        shown = msgspec.to_builtins(report) if common.as_json else report.text()
+        status = show(shown, composed.settings, as_json=common.as_json)
+        if report.broken:
+            raise AuditBroken(report)
+        return status
+    entries = log.read(max(1, min(int(parsed["limit"]), 10_000)))
     if common.as_json:
         return show([msgspec.to_builtins(entry) for entry in entries], composed.settings, as_json=True)
     rows = [entry.line() for entry in entries]

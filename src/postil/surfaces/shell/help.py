@@ -17,7 +17,7 @@ BUILTINS = {
     "setup": "Connect one assistant or program: print, write, check or remove its entry",
     "doctor": "Look for what is wrong, and say what to do",
     "key": "Make, list and revoke access keys for HTTP",
-    "audit": "Show who changed what over HTTP",
+    "audit": "Show who changed what over HTTP, or check it (verify)",
     "tools": "List what assistants see",
     "call": "Call an operation by its name with JSON arguments",
     "completion": "Print shell completion for bash, zsh or fish",

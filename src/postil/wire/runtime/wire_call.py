@@ -47,8 +47,6 @@ class WireCall(Call):
         self.runner = runner
         self.work = work
         self.out = out
-        self.made = True
-        """Whether the operation ran: a repeat under a known key is only answered again."""
         self._loop_thread = threading.get_ident()
 
     def progress(self, done: float, total: float | None = None, message: str = "") -> None:

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine, Mapping, Sequence
-from typing import Any, TypeAlias, cast
+from typing import Any, Literal, TypeAlias, cast
 
 import msgspec
 
 from postil.core import invoke
 from postil.core.content import Document
+from postil.core.effects.joining import joining
 from postil.core.failure import Failure
-from postil.core.joining import joining
 from postil.core.operation import Operation, is_async
 from postil.core.prompt import as_messages
 from postil.wire.protocol import notifications, shapes
@@ -27,12 +27,9 @@ Do: TypeAlias = Callable[[WireCall], Coroutine[Any, Any, object]]
 
 
 async def run_operation(call: WireCall) -> object:
-    """Run an operation; a write that was made is told to the server's witness before its answer."""
+    """Run an operation, and count how it ended."""
     server, hooks = call.runner.server, call.runner.server.hooks
     operation = server.registry.operation(call.work.name)
-    is_write = operation.mark.effect != "reads"
-    if is_write and hooks.ready is not None:
-        await call.in_thread(hooks.ready)
     outcome = "failed"
     try:
         value = await _run(call, operation)
@@ -47,8 +44,6 @@ async def run_operation(call: WireCall) -> object:
     finally:
         place = (operation.mark.name, outcome)
         server.calls[place] = server.calls.get(place, 0) + 1
-    if is_write and hooks.witness is not None and call.made:
-        await call.in_thread(hooks.witness, call.caller, operation.mark.name, call.work.arguments, value)
     return value
 
 
@@ -60,11 +55,10 @@ async def _run(call: WireCall, operation: Operation) -> object:
         if turn is not None:
             await turn.wait()
         if call.work.key and operation.mark.effect != "reads" and call.runner.server.keys is not None:
-            call.made = False
             return await _run_once(call, operation, decoded)
         if operation.is_async:
-            return await operation.run(**decoded)
-        return await call.in_thread(lambda: operation.run(**decoded))
+            return await _make_async(call, operation, decoded)
+        return await call.in_thread(_make, call, operation, decoded)
     except (Failure, InputRequired):
         raise
     except Exception as bug:
@@ -75,26 +69,62 @@ async def _run(call: WireCall, operation: Operation) -> object:
             turn.end()
 
 
+def _make(call: WireCall, operation: Operation, decoded: Mapping[str, Any]) -> object:
+    """Run an operation that blocks, between the two notes of the server's witness; what it cannot note is not begun."""
+    witness = call.runner.server.hooks.witness
+    if witness is None or operation.mark.effect == "reads":
+        return operation.run(**decoded)
+    opened = witness.open(call.caller, operation.mark.name, call.work.arguments)
+    try:
+        with joining(opened.join):
+            result = operation.run(**decoded)
+    except BaseException as fault:
+        opened.close(_name_outcome(fault), fault)
+        raise
+    opened.close("ok", result)
+    return result
+
+
+async def _make_async(call: WireCall, operation: Operation, decoded: Mapping[str, Any]) -> object:
+    """Run an operation that waits, in the same way."""
+    witness = call.runner.server.hooks.witness
+    if witness is None or operation.mark.effect == "reads":
+        return await operation.run(**decoded)
+    opened = await call.in_thread(witness.open, call.caller, operation.mark.name, call.work.arguments)
+    try:
+        with joining(opened.join):
+            result = await operation.run(**decoded)
+    except BaseException as fault:
+        # Not awaited: a call that was given up could not wait for it.
+        call.runner.server.pool.submit(opened.close, _name_outcome(fault), fault)
+        raise
+    await call.in_thread(opened.close, "ok", result)
+    return result
+
+
+def _name_outcome(fault: BaseException) -> Literal["failed", "unknown", "asked"]:
+    """Returns what is known of a write that raised. One that was given up or broke may have happened."""
+    if isinstance(fault, InputRequired):
+        return "asked"
+    return "failed" if isinstance(fault, Failure) and not fault.doubtful else "unknown"
+
+
 async def _run_once(call: WireCall, operation: Operation, decoded: Mapping[str, Any]) -> object:
     keys, arguments, key = call.runner.server.keys, call.work.arguments, str(call.work.key)
     assert keys is not None
     if not operation.is_async:
-
-        def run() -> object:
-            call.made = True
-            return operation.run(**decoded)
-
-        return await call.in_thread(invoke.once, operation, arguments, key, keys, run)
+        return await call.in_thread(
+            invoke.once, operation, arguments, key, keys, lambda: _make(call, operation, decoded)
+        )
     scope, fingerprint = invoke.claim(operation, arguments, key)
     stored = await call.in_thread(keys.begin, scope, key, fingerprint)
     if stored is not None:
         return invoke.recall(operation, stored)
 
     async def run_and_keep() -> object:
-        call.made = True
         try:
             with joining(keys.marker(scope, key)):
-                result = await operation.run(**decoded)
+                result = await _make_async(call, operation, decoded)
         except Exception as fault:
             await call.in_thread(invoke.give_up, keys, scope, key, fault)
             raise

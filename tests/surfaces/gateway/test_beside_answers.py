@@ -1,4 +1,4 @@
-"""What is remembered of writes, and what calls say beside their answers."""
+"""What calls say beside their answers."""
 
 from __future__ import annotations
 
@@ -7,44 +7,9 @@ import json
 import threading
 
 from postil.core import call
-from postil.core.call import Caller
 from postil.core.operation import reads
-from postil.storage.failures import StateFull
-from postil.storage.idempotency import IdempotencyKeys
-from postil.storage.memory import MemoryState
-from postil.surfaces.gateway.audit import AuditLog
 from tests.core.echo import Echo, Echoed
 from tests.wire.http_client import BOTH, request, running, until
-
-
-def test_every_write_is_remembered_without_its_arguments() -> None:
-    state = MemoryState()
-    with running(witness=AuditLog(lambda: state).write) as server:
-        server.post(request("note", {"text": "a secret text"}))
-        server.post(request("tools/call", {"name": "count"}))
-        server.post(request("echo", {"text": "reading is no write"}))
-        server.post(request("note", {"text": 5}))
-    entries = AuditLog(lambda: state).read(10)
-    assert [(entry.principal, entry.operation) for entry in entries] == [("local", "note"), ("local", "count")]
-    assert all(len(entry.arguments) == 64 for entry in entries)
-    with state.reading() as records:
-        assert b"secret" not in b"".join(value for _, value in records.range("audit"))
-
-
-def test_a_repeat_under_a_known_key_is_no_second_write() -> None:
-    state, keys = MemoryState(), IdempotencyKeys(MemoryState())
-    with running(witness=AuditLog(lambda: state).write, keys=lambda: keys) as server:
-        answers = [server.post(request("note", {"text": "x"}), Idempotency_Key="k").json() for _ in range(3)]
-    assert answers[0] == answers[1] == answers[2]
-    assert len(AuditLog(lambda: state).read(10)) == 1
-
-
-def test_a_write_is_answered_even_when_it_cannot_be_remembered(capsys: object) -> None:
-    class Full(MemoryState):
-        def writing(self):  # type: ignore[no-untyped-def]
-            raise StateFull("state.db")
-
-    AuditLog(Full).write(Caller(), "count", {}, Echoed("", 1))
 
 
 def test_a_call_may_say_something_beside_its_answer() -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from postil.core.joining import alone, join, joining
+from postil.core.effects.joining import alone, join, joining
 from postil.core.ports import Changes, State
 from tests.storage.states import redis, state
 

@@ -1,0 +1,156 @@
+"""Who changed what, when: a record before the effect and one after it. Only ever added to.
+
+A write that cannot be opened in the audit is not begun. One that was opened and whose end cannot be written now is
+closed later; when the process dies before, the opening without an end says that the outcome is not known.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
+
+import msgspec
+
+from postil.core.call import Caller
+from postil.core.effects.joining import alone
+from postil.core.effects.witness import Entry, Outcome, Report
+from postil.core.failure import Failure
+from postil.core.ports import Changes, State
+from postil.storage.audit import audit_records as audit
+from postil.storage.audit.audit_records import COUNTER, HEADS, SPACE, Head, Record
+from postil.storage.failures import StateUnclear
+from postil.storage.holder import this_process
+from postil.storage.later import LATER
+
+PAGE = 1000
+
+
+class AuditLog:
+    """The log in the state database, and the chain of this process in it."""
+
+    def __init__(self, state: Callable[[], State]) -> None:
+        self._state = state
+        self._writer = os.urandom(8).hex()
+
+    def open(self, caller: Caller, operation: str, arguments: object) -> Opened:
+        """Write down, durably, what is about to be changed. Raises a Failure: then it must not be begun."""
+        record = Record(
+            time.time(),
+            "open",
+            principal=caller.principal,
+            operation=operation,
+            arguments=audit.digest_arguments(arguments),
+            object=audit.name_object(arguments),
+        )
+        with alone(), self._state().writing() as changes:
+            number = self.append(changes, record)
+        return Opened(self, self._state, number)
+
+    def append(self, changes: Changes, record: Record) -> int:
+        """Add a record to this process's chain. Returns its number there."""
+        stored = changes.get(HEADS, self._writer)
+        if stored is None:
+            after = _find_last(changes)
+            begin = Record(time.time(), "begin", self._writer, process=this_process(), after=after)
+            stored = self._put(changes, begin)
+        head = msgspec.json.decode(stored, type=Head)
+        chained = msgspec.structs.replace(record, writer=self._writer, n=head.n + 1, before=head.digest)
+        self._put(changes, chained)
+        return chained.n
+
+    def _put(self, changes: Changes, record: Record) -> bytes:
+        value = msgspec.json.encode(record)
+        changes.put(SPACE, f"{changes.next(COUNTER):016d}", value)
+        head = msgspec.json.encode(Head(record.n, audit.digest(value)))
+        changes.put(HEADS, self._writer, head)
+        return head
+
+    def read(self, limit: int) -> list[Entry]:
+        """Returns the last writes, the oldest first, each put together from its records."""
+        opened: OrderedDict[tuple[str, int], Entry] = OrderedDict()
+        for place, (_, value) in enumerate(self.values()):
+            record = audit.decode(value)
+            if record is None or record.kind == "begin":
+                continue
+            if record.kind in ("", "open"):
+                of = (record.writer, record.n) if record.kind else ("", place)
+                outcome = "" if record.kind else "ok"  # the first release wrote down only what succeeded
+                opened[of] = Entry(
+                    record.at,
+                    record.principal,
+                    record.operation,
+                    record.arguments,
+                    record.object,
+                    outcome,
+                    record.result,
+                )
+                if len(opened) > limit:
+                    opened.popitem(last=False)
+            elif (entry := opened.get((record.writer, record.of))) is not None:
+                opened[record.writer, record.of] = msgspec.structs.replace(
+                    entry,
+                    outcome=record.outcome or entry.outcome,
+                    result=record.result or entry.result,
+                    stored=entry.stored or record.kind == "stored",
+                )
+        return [*opened.values()]
+
+    def values(self) -> Iterator[tuple[str, bytes]]:
+        """Yields the keys and the stored bytes of all records, in their order."""
+        after = ""
+        while True:
+            with self._state().reading() as records:
+                page = records.range(SPACE, after, PAGE)
+            yield from page
+            if len(page) < PAGE:
+                return
+            after = page[-1][0]
+
+    def verify(self) -> Report:
+        """Read all of it, and check that nothing was changed or taken away."""
+        from postil.storage.audit.audit_chains import verify  # only those who ask for it
+
+        heads = self.heads()  # first: what is added meanwhile makes chains longer, never shorter
+        return verify(self.values(), heads)
+
+    def heads(self) -> dict[str, Head]:
+        """Returns the heads of all chains."""
+        with self._state().reading() as records:
+            return {writer: msgspec.json.decode(value, type=Head) for writer, value in records.range(HEADS)}
+
+
+class Opened:
+    """A write that was opened in the audit, until it ends."""
+
+    def __init__(self, log: AuditLog, state: Callable[[], State], number: int) -> None:
+        self._log, self._state, self._number = log, state, number
+
+    def join(self, changes: Changes) -> None:
+        """Write down, in the effect's own transaction, that it was made. For `joining`."""
+        self._log.append(changes, Record(time.time(), "stored", of=self._number))
+
+    def close(self, outcome: Outcome, result: object = None) -> None:
+        """Write down how it ended, now or later. Raises no failure: its caller hears of the effect."""
+        named = type(result).__name__ if isinstance(result, BaseException) else audit.name_result(result)
+        record = Record(time.time(), "end", of=self._number, outcome=outcome, result=named)
+
+        def append() -> None:
+            with alone(), self._state().writing() as changes:
+                self._log.append(changes, record)
+
+        try:
+            append()
+        except StateUnclear:
+            pass  # there or not: a second end would say nothing new, and none says that it is not known
+        except Failure:
+            LATER.add(append)
+
+
+def _find_last(changes: Changes) -> tuple[str, str] | None:
+    """Returns the last record of the whole log and its hash: a chain that vanishes as a whole is missed by the next."""
+    number = changes.next(COUNTER)  # one more than the last; unused, which is no fault
+    key = f"{number - 1:016d}"
+    value = changes.get(SPACE, key)
+    return None if value is None else (key, audit.digest(value))

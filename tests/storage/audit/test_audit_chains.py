@@ -1,0 +1,121 @@
+"""A record that was changed, a record or a chain that is gone, a write without an end: all are found."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from postil.core.call import Caller
+from postil.core.ports import State
+from postil.storage.audit.audit_log import AuditLog
+from postil.storage.audit.audit_records import HEADS, SPACE, Record
+from postil.storage.memory import MemoryState
+from postil.storage.sqlite import SqliteState
+from tests.storage.states import redis, state
+
+__all__ = ["redis", "state"]  # fixtures
+
+
+def write(state: State, *names: str) -> AuditLog:
+    log = AuditLog(lambda: state)
+    for name in names:
+        log.open(Caller(name), "op", {"id": 1}).close("ok")
+    return log
+
+
+def records(state: State) -> list[tuple[str, Record]]:
+    with state.reading() as found:
+        return [(key, msgspec.json.decode(value, type=Record)) for key, value in found.range(SPACE)]
+
+
+def test_chains_of_many_writers_are_whole(state: State) -> None:
+    write(state, "a", "b")
+    report = write(state, "c").verify()
+    assert (report.chains, report.records, report.broken, report.unended) == (2, 8, [], [])
+
+
+@pytest.mark.parametrize("place", range(5))
+def test_a_changed_record_is_found(place: int) -> None:
+    state = MemoryState()
+    log = write(state, "a", "b")
+    key, record = records(state)[place]
+    with state.writing() as changes:
+        changes.put(SPACE, key, msgspec.json.encode(msgspec.structs.replace(record, principal="mallory")))
+    assert log.verify().broken
+
+
+@pytest.mark.parametrize("place", range(5))
+def test_a_missing_record_is_found(place: int) -> None:
+    state = MemoryState()
+    log = write(state, "a", "b")
+    key = records(state)[place][0]
+    with state.writing() as changes:
+        changes.delete(SPACE, key)
+    assert log.verify().broken
+
+
+def test_an_unreadable_record_is_found_and_the_rest_is_checked() -> None:
+    state = MemoryState()
+    log = write(state, "a")
+    with state.writing() as changes:
+        changes.put(SPACE, f"{changes.next('audit'):016d}", b"{")
+    assert [*log.verify().broken] == [f"record {records_key(state)} cannot be read"]
+
+
+def records_key(state: State) -> str:
+    with state.reading() as found:
+        return found.range(SPACE)[-1][0]
+
+
+def test_a_chain_that_is_gone_as_a_whole_is_missed_by_the_next() -> None:
+    state = MemoryState()
+    write(state, "a")
+    writer = records(state)[0][1].writer
+    log = write(state, "b")
+    with state.writing() as changes:
+        changes.delete(HEADS, writer)
+    for key, record in records(state):
+        if record.writer == writer:
+            with state.writing() as changes:
+                changes.delete(SPACE, key)
+    assert "is gone or changed" in log.verify().broken[0]
+
+
+KILLED = """
+import os, sys
+from postil.core.call import Caller
+from postil.core.effects.joining import joining
+from postil.storage.audit.audit_log import AuditLog
+from postil.storage.sqlite import SqliteState
+state = SqliteState(sys.argv[1])
+log = AuditLog(lambda: state)
+opened = log.open(Caller("ada"), "send", {"id": 5})
+if sys.argv[2] == "stored":
+    with joining(opened.join), state.writing() as changes:
+        changes.put("s", "k", b"")
+os.kill(os.getpid(), 9)
+"""
+
+
+@pytest.mark.parametrize("when", ["before", "stored"])
+def test_a_write_whose_process_died_is_an_opening_without_an_end(when: str, tmp_path: Path) -> None:
+    path = str(tmp_path / "state.db")
+    subprocess.run([sys.executable, "-c", KILLED, path, when], timeout=60)
+    state = SqliteState(path)
+    report = AuditLog(lambda: state).verify()
+    assert report.broken == []
+    assert [(one.operation, one.stored, one.running) for one in report.unended] == [("send", when == "stored", False)]
+    told = "its effect was stored" if when == "stored" else "whether it took effect is not known"
+    assert f"no end: {told}: send by ada id=5" in report.text()
+    state.close()
+
+
+def test_a_write_in_progress_is_told_from_one_that_died() -> None:
+    state = MemoryState()
+    log = AuditLog(lambda: state)
+    log.open(Caller("ada"), "send", {})
+    assert [one.running for one in log.verify().unended] == [True]

@@ -1,0 +1,110 @@
+"""Every write is noted before and after: who, what, which object, how it ended; never its arguments."""
+
+from __future__ import annotations
+
+import time
+
+import msgspec
+import pytest
+
+from postil.core.call import Caller
+from postil.core.effects.joining import joining
+from postil.core.ports import State
+from postil.storage.audit.audit_log import AuditLog
+from postil.storage.audit.audit_records import SPACE, Record
+from postil.storage.failures import StateAway, StateFull
+from postil.storage.idempotency import IdempotencyKeys
+from postil.storage.later import LATER
+from postil.storage.memory import MemoryState
+from tests.storage.states import redis, state
+from tests.storage.test_idempotency import Faulty
+from tests.wire.http_client import request, running
+
+__all__ = ["redis", "state"]  # fixtures
+ADA = Caller("ada")
+
+
+def kinds(state: State) -> list[str]:
+    with state.reading() as records:
+        return [msgspec.json.decode(value, type=Record).kind for _, value in records.range(SPACE)]
+
+
+def test_every_write_is_remembered_without_its_arguments() -> None:
+    state = MemoryState()
+    with running(witness=AuditLog(lambda: state)) as server:
+        server.post(request("note", {"text": "a secret text"}))
+        server.post(request("tools/call", {"name": "count"}))
+        server.post(request("echo", {"text": "reading is no write"}))
+        server.post(request("note", {"text": 5}))
+    entries = AuditLog(lambda: state).read(10)
+    assert [(entry.principal, entry.operation, entry.outcome) for entry in entries] == [
+        ("local", "note", "ok"),
+        ("local", "count", "ok"),
+    ]
+    assert all(len(entry.arguments) == 64 for entry in entries)
+    with state.reading() as records:
+        assert b"secret" not in b"".join(value for _, value in records.range("audit"))
+
+
+def test_a_repeat_under_a_known_key_is_no_second_write() -> None:
+    state, keys = MemoryState(), IdempotencyKeys(MemoryState())
+    with running(witness=AuditLog(lambda: state), keys=lambda: keys) as server:
+        answers = [server.post(request("note", {"text": "x"}), Idempotency_Key="k").json() for _ in range(3)]
+    assert answers[0] == answers[1] == answers[2]
+    assert len(AuditLog(lambda: state).read(10)) == 1
+
+
+def test_an_effect_in_doubt_ends_as_unknown() -> None:
+    state = MemoryState()
+    with running(witness=AuditLog(lambda: state)) as server:
+        server.post(request("gamble"))
+    assert LATER.wait_empty(10)
+    deadline = time.monotonic() + 30
+    while not (entries := AuditLog(lambda: state).read(10))[0].outcome:
+        assert time.monotonic() < deadline
+    assert [(entry.operation, entry.outcome, entry.result) for entry in entries] == [("gamble", "unknown", "Doubt")]
+
+
+def test_a_write_that_cannot_be_opened_is_refused() -> None:
+    class Full(MemoryState):
+        def writing(self):  # type: ignore[no-untyped-def]
+            raise StateFull("state.db")
+
+    with pytest.raises(StateFull):
+        AuditLog(Full).open(ADA, "count", {})
+
+
+def test_the_object_is_named_and_the_effect_joined(state: State) -> None:
+    log = AuditLog(lambda: state)
+    opened = log.open(ADA, "update", {"project_id": 7, "issue_iid": 3, "text": "secret\n", "path": "a\x1b\nb"})
+    with joining(opened.join), state.writing() as changes:
+        changes.put("s", "k", b"effect")
+    assert kinds(state) == ["begin", "open", "stored"]
+    assert log.read(1)[0].line()[4] == "stored, without an end"
+    opened.close("ok", Record(0.0, n=1))
+    (entry,) = log.read(10)
+    assert (entry.object, entry.outcome, entry.stored) == ("issue_iid=3 path=a??b project_id=7", "ok", True)
+
+
+def test_an_end_that_cannot_be_written_now_is_written_later() -> None:
+    state = Faulty()
+    log = AuditLog(lambda: state)
+    opened = log.open(ADA, "count", {})
+    state.away = StateAway("stopped")
+    opened.close("ok")
+    assert log.read(10)[0].outcome == ""
+    state.away = None
+    assert LATER.wait_empty(30)
+    assert log.read(10)[0].outcome == "ok"
+
+
+def test_only_the_last_are_read_and_those_of_the_first_release_too() -> None:
+    state = MemoryState()
+    with state.writing() as changes:
+        old = {"at": 1.0, "principal": "old", "operation": "o", "arguments": "0" * 64, "result": "r"}
+        changes.put(SPACE, f"{changes.next('audit'):016d}", msgspec.json.encode(old))
+    log = AuditLog(lambda: state)
+    for number in range(3):
+        log.open(ADA, f"op{number}", {}).close("ok")
+    assert [entry.operation for entry in log.read(2)] == ["op1", "op2"]
+    assert log.read(9)[0].line()[1:] == ("old", "o", "r", "ok")
