@@ -28,13 +28,18 @@ for assistants (unless it says *shell only*), a JSON-RPC method over HTTP and a 
 `--no-input` and `--help`; every write takes `--idempotency-key`. What can go wrong is in [errors.md](errors.md).
 """
 
+OLDER = """\
+A tool is called `[a-z0-9_]`, in at most 50 characters: the model APIs refuse a whole request with another name in it.
+The older names below are still answered, as tools and as methods. A contract's own server has its own names alone."""
+
 
 def generated() -> dict[Path, str]:
     """Every generated file and what it has to hold."""
     catalogues = {name: describe_part(name) for name in PARTS}
     files = {FOLDER / f"{name}.json": catalogue_file(catalogue) for name, catalogue in catalogues.items()}
     files[FOLDER / "commands.json"] = command_index(catalogues)
-    files[REFERENCE] = "\n".join([HEAD, *(section(name, catalogue) for name, catalogue in catalogues.items())])
+    sections = (section(name, catalogue) for name, catalogue in catalogues.items())
+    files[REFERENCE] = "\n".join([HEAD, *sections, older_names(catalogues)])
     files[ROOT / "docs" / "errors.md"] = errors.page()
     return files | client_methods.files(catalogues["gitlab"])
 
@@ -56,6 +61,15 @@ def command_index(catalogues: dict[str, Catalogue]) -> str:
             parts.setdefault(word, []).append(name)
     lines = ",\n".join(f'"{word}": {msgspec.json.encode(named).decode()}' for word, named in sorted(parts.items()))
     return f"{{\n{lines}\n}}\n"
+
+
+def older_names(catalogues: dict[str, Catalogue]) -> str:
+    """The table of names that are still answered, and not listed."""
+    lines = ["## Older names", "", OLDER, ""]
+    lines += ["| older name | now |", "|---|---|"]
+    every = (entry for catalogue in catalogues.values() for entry in catalogue.operations)
+    lines += sorted(f"| `{alias}` | `{entry.name}` |" for entry in every for alias in entry.aliases)
+    return "\n".join([*lines, ""])
 
 
 def section(part: str, catalogue: Catalogue) -> str:

@@ -16,6 +16,8 @@ from postil.wire.protocol.eras.era import NEWEST
 from postil.wire.protocol.shapes import describe_tool
 from scripts.reference import generated
 
+SAFE = re.compile(r"[a-z0-9_]{1,50}")
+
 
 def test_what_is_generated_has_not_fallen_behind() -> None:
     behind = [path.name for path, text in generated().items() if path.read_text("utf-8") != text]
@@ -83,3 +85,31 @@ def test_a_state_that_cannot_be_kept_there_is_refused(tmp_path: Path) -> None:
     with pytest.raises(BadSettings) as refused:
         _ = app.state
     assert "hush" not in refused.value.text()
+
+
+def test_every_tool_of_the_united_server_has_a_name_that_the_model_apis_take() -> None:
+    """One other name makes OpenAI and Anthropic refuse the whole request; clients put a prefix before it."""
+    odd = [entry.name for entry in read_catalogue().operations if entry.tool and not SAFE.fullmatch(entry.name)]
+    assert odd == []
+    odd = [entry.name for entry in read_catalogue().prompts if not SAFE.fullmatch(entry.name)]
+    assert odd == []
+
+
+def test_no_two_names_old_or_new_call_different_operations() -> None:
+    names = [name for entry in read_catalogue().operations for name in (entry.name, *entry.aliases)]
+    assert len(set(names)) == len(names)
+
+
+def test_a_contracts_own_server_has_its_own_names_alone() -> None:
+    """`git_mile.list` is the contract's name: its own server lists and answers no other."""
+    registry = Registry(CONTRACTS["tracker"].only("tracker", read_catalogue(["tracker"])))
+    assert [entry.name for entry in registry.tools] == ["git_mile.list", "git_mile.show"]
+    assert registry.find("git_mile_list") is None
+
+
+def test_the_instructions_name_only_tools_that_are_listed() -> None:
+    tools = {entry.name for entry in Registry(read_catalogue(), None, Offer()).tools}
+    told = re.findall(r"\b[a-z]+(?:_[a-z]+)+\b", united(tuple(PARTS)).instructions)
+    assert told
+    assert set(told) <= tools
+    assert "." not in " ".join(told)

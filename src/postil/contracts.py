@@ -95,7 +95,7 @@ _WHEN = {
     "inbox": "A person reviewing code leaves remarks in an inbox: call check_lazygit_messages when a turn begins and "
     "before you finish, fix what it says, then resolve it.",
     "comments": "Before changing a file read get_file_comments; say why with add_comment.",
-    "tracker": "Issues and milestones live in git: git_mile.list, git_mile.show; git_mile.ready finds work.",
+    "tracker": "Issues and milestones live in git: git_mile_list, git_mile_show; git_mile_ready finds work.",
     "gitlab": "GitLab: list_*, get_* and search_* read; create_* and trigger_* change it.",
 }
 

@@ -43,7 +43,7 @@ def test_the_output_schema_names_the_top_level_keys() -> None:
 @pytest.mark.parametrize(
     ("arguments", "path"),
     [
-        ({"text": 1}, "text"),
+        ({"text": [1]}, "text"),
         ({}, "text"),
         ({"text": "a", "times": 9}, "times"),
         ({"text": "a", "mood": "odd"}, "mood"),

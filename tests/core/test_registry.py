@@ -281,3 +281,28 @@ def test_the_lists_of_tools_leave_a_persons_rarer_commands_alone() -> None:
     person = Offer(hidden=frozenset(), for_person=True, allow=("shelve",))
     assert library(person).find("dust") is not None
     assert library(Offer(hidden=frozenset(), allow=("shelve",))).find("dust") is None
+
+
+class Dotted:
+    """An operation whose older name had a dot in it."""
+
+    @reads("book_find", aliases=("book.find", "look_up"), shell="book find")
+    def find(self) -> str:
+        """Find a book"""
+        return "here"
+
+
+@pytest.mark.parametrize("pattern", ["book.*", "book_*", "book.find", "look_up"])
+def test_patterns_written_for_the_dotted_name_still_allow(pattern: str) -> None:
+    assert Registry.of([("books", Dotted())], Offer(allow=(pattern,))).find("book.find") is not None
+
+
+def test_patterns_of_older_names_widen_nothing() -> None:
+    assert Registry.of([("books", Dotted())], Offer(allow=("look_*",))).find("book_find") is None
+
+
+def test_a_command_knows_its_tool() -> None:
+    registry = library()
+    assert registry.tool_for("book shelve") == "shelve"
+    assert registry.tool_for("book top") == "shelve"
+    assert registry.tool_for("book burn") == ""

@@ -71,6 +71,8 @@ class Mark(Struct, frozen=True):
     """Whether it may be called as a JSON-RPC method although it is no tool: a command of the shell alone may not."""
     ignores: tuple[str, ...] = ()
     """Arguments that are taken and mean nothing here: a contract lets them stand beside any call."""
+    clears: tuple[str, ...] = ()
+    """Optional arguments for which an empty text means something: elsewhere it means that nothing was given."""
     closed: bool = False
     """Whether the published schema says that no other arguments are taken."""
     fault: type[Failure] = InvalidArguments
@@ -125,12 +127,13 @@ M = TypeVar("M")
 class Operation:
     """A marked method bound to its group, ready to be called with decoded JSON."""
 
-    __slots__ = ("arguments", "is_async", "mark", "requires", "result", "run")
+    __slots__ = ("arguments", "by_contract", "is_async", "mark", "requires", "result", "run")
 
     def __init__(self, run: Callable[..., Any], *, by_contract: bool = False, requires: tuple[str, ...] = ()) -> None:
         self.mark: Mark = run.__postil__  # type: ignore[attr-defined]
         self.run = run
         self.requires = requires
+        self.by_contract = by_contract
         self.is_async = is_async(run)
         self.arguments, self.result = signature_types(run)
         if by_contract and self.mark.contract is not None:
@@ -139,23 +142,52 @@ class Operation:
     def decode(self, arguments: object, *, from_shell: bool = False) -> Mapping[str, Any]:
         """Returns the arguments, checked against the signature. Raises the mark's `fault`, which names the path.
 
-        Only the shell may give arguments that the mark names as `shell_only`.
+        Only the shell may give arguments that the mark names as `shell_only`. What a model sends is read as it is
+        plainly meant; a contract's own server takes nothing but what the contract says.
         """
-        mark = self.mark
-        if mark.ignores and isinstance(arguments, Mapping):
+        mark, is_lenient = self.mark, not (from_shell or self.by_contract)
+        if isinstance(arguments, Mapping):
             given = cast(Mapping[str, object], arguments)
-            arguments = {name: value for name, value in given.items() if name not in mark.ignores}
-        if mark.shell_only and not from_shell and isinstance(arguments, Mapping):
-            self.refuse(cast(Mapping[str, object], arguments), mark.shell_only)
-        if self.requires and isinstance(arguments, Mapping):
-            for name in self.requires:
-                if name not in arguments:
-                    raise self.fault(f"Object missing required field `{name}`")
+            if mark.ignores:
+                given = {name: value for name, value in given.items() if name not in mark.ignores}
+            if is_lenient and not all(given.values()):
+                given = self._without_blanks(given)
+            if mark.shell_only and not from_shell:
+                self.refuse(given, mark.shell_only)
+            if self.requires:
+                self._demand(given)
+            arguments = given
         try:
             decoded = msgspec.convert(arguments, self.arguments)
         except msgspec.ValidationError as fault:
-            raise self.fault(str(fault)) from None
+            if not is_lenient or not isinstance(arguments, Mapping):
+                raise self.fault(str(fault)) from None
+            decoded = self._convert_as_meant(cast(Mapping[str, object], arguments))
         return {field: getattr(decoded, field) for field in decoded.__struct_fields__}
+
+    def _without_blanks(self, arguments: Mapping[str, object]) -> Mapping[str, object]:
+        """Returns the arguments without those that may be left out and are null or empty text."""
+        optional = {field.encode_name for field in msgspec.structs.fields(self.arguments) if not field.required}
+        optional.difference_update(self.requires)
+        clears = self.mark.clears
+        return {
+            name: value
+            for name, value in arguments.items()
+            if not (name in optional and (value is None or (value == "" and name not in clears)))
+        }
+
+    def _demand(self, arguments: Mapping[str, object]) -> None:
+        for name in self.requires:
+            if name not in arguments:
+                raise self.fault(f"Object missing required field `{name}`")
+
+    def _convert_as_meant(self, arguments: Mapping[str, object]) -> Struct:
+        from postil.core.arguments import read_as_meant  # only what does not fit pays for it
+
+        try:
+            return msgspec.convert(read_as_meant(arguments, self.arguments, self.mark.shell_only), self.arguments)
+        except msgspec.ValidationError as fault:
+            raise self.fault(str(fault)) from None
 
     def refuse(self, arguments: Mapping[str, object], names: Iterable[str]) -> None:
         """Raises the failure of an unknown argument when one of these names is given."""
@@ -171,6 +203,10 @@ class Operation:
         if not path and "field" in reason and len(quoted) > 1:  # a missing or unknown field is its own path
             path = quoted[1]
         advice = self._advice(quoted[1]) if "unknown field" in reason and not where else ""
+        if reason.startswith("Invalid enum value") and not self.by_contract:
+            from postil.core.arguments import values_at
+
+            advice = f"Use one of {', '.join(values_at(self.arguments, path))}"
         return self.mark.fault(
             f"Invalid arguments: {reason}" + (f" at {path}" if where else ""), advice=advice, path=path
         )

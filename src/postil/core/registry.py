@@ -51,8 +51,10 @@ class Offer(Struct, frozen=True):
 
     def _allows(self, name: str, aliases: tuple[str, ...]) -> bool:
         if _is_named((name, *aliases), self.deny):
-            return False  # a pattern allows by the present name alone: an older one must not widen it
-        return not self.allow or _is_named((name,), self.allow) or any(alias in self.allow for alias in aliases)
+            return False
+        # A pattern allows by the present name alone, and its dotted form: an older one must not widen it.
+        present = (name, *(alias for alias in aliases if alias.replace(".", "_") == name))
+        return not self.allow or _is_named(present, self.allow) or any(alias in self.allow for alias in aliases)
 
 
 def _is_named(names: tuple[str, ...], patterns: tuple[str, ...]) -> bool:
@@ -120,6 +122,15 @@ class Registry:
     def find(self, name: str) -> OperationEntry | None:
         """Returns the operation of this name, or of this older name."""
         return self.operations.get(name) or self.operations.get(self._names.get(name, ""))
+
+    def tool_for(self, command: str) -> str:
+        """Returns the tool that these words of the shell call; nothing where no tool does."""
+        return next((e.name for e in self.tools if e.shell == command), "") or next(
+            (e.same_as for e in self.operations.values() if e.shell == command and self._is_tool(e.same_as)), ""
+        )
+
+    def _is_tool(self, name: str) -> bool:
+        return name in self.operations and self.operations[name].tool
 
     def operation(self, name: str) -> Operation:
         """Returns the operation of this name, ready to run. Raises UnknownOperation."""

@@ -80,7 +80,7 @@ class PromotionFlows:
         _refuse_repeat(f"Comment {commentId}", TRACKED, (reply.text for reply in comment.replies))
         labels = (comment.tag.lower(),) if comment.tag else ()
         created: CreatedIssue = self._run(
-            "git_mile.create", title=_make_title(comment.text), description=_describe(comment), labels=labels
+            "git_mile_create", title=_make_title(comment.text), description=_describe(comment), labels=labels
         )
         self._run("comments_reply", commentId=commentId, text=f"{TRACKED}{created.id}")
         return Promoted(f"Comment {commentId}", f"issue {created.id[:8]}", created.title)
@@ -98,14 +98,14 @@ class PromotionFlows:
         project_id: Annotated[int | str, Meta(description="GitLab project: id or path")],
     ) -> Promoted:
         """Open a GitLab issue for an issue kept in git"""
-        issue: ShownIssue = await asyncio.to_thread(self._run, "git_mile.show", entity="issue", id=id)
+        issue: ShownIssue = await asyncio.to_thread(self._run, "git_mile_show", entity="issue", id=id)
         _refuse_repeat(f"Issue {issue.id[:8]}", OPENED, (comment.body for comment in issue.comments))
         labels = list(issue.labels) or None
         opened: Created = await self._operation("create_issue").run(
             project_id=project_id, title=issue.title, description=issue.description, labels=labels
         )
         address = opened.web_url or f"#{opened.iid} of {project_id}"
-        await asyncio.to_thread(self._run, "git_mile.comment", id=issue.id, body=f"{OPENED}{address}")
+        await asyncio.to_thread(self._run, "git_mile_comment", id=issue.id, body=f"{OPENED}{address}")
         return Promoted(f"Issue {issue.id[:8]}", f"GitLab issue #{opened.iid}", address)
 
     def _run(self, name: str, /, **arguments: object) -> Any:

@@ -93,7 +93,13 @@ class IssueOperations:
         self._gitlab.learn_issues([raw])
         return read(Created, raw)
 
-    @writes("update_issue", toolset="issues", shell="gitlab update-issue", positional=("project_id", "issue_iid"))
+    @writes(
+        "update_issue",
+        toolset="issues",
+        shell="gitlab update-issue",
+        positional=("project_id", "issue_iid"),
+        clears=("description",),
+    )
     async def update_issue(
         self,
         project_id: Project,

@@ -67,7 +67,8 @@ class AssistantTools:
         self._issues = issues
 
     @writes(
-        "git_mile.create",
+        "git_mile_create",
+        aliases=("git_mile.create",),
         crash=ServerError,
         output_depth=0,
         positional=("entity", "title"),
@@ -145,10 +146,12 @@ class AssistantTools:
         )
 
     @writes(
-        "git_mile.update",
+        "git_mile_update",
+        aliases=("git_mile.update",),
         crash=ServerError,
         output_depth=0,
         positional=("id",),
+        clears=("description",),
         shell_only=("description_file", "remove", *_WRITER, "when_empty"),
         spellings=(
             *_spell_both(
@@ -204,7 +207,8 @@ class AssistantTools:
         return report_change(self._issues.store.entity(entity.id), changed)
 
     @writes(
-        "git_mile.comment",
+        "git_mile_comment",
+        aliases=("git_mile.comment",),
         crash=ServerError,
         output_depth=0,
         positional=("entity", "id", "text"),
@@ -278,7 +282,8 @@ class AssistantTools:
         return CommentAdded(id=found, comment_id=comment_id, ts=round_to_second(tx.ts))
 
     @writes(
-        "git_mile.close",
+        "git_mile_close",
+        aliases=("git_mile.close",),
         crash=ServerError,
         output_depth=0,
         positional=("id",),
@@ -319,7 +324,8 @@ class AssistantTools:
         return Changed(id=entity.id, kind=entity.kind, status=wanted, changed=bool(changed))
 
     @writes(
-        "git_mile.label",
+        "git_mile_label",
+        aliases=("git_mile.label",),
         crash=ServerError,
         output_depth=0,
         positional=("entity", "id"),
@@ -359,7 +365,8 @@ class AssistantTools:
         )
 
     @writes(
-        "git_mile.link",
+        "git_mile_link",
+        aliases=("git_mile.link",),
         crash=ServerError,
         output_depth=0,
         shell="issue link",
@@ -378,7 +385,7 @@ class AssistantTools:
             done = self._issues.link(tx, entity, type, target, remove)
         return report_change(self._issues.store.entity(entity.id), [f"{'un' * remove}linked {type}"] if done else [])
 
-    @reads("git_mile.ready", crash=ServerError, output_depth=0, shell="issue ready")
+    @reads("git_mile_ready", aliases=("git_mile.ready",), crash=ServerError, output_depth=0, shell="issue ready")
     def ready(self, limit: Annotated[int, Meta(ge=1)] = 20, filter: str | None = None) -> Ready:
         """Open issues that nothing blocks and nobody has claimed"""
         self._issues.refresh()
@@ -411,7 +418,8 @@ class AssistantTools:
         )
 
     @writes(
-        "git_mile.claim",
+        "git_mile_claim",
+        aliases=("git_mile.claim",),
         crash=ServerError,
         output_depth=0,
         shell="issue claim",

@@ -40,7 +40,14 @@ class ChartCommands:
     def __init__(self, issues: Issues) -> None:
         self._issues = issues
 
-    @reads("milestone.chart", toolset="extra", shell="milestone chart", positional=("id",), output_depth=0)
+    @reads(
+        "milestone_chart",
+        aliases=("milestone.chart",),
+        toolset="extra",
+        shell="milestone chart",
+        positional=("id",),
+        output_depth=0,
+    )
     def chart(
         self,
         id: Id,

@@ -48,7 +48,8 @@ class ContractTools:
         self._issues = issues
 
     @reads(
-        "git_mile.list",
+        "git_mile_list",
+        aliases=("git_mile.list",),
         title="List git-mile entities",
         closed=True,
         fault=InvalidRequest,
@@ -100,7 +101,8 @@ class ContractTools:
         return Listing(page.rows, names, format, page.next_cursor, lambda: self._read_details(page, long), titles)
 
     @reads(
-        "git_mile.show",
+        "git_mile_show",
+        aliases=("git_mile.show",),
         title="Show git-mile entity details",
         closed=True,
         fault=InvalidRequest,

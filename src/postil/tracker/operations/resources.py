@@ -27,7 +27,7 @@ class Resources:
 
     @resource(ISSUE, name="Issue", mime_type="application/json", watch="watch_logs")
     def read_issue(self, id: str) -> Shown:
-        """One issue with its comments, as git_mile.show answers it"""
+        """One issue with its comments, as git_mile_show answers it"""
         return self._read_entity(id, "issue")
 
     @resource(MILESTONE, name="Milestone", mime_type="application/json", watch="watch_logs")

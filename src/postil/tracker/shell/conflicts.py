@@ -71,9 +71,9 @@ class ConflictCommands:
         self._issues = issues
 
     @reads(
-        "issue.inspect",
+        "issue_inspect",
         toolset="extra",
-        aliases=("issue.disputed", "issue.beneath"),
+        aliases=("issue.inspect", "issue.disputed", "issue.beneath"),
         positional=("id",),
         output_depth=0,
         spellings=(
@@ -97,7 +97,8 @@ class ConflictCommands:
         return self._take_apart(id) if id else self._list_conflicts()
 
     @writes(
-        "issue.resolve",
+        "issue_resolve",
+        aliases=("issue.resolve",),
         toolset="extra",
         shell="issue resolve",
         positional=("id",),

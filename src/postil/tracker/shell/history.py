@@ -22,7 +22,8 @@ class HistoryCommands:
         self._issues = issues
 
     @reads(
-        "issue.log",
+        "issue_log",
+        aliases=("issue.log",),
         toolset="extra",
         shell="issue log",
         positional=("id",),
@@ -36,7 +37,8 @@ class HistoryCommands:
         return describe_history(found, store.events(found))
 
     @destroys(
-        "issue.delete",
+        "issue_delete",
+        aliases=("issue.delete",),
         toolset="extra",
         shell="issue delete",
         positional=("id",),

@@ -47,7 +47,8 @@ class IdentityCommands:
         self._issues = issues
 
     @writes(
-        "identity.create",
+        "identity_create",
+        aliases=("identity.create",),
         toolset="extra",
         shell="identity create",
         shell_only=("adopt", "protect_pgp", "protect_pgp_armored"),
@@ -82,7 +83,8 @@ class IdentityCommands:
         return self._finish(id_)
 
     @reads(
-        "identity.list",
+        "identity_list",
+        aliases=("identity.list",),
         toolset="extra",
         shell="identity list",
         output_depth=0,
@@ -96,7 +98,8 @@ class IdentityCommands:
         return Identities([make_identity(entity) for entity in found if entity is not None])
 
     @writes(
-        "identity.update",
+        "identity_update",
+        aliases=("identity.update",),
         tool=False,
         positional=("id",),
         spellings=(

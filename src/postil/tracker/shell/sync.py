@@ -28,7 +28,7 @@ class SyncCommands:
     def __init__(self, issues: Issues) -> None:
         self._issues = issues
 
-    @writes("issue.init", tool=False, shell="issue init", positional=("remote",))
+    @writes("issue_init", aliases=("issue.init",), tool=False, shell="issue init", positional=("remote",))
     def init(
         self,
         remote: Annotated[tuple[str, ...], Meta(description="all remotes when none is named")] = (),
@@ -58,7 +58,8 @@ class SyncCommands:
         return Done(done=f"{words} {root}\n{then}", facts={"changed": changed, "remotes": remotes})
 
     @writes(
-        "issue.sync",
+        "issue_sync",
+        aliases=("issue.sync",),
         toolset="extra",
         shell="issue sync",
         positional=("remote",),
@@ -104,13 +105,21 @@ class SyncCommands:
         return Done(done=f"Pushed {sent.ref} to {remote}{note}", facts=facts)
 
     @reads(
-        "issue.verify", toolset="extra", shell="issue verify", shell_only=("fix",), writes_with=("fix",), output_depth=0
+        "issue_verify",
+        aliases=("issue.verify",),
+        toolset="extra",
+        shell="issue verify",
+        shell_only=("fix",),
+        writes_with=("fix",),
+        output_depth=0,
     )
     def verify(self, fix: Annotated[bool, Meta(description="repair what can be repaired")] = False) -> Verified:
         """Read every log whole and name any damage"""
         return verify_logs(self._issues.store, fix)
 
-    @destroys("issue.gc", toolset="extra", shell="issue gc", shell_only=("remote",), open_world=True)
+    @destroys(
+        "issue_gc", aliases=("issue.gc",), toolset="extra", shell="issue gc", shell_only=("remote",), open_world=True
+    )
     def gc(
         self,
         absorb_days: Annotated[int, Meta(ge=0, description="take over logs without news for so many days")] = 90,
@@ -130,7 +139,7 @@ class SyncCommands:
             facts={"absorbed": taken, "refs": dropped},
         )
 
-    @destroys("issue.deinit", tool=False, shell="issue deinit")
+    @destroys("issue_deinit", aliases=("issue.deinit",), tool=False, shell="issue deinit")
     def deinit(self, yes: Annotated[bool, Meta(description="really delete all issues in this clone")] = False) -> Done:
         """Remove every trace of the tracker from this clone: refs, config lines, cache"""
         if not yes:

@@ -40,7 +40,7 @@ class TransferCommands:
     def __init__(self, issues: Issues) -> None:
         self._issues = issues
 
-    @reads("issue.export", tool=False, shell="issue export", output_depth=0)
+    @reads("issue_export", aliases=("issue.export",), tool=False, shell="issue export", output_depth=0)
     def export(
         self,
         format: Annotated[
@@ -73,7 +73,7 @@ class TransferCommands:
             count += 1
         return f"Wrote {format_count(count, 'file')} into {folder}"
 
-    @writes("issue.import", tool=False, shell="issue import", positional=("file",))
+    @writes("issue_import", aliases=("issue.import",), tool=False, shell="issue import", positional=("file",))
     def import_(
         self,
         file: Annotated[tuple[str, ...], Meta(description="files to read; - is standard input")] = (),

@@ -5,7 +5,7 @@ Does no I/O and knows no event loop: `wire.runtime` does the work that a session
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, cast
 
 from msgspec import Struct
@@ -157,6 +157,8 @@ class Session:
     def fail(self, work: Work, failure: Failure) -> Reply | None:
         """Returns the answer to a request whose work failed: an error object, or the result of a tool."""
         if work.kind == "tool":
+            if not self.profile.face.contract and "`" in failure.advice:
+                failure.advice = _say_tools(failure.advice, self.profile.registry.tool_for)
             if work.era.structured and not isinstance(failure, ProtocolFailure) and not is_temporary(failure):
                 return self._end(work, self._reply(work.request, work.era, shapes.make_failed_result(failure)))
         elif isinstance(failure, ResourceNotFound) and work.kind in ("resource", "subscribe"):
@@ -243,6 +245,12 @@ class Session:
 def refuse(request_id: jsonrpc.Id | None, code: int, message: str, data: object = None) -> Reply:
     """Returns the error that answers a request."""
     return Reply(jsonrpc.encode_error(request_id, code, message, data), code)
+
+
+def _say_tools(advice: str, tool_for: Callable[[str], str]) -> str:
+    from postil.wire.protocol.tool_words import say_tools  # only failures that name commands pay for it
+
+    return say_tools(advice, tool_for)
 
 
 def _initialize(session: Session, request: jsonrpc.Request, era: Era) -> Done:

@@ -1,0 +1,167 @@
+"""Arguments as models send them, read as they were plainly meant: `5.0` and `"5"` for 5, `null` for nothing.
+
+Used after arguments did not fit as they are; what is not plain stays as it is and is refused. The servers of the old
+contracts do without it: their errors are published.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping
+from typing import Any, TypeAlias, cast
+
+import msgspec
+from msgspec import Struct, inspect
+
+Kind: TypeAlias = inspect.Type
+_LISTS = inspect.ListType | inspect.VarTupleType | inspect.SetType | inspect.FrozenSetType
+_WHOLE = re.compile(r"-?[0-9]{1,18}(\.0+)?")
+_NUMBER = re.compile(r"-?[0-9]{1,18}(\.[0-9]{1,18})?([eE][-+]?[0-9]{1,3})?")
+_PLAIN: dict[type[Kind], type] = {
+    inspect.NoneType: type(None),
+    inspect.BoolType: bool,
+    inspect.IntType: int,
+    inspect.StrType: str,
+}
+_TRUTH = {"true": True, "false": False}
+MOST_SHOWN = 30
+
+
+def read_as_meant(given: Mapping[str, object], kind: type[Struct], hidden: Collection[str] = ()) -> dict[str, object]:
+    """Returns the arguments as the struct wants them, as far as that is plain; `hidden` names are never guessed."""
+    fields = {field.encode_name: field.type for field in cast(inspect.StructType, inspect.type_info(kind)).fields}
+    known = {_bare(name): name for name in fields if name not in hidden}
+    meant: dict[str, object] = {}
+    for name, value in given.items():
+        if name not in fields:
+            near = known.get(_bare(name))
+            name = near if near is not None and near not in given and near not in meant else name
+        meant[name] = _as(value, fields[name]) if name in fields else value
+    return meant
+
+
+def values_at(kind: type[Struct], path: str) -> list[str]:
+    """Returns the values that the argument at this path of msgspec's may have; nothing where it is no choice."""
+    at: Kind | None = inspect.type_info(kind)
+    for step in re.findall(r"[^.\[\]]+|\[[^\]]*\]", path):
+        at = _inside(at, step) if at is not None else None
+    return [str(value) for value in _choices(at)][:MOST_SHOWN] if at is not None else []
+
+
+def _bare(name: str) -> str:
+    return name.replace("_", "").replace("-", "").lower()
+
+
+def _as(value: object, kind: Kind) -> object:
+    """Returns the value as this type, where that is plain; else as it is."""
+    if isinstance(kind, inspect.Metadata):
+        return _as(value, kind.type)
+    if isinstance(kind, inspect.UnionType):
+        if any(_fits(value, option) for option in kind.types):
+            return next((_as(value, option) for option in kind.types if _fits(value, option)), value)
+        return next((read for option in kind.types if (read := _as(value, option)) is not value), value)
+    if isinstance(kind, inspect.IntType):
+        return _whole(value)
+    if isinstance(kind, inspect.FloatType):
+        return float(value) if isinstance(value, str) and _NUMBER.fullmatch(value.strip()) else value
+    if isinstance(kind, inspect.BoolType):
+        return _TRUTH.get(value.strip().lower(), value) if isinstance(value, str) else value
+    if isinstance(kind, inspect.StrType):
+        return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
+    if isinstance(kind, inspect.LiteralType | inspect.EnumType):
+        return _choose(value, _choices(kind))
+    if isinstance(kind, _LISTS):
+        return _items(value, kind.item_type)
+    if isinstance(kind, inspect.StructType | inspect.DictType):
+        return _object(value, kind)
+    return value
+
+
+def _fits(value: object, kind: Kind) -> bool:
+    """Returns whether a value is of this JSON type."""
+    if isinstance(kind, inspect.Metadata):
+        return _fits(value, kind.type)
+    if isinstance(kind, inspect.LiteralType | inspect.EnumType):
+        return value in _choices(kind)
+    if isinstance(kind, _LISTS):
+        return isinstance(value, list)
+    if isinstance(kind, inspect.StructType | inspect.DictType):
+        return isinstance(value, dict)
+    return type(value) is _PLAIN.get(type(kind), float)
+
+
+def _whole(value: object) -> object:
+    if isinstance(value, float) and value.is_integer() and abs(value) < 1 << 53:
+        return int(value)
+    if isinstance(value, str) and _WHOLE.fullmatch(value.strip()):
+        return int(value.strip().partition(".")[0])
+    return value
+
+
+def _choose(value: object, choices: list[Any]) -> object:
+    """Returns the one choice that this is but for upper and lower case."""
+    if not isinstance(value, str) or value in choices:
+        return value
+    same = [choice for choice in choices if str(choice).lower() == value.strip().lower()]
+    return same[0] if len(same) == 1 else value
+
+
+def _items(value: object, kind: Kind) -> object:
+    if isinstance(value, str):
+        read = _json(value)
+        if isinstance(read, list):
+            value = cast("list[object]", read)
+        elif value.strip() and "," not in value and not _is_object(kind):  # several in one text: not plain
+            value = [value]
+    return [_as(item, kind) for item in cast("list[object]", value)] if isinstance(value, list) else value
+
+
+def _object(value: object, kind: inspect.StructType | inspect.DictType) -> object:
+    read = _json(value) if isinstance(value, str) else value
+    if not isinstance(read, dict):
+        return value
+    fields = cast("dict[str, object]", read)
+    if isinstance(kind, inspect.DictType):
+        return {name: _as(item, kind.value_type) for name, item in fields.items()}
+    optional = {field.encode_name for field in kind.fields if not field.required}
+    given = {name: item for name, item in fields.items() if item not in (None, "") or name not in optional}
+    return read_as_meant(given, kind.cls)
+
+
+def _json(text: str) -> object:
+    if not text.lstrip().startswith(("[", "{")):
+        return None
+    try:
+        return msgspec.json.decode(text)
+    except (msgspec.DecodeError, RecursionError):
+        return None
+
+
+def _is_object(kind: Kind) -> bool:
+    kind = kind.type if isinstance(kind, inspect.Metadata) else kind
+    return isinstance(kind, inspect.StructType | inspect.DictType | _LISTS)
+
+
+def _choices(kind: Kind) -> list[Any]:
+    if isinstance(kind, inspect.Metadata):
+        return _choices(kind.type)
+    if isinstance(kind, inspect.UnionType):
+        return [choice for option in kind.types for choice in _choices(option)]
+    if isinstance(kind, inspect.EnumType):
+        return [member.value for member in kind.cls]
+    return list(kind.values) if isinstance(kind, inspect.LiteralType) else []
+
+
+def _inside(kind: Kind, step: str) -> Kind | None:
+    """Returns the type one step further on a path: a field's, or an item's."""
+    if isinstance(kind, inspect.Metadata):
+        return _inside(kind.type, step)
+    if isinstance(kind, inspect.UnionType):
+        return next((found for option in kind.types if (found := _inside(option, step)) is not None), None)
+    if step.startswith("["):
+        if isinstance(kind, inspect.DictType):
+            return kind.value_type
+        return kind.item_type if isinstance(kind, _LISTS) else None
+    if isinstance(kind, inspect.StructType):
+        return next((field.type for field in kind.fields if field.encode_name == step), None)
+    return None
