@@ -182,7 +182,7 @@ class Operation:
                 raise self.fault(f"Object missing required field `{name}`")
 
     def _convert_as_meant(self, arguments: Mapping[str, object]) -> Struct:
-        from postil.core.arguments import read_as_meant  # only what does not fit pays for it
+        from postil.core.arguments.as_meant import read_as_meant  # only what does not fit pays for it
 
         try:
             return msgspec.convert(read_as_meant(arguments, self.arguments, self.mark.shell_only), self.arguments)
@@ -204,7 +204,7 @@ class Operation:
             path = quoted[1]
         advice = self._advice(quoted[1]) if "unknown field" in reason and not where else ""
         if reason.startswith("Invalid enum value") and not self.by_contract:
-            from postil.core.arguments import values_at
+            from postil.core.arguments.as_meant import values_at
 
             advice = f"Use one of {', '.join(values_at(self.arguments, path))}"
         return self.mark.fault(

@@ -11,7 +11,7 @@ from msgspec import Struct
 from postil.core.content import Message, said
 from postil.core.failure import InvalidArguments
 from postil.core.operation import F, attach, is_async, signature_types
-from postil.core.schema import arguments_schema
+from postil.core.arguments.schema import arguments_schema
 
 
 class PromptMark(Struct, frozen=True):

@@ -9,7 +9,7 @@ from msgspec import Meta
 from postil.gitlab.failures import invalid
 from postil.gitlab.instance.identifiers import check_line, check_number
 
-_UNLISTED = {"unlisted": True}  # taken, and in no published schema: core/schema.py
+_UNLISTED = {"unlisted": True}  # taken, and in no published schema: core/arguments/schema.py
 
 Project: TypeAlias = Annotated[int | str, Meta(description="id or group/path")]
 Iid: TypeAlias = Annotated[int, Meta(ge=1)]

@@ -1,6 +1,6 @@
 """Advice in the words of whoever reads it: a model is told the name of a tool where a person is told a command.
 
-Parts write advice once, as people type it (`` `postil inbox list` ``). What no tool can do stays a command: it is for
+Parts write advice once, as people type it (`` `postil status` ``). What no tool can do stays a command: it is for
 the person.
 """
 

@@ -110,7 +110,7 @@ def test_a_direct_call_answers_json_whatever_is_accepted(server: Running) -> Non
     ("message", "code"),
     [
         (request("no_such_method"), -32601),
-        (request("echo", {"text": 1}), -32602),
+        (request("echo", {"text": [1]}), -32602),
         (request("fail"), -32602),
         (b"{not json", -32700),
         (b'{"jsonrpc":"1.0","id":1,"method":"echo"}', -32600),

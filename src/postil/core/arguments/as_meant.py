@@ -63,11 +63,9 @@ def _as(value: object, kind: Kind) -> object:
     if isinstance(kind, inspect.IntType):
         return _whole(value)
     if isinstance(kind, inspect.FloatType):
-        return float(value) if isinstance(value, str) and _NUMBER.fullmatch(value.strip()) else value
+        return float(value) if isinstance(value, str) and _NUMBER.fullmatch(value) else value
     if isinstance(kind, inspect.BoolType):
-        return _TRUTH.get(value.strip().lower(), value) if isinstance(value, str) else value
-    if isinstance(kind, inspect.StrType):
-        return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
+        return _TRUTH.get(value.lower(), value) if isinstance(value, str) else value
     if isinstance(kind, inspect.LiteralType | inspect.EnumType):
         return _choose(value, _choices(kind))
     if isinstance(kind, _LISTS):
@@ -93,8 +91,8 @@ def _fits(value: object, kind: Kind) -> bool:
 def _whole(value: object) -> object:
     if isinstance(value, float) and value.is_integer() and abs(value) < 1 << 53:
         return int(value)
-    if isinstance(value, str) and _WHOLE.fullmatch(value.strip()):
-        return int(value.strip().partition(".")[0])
+    if isinstance(value, str) and _WHOLE.fullmatch(value):
+        return int(value.partition(".")[0])
     return value
 
 
@@ -102,7 +100,7 @@ def _choose(value: object, choices: list[Any]) -> object:
     """Returns the one choice that this is but for upper and lower case."""
     if not isinstance(value, str) or value in choices:
         return value
-    same = [choice for choice in choices if str(choice).lower() == value.strip().lower()]
+    same = [choice for choice in choices if str(choice).lower() == value.lower()]
     return same[0] if len(same) == 1 else value
 
 

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta, Struct
 
-from postil.core.schema import arguments_schema, result_schema, without
+from postil.core.arguments.schema import arguments_schema, result_schema, without
 
 
 class Leaf(Struct, frozen=True):

@@ -1,0 +1,1 @@
+"""The arguments of operations: the schemas that are published of them, and how models send them."""
