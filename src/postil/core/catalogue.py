@@ -12,11 +12,11 @@ from typing import Any
 import msgspec
 from msgspec import Raw, Struct, field
 
+from postil.core.arguments.schema import arguments_schema, result_schema, without
 from postil.core.group import AnnouncerMark, CheckMark, GlanceMark
 from postil.core.operation import Effect, Mark, description_of, is_async, marks_of, signature_types
 from postil.core.prompt import PromptArgument, PromptMark, listed_arguments
 from postil.core.resource import ResourceMark
-from postil.core.arguments.schema import arguments_schema, result_schema, without
 
 _NONE = Raw()
 

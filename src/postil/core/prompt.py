@@ -8,10 +8,10 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from postil.core.arguments.schema import arguments_schema
 from postil.core.content import Message, said
 from postil.core.failure import InvalidArguments
 from postil.core.operation import F, attach, is_async, signature_types
-from postil.core.arguments.schema import arguments_schema
 
 
 class PromptMark(Struct, frozen=True):
