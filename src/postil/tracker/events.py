@@ -15,14 +15,19 @@ from typing import Annotated
 import msgspec
 
 VERSION = 1
+"""Of the format. An event of a later version may mean what this one cannot know: it is kept and has no effect here."""
 LOG_ENTITY = "00000000-0000-0000-0000-000000000000"
 """The entity of events that speak of a log and not of an issue."""
 MAX_CLOCK = 1 << 48
-"""A clock beyond this is not believed: one hostile event must not bring every writer to the end of the integers."""
+"""An event beyond this is none."""
+AHEAD = 1 << 20
+"""A clock is at most the number of events, if all writers are honest and all logs are here. One that is ahead by more
+is not believed: writers do not follow it, or one hostile event would bring them to the end of the integers."""
 
 # Checked while decoding, in C: an event that breaks these is not believed, and so is none.
 EntityId = Annotated[str, msgspec.Meta(min_length=36, max_length=36)]
 Count = Annotated[int, msgspec.Meta(gt=0, lt=MAX_CLOCK)]
+Version = Annotated[int, msgspec.Meta(le=VERSION)]
 
 _ALPHABET = "abcdefghijklmnopqrstuvwxyz234567"
 
@@ -39,7 +44,9 @@ class Envelope(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, ta
     a: str = ""
     m: str = ""
     dep: dict[str, int] | None = None
-    v: int = VERSION
+    proof: str = ""
+    """Shows that the writer had the events that `dep` names (`state/causality.py`); the first release wrote none."""
+    v: Version = VERSION
 
 
 class Created(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="created"):
@@ -115,6 +122,7 @@ class Claimed(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="clai
 
     who: str
     until: str
+    by: str = ""
 
 
 class Released(Envelope, frozen=True, kw_only=True, omit_defaults=True, tag="release"):
@@ -142,6 +150,7 @@ class Unknown(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     ts: str = ""
     a: str = ""
     dep: dict[str, int] | None = None
+    proof: str = ""
     v: int = VERSION
 
 

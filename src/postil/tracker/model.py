@@ -39,6 +39,8 @@ class Claim(msgspec.Struct, frozen=True):
     who: str
     until: str
     event: str
+    by: str = ""
+    """The session or process that claimed it, where no name of its own was given."""
 
 
 class LabelEvent(msgspec.Struct, frozen=True):

@@ -9,16 +9,17 @@ from typing import TypeVar
 
 import msgspec
 
-from postil.tracker.events import MAX_CLOCK, Envelope, Event, Known, decode_lines, encode, new_event_id
+from postil.tracker.events import Envelope, Event, Known, decode_lines, encode, new_event_id
 from postil.tracker.index.index import Index
 from postil.tracker.log.append import Author, append, append_bulk, find_author
-from postil.tracker.log.format import find_unread, is_ancestor, open_objects, read_runs
+from postil.tracker.log.format import find_merge_base, find_unread, is_ancestor, open_objects, read_runs
 from postil.tracker.log.refs import Tip, is_own, list_logs, name_own_ref
 from postil.tracker.log.replica import Replica, ensure_replica, lock_writes, make_replica
 from postil.tracker.model import Entity
+from postil.tracker.state.causality import Causality, prove
 from postil.tracker.state.fold import fold
 from postil.tracker.text import format_moment
-from postil.workspace.git import DURABLE, run_git, try_git
+from postil.workspace.git import DURABLE, run_git
 from postil.workspace.repository import Repository
 
 E = TypeVar("E", bound=Envelope)
@@ -52,11 +53,11 @@ class Store:
 
     def events(self, id_: str) -> list[Event]:
         """Returns the events of an entity, in their order."""
-        return sorted(decode_lines(self.lines(id_)), key=lambda event: (event.l, event.r, event.n))
+        return Causality(decode_lines(self.lines(id_))).order
 
     def entity(self, id_: str) -> Entity | None:
         """Returns the state of an entity, deleted ones included."""
-        return fold(self.events(id_))
+        return fold(decode_lines(self.lines(id_)))
 
     def entities(self, ids: Sequence[str]) -> Iterator[Entity]:
         """Yields the states of many entities, one after the other; unknown ones are left out."""
@@ -74,6 +75,11 @@ class Store:
         with lock_writes(self.repository):
             replica, ref, tip = self.find_own_log()
             self.refresh()
+            if self._is_forged(replica, ref):
+                replica, ref, tip = self._take_new_identity(
+                    replica, [tip for tip in list_logs(self.repository.root) if is_own(tip, replica.id)], []
+                )
+                self.refresh()
             tx = Transaction(self, replica.id, author, message)
             yield tx
             if tx.lines and not dry_run:
@@ -113,7 +119,7 @@ class Store:
         for tip in own:
             with open_objects(root) as git:
                 commit = git.commit(tip.oid)
-                base = try_git(root, "merge-base", tip.oid, elsewhere[0].oid).out.decode().strip()
+                base = find_merge_base(root, tip.oid, elsewhere[0].oid) if elsewhere else ""
                 new = find_unread(root, git, commit, (base, git.commit(base).end) if base else None)
             carried = b"".join(read_runs(root, new)) if new else b""
             if carried:
@@ -121,6 +127,11 @@ class Store:
                 end = append(self.repository, ref, end, carried, count, commit.clock, author).oid
             run_git(root, "update-ref", "-d", "--end-of-options", tip.ref, tip.oid, mode=DURABLE)
         return replica, ref, end
+
+    def _is_forged(self, replica: Replica, ref: str) -> bool:
+        """Returns whether events under our name have numbers that our own log does not explain."""
+        end = next((pos for (pos,) in self.index.query("SELECT pos FROM ref WHERE name = ?", (ref,))), 0)
+        return self.index.last_number(replica.id) > end
 
     def _is_shared(self, own: list[Tip], elsewhere: list[Tip]) -> bool:
         """Returns whether some remote holds events under our name that we did not write here."""
@@ -142,13 +153,15 @@ class Transaction:
         self.events: list[Known] = []
         self.lines: list[bytes] = []
         self.clock = store.index.clock()
-        self._number = next((n for (n,) in store.index.query("SELECT n FROM writer WHERE replica = ?", (replica,))), 0)
+        self._number = store.index.last_number(replica)
+        self._seen: dict[str, tuple[dict[str, int] | None, str]] = {}
         self.ts = format_moment(store.now())
 
     def write(self, kind: type[E], ent: str, /, **data: object) -> E:
         """Write one event about an entity."""
+        dep, proof = self._seen.get(ent) or self._look_at(ent)
         self._number += 1
-        self.clock = min(self.clock + 1, MAX_CLOCK - 1)
+        self.clock += 1
         stamped: dict[str, object] = {
             "id": new_event_id(),
             "ts": self.ts,
@@ -159,7 +172,8 @@ class Transaction:
             "r": self.replica,
             "n": self._number,
             "l": self.clock,
-            "dep": self._seen(ent),
+            "dep": dep,
+            "proof": proof,
         }
         event = msgspec.convert(stamped, kind)
         self.events.append(event)  # pyright: ignore[reportArgumentType]
@@ -176,10 +190,14 @@ class Transaction:
         """Take over an event of another log as it is, also one of a kind that is not known here."""
         self.lines.append(line)
 
-    def _seen(self, ent: str) -> dict[str, int] | None:
-        seen: dict[str, int] = {}
+    def _look_at(self, ent: str) -> tuple[dict[str, int] | None, str]:
+        """Returns the last number of each other writer of an entity, and the proof of having seen those events."""
+        last: dict[str, tuple[int, str]] = {}
         lines = self.store.lines(ent)
         for event in decode_lines(lines) if lines else ():
-            if event.r != self.replica and event.n > seen.get(event.r, 0):
-                seen[event.r] = event.n
-        return seen or None
+            if event.r != self.replica and event.n > last.get(event.r, (0, ""))[0]:
+                last[event.r] = event.n, event.id
+        dep = {replica: number for replica, (number, _) in last.items()}
+        proof = prove((replica, number, id_) for replica, (number, id_) in last.items()) if last else ""
+        self._seen[ent] = dep or None, proof
+        return self._seen[ent]

@@ -18,6 +18,19 @@ def format_moment(moment: datetime.datetime) -> str:
     return f"{utc:%Y-%m-%dT%H:%M:%S}.{utc.microsecond // 1000:03d}Z"
 
 
+LONGEST_CLAIM = datetime.timedelta(days=31)
+
+
+def bound_claim(ts: str, until: str) -> str:
+    """Returns when a claim made at `ts` ends: as it says, or after a month; at once if its time is no time."""
+    if until[:7] == ts[:7]:
+        return until
+    try:
+        return min(until, format_moment(datetime.datetime.fromisoformat(ts) + LONGEST_CLAIM))
+    except (ValueError, OverflowError):
+        return ""
+
+
 def is_day(text: str) -> bool:
     """Returns whether a text is a day of the calendar, written as 2026-11-15."""
     if not re.fullmatch(r"\d{4}-\d{2}-\d{2}", text):

@@ -24,6 +24,7 @@ from postil.tracker.events import (
 )
 from postil.tracker.index.tables import SqlRow
 from postil.tracker.model import Claim
+from postil.tracker.text import bound_claim
 
 _TELLING = -6
 """So many last letters of the ids of events and comments are remembered: enough to notice one that comes twice."""
@@ -87,8 +88,10 @@ class RowBuilder:
         seen = self.seen or {self.r: self.n}
         dep = event.dep or {}
         for replica, number in seen.items():
-            if event.n <= number if replica == event.r else dep.get(replica, 0) < number:
+            if event.n <= number if replica == event.r else dep.get(replica, 0) != number:
                 return False
+        if len(dep) > len(seen):
+            return False  # it names what is not here: not fetched yet, or a lie
         seen[event.r] = event.n
         self.seen = seen
         self.r, self.n, self.l, self.ts = event.r, event.n, event.l, event.ts
@@ -200,8 +203,8 @@ class BulkFold:
             builder.links = links
         elif isinstance(event, Claimed):
             held = builder.claim
-            if held is None or held.who == event.who or held.until <= event.ts:
-                builder.claim = Claim(event.who, event.until, event.id)
+            if held is None or (held.who, held.by) == (event.who, event.by) or held.until <= event.ts:
+                builder.claim = Claim(event.who, bound_claim(event.ts, event.until), event.id, event.by)
         elif isinstance(event, Released):
             if builder.claim is not None and event.who in ("", builder.claim.who):
                 builder.claim = None
@@ -212,6 +215,8 @@ class BulkFold:
         value = event.value
         if event.f == "status":
             builder.status = self._shared.setdefault(value, value) if value else "open"
+            if value == "closed":
+                builder.claim = None
         elif event.f == "title":
             builder.title = value or ""
         elif event.f == "milestone":

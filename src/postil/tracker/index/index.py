@@ -17,6 +17,7 @@ from collections.abc import Generator, Iterable, Sequence
 from functools import partial
 from typing import Any
 
+from postil.tracker.events import AHEAD
 from postil.tracker.index.bulk_fold import BulkFold
 from postil.tracker.index.db_files import (
     POINTER,
@@ -139,8 +140,12 @@ class Index:
         """Returns the name of this build of the index."""
         return str(read_meta(self.db, "epoch") or "")
 
+    def last_number(self, replica: str) -> int:
+        """Returns the highest number of all events under a writer's name."""
+        return next((n for (n,) in self.query("SELECT n FROM writer WHERE replica = ?", (replica,))), 0)
+
     def clock(self) -> int:
-        """Returns the highest Lamport clock of all events."""
+        """Returns the highest Lamport clock of all events that is believed."""
         return int(read_meta(self.db, "clock") or 0)
 
     def damage(self) -> list[str]:
@@ -276,9 +281,9 @@ class Index:
     def _merge(self, lines: Iterable[bytes]) -> None:
         generation = self.generation() + 1
         changed, clock = merge_lines(self.db, lines, generation, partial(read_histories, self.db, self.repository.root))
+        write_meta(self.db, "clock", max(clock, self.clock()))
         if changed:
             write_meta(self.db, "generation", generation)
-            write_meta(self.db, "clock", max(clock, self.clock()))
         if generation % 256 == 0:
             self.db.execute("DELETE FROM history WHERE gen < ?", (generation - _KEPT_GENERATIONS,))
             write_meta(self.db, "history_from", max(1, generation - _KEPT_GENERATIONS))
@@ -324,8 +329,6 @@ def _build(path: str, root: str, folder: str | None) -> sqlite3.Connection:
     write_meta(db, "epoch", os.urandom(4).hex())
     write_meta(db, "generation", 1)
     write_meta(db, "history_from", 1)
-    events = db.execute("SELECT coalesce(sum(pos), 0) FROM ref").fetchone()[0]
-    write_meta(db, "events", events)
     db.execute("COMMIT")
     db.execute(f"PRAGMA user_version = {VERSION}")
     return db
@@ -334,9 +337,7 @@ def _build(path: str, root: str, folder: str | None) -> sqlite3.Connection:
 def _fill(db: sqlite3.Connection, root: str, folder: str | None) -> int:
     marks: dict[str, str] = {}
     sources: list[LogSource] = []
-    clock = 0
     for one in find_new_commits(db, root, list_logs(root)):
-        clock = max(clock, one.clock)
         fresh = [segment for segment in one.unread.segments if segment.oid not in marks]  # two logs may share some
         marks.update((segment.oid, make_mark(n)) for n, segment in enumerate(fresh, len(marks) + 1))
         sources.append(
@@ -349,7 +350,9 @@ def _fill(db: sqlite3.Connection, root: str, folder: str | None) -> int:
     unread = {mark for source in sources for mark in source.unread}
     read = ((mark, oid) for oid, mark in marks.items() if mark not in unread)
     db.executemany("INSERT INTO segment VALUES (?, ?)", read)
-    return max(clock, write_build(db, bulk, held, partial(read_some_histories, db, root, folder)))
+    events = sum(source.count for source in sources)
+    write_meta(db, "events", events)
+    return write_build(db, bulk, held, partial(read_some_histories, db, root, folder), events + AHEAD)
 
 
 def _rescue(root: str, db: sqlite3.Connection, tip: Tip, fault: LogDamaged) -> list[bytes]:

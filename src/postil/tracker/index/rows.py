@@ -6,7 +6,7 @@ from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from postil.tracker.events import LOG_ENTITY, Absorbed, Created, Event, Set, decode, decode_lines
+from postil.tracker.events import AHEAD, LOG_ENTITY, Absorbed, Created, Event, Set, decode, decode_lines
 from postil.tracker.index.bulk_fold import BulkFold, RowBuilder
 from postil.tracker.index.tables import (
     INDEXES,
@@ -28,13 +28,15 @@ ReadLines = Callable[[Sequence[str]], Iterator[tuple[str, bytes]]]
 """Reads the stored lines of these entities (`entity_lines.py`)."""
 
 
-def write_build(db: sqlite3.Connection, bulk: BulkFold, held: dict[str, list[bytes]], read_lines: ReadLines) -> int:
+def write_build(
+    db: sqlite3.Connection, bulk: BulkFold, held: dict[str, list[bytes]], read_lines: ReadLines, most: int
+) -> int:
     """Write every entity of a build into empty tables. `held` has the lines that are in no segment.
 
-    Returns the highest clock seen.
+    Returns the highest clock seen that is not beyond `most`.
     """
     builder = bulk.entities
-    kin = _Related()
+    kin = _Related(most)
     db.executemany(
         "INSERT INTO log(n, id, places) VALUES (?, ?, ?)",
         ((n, id_, one.places) for n, (id_, one) in enumerate(builder.items(), 1)),
@@ -45,7 +47,7 @@ def write_build(db: sqlite3.Connection, bulk: BulkFold, held: dict[str, list[byt
     db.executemany("UPDATE log SET lines = ? WHERE id = ?", ((b"\n".join(lines), id_) for id_, lines in held.items()))
     db.executemany("INSERT OR IGNORE INTO aim SELECT ?, n FROM log WHERE id = ?", bulk.aims)
     for id_, lines in read_lines(kin.broken):
-        kin.clock = max(kin.clock, _fold_one(db, id_, decode_lines(lines), kin.numbers))
+        kin.clock = max(kin.clock, _fold_one(db, id_, decode_lines(lines), kin.numbers, most))
     db.execute("DELETE FROM log WHERE id = ?", (LOG_ENTITY,))
     note_writers(db, kin.numbers)
     return kin.clock
@@ -54,9 +56,10 @@ def write_build(db: sqlite3.Connection, bulk: BulkFold, held: dict[str, list[byt
 class _Related:
     """What hangs on the rows of a build, gathered while they are written."""
 
-    def __init__(self) -> None:
+    def __init__(self, most: int) -> None:
         self.broken: list[str] = []
         self.clock = 0
+        self._most = most
         self.numbers: dict[str, int] = {}
         self._sets: dict[tuple[str, ...], tuple[str, array[int]]] = {}
         self._assignees: list[tuple[str, int]] = []
@@ -64,12 +67,12 @@ class _Related:
 
     def rows(self, builder: dict[str, RowBuilder]) -> Iterator[SqlRow]:
         """Yields the rows, one by one."""
-        sets, numbers = self._sets, self.numbers
+        sets, numbers, most = self._sets, self.numbers, self._most
         for n, (id_, one) in enumerate(builder.items(), 1):
             if one.broken:
                 self.broken.append(id_)
                 continue
-            if one.l > self.clock:
+            if self.clock < one.l <= most:
                 self.clock = one.l
             if one.n > numbers.get(one.r, 0):
                 numbers[one.r] = one.n
@@ -98,8 +101,8 @@ class _Related:
         db.executemany("INSERT INTO link VALUES (?, ?, ?, ?, ?, ?)", self._links)
 
 
-def _fold_one(db: sqlite3.Connection, id_: str, events: list[Event], numbers: dict[str, int]) -> int:
-    """Write an entity that is not simple. Returns its highest clock."""
+def _fold_one(db: sqlite3.Connection, id_: str, events: list[Event], numbers: dict[str, int], most: int) -> int:
+    """Write an entity that is not simple. Returns its highest clock that is not beyond `most`."""
     for event in events:
         numbers[event.r] = max(event.n, numbers.get(event.r, 0))
     if id_ == LOG_ENTITY:
@@ -109,24 +112,31 @@ def _fold_one(db: sqlite3.Connection, id_: str, events: list[Event], numbers: di
         (n,) = db.execute("SELECT n FROM log WHERE id = ?", (id_,)).fetchone()
         write_entity(db, n, fold(events))
         note_aims(db, n, events)
-    return max((event.l for event in events), default=0)
+    return max((event.l for event in events if event.l <= most), default=0)
 
 
 def merge_lines(
     db: sqlite3.Connection, lines: Iterable[bytes], generation: int, read_lines: ReadLines
 ) -> tuple[set[str], int]:
-    """Add events to their entities and write those rows anew. Returns what changed, and the highest clock seen."""
+    """Add events to their entities and write those rows anew.
+
+    Returns what changed, and the highest clock seen that is believed.
+    """
     touched: dict[str, list[tuple[Event, bytes]]] = {}
     clock = 0
+    known = int(read_meta(db, "events") or 0)
     numbers: dict[str, int] = {}
     for line in lines:
         event = decode(line)
         if event is not None:
-            clock = max(clock, event.l)
+            known += 1
+            if clock < event.l <= known + AHEAD:
+                clock = event.l
             numbers[event.r] = max(event.n, numbers.get(event.r, 0))
             touched.setdefault(event.ent, []).append((event, line))
     for event, _ in touched.pop(LOG_ENTITY, []):
         note_absorbed(db, event)
+    write_meta(db, "events", known)
     note_writers(db, numbers)
     with_words = read_meta(db, "words") is not None
     before = dict(read_lines(list(touched)))

@@ -232,3 +232,8 @@ def read_commit_lines(root: str, tip: str) -> list[bytes]:
 def is_ancestor(root: str, one: str, other: str) -> bool:
     """Returns whether one commit is in the history of another."""
     return try_git(root, "merge-base", "--is-ancestor", one, other).status == 0
+
+
+def find_merge_base(root: str, one: str, other: str) -> str:
+    """Returns the commit that two histories have in common; empty when they have none."""
+    return try_git(root, "merge-base", one, other).out.decode().strip()

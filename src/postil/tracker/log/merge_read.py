@@ -31,6 +31,8 @@ class LogSource:
         self.arrived: bytes | None = None
         self.events: Sequence[Event] = ()
         self.at = 0
+        self.count = 0
+        """How many events were read."""
         self.place = ""
         self.unread: list[str] = []
         """The marks of segments that could not be read."""
@@ -95,6 +97,7 @@ def _advance(talk: _SegmentReader, source: LogSource, held: Callable[[str, bytes
             held(event.ent, line)
         source.lines.clear()
         source.events, source.place = [event for event, _ in found], ""
+    source.count += len(source.events)
     return bool(source.events)
 
 

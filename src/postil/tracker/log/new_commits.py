@@ -21,7 +21,6 @@ class NewCommits(msgspec.Struct, frozen=True):
     """What one log has that is new."""
 
     tip: Tip
-    clock: int
     unread: Unread
 
 
@@ -87,7 +86,7 @@ class _Reader:
                 while commits:
                     tip, commit = commits.pop(0)
                     try:
-                        found.append(NewCommits(tip, commit.clock, self._one(git, tip, commit)))
+                        found.append(NewCommits(tip, self._one(git, tip, commit)))
                         remember(self._db, tip, commit.end)
                     except LogDamaged as fault:
                         note_damage(self._db, tip, fault)

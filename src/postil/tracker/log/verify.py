@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import os
+from heapq import nlargest
+from operator import attrgetter
 
 import msgspec
 
 from postil.core.answer import Answer
-from postil.tracker.events import decode, decode_lines
+from postil.tracker.events import AHEAD, Event, decode, decode_lines
 from postil.tracker.index.index import Index
 from postil.tracker.index.tables import COLUMNS, make_row
 from postil.tracker.log.format import LogCommit, LogDamaged, Objects, open_objects
 from postil.tracker.log.refs import Tip, find_stale_locks, list_logs
 from postil.tracker.state.fold import fold
 from postil.tracker.store import Store
-from postil.tracker.text import format_count
+from postil.tracker.text import flatten, format_count
+
+_NAMED = 10
+"""So many events of a log with clocks that are not believed are named."""
 
 
 class Verified(Answer, frozen=True, kw_only=True):
@@ -28,6 +33,8 @@ class Verified(Answer, frozen=True, kw_only=True):
     """A hash of the whole state: equal on every machine that has the same logs."""
     problems: list[str]
     repaired: list[str] = msgspec.field(default_factory=list[str])
+    warnings: list[str] = msgspec.field(default_factory=list[str])
+    """What somebody wrote that is not believed; nothing is lost or undone by it."""
 
     @property
     def exit_status(self) -> int:
@@ -39,6 +46,7 @@ class Verified(Answer, frozen=True, kw_only=True):
         counts = {"log": self.logs, "commit": self.commits, "event": self.events, "entity": self.entities}
         lines = [", ".join(format_count(count, thing) for thing, count in counts.items()), f"state {self.state}"]
         lines += [f"repaired: {line}" for line in self.repaired]
+        lines += [f"warning: {line}" for line in self.warnings]
         lines += [f"problem: {line}" for line in self.problems] or ["no problem found"]
         return "\n".join(lines)
 
@@ -48,18 +56,20 @@ def verify_logs(store: Store, fix: bool) -> Verified:
     problems: list[str] = []
     repaired: list[str] = []
     commits = events = 0
+    latest: dict[str, tuple[Event, str]] = {}
     found = list_logs(store.repository.root)
     for tip in found:
         with open_objects(
             store.repository.root
         ) as git:  # a new conversation each: one damaged log must not end the others'
             try:
-                seen, lines, faults = _check_log(git, tip)
+                seen, lines, faults, highest = _check_log(git, tip)
             except LogDamaged as fault:
                 problems.append(f"{tip.ref}: {fault.message}")
                 continue
             commits += seen
             events += lines
+            latest.update((event.id, (event, tip.ref)) for event in highest)
             problems += [f"{tip.ref}: {fault}" for fault in faults]
     for lock in find_stale_locks(store.repository.common_dir):
         if fix:
@@ -87,6 +97,12 @@ def verify_logs(store: Store, fix: bool) -> Verified:
         state=state,
         problems=problems,
         repaired=repaired,
+        warnings=[
+            f"{ref}: the event {event.id} by {flatten(event.a)} has the clock {event.l}, which {events} events do not"
+            " explain; it decides nothing but ties"
+            for event, ref in latest.values()
+            if event.l > events + AHEAD
+        ],
     )
 
 
@@ -110,8 +126,8 @@ def fold_all(index: Index) -> tuple[str, dict[str, int]]:
     return digest.hexdigest()[:32], rows
 
 
-def _check_log(git: Objects, tip: Tip) -> tuple[int, int, list[str]]:
-    """Commits, events and faults of a log, read commit by commit from its end."""
+def _check_log(git: Objects, tip: Tip) -> tuple[int, int, list[str], list[Event]]:
+    """Commits, events, faults and the events with the highest clocks of a log, read commit by commit from its end."""
     faults: list[str] = []
     chain: list[LogCommit] = []
     at = git.commit(tip.oid)
@@ -140,9 +156,11 @@ def _check_log(git: Objects, tip: Tip) -> tuple[int, int, list[str]]:
     if not bulk and sealed != written[: len(sealed)]:
         faults.append("a segment says something else than the commits it repeats")
     tail = sum(commit.count for commit in chain if commit.position >= end)
-    faults += [
-        f"a line is no event: {line[:60].decode('utf-8', 'replace')}"
-        for line in (sealed if bulk else written)
-        if decode(line) is None
-    ]
-    return len(chain), end + tail, faults
+    events: list[Event] = []
+    for line in sealed if bulk else written:
+        event = decode(line)
+        if event is None:
+            faults.append(f"a line is no event: {line[:60].decode('utf-8', 'replace')}")
+        elif event.l > AHEAD:
+            events.append(event)
+    return len(chain), end + tail, faults, nlargest(_NAMED, events, key=attrgetter("l"))

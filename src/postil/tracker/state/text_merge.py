@@ -5,9 +5,59 @@ It uses no library whose choices may change.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+
+from postil.tracker.state.causality import Causality, Write
 
 _LARGEST_TABLE = 4_000_000
+_WORK, _WORK_A_LETTER = 8_000_000, 64
+"""Merging many concurrent texts may compare so much; more is left to people, as a conflict."""
+
+
+def resolve_texts(seen: Causality, candidates: Sequence[Write], heads: Sequence[Write]) -> tuple[str, list[Write]]:
+    """Returns all concurrent texts together, and those that could not be merged with the ones after them."""
+    text = heads[0][1] or ""
+    merged: list[Write] = [heads[0]]
+    losers: list[Write] = []
+    known = _intersect(None, seen.knowledge(heads[0][0]))
+    newest = len(candidates) - 1
+    work = _WORK + _WORK_A_LETTER * sum(len(value or "") for _, value in heads)
+    for head in heads[1:]:
+        known = _intersect(known, seen.knowledge(head[0]))
+        # What one of them did not know, fewer know with every head: so the search goes on where it stopped.
+        while newest >= 0 and not _is_known(seen, candidates[newest], known):
+            newest -= 1
+        base, mine = (candidates[newest][1] if newest >= 0 else "") or "", head[1] or ""
+        work -= _estimate_work(base, mine, text)
+        both = merge_texts(base, mine, text) if work > 0 else None
+        if both is None:
+            losers += merged
+            merged, text = [], mine
+        else:
+            text = both
+        merged.append(head)
+    return text, losers
+
+
+def _intersect(known: Mapping[str, int] | None, more: Iterable[tuple[str, int]]) -> dict[str, int]:
+    latest: dict[str, int] = {}
+    for replica, number in more:
+        latest[replica] = max(number, latest.get(replica, 0))
+    if known is None:
+        return latest
+    return {replica: min(number, known[replica]) for replica, number in latest.items() if replica in known}
+
+
+def _is_known(seen: Causality, write: Write, known: Mapping[str, int]) -> bool:
+    return any(known.get(one.r, 0) >= one.n for one in seen.places(write[0]))
+
+
+def _estimate_work(base: str, ours: str, theirs: str) -> int:
+    if ours in (theirs, base) or theirs == base:
+        return 1 + len(ours) // 16
+    lines = base.count("\n") + 1
+    cells = max(lines * (text.count("\n") + 1) for text in (ours, theirs))
+    return len(base) + len(ours) + len(theirs) + min(cells, _LARGEST_TABLE)
 
 
 def merge_texts(base: str, ours: str, theirs: str) -> str | None:

@@ -1,0 +1,37 @@
+"""Members that many add and remove: what a removal had not seen stays."""
+
+from __future__ import annotations
+
+from postil.tracker import events as ev
+from postil.tracker.state.causality import Causality
+from postil.tracker.state.members import Members
+from tests.tracker.worlds import Replica, pair
+
+
+def members_of(replica: Replica) -> Members[str]:
+    seen = Causality(replica.known())
+    found: Members[str] = Members(seen)
+    for event in seen.order:
+        if isinstance(event, ev.Created):
+            found.update(event, event.labels)
+        elif isinstance(event, ev.Labelled):
+            found.update(event, event.add, event.rm)
+    return found
+
+
+def test_a_removal_leaves_the_additions_that_it_had_not_seen():
+    one, two = pair()
+    one.write(ev.Labelled, add=("x",))
+    two.write(ev.Labelled, rm=("x",))
+    two.fetch(one)
+    found = members_of(two)
+    assert [*found] == ["x"]
+    assert found.first("x").id == one.logs["aaa"][-1].id
+
+
+def test_adding_again_after_a_removal_counts():
+    one, _ = pair()
+    one.write(ev.Labelled, rm=("x",))
+    assert [*members_of(one)] == []
+    one.write(ev.Labelled, add=("x", "y"))
+    assert [*members_of(one)] == ["x", "y"]
