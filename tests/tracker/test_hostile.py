@@ -73,3 +73,42 @@ def test_events_forged_under_ones_name_do_not_stop_one_from_writing(team: tuple[
     said(bob, "pull")
     shown = answered(bob, "show", id_)
     assert (shown["title"], len(shown["comments"])) == ("Mine again", 2)
+
+
+def test_what_a_newer_version_writes_is_shown_as_it_is_and_kept(team: tuple[Path, Path, Path]):
+    remote, ann, _ = team
+    id_ = answered(ann, "create", "issue", "Mine")["id"]
+    other = answered(ann, "create", "issue", "Other")["id"]
+    said(ann, "sync")
+    write_log(
+        remote,
+        event(id_, 1, "link", 5, add=[["teleports", other]]),
+        event(id_, 2, "set", 6, f="status", value="in-review"),
+        event(id_, 3, "set", 7, f="mood", value="fine"),
+        event(id_, 4, "beamed", 8, where="moon"),
+        event(id_, 5, "set", 9, f="title", value="Of version 2", v=2),
+        event("11111111-0000-4000-8000-000000000001", 6, "created", 10, kind="", title="Of no kind"),
+    )
+    said(ann, "pull")
+    shown = answered(ann, "show", id_)
+    assert (shown["title"], shown["status"], shown["fields"]) == ("Mine", "in-review", {"mood": "fine"})
+    assert [link["type"] for link in shown["links"]] == ["teleports"]
+    assert [link["type"] for link in answered(ann, "show", other)["links"]] == ["teleports of"]
+    for words in (("show", id_), ("show", other), ("list", "issue"), ("ready",), ("close", id_), ("show", "11111111")):
+        said(ann, *words)
+    kinds = [one["type"] for one in answered(ann, "log", id_)["events"]]
+    assert [kind for kind in ("beamed", "set") if kind in kinds] == ["beamed", "set"]
+    assert run(ann, "show", "11111111", "--json").returncode == 0
+    assert "newer version" in said(ann, "verify")
+    assert run(ann, "label", "milestone", "1111", "--add", "x").returncode == 5
+
+
+def test_a_log_of_a_later_format_is_named_and_hides_no_other(team: tuple[Path, Path, Path]):
+    remote, ann, _ = team
+    said(ann, "create", "issue", "Mine")
+    said(ann, "sync")
+    write_log(remote, event("11111111-0000-4000-8000-000000000001", 1, "created", 3), head="postil/2")
+    said(ann, "pull")
+    listed = run(ann, "list", "issue")
+    assert "Mine" in listed.stdout
+    assert "format 2" in run(ann, "verify").stdout

@@ -180,7 +180,7 @@ class Issues:
         query = self.store.index.query
         ends = [(link.type, link.target) for link in entity.links]
         sql = "SELECT link.type, ent.id FROM link JOIN ent ON ent.n = link.n WHERE target = ? ORDER BY ent.id"
-        ends += [(_REVERSE[type_], id_) for type_, id_ in query(sql, (entity.id,))]
+        ends += [(_REVERSE.get(type_, f"{type_} of"), id_) for type_, id_ in query(sql, (entity.id,))]
         sql = "SELECT title, status FROM ent WHERE n = (SELECT n FROM log WHERE id = ?)"
         # A link to something deleted, or not fetched yet, reads as none.
         return [ShownLink(type_, id_, *found) for type_, id_ in ends for found in query(sql, (id_,))]
@@ -321,4 +321,4 @@ _REVERSE = {
 
 
 def _with_article(kind: str) -> str:
-    return f"an {kind}" if kind[0] in "aeiou" else f"a {kind}"
+    return f"an {kind}" if kind[:1] in ("a", "e", "i", "o", "u") else f"a {kind}"

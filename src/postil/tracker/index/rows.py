@@ -157,12 +157,13 @@ def _merge_one(
     with_words: bool,
 ) -> bool:
     events = decode_lines(old_lines) if old_lines else []
-    # A copy of an event at another place is kept too: it tells who knew of it there.
-    seen = {(event.id, event.r, event.n) for event in events}
+    # A copy of an event at another place is kept too: it tells who knew of it there. So is what a rewritten log says
+    # in the same place: which of them counts, the fold decides.
+    seen = set(old_lines.split(b"\n"))
     raw = [old_lines] if old_lines else []
     for event, line in arrived:
-        if (event.id, event.r, event.n) not in seen:
-            seen.add((event.id, event.r, event.n))
+        if line not in seen:
+            seen.add(line)
             events.append(event)
             raw.append(line)
     new_lines = b"\n".join(raw)

@@ -4,6 +4,9 @@ One commit a command: its message is `postil <position> <count> <clock>` and the
 hundred events the tree gains a segment, a blob with the lines sealed so far, so that a reader who starts from
 nothing reads few large blobs and a short tail of commits. The commits are the truth; segments repeat them. (A bulk
 import writes segments only.) Nothing here knows what the lines mean.
+
+A later format that this version must not read begins with `postil/<format>`; an event that it must not believe has a
+greater `v`.
 """
 
 from __future__ import annotations
@@ -32,6 +35,15 @@ class LogDamaged(StorageFailed):
             advice="Run `git mile verify`; what other clones hold comes back with `git fetch`",
             oid=oid,
         )
+
+
+class LogTooNew(LogDamaged):
+    """A log of a later format: nothing is wrong with it."""
+
+    def __init__(self, oid: str, format_: str) -> None:
+        super().__init__(oid, "")
+        self.message = f"The tracker's log at {oid[:12]} has the format {format_}, which this version cannot read"
+        self.advice = "Install a newer Postil; what it holds is kept"
 
 
 class LogCommit(msgspec.Struct, frozen=True):
@@ -159,6 +171,8 @@ def parse_commit(oid: str, content: bytes) -> LogCommit:
             if parent is not None:
                 raise LogDamaged(oid, "a merge inside a log")
             parent = value.decode("ascii", "replace")
+    if words and words[0].startswith(b"postil/"):
+        raise LogTooNew(oid, words[0].removeprefix(b"postil/")[:20].decode("utf-8", "replace"))
     if len(words) != 4 or words[0] != b"postil" or not all(word.isdigit() and len(word) < 16 for word in words[1:]):
         raise LogDamaged(oid, "its message is not one of the tracker's")
     return LogCommit(oid, tree, parent, int(words[1]), int(words[2]), int(words[3]), lines)

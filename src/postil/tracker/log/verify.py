@@ -9,7 +9,7 @@ from operator import attrgetter
 import msgspec
 
 from postil.core.answer import Answer
-from postil.tracker.events import AHEAD, Event, decode, decode_lines
+from postil.tracker.events import AHEAD, VERSION, Event, decode, decode_lines
 from postil.tracker.index.index import Index
 from postil.tracker.index.tables import COLUMNS, make_row
 from postil.tracker.log.format import LogCommit, LogDamaged, Objects, open_objects
@@ -55,7 +55,7 @@ def verify_logs(store: Store, fix: bool) -> Verified:
     """Read every log whole, compare segments with commits, the cache with a fresh one, and look for stale locks."""
     problems: list[str] = []
     repaired: list[str] = []
-    commits = events = 0
+    commits = events = later = 0
     latest: dict[str, tuple[Event, str]] = {}
     found = list_logs(store.repository.root)
     for tip in found:
@@ -63,12 +63,13 @@ def verify_logs(store: Store, fix: bool) -> Verified:
             store.repository.root
         ) as git:  # a new conversation each: one damaged log must not end the others'
             try:
-                seen, lines, faults, highest = _check_log(git, tip)
+                seen, lines, faults, highest, newer = _check_log(git, tip)
             except LogDamaged as fault:
                 problems.append(f"{tip.ref}: {fault.message}")
                 continue
             commits += seen
             events += lines
+            later += newer
             latest.update((event.id, (event, tip.ref)) for event in highest)
             problems += [f"{tip.ref}: {fault}" for fault in faults]
     for lock in find_stale_locks(store.repository.common_dir):
@@ -102,7 +103,8 @@ def verify_logs(store: Store, fix: bool) -> Verified:
             " explain; it decides nothing but ties"
             for event, ref in latest.values()
             if event.l > events + AHEAD
-        ],
+        ]
+        + [f"{format_count(later, 'event')} of a newer version of Postil: kept, and without effect here"] * bool(later),
     )
 
 
@@ -126,8 +128,8 @@ def fold_all(index: Index) -> tuple[str, dict[str, int]]:
     return digest.hexdigest()[:32], rows
 
 
-def _check_log(git: Objects, tip: Tip) -> tuple[int, int, list[str], list[Event]]:
-    """Commits, events, faults and the events with the highest clocks of a log, read commit by commit from its end."""
+def _check_log(git: Objects, tip: Tip) -> tuple[int, int, list[str], list[Event], int]:
+    """Commits, events, faults, the highest clocks' events and the count of later versions' events of a log."""
     faults: list[str] = []
     chain: list[LogCommit] = []
     at = git.commit(tip.oid)
@@ -157,10 +159,13 @@ def _check_log(git: Objects, tip: Tip) -> tuple[int, int, list[str], list[Event]
         faults.append("a segment says something else than the commits it repeats")
     tail = sum(commit.count for commit in chain if commit.position >= end)
     events: list[Event] = []
+    newer = 0
     for line in sealed if bulk else written:
         event = decode(line)
         if event is None:
             faults.append(f"a line is no event: {line[:60].decode('utf-8', 'replace')}")
-        elif event.l > AHEAD:
+            continue
+        newer += event.v > VERSION
+        if event.l > AHEAD:
             events.append(event)
-    return len(chain), end + tail, faults, nlargest(_NAMED, events, key=attrgetter("l"))
+    return len(chain), end + tail, faults, nlargest(_NAMED, events, key=attrgetter("l")), newer

@@ -26,7 +26,7 @@ class Changed(Answer, frozen=True, kw_only=True):
     def for_model(self) -> str:
         """One sentence; none when the status was the one asked for already."""
         if isinstance(self.changed, bool):
-            verb = {"open": "opened", "closed": "closed", "draft": "made a draft"}[self.status]
+            verb = {"open": "opened", "closed": "closed", "draft": "made a draft"}.get(self.status, self.status)
             return f"{self.kind.capitalize()} {self.id} {verb}" if self.changed else ""
         return _say_changes(self.kind, self.id, self.title, self.status, self.changed)
 

@@ -85,7 +85,7 @@ class Causality:
         for id_, copies in more.items():
             del first[id_]
             alike: dict[bytes, dict[tuple[str, int, int], Event]] = {}
-            for event in sorted(copies, key=_order):
+            for event in sorted(copies, key=_order_surely):
                 alike.setdefault(_read_content(event), {}).setdefault((event.r, event.n, event.l), event)
             for number, places in enumerate(alike.values()):
                 same = list(places.values())
@@ -93,6 +93,11 @@ class Causality:
                 if len(same) > 1:
                     self._copies[id(same[0])] = same
         return list(first.values())
+
+
+def _order_surely(event: Event) -> tuple[tuple[int, str, int, str], bytes]:
+    """Returns a key that no two different events share, also those of a log that somebody rewrote."""
+    return _order(event), msgspec.json.encode(event)
 
 
 def prove(seen: Iterable[tuple[str, int, str]]) -> str:
@@ -135,7 +140,7 @@ class _Untangling:
     """Sorts events whose clocks contradict what they knew: always the first in the order that waits for nothing."""
 
     def __init__(self, events: list[Event]) -> None:
-        self._events = sorted(events, key=_order)
+        self._events = sorted(events, key=_order_surely)
         self._by_writer: dict[str, list[int]] = {}
         for at in sorted(range(len(events)), key=lambda at: (self._events[at].r, self._events[at].n)):
             self._by_writer.setdefault(self._events[at].r, []).append(at)

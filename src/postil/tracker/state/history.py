@@ -80,10 +80,16 @@ def describe_event(event: ev.Event) -> str:
         case ev.Released():
             told = event.who
         case _:
-            told = "(of a kind that this version does not know)" if isinstance(event, ev.Unknown) else ""
+            told = _describe_unknown(event) if isinstance(event, ev.Unknown) else ""
     note = "" if isinstance(event, ev.Unknown) else event.m
     return flatten(cut_excerpt(told) + (f" — {cut_excerpt(note)}" if note else ""))
 
 
 def _list_edges(event: ev.Linked) -> list[tuple[str, str, str]]:
     return [("+", *edge) for edge in event.add] + [("-", *edge) for edge in event.rm]
+
+
+def _describe_unknown(event: ev.Unknown) -> str:
+    if event.v > ev.VERSION:
+        return f"(of version {event.v}; this one knows {ev.VERSION})"
+    return "(of a kind that this version does not know)"
