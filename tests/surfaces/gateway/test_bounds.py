@@ -8,6 +8,7 @@ import time
 
 import msgspec
 import pytest
+from postil.surfaces.gateway.audit import AuditLog, Entry
 
 from postil.core.call import Caller
 from postil.settings.model import OAuthSettings
@@ -15,7 +16,6 @@ from postil.storage.memory import MemoryState
 from postil.surfaces.gateway import addresses, gitlab_link
 from postil.surfaces.gateway.access_keys import AccessKey, AccessKeys
 from postil.surfaces.gateway.addresses import Addresses, read_lists
-from postil.surfaces.gateway.audit import AuditLog, Entry
 from postil.surfaces.gateway.refused import Refused
 
 
