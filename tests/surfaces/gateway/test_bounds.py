@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
-import time
 
 import msgspec
 import pytest
-from postil.surfaces.gateway.audit import AuditLog, Entry
 
 from postil.core.call import Caller
 from postil.settings.model import OAuthSettings
@@ -56,28 +53,6 @@ def test_a_bearer_that_is_no_key_of_ours_is_nobody() -> None:
 
     keys = AccessKeys(MemoryState(), lambda: b"k" * 32)
     assert asyncio.run(keys.identify("glpat-somebody-elses", {}, attempt)) is None
-
-
-def test_the_audit_shows_the_result_or_the_beginning_of_the_arguments_digest() -> None:
-    when = time.mktime((2026, 1, 2, 3, 4, 5, 0, 0, -1))
-    assert Entry(when, "ada", "count", "0123456789abcdef", "7").line() == ("2026-01-02 03:04:05", "ada", "count", "7")
-    assert Entry(when, "ada", "count", "0123456789abcdef").line()[3] == "0123456789ab"
-
-
-def test_the_audit_is_read_to_its_end_whatever_its_length() -> None:
-    state = MemoryState()
-    with state.writing() as changes:
-        for number in range(1, 2502):
-            changes.put("audit", f"{number:016d}", msgspec.json.encode(Entry(number, "ada", "count", "")))
-    log = AuditLog(lambda: state)
-    assert [entry.at for entry in log.read(2)] == [2500, 2501]
-
-
-def test_the_audit_keeps_a_digest_of_the_arguments_in_any_order() -> None:
-    state = MemoryState()
-    log = AuditLog(lambda: state)
-    log.write(Caller("alan"), "note", {"b": 1, "a": 2}, None)
-    assert log.read(1)[0].arguments == hashlib.sha256(b'{"a":2,"b":1}').hexdigest()
 
 
 def test_who_may_ask_for_a_link_is_known_of_the_last_callers_only(monkeypatch: pytest.MonkeyPatch) -> None:
