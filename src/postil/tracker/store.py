@@ -131,7 +131,7 @@ class Store:
     def _is_forged(self, replica: Replica, ref: str) -> bool:
         """Returns whether events under our name have numbers that our own log does not explain."""
         end = next((pos for (pos,) in self.index.query("SELECT pos FROM ref WHERE name = ?", (ref,))), 0)
-        return self.index.last_number(replica.id) > end
+        return find_last_number(self.index, replica.id) > end
 
     def _is_shared(self, own: list[Tip], elsewhere: list[Tip]) -> bool:
         """Returns whether some remote holds events under our name that we did not write here."""
@@ -140,6 +140,11 @@ class Store:
             tip.oid not in mine and not any(is_ancestor(self.repository.root, tip.oid, oid) for oid in mine)
             for tip in elsewhere
         )
+
+
+def find_last_number(index: Index, replica: str) -> int:
+    """Returns the highest number of all events under a writer's name."""
+    return next((n for (n,) in index.query("SELECT n FROM writer WHERE replica = ?", (replica,))), 0)
 
 
 class Transaction:
@@ -153,7 +158,7 @@ class Transaction:
         self.events: list[Known] = []
         self.lines: list[bytes] = []
         self.clock = store.index.clock()
-        self._number = store.index.last_number(replica)
+        self._number = find_last_number(store.index, replica)
         self._seen: dict[str, tuple[dict[str, int] | None, str]] = {}
         self.ts = format_moment(store.now())
 

@@ -140,10 +140,6 @@ class Index:
         """Returns the name of this build of the index."""
         return str(read_meta(self.db, "epoch") or "")
 
-    def last_number(self, replica: str) -> int:
-        """Returns the highest number of all events under a writer's name."""
-        return next((n for (n,) in self.query("SELECT n FROM writer WHERE replica = ?", (replica,))), 0)
-
     def clock(self) -> int:
         """Returns the highest Lamport clock of all events that is believed."""
         return int(read_meta(self.db, "clock") or 0)
