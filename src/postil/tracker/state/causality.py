@@ -14,14 +14,18 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from heapq import heapify, heappop, heappush
 from itertools import pairwise
 from operator import attrgetter
+from typing import TYPE_CHECKING, TypeAlias
 from zlib import crc32
 
 import msgspec
 
-from postil.tracker.events import Event, Unknown
+if TYPE_CHECKING:
+    from postil.tracker.events import Event
 
 _order = attrgetter("l", "r", "n", "id")
-Write = tuple[Event, str | None]
+_PLACE = {"r": "", "n": 1, "l": 1, "dep": None, "ts": "", "a": "", "m": "", "proof": "", "v": 1}
+"""What differs between copies of an event."""
+Write: TypeAlias = "tuple[Event, str | None]"
 
 
 class Causality:
@@ -106,11 +110,8 @@ def prove(seen: Iterable[tuple[str, int, str]]) -> str:
 
 
 def _read_content(event: Event) -> bytes:
-    if isinstance(event, Unknown):
-        return event.t.encode()
-    return msgspec.json.encode(
-        msgspec.structs.replace(event, r="", n=1, l=1, dep=None, ts="", a="", m="", proof="", v=1)
-    )
+    place = {name: value for name, value in _PLACE.items() if name in event.__struct_fields__}
+    return msgspec.json.encode(msgspec.structs.replace(event, **place))
 
 
 def _sort(events: list[Event]) -> list[Event]:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Hashable, Iterator, Sequence
-from typing import Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
-from postil.tracker.events import Event
-from postil.tracker.state.causality import Causality
+if TYPE_CHECKING:
+    from postil.tracker.events import Event
+    from postil.tracker.state.causality import Causality
 
 K = TypeVar("K", bound=Hashable)
 

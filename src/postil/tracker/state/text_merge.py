@@ -6,8 +6,10 @@ It uses no library whose choices may change.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
-from postil.tracker.state.causality import Causality, Write
+if TYPE_CHECKING:
+    from postil.tracker.state.causality import Causality, Write
 
 _LARGEST_TABLE = 4_000_000
 _WORK, _WORK_A_LETTER = 8_000_000, 64
