@@ -10,8 +10,10 @@ from typing import Any
 
 import msgspec
 
-from postil.app import PARTS, describe_part
+from postil.app import PARTS, describe_part, group_class
+from postil.core.arguments.schema import result_schema
 from postil.core.catalogue import Catalogue, OperationEntry
+from postil.core.operation import signature_types
 from postil.surfaces.shell.argv import HIDDEN
 from postil.surfaces.shell.commands import kebab
 from scripts import client_methods, demo, errors
@@ -123,10 +125,17 @@ def operation(entry: OperationEntry, others: list[OperationEntry]) -> list[str]:
             note = "required" if name in required else "" if name in published else "shell only"
             lines.append(f"| `{name}` | {kind(field)} | {note} | {about} |")
         lines.append("")
-    if entry.output_schema is not None:
-        keys = msgspec.json.decode(entry.output_schema).get("properties", {})
+    keys = answered_keys(entry)
+    if keys:
         lines += ["Answers: " + ", ".join(f"`{key}`" for key in keys) + ".", ""]
     return lines
+
+
+def answered_keys(entry: OperationEntry) -> list[str]:
+    """What a program gets: the top-level keys of the result, in a direct call and with `--json`."""
+    _, result = signature_types(getattr(group_class(entry.part, entry.group), entry.attribute))
+    schema = result_schema(result)
+    return list(schema["properties"]) if schema is not None else []
 
 
 def command(entry: OperationEntry, fields: dict[str, Any], required: set[str]) -> str:

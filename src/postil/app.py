@@ -218,7 +218,8 @@ class App:
         if contract:
             face, catalogue = CONTRACTS[contract].face, CONTRACTS[contract].only(contract, read_catalogue([contract]))
         else:
-            face, catalogue = united(self.parts_offered()), read_catalogue()
+            face = united(self.parts_offered())
+            catalogue = _describe_with_outputs() if self.settings.structured else read_catalogue()
         registry = Registry(catalogue, self.group, self._offer(catalogue, brought=over_http))
         return Server(registry, face, keys=self.keys, secret=self._request_state_key)
 
@@ -382,6 +383,12 @@ def read_catalogue(parts: Iterable[str] = ()) -> Catalogue:
         whole.announcers.extend(one.announcers)
         whole.glances.extend(one.glances)
     return whole
+
+
+def _describe_with_outputs() -> Catalogue:
+    """Returns the catalogue of all parts with the schemas of their results. Imports all of them."""
+    every = [(part, group, group_class(part, group)) for part in PARTS for group in PARTS[part].groups]
+    return describe(every, outputs=True)
 
 
 def describe_part(name: str) -> Catalogue:

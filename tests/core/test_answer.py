@@ -57,7 +57,7 @@ def test_people_read_what_models_read_unless_the_answer_says_otherwise() -> None
 
 def test_each_surface_gets_its_own_form() -> None:
     assert make_plain(Polite(2)) == {"n": 2}
-    shown = make_result(Polite(2), NEWEST, says_success=True)
+    shown = make_result(Polite(2), NEWEST, says_success=True, structured=True)
     assert shown["content"] == [Text("for the model"), Link("a://b", "B")]
     assert shown["metadata"] == {"seen": True}
     assert shown["structuredContent"] == Polite(2)

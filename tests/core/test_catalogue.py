@@ -27,7 +27,7 @@ class OldArguments(Struct, frozen=True, forbid_unknown_fields=True):
 class Garden:
     """A group with every kind of mark."""
 
-    @reads("look", title="Look around", open_world=True, output_depth=0, direct=True, tool=False)
+    @reads("look", title="Look around", open_world=True, direct=True, tool=False)
     async def look(self) -> Told:
         """Look at the garden.
 

@@ -31,12 +31,14 @@ def test_the_signature_becomes_the_schema_with_its_constraints() -> None:
     }
 
 
-def test_the_output_schema_names_the_top_level_keys() -> None:
-    entry = registry().operations["echo"]
+def test_the_output_schema_is_whole_where_it_is_declared() -> None:
+    assert registry().operations["echo"].output_schema is None
+    entry = Registry.of([("echo", Echo())], outputs=True).operations["echo"]
     assert entry.output_schema is not None
     assert msgspec.json.decode(entry.output_schema) == {
         "type": "object",
         "properties": {"text": {"type": "string"}, "times": {"type": "integer"}},
+        "required": ["text", "times"],
     }
 
 

@@ -28,7 +28,11 @@ class Client:
     def __init__(self, folder: Path, log: Path) -> None:
         with log.open("wb") as sink:
             self.process = subprocess.Popen(
-                [POSTIL, "serve"], cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=sink
+                [POSTIL, "serve", "--structured"],
+                cwd=folder,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=sink,
             )
         self._count = 0
 

@@ -517,14 +517,14 @@ def test_wait_ends_within_a_second_of_a_send_from_another_process(person: Person
 
 def test_the_sequence_of_waits_survives_a_restart(person: Person) -> None:
     person.send("before")
-    with person.assistant("postil", "serve") as assistant:
+    with person.assistant("postil", "serve", "--structured") as assistant:
         answered = assistant.ask("initialize", {"protocolVersion": "2025-06-18", "capabilities": {}})
         assert answered["result"]["protocolVersion"] == "2025-06-18"
         first = assistant.call("inbox_wait", seconds=5)["structuredContent"]
         assert [message["comment"] for message in first["messages"]] == ["before"]
     for number in range(12):
         person.send(f"remark {number}")
-    with person.assistant("postil", "serve") as assistant:
+    with person.assistant("postil", "serve", "--structured") as assistant:
         assistant.ask("initialize", {"protocolVersion": "2025-06-18", "capabilities": {}})
         second = assistant.call("inbox_wait", after=first["sequence"], seconds=5)["structuredContent"]
         third = assistant.call("inbox_wait", after=second["sequence"], seconds=5)["structuredContent"]

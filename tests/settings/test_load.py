@@ -65,3 +65,10 @@ def test_lists_in_the_environment_are_parted_by_commas(place: Path) -> None:
     assert settings.deny_tools == ("a", "b")
     assert settings.terminal.lazygit_configs == ("x.yml", "y.yml")
     assert settings.terminal.in_tmux
+
+
+def test_an_unknown_toolset_is_refused(tmp_path: Path) -> None:
+    """`POSTIL_TOOLSETS=silly` was taken in silence, and nothing more was offered."""
+    with pytest.raises(BadSettings, match="silly"):
+        load({"HOME": str(tmp_path), "POSTIL_TOOLSETS": "silly"}, str(tmp_path))
+    assert load({"HOME": str(tmp_path), "POSTIL_TOOLSETS": "extra"}, str(tmp_path)).toolsets == ("extra",)

@@ -9,4 +9,4 @@ from tests.core.echo import Echo
 
 if __name__ == "__main__":
     face = Face("echo", "1.0.0", UNITED)
-    serve(Server(Registry.of([("echo", Echo())]), face))
+    serve(Server(Registry.of([("echo", Echo())], outputs=True), face))

@@ -142,7 +142,7 @@ class Running:
     ) -> None:
         self.echo = Echo()
         parts: list[tuple[str, object]] = [("echo", self.echo)]
-        self.registry = Registry.of([*parts, ("gitlab", gitlab)] if gitlab else parts)
+        self.registry = Registry.of([*parts, ("gitlab", gitlab)] if gitlab else parts, outputs=True)
         self.bugs: list[BaseException] = []
         hooks = Hooks(witness=witness, report=lambda bug, where: self.bugs.append(bug))
         self.server = Server(self.registry, Face("echo", "1.0.0", UNITED), keys=keys, hooks=hooks)

@@ -10,5 +10,5 @@ from tests.core.echo import Echo
 if __name__ == "__main__":
     listener = listen("127.0.0.1", 0)
     print(listener.getsockname()[1], flush=True)
-    registry = Registry.of([("echo", Echo())])
+    registry = Registry.of([("echo", Echo())], outputs=True)
     serve(Server(registry, Face("echo", "1.0.0", UNITED)), None, hosts_for("127.0.0.1", (), ()), listener)

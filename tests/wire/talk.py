@@ -45,7 +45,7 @@ class Talk:
 
     def __init__(self, server: Server | None = None, *, direct: bool = False) -> None:
         self.part = Echo()
-        self.server = server or Server(Registry.of([("echo", self.part)]), Face("echo", "1.0.0", UNITED))
+        self.server = server or Server(Registry.of([("echo", self.part)], outputs=True), Face("echo", "1.0.0", UNITED))
         self._out = Frames()
         self.frames = self._out.all
         connection = Connection(Caller(client="test"), direct, push=self._out.send)

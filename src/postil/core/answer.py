@@ -13,6 +13,7 @@ import msgspec
 from msgspec import Struct
 
 from postil.core.content import Block
+from postil.core.size import LARGEST
 
 _NOTHING: Mapping[str, Any] = {}
 
@@ -24,6 +25,11 @@ class Answer(Struct, frozen=True):
     def exit_status(self) -> int:
         """The shell's exit status; an answer that found faults overrides it."""
         return 0
+
+    @property
+    def largest(self) -> int:
+        """How many bytes a model gets at most; an answer that was asked to be larger overrides it."""
+        return LARGEST
 
     def for_model(self) -> str | Sequence[Block]:
         """Returns what a model reads: text, or blocks of content. By default the struct as JSON."""

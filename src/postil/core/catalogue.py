@@ -127,12 +127,15 @@ class Catalogue(Struct, frozen=True):
         return Catalogue(*([entry for entry in entries if entry.part in parts] for entries in lists))
 
 
-def describe(groups: Iterable[tuple[str, str, type]]) -> Catalogue:
-    """Returns the catalogue of these groups, each given as its part, its name and its class."""
+def describe(groups: Iterable[tuple[str, str, type]], *, outputs: bool = False) -> Catalogue:
+    """Returns the catalogue of these groups, each given as its part, its name and its class.
+
+    With `outputs` it has the schemas of the results: those operations then send structured content beside their text.
+    """
     catalogue = Catalogue([], [], [], [], [], [])
     for part, group, owner in groups:
         for attribute, mark in marks_of(owner, Mark):
-            catalogue.operations.extend(_operations(part, group, attribute, owner, mark))
+            catalogue.operations.extend(_operations(part, group, attribute, owner, mark, outputs))
         for attribute, mark in marks_of(owner, ResourceMark):
             about = description_of(getattr(owner, attribute))
             catalogue.resources.append(
@@ -156,9 +159,11 @@ def describe(groups: Iterable[tuple[str, str, type]]) -> Catalogue:
     return catalogue
 
 
-def _operations(part: str, group: str, attribute: str, owner: type, mark: Mark) -> Iterator[OperationEntry]:
+def _operations(
+    part: str, group: str, attribute: str, owner: type, mark: Mark, outputs: bool
+) -> Iterator[OperationEntry]:
     """Yields the operation itself, and once more for every other command of it."""
-    entry = _operation(part, group, attribute, owner, mark)
+    entry = _operation(part, group, attribute, owner, mark, outputs)
     yield entry
     whole = without(arguments_schema(signature_types(getattr(owner, attribute))[0], closed=mark.closed), mark.tool_only)
     for spelling in mark.spellings:
@@ -194,10 +199,10 @@ def _require(schema: dict[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
     return {**schema, "properties": properties, "required": [name for name in properties if name in asked]}
 
 
-def _operation(part: str, group: str, attribute: str, owner: type, mark: Mark) -> OperationEntry:
+def _operation(part: str, group: str, attribute: str, owner: type, mark: Mark, outputs: bool) -> OperationEntry:
     method = getattr(owner, attribute)
     arguments, result = signature_types(method)
-    output = result_schema(result, depth=mark.output_depth) if mark.output_depth else None
+    output = result_schema(result) if outputs and mark.tool else None
     whole = arguments_schema(arguments, closed=mark.closed)
     published = _require(without(whole, mark.shell_only) if mark.shell_only else whole, mark.requires)
     command = _require(without(whole, mark.tool_only) if mark.tool_only else whole, mark.requires)

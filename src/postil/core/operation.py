@@ -81,8 +81,6 @@ class Mark(Struct, frozen=True):
     """The failure that answers a bug in this operation."""
     open_world: bool = False
     """Whether it reaches beyond this workspace."""
-    output_depth: int = 1
-    """How many levels of keys the published output schema names; 0 publishes none."""
 
 
 def reads(name: str, **declared: Any) -> Callable[[F], F]:

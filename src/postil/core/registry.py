@@ -97,10 +97,10 @@ class Registry:
         self._listeners: list[Callable[[Listed], None]] = []
 
     @classmethod
-    def of(cls, groups: Iterable[tuple[str, object]], offer: Offer | None = None) -> Registry:
+    def of(cls, groups: Iterable[tuple[str, object]], offer: Offer | None = None, *, outputs: bool = False) -> Registry:
         """Returns a registry of living groups, described on the spot: for tests and small servers."""
         living = {(part, type(group).__name__): group for part, group in groups}
-        catalogue = describe((part, name, type(group)) for (part, name), group in living.items())
+        catalogue = describe(((part, name, type(group)) for (part, name), group in living.items()), outputs=outputs)
         return cls(catalogue, lambda part, name: living[part, name], offer)
 
     def narrowed(self, keeps: Callable[[OperationEntry | ResourceEntry | PromptEntry], bool]) -> Registry:

@@ -52,7 +52,7 @@ class PromotionFlows:
     def __init__(self, operation: Callable[[str], Operation]) -> None:
         self._operation = operation
 
-    @writes("comment_from_message", shell="inbox comment", positional=("id",), output_depth=0)
+    @writes("comment_from_message", shell="inbox comment", positional=("id",))
     def comment_from_message(self, id: Annotated[int, Meta(ge=1, description="the message's number")]) -> Promoted:
         """Keep a message as a comment anchored to its code"""
         message: ShownMessage = self._run("inbox_show", id=id)
@@ -72,7 +72,7 @@ class PromotionFlows:
         self._run("inbox_reply", id=id, text=f"{KEPT}{added.commentId}")
         return Promoted(f"Message #{id}", f"comment {added.commentId}", f"{message.file}:{first}")
 
-    @writes("issue_from_comment", shell="comments issue", positional=("commentId",), output_depth=0)
+    @writes("issue_from_comment", shell="comments issue", positional=("commentId",))
     def issue_from_comment(self, commentId: str) -> Promoted:
         """Make an issue of a comment, with its code and place"""
         shown: ShownComment = self._run("comments_show", commentId=commentId)
@@ -90,7 +90,6 @@ class PromotionFlows:
         shell="issue gitlab",
         positional=("id", "project_id"),
         open_world=True,
-        output_depth=0,
     )
     async def gitlab_issue_from_issue(
         self,

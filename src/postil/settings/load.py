@@ -20,6 +20,7 @@ _ENVIRONMENT = {
     "POSTIL_ALLOW_TOOLS": "allow_tools",
     "POSTIL_DENY_TOOLS": "deny_tools",
     "POSTIL_TOOLSETS": "toolsets",
+    "POSTIL_STRUCTURED": "structured",
     "POSTIL_STATE": "state",
     "POSTIL_HTTP": "http.address",
     "POSTIL_AUTH": "http.auth",

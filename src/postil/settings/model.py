@@ -162,8 +162,10 @@ class Settings(Struct, frozen=True, omit_defaults=True):
     read_only: bool = False
     allow_tools: tuple[str, ...] = ()
     deny_tools: tuple[str, ...] = ()
-    toolsets: tuple[str, ...] = ()
+    toolsets: tuple[Literal["extra"], ...] = ()
     """Sets of tools that assistants get beyond the usual ones: `extra`."""
+    structured: bool = False
+    """Whether tools declare schemas of their results and send them beside the text: for programs, not for models."""
     state: str = ""
     """Where shared state lives: a file, or `redis://…`; empty means `state.db` in the state folder."""
     gitlab: GitLabSettings = GitLabSettings()

@@ -31,7 +31,7 @@ def test_hidden_tools_can_be_neither_listed_nor_called(repository: Path) -> None
 def test_progress_is_reported_while_the_files_are_walked(repository: Path) -> None:
     params = {"name": "workspace_check", "arguments": {}, "_meta": {"progressToken": "p"}}
     frames = [hello(), {"id": 2, "method": "tools/call", "params": params}]
-    _, progress, answer = talk("postil", "serve", frames=frames, cwd=repository)
+    _, progress, answer = talk("postil", "serve", "--structured", frames=frames, cwd=repository)
     assert progress["params"] == {"progressToken": "p", "progress": 1, "total": 1, "message": "1 of 1 files"}
     assert answer["result"]["structuredContent"] == {"files": 1, "faults": []}
 
@@ -92,3 +92,16 @@ def imported_by(folder: Path, words: list[str]) -> set[str]:
     )
     assert done.returncode == 0, done.stderr
     return set(done.stderr.split())
+
+
+def test_schemas_of_results_are_declared_only_where_structure_is_asked_for(repository: Path) -> None:
+    """Claude Code, Codex and pydantic-ai show their model only the structure where there is one."""
+    call = {"id": 3, "method": "tools/call", "params": {"name": "workspace_check", "arguments": {}}}
+    frames = [hello(), {"id": 2, "method": "tools/list"}, call]
+    _, listed, called = talk("postil", "serve", frames=frames, cwd=repository)
+    assert not any("outputSchema" in tool for tool in listed["result"]["tools"])
+    assert "structuredContent" not in called["result"]
+    _, listed, called = talk("postil", "serve", "--structured", frames=frames, cwd=repository)
+    (tool,) = (tool for tool in listed["result"]["tools"] if tool["name"] == "workspace_check")
+    assert tool["outputSchema"]["required"] == ["files", "faults"]
+    assert set(tool["outputSchema"]["properties"]) >= set(called["result"]["structuredContent"])

@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
+from postil.core.answer import Answer
+from postil.core.failure import NotFound
+from postil.core.operation import reads, writes
+from postil.core.registry import Registry
+from postil.wire.server import UNITED, Face, Server
 from tests.wire.talk import Talk
 
 pytestmark = pytest.mark.anyio
@@ -32,8 +39,8 @@ async def test_a_failure_is_an_error_or_a_result_as_the_era_wants(version: str) 
     if version >= "2025-06-18":
         assert answer["result"] == {
             "content": [{"type": "text", "text": "No cat\nLook elsewhere"}],
-            "structuredContent": {"error": error},
             "isError": True,
+            "_meta": {"postil/error": error},
         }
     else:
         assert answer["error"] == error
@@ -44,5 +51,94 @@ async def test_faulty_arguments_name_their_path(version: str) -> None:
     talk = Talk()
     await talk.initialize(version)
     answer = await talk.call("echo", {"text": "a", "times": 9})
-    error = answer["result"]["structuredContent"]["error"] if "result" in answer else answer["error"]
+    error = answer["result"]["_meta"]["postil/error"] if "result" in answer else answer["error"]
     assert (error["code"], error["data"]["path"]) == (-32602, "times")
+
+
+class Talker:
+    """Answers as much as it is asked to."""
+
+    @reads("talk_much", shell="talk much")
+    def talk(self, lines: int, limit: int = 0, asked: bool = False) -> Said:
+        """Say many lines"""
+        return Said("\n".join(f"line {number}" for number in range(lines)), asked)
+
+    @reads("fail_much")
+    def fail(self) -> str:
+        """Fail with many words"""
+        raise NotFound("No cat\n" * 10_000)
+
+
+class Said(Answer, frozen=True):
+    """What was said."""
+
+    text: str
+    asked: bool
+
+    @property
+    def largest(self) -> int:
+        return 1_000_000 if self.asked else super().largest
+
+    def for_model(self) -> str:
+        return self.text
+
+
+async def talker(*, contract: bool = False) -> Talk:
+    face = Face("talker", "1", UNITED, contract=contract)
+    talk = Talk(Server(Registry.of([("talker", Talker())]), face))
+    await talk.initialize("2025-06-18")
+    return talk
+
+
+async def test_every_answer_of_a_tool_is_bounded_and_says_how_to_get_the_rest() -> None:
+    talk = await talker()
+    result = (await talk.call("talk_much", {"lines": 100_000}))["result"]
+    assert len(json.dumps(result)) < 30_000
+    assert sum(len(block["text"]) for block in result["content"]) <= 24_000
+    assert "structuredContent" not in result
+    note = result["content"][-1]["text"]
+    assert "left out" in note
+    assert "limit" in note
+    assert "`postil talk much --json`" in note
+
+
+async def test_an_answer_that_was_asked_to_be_large_is_sent_whole() -> None:
+    result = (await (await talker()).call("talk_much", {"lines": 20_000, "asked": True}))["result"]
+    assert result["content"][0]["text"].endswith("line 19999")
+
+
+async def test_what_a_contract_publishes_is_sent_whole() -> None:
+    result = (await (await talker(contract=True)).call("talk_much", {"lines": 20_000}))["result"]
+    assert len(result["content"]) == 1
+    assert result["content"][0]["text"].endswith("line 19999")
+
+
+async def test_a_failure_is_bounded_too() -> None:
+    result = (await (await talker()).call("fail_much"))["result"]
+    assert len(result["content"][0]["text"]) <= 24_000
+
+
+async def test_advice_names_tools_and_not_commands() -> None:
+    talk = Talk(Server(Registry.of([("advisor", Advisor())]), Face("advisor", "1", UNITED)))
+    await talk.initialize("2025-06-18")
+    result = (await talk.call("book_lend"))["result"]
+    assert result["content"][0]["text"] == "It is lent\nSee `book_list`, or `postil book buy` another"
+
+
+class Advisor:
+    """Gives advice as people type it."""
+
+    @reads("book_lend", shell="book lend")
+    def lend(self) -> str:
+        """Lend a book"""
+        raise NotFound("It is lent", advice="See `postil book list`, or `postil book buy` another")
+
+    @reads("book_list", shell="book list")
+    def list_books(self) -> str:
+        """List the books"""
+        return ""
+
+    @writes("book_buy", shell="book buy", tool=False)
+    def buy(self) -> str:
+        """Buy a book"""
+        return ""

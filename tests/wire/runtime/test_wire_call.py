@@ -46,7 +46,7 @@ class Curious:
 
 
 def talk() -> Talk:
-    return Talk(Server(Registry.of([("curious", Curious())]), Face("curious", "1", UNITED)))
+    return Talk(Server(Registry.of([("curious", Curious())], outputs=True), Face("curious", "1", UNITED)))
 
 
 def accepted(value: str) -> dict[str, Any]:

@@ -30,12 +30,13 @@ def without(schema: Schema, names: Collection[str]) -> Schema:
     return _plain({**schema, "properties": fields, "required": required})
 
 
-def result_schema(result: object, *, depth: int = 1) -> Schema | None:
-    """Returns the output schema of a result struct down to `depth` levels of keys, or None when it is not an object."""
+def result_schema(result: object) -> Schema | None:
+    """Returns the whole schema of a result struct, or None when it is not an object."""
     if not (isinstance(result, type) and issubclass(result, msgspec.Struct)):
         return None
     schema = _inlined(result)
-    return _shallow(schema, depth) if schema.get("type") == "object" else None
+    schema.pop("description", None)
+    return schema if schema.get("type") == "object" else None
 
 
 def _inlined(kind: type) -> Schema:
@@ -81,19 +82,3 @@ def _plain(node: Schema) -> Schema:
         del node["anyOf"], node["default"]
         node = {**others[0], **node} if len(others) == 1 else {"anyOf": others, **node}
     return node
-
-
-def _shallow(node: Schema, depth: int) -> Schema:
-    kept: Schema = {key: node[key] for key in ("type", "items", "anyOf", "enum") if key in node and depth >= 0}
-    kept.pop("enum", None)
-    if depth <= 0:
-        kept.pop("items", None)
-        if "anyOf" in kept:
-            kinds = [str(option.get("type")) for option in kept.pop("anyOf") if isinstance(option.get("type"), str)]
-            if len(kinds) == 1:  # of several the key says enough: what may be null or of two types needs no list here
-                kept["type"] = kinds[0]
-        return kept
-    if "properties" in node:
-        # Nothing is listed as required: strict clients check an error's structured content against this schema too.
-        kept["properties"] = {name: _shallow(item, depth - 1) for name, item in node["properties"].items()}
-    return kept

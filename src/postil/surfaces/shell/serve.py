@@ -57,7 +57,9 @@ def _timeouts(given: dict[str, Any]) -> Timeouts | None:
 def _layer(given: dict[str, Any]) -> dict[str, Any]:
     """Returns the flags as settings. `--http` alone leaves the address to the settings."""
     layer = {
-        name: given[name] for name in ("parts", "read_only", "allow_tools", "deny_tools", "toolsets") if name in given
+        name: given[name]
+        for name in ("parts", "read_only", "allow_tools", "deny_tools", "toolsets", "structured")
+        if name in given
     }
     http = {name: given[name] for name in ("address", "auth", "tls_cert", "tls_key", "behind_proxy") if given.get(name)}
     return {**layer, "http": http} if http else layer
@@ -80,6 +82,9 @@ def _given(words: list[str], program: str) -> dict[str, Any]:
     parser.add_argument("--allow-tool", action="append", dest="allow_tools", metavar="NAME", help="only these; * fits")
     parser.add_argument("--deny-tool", action="append", dest="deny_tools", metavar="NAME", help="never these; * fits")
     parser.add_argument("--toolset", action="append", dest="toolsets", choices=("extra",), help="offer these tools too")
+    parser.add_argument(
+        "--structured", action="store_true", help="send results also as structured content: for programs, not models"
+    )
     parser.add_argument(
         "--http", nargs="?", const="", dest="address", metavar="HOST:PORT", help="default 127.0.0.1:3000; endpoint /mcp"
     )

@@ -70,7 +70,6 @@ class AssistantTools:
         "git_mile_create",
         aliases=("git_mile.create",),
         crash=ServerError,
-        output_depth=0,
         positional=("entity", "title"),
         shell_only=(
             *("description_file", "comment", "comment_file", "editor", "no_editor", "allow_empty", "label"),
@@ -149,7 +148,6 @@ class AssistantTools:
         "git_mile_update",
         aliases=("git_mile.update",),
         crash=ServerError,
-        output_depth=0,
         positional=("id",),
         clears=("description",),
         shell_only=("description_file", "remove", *_WRITER, "when_empty"),
@@ -210,7 +208,6 @@ class AssistantTools:
         "git_mile_comment",
         aliases=("git_mile.comment",),
         crash=ServerError,
-        output_depth=0,
         positional=("entity", "id", "text"),
         shell_only=(
             *("entity", "text", "comment", "comment_file", "editor", "no_editor", "allow_empty", "quote"),
@@ -285,7 +282,6 @@ class AssistantTools:
         "git_mile_close",
         aliases=("git_mile.close",),
         crash=ServerError,
-        output_depth=0,
         positional=("id",),
         shell_only=("status", "message", *_WRITER, "in_full"),
         spellings=[
@@ -327,7 +323,6 @@ class AssistantTools:
         "git_mile_label",
         aliases=("git_mile.label",),
         crash=ServerError,
-        output_depth=0,
         positional=("entity", "id"),
         shell_only=("entity", "set", "clear", *_WRITER, "in_full"),
         spellings=_spell("label", {}, "Attach, detach, set or clear labels"),
@@ -368,7 +363,6 @@ class AssistantTools:
         "git_mile_link",
         aliases=("git_mile.link",),
         crash=ServerError,
-        output_depth=0,
         shell="issue link",
         positional=("id", "type", "target"),
     )
@@ -385,7 +379,7 @@ class AssistantTools:
             done = self._issues.link(tx, entity, type, target, remove)
         return report_change(self._issues.store.entity(entity.id), [f"{'un' * remove}linked {type}"] if done else [])
 
-    @reads("git_mile_ready", aliases=("git_mile.ready",), crash=ServerError, output_depth=0, shell="issue ready")
+    @reads("git_mile_ready", aliases=("git_mile.ready",), crash=ServerError, shell="issue ready")
     def ready(self, limit: Annotated[int, Meta(ge=1)] = 20, filter: str | None = None) -> Ready:
         """Open issues that nothing blocks and nobody has claimed"""
         self._issues.refresh()
@@ -421,7 +415,6 @@ class AssistantTools:
         "git_mile_claim",
         aliases=("git_mile.claim",),
         crash=ServerError,
-        output_depth=0,
         shell="issue claim",
         positional=("id",),
         spellings=(Spelling("issue release", {"release": True}, "Give a claimed issue back"),),

@@ -46,7 +46,6 @@ class ChartCommands:
         toolset="extra",
         shell="milestone chart",
         positional=("id",),
-        output_depth=0,
     )
     def chart(
         self,

@@ -50,7 +50,7 @@ class Status:
             return Finding("error", damage[0], "Run `git mile verify --fix`")
         return Finding("ok", "the tracker's logs can be read")
 
-    @reads("issue_metrics", aliases=("issue.metrics",), toolset="extra", shell="mile metrics dump", output_depth=0)
+    @reads("issue_metrics", aliases=("issue.metrics",), toolset="extra", shell="mile metrics dump")
     def measure(self) -> Metrics:
         """How many entities, events and writers there are, and what the index costs"""
         index = self._issues.refresh().index

@@ -75,7 +75,6 @@ class ConflictCommands:
         toolset="extra",
         aliases=("issue.inspect", "issue.disputed", "issue.beneath"),
         positional=("id",),
-        output_depth=0,
         spellings=(
             Spelling(
                 "mile entity-debug list",

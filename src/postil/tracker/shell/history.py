@@ -27,7 +27,6 @@ class HistoryCommands:
         toolset="extra",
         shell="issue log",
         positional=("id",),
-        output_depth=0,
         spellings=(Spelling("milestone log"),),
     )
     def log(self, id: Id) -> History:

@@ -87,7 +87,6 @@ class IdentityCommands:
         aliases=("identity.list",),
         toolset="extra",
         shell="identity list",
-        output_depth=0,
         spellings=(Spelling("mile list identity"),),
     )
     def list_identities(self) -> Identities:

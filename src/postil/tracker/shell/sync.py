@@ -111,7 +111,6 @@ class SyncCommands:
         shell="issue verify",
         shell_only=("fix",),
         writes_with=("fix",),
-        output_depth=0,
     )
     def verify(self, fix: Annotated[bool, Meta(description="repair what can be repaired")] = False) -> Verified:
         """Read every log whole and name any damage"""

@@ -40,7 +40,7 @@ class TransferCommands:
     def __init__(self, issues: Issues) -> None:
         self._issues = issues
 
-    @reads("issue_export", aliases=("issue.export",), tool=False, shell="issue export", output_depth=0)
+    @reads("issue_export", aliases=("issue.export",), tool=False, shell="issue export")
     def export(
         self,
         format: Annotated[

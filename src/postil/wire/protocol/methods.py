@@ -12,9 +12,11 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
 from msgspec import Raw
 
 from postil.core import codes
+from postil.core.answer import Answer
 from postil.core.call import LEVELS
 from postil.core.content import Message
 from postil.core.failure import InvalidArguments
+from postil.core.size import LARGEST
 from postil.wire.protocol import shapes
 from postil.wire.protocol.eras.era import STATELESS as STATELESS_ERA
 from postil.wire.protocol.eras.era import Era
@@ -106,7 +108,12 @@ def call_tool(session: Session, request: Request, era: Era) -> Work:
 
 
 def _tool_result(profile: Profile, work: Work, value: object) -> object:
-    return shapes.make_result(value, work.era, says_success=profile.face.says_success)
+    entry, face = profile.registry.find(work.name), profile.face
+    has_schema = entry is not None and entry.output_schema is not None
+    result = shapes.make_result(value, work.era, says_success=face.says_success, structured=has_schema)
+    if entry is None or face.contract:  # what a contract publishes is sent whole
+        return result
+    return shapes.bound_result(result, entry, value.largest if isinstance(value, Answer) else LARGEST)
 
 
 def read_resource(session: Session, request: Request, era: Era) -> Work:

@@ -7,12 +7,13 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from msgspec import Struct
-from msgspec.json import encode
+from msgspec.json import decode, encode
 
 from postil.core.answer import Answer
 from postil.core.catalogue import OperationEntry, PromptEntry, ResourceEntry
 from postil.core.content import Block, Document, Link, Message, Text
 from postil.core.failure import Failure
+from postil.core.size import bound, cut
 
 if TYPE_CHECKING:
     from postil.wire.protocol.eras.era import Era
@@ -74,15 +75,19 @@ def make_document(uri: str, mime_type: str, read: object) -> Document:
     return Document(uri, mime_type, text=read if isinstance(read, str) else encode(read).decode("utf-8"))
 
 
-def make_result(value: object, era: Era, *, says_success: bool) -> dict[str, Any]:
-    """Returns what an operation answered, as the result of `tools/call`."""
+def make_result(value: object, era: Era, *, says_success: bool, structured: bool = False) -> dict[str, Any]:
+    """Returns what an operation answered, as the result of `tools/call`.
+
+    `structured` says that the tool has declared a schema of its result. Clients then give their models that half
+    alone (docs/decisions.md), so nobody gets it unasked.
+    """
     shown: dict[str, Any] = {"content": make_blocks(value, era)}
     meta: dict[str, Any] = {}
     if isinstance(value, Answer):
         meta.update(value.meta())
         if metadata := value.metadata():
             shown["metadata"] = meta["postil/metadata"] = metadata
-    if era.structured and isinstance(value, Struct):
+    if structured and era.structured and isinstance(value, Struct):
         shown["structuredContent"] = value
     if says_success:
         shown["isError"] = False
@@ -97,6 +102,30 @@ def make_blocks(value: object, era: Era) -> Sequence[Block]:
     if isinstance(value, Answer) and not isinstance(read, str):
         return [_in_era(block, era) for block in cast("Sequence[Block]", read)]
     return [Text(read if isinstance(read, str) else encode(read).decode("utf-8"))]
+
+
+def bound_result(result: dict[str, Any], entry: OperationEntry, largest: int) -> dict[str, Any]:
+    """Returns a tool's result whose content is no larger than that, and says how the rest can be had."""
+    result["content"] = bound(result["content"], _how_to_get_the_rest(entry), largest)
+    return result
+
+
+NARROWING = frozenset({
+    "after", "as_of", "author", "cursor", "end_line", "event", "file", "filePath", "file_path", "filter", "filters",
+    "limit", "max_bytes", "offset", "page", "path", "per_page", "query", "ref", "revision", "since", "start_line",
+    "state", "status", "tag", "until",
+})  # fmt: skip
+"""Arguments that make an answer smaller, or go on behind it."""
+
+
+def _how_to_get_the_rest(entry: OperationEntry) -> str:
+    """Returns advice for an answer that was cut: the arguments that narrow it, and the command that prints all."""
+    fields: dict[str, Any] = decode(entry.input_schema).get("properties", {})
+    narrowing = [name for name in fields if name in NARROWING]
+    advice = [f"Ask for less with {', '.join(narrowing)}"] if narrowing else []
+    if entry.shell:
+        advice.append(f"`postil {entry.shell} --json` in a shell prints all")
+    return "; ".join(advice) + "." if advice else "Ask about less at once."
 
 
 def make_plain(value: object) -> object:
@@ -117,11 +146,11 @@ def make_error(failure: Failure) -> dict[str, Any]:
 
 
 def make_failed_result(failure: Failure) -> dict[str, Any]:
-    """Returns a failure as a tool's result: the text for the model, the error object for programs."""
+    """Returns a failure as a tool's result: the text for the model; the error object, for programs, in `_meta`."""
     return {
-        "content": [Text(failure.reply())],
-        "structuredContent": {"error": make_error(failure)},
+        "content": [Text(cut(failure.reply())[0])],
         "isError": True,
+        "_meta": {"postil/error": make_error(failure)},
     }
 
 
