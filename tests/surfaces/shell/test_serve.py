@@ -3,6 +3,7 @@
 import json
 import subprocess
 from pathlib import Path
+from typing import Any
 
 from postil import __version__
 from tests.surfaces.programs import BIN, hello, run, talk
@@ -96,7 +97,7 @@ def imported_by(folder: Path, words: list[str]) -> set[str]:
 
 def test_schemas_of_results_are_declared_only_where_structure_is_asked_for(repository: Path) -> None:
     """Claude Code, Codex and pydantic-ai show their model only the structure where there is one."""
-    call = {"id": 3, "method": "tools/call", "params": {"name": "workspace_check", "arguments": {}}}
+    call: dict[str, Any] = {"id": 3, "method": "tools/call", "params": {"name": "workspace_check", "arguments": {}}}
     frames = [hello(), {"id": 2, "method": "tools/list"}, call]
     _, listed, called = talk("postil", "serve", frames=frames, cwd=repository)
     assert not any("outputSchema" in tool for tool in listed["result"]["tools"])
