@@ -13,7 +13,7 @@ UV := $(shell command -v uv 2>/dev/null)
 export PATH := $(CURDIR)/.tools/bin:$(CURDIR)/$(BIN):$(PATH)
 unexport PYTHONPATH VIRTUAL_ENV
 
-.PHONY: help setup run gitlab-emulator test check conformance fuzz mutants bench anchors fix docs tools assistants lock clean
+.PHONY: help setup run gitlab-emulator test check conformance fuzz attack attack-newest mutants bench anchors fix docs tools assistants lock clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -53,6 +53,15 @@ fuzz: setup ## fuzz both transports for longer than CI does (FRAMES=1000000)
 
 mutants: setup ## break the code on purpose and count what the tests notice (ARGS="core --sample 50")
 	$(BIN)/python -m scripts.mutants $(or $(ARGS),--map)
+
+attack: setup ## hostile repositories against the product, with the installed git
+	$(BIN)/python -m pytest -n $(WORKERS) tests/workspace $(ARGS)
+
+attack-newest: .tools/git-newest/bin/git ## the same with the newest git, built from Debian's source package
+	PATH="$(CURDIR)/.tools/git-newest/bin:$$PATH" $(MAKE) attack
+
+.tools/git-newest/bin/git: scripts/newest_git
+	$(PYTHON) scripts/newest_git .tools/git-newest
 
 bench: setup .venv-bench/.stamp $(NODE)/node_modules/.stamp bench/peers/node_modules/.stamp ## measure against other servers, write docs/benchmarks.md
 	$(BIN)/python -m bench $(ARGS)

@@ -24,6 +24,8 @@ GIT_CONFIG = """
     defaultBranch = main
 [gc]
     auto = 0
+[postil]
+    trusted = *
 """
 IN_CI = os.environ.get("CI", "").lower() in {"1", "true"}
 

@@ -95,6 +95,7 @@ def test_every_module_says_what_it_is() -> None:
 # The second one asks `git config`, which runs nothing, what the first one must switch off.
 GIT_RUNNERS = {ROOT / "src/postil/workspace/git.py", ROOT / "src/postil/workspace/hardening.py"}
 FILE_REPLACERS = {
+    ROOT / "src/postil/workspace/git_folder.py",  # a copy of a config, made again when it is lost
     ROOT / "src/postil/workspace/files.py",
     ROOT / "src/postil/storage/sqlite.py",  # puts a new database under its name; it never replaces one
     ROOT / "src/postil/comments/transfer/export.py",  # streams an export beside the file that a person named

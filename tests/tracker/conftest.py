@@ -17,7 +17,11 @@ from tests.tracker.programs import git
 @pytest.fixture(autouse=True)
 def own_git_config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     config = tmp_path / "gitconfig"
-    config.write_text("[user]\n\tname = Tester\n\temail = tester@example.org\n[init]\n\tdefaultBranch = main\n")
+    # Remotes of these tests are folders beside the repository, and the tester trusts them.
+    config.write_text(
+        "[user]\n\tname = Tester\n\temail = tester@example.org\n[init]\n\tdefaultBranch = main\n"
+        "[postil]\n\ttrusted = *\n"
+    )
     monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(config))
     monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))

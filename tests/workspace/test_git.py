@@ -44,8 +44,9 @@ def test_a_missing_git_is_named(repository: Path, monkeypatch: pytest.MonkeyPatc
         run_git(str(repository), "status")
 
 
-def test_a_git_that_does_not_end_is_ended(repository: Path) -> None:
-    git(repository, "config", "core.filesRefLockTimeout", "60000")
+def test_a_git_that_does_not_end_is_ended(repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "own").write_text("[core]\nfilesRefLockTimeout = 60000\n")
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(tmp_path / "own"))
     (repository / ".git/refs/heads/other.lock").touch()  # as another writer would
     with pytest.raises(GitTimedOut, match="did not end within"):
         run_git(str(repository), "update-ref", "refs/heads/other", "HEAD", timeout=0.2)

@@ -8,6 +8,7 @@ SOURCE = Path(__file__).parents[2] / "src" / "postil"
 RUNNING = {"run", "Popen", "call", "check_call", "check_output", "create_subprocess_exec", "create_subprocess_shell"}
 REPLACERS = {
     "workspace/files.py",
+    "workspace/git_folder.py",  # a copy of a config, made again when it is lost
     "storage/sqlite.py",  # publishes a database that it has just made
     "comments/transfer/export.py",  # an export, streamed to where the person says, in no workspace
 }

@@ -66,7 +66,7 @@ class SourceTree:
         self.git = found is not None and not found.bare
         if found is not None and not found.bare:
             self.root, self.git_dir, self.common_dir = found.root, found.git_dir, found.common_dir
-            self.folder = os.path.join(found.common_dir, "postil")
+            self.folder = found.postil_folder()
         else:
             self.root, self.git_dir, self.common_dir = os.path.realpath(start), "", ""
             self.folder = ""

@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-from postil.core.failure import Conflict, Failure, InvalidArguments, NotFound, StorageFailed, Unreachable
+from postil.core.failure import (
+    Conflict,
+    Failure,
+    InvalidArguments,
+    NotAllowed,
+    NotFound,
+    StorageFailed,
+    Unreachable,
+)
 
 
 class NoRepository(NotFound):
@@ -19,6 +27,48 @@ class DamagedRepository(StorageFailed):
     def __init__(self, link: str) -> None:
         advice = "Run `git worktree repair` or `git submodule update --init` and try again"
         super().__init__(f"{printable(link)} does not lead to a git directory", advice=advice)
+
+
+class DamagedConfig(StorageFailed):
+    """A repository's config that git could not read, either."""
+
+    def __init__(self, file: str, line: int = 0) -> None:
+        where = f" in line {line}" if line else ""
+        super().__init__(f"{printable(file)} cannot be read{where}", advice="Correct the file, or restore it")
+
+
+class UnknownExtension(StorageFailed):
+    """A repository in a format that we cannot judge."""
+
+    def __init__(self, file: str, extension: str) -> None:
+        advice = "Use a newer Postil, or a clone without that extension"
+        super().__init__(
+            f"{printable(file)} asks for an extension that Postil does not know: {extension}", advice=advice
+        )
+
+
+class OddRepository(NotAllowed):
+    """A git folder with a link or a special file where git would follow it out of the repository."""
+
+    def __init__(self, path: str, why: str) -> None:
+        advice = f"Look at it, then make it an ordinary file or folder, or allow it: {trust_command(path)}"
+        super().__init__(f"{printable(path)} {why}", advice=advice)
+
+
+class ForeignOwner(NotAllowed):
+    """A repository that belongs to somebody else, whose settings git would obey."""
+
+    def __init__(self, root: str, path: str) -> None:
+        said = f"The repository {printable(root)} belongs to another user ({printable(path)})"
+        advice = f"If you trust them: git config --global --add safe.directory {_quote(printable(root))}"
+        super().__init__(said, advice=advice)
+
+
+class UntrustedPath(NotAllowed):
+    """Another repository on this machine that would be written to, or read from, because this one says so."""
+
+    def __init__(self, path: str, what: str) -> None:
+        super().__init__(f"{what} {printable(path)}", advice=f"If that is meant: {trust_command(path)}")
 
 
 class GitMissing(Unreachable):
@@ -93,6 +143,17 @@ class LockBusy(Conflict):
     def __init__(self, what: str, seconds: float) -> None:
         said = f"Another process has held {printable(what)} for {seconds:g} seconds"
         super().__init__(said, advice="Wait for it to end and try again")
+
+
+def trust_command(path: str) -> str:
+    """Returns the line that puts a path into the user's own settings."""
+    return f"git config --global --add postil.trusted {_quote(printable(path))}"
+
+
+def _quote(path: str) -> str:
+    """Returns one word of a shell. (`shlex` costs an import.)"""
+    plain = all(char.isalnum() or char in "/._-+@%" for char in path)
+    return path if plain and path else "'" + path.replace("'", "'\\''") + "'"
 
 
 def printable(path: str) -> str:

@@ -5,6 +5,7 @@ Every call is hardened against the repository it runs in (hardening.py says how)
 
 from __future__ import annotations
 
+import os
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager, suppress
 from typing import IO, TYPE_CHECKING
@@ -12,8 +13,9 @@ from typing import IO, TYPE_CHECKING
 import msgspec
 
 from postil.core.failure import Failure
-from postil.workspace.failures import GitFailed, GitMissing, GitTimedOut
-from postil.workspace.hardening import GitMode, command, environment
+from postil.workspace.failures import GitFailed, GitMissing, GitTimedOut, OddRepository
+from postil.workspace.hardening import GitMode, prepare
+from postil.workspace.repository import Repository
 from postil.workspace.spawn import run
 
 if TYPE_CHECKING:
@@ -57,8 +59,9 @@ def try_git(
     mode: GitMode = LOCAL,
 ) -> GitResult:
     """Run git and hand back how it ended, whatever that is."""
+    command = prepare(root, arguments, env, mode)
     try:
-        return GitResult(*run(command(root, arguments), environment(root, env, mode), input, timeout))
+        return GitResult(*run(command.words, command.environment, input, timeout))
     except FileNotFoundError as error:
         raise GitMissing from error
     except TimeoutError as error:
@@ -104,13 +107,14 @@ def _start_git(
     import subprocess  # 8 ms, and most commands need no stream
 
     talks = errors is None
+    command = prepare(root, arguments, None, mode)
     try:
         process = subprocess.Popen(
-            command(root, arguments),
+            command.words,
             stdin=subprocess.PIPE if talks else subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL if talks else errors,
-            env=environment(root, None, mode),
+            env=command.environment,
         )
     except FileNotFoundError as error:
         raise GitMissing from error
@@ -123,6 +127,14 @@ def _start_git(
                 if stream is not None:
                     stream.close()
         process.wait()
+
+
+def change_config(repository: Repository, *arguments: str) -> GitResult:
+    """Run `git config` on the repository's own file, which git never sees otherwise. Raises OddRepository."""
+    file = os.path.join(repository.common_dir, "config")
+    if os.path.islink(file):
+        raise OddRepository(file, "is a link, so that a setting would be written elsewhere")
+    return try_git(repository.root, "config", "--file", file, *arguments)
 
 
 def read_git_version(folder: str) -> str:

@@ -1,11 +1,8 @@
-"""How git is started so that a hostile repository runs nothing: the command line and the environment.
+"""How git is started so that a hostile repository runs nothing: the program, the command line, the environment.
 
-Two kinds of setting make git run a program. Those with fixed names are overridden always. Those that carry a name of
-the attacker's choice (filters, textconv, merge drivers, remotes, credential helpers) are overridden one by one, from
-what the repository's own config holds; the user's own config (global, system) is trusted, and a value of theirs is put
-back.
-
-Overrides travel in GIT_CONFIG_COUNT: on the command line a name that contains `=` would slip through.
+The program is found on PATH without the entries that lead into the repository. The verbs are those that Postil uses;
+another one is refused until somebody has looked at what it can run. The environment holds what git, ssh and the
+user's own helpers need, and no secret of ours. Which configuration git reads: git_folder.py.
 """
 
 from __future__ import annotations
@@ -14,11 +11,13 @@ import os
 import re
 from collections.abc import Mapping
 from functools import lru_cache
+from typing import NamedTuple
 
 import msgspec
 
 from postil.core.failure import InvalidArguments
-from postil.workspace.failures import GitFailed, GitMissing
+from postil.workspace.failures import GitMissing
+from postil.workspace.git_folder import check_trusted, find_git_folder
 from postil.workspace.repository import Repository, locate
 from postil.workspace.spawn import run
 
@@ -32,99 +31,116 @@ class GitMode(msgspec.Struct, frozen=True):
     """fsync objects and refs, so that what is acknowledged survives a power cut."""
 
 
-Pairs = tuple[tuple[str, str], ...]
+class GitCommand(NamedTuple):
+    """What is started."""
 
-# What the repository's config could make git run or do, by settings whose names are known.
-_FIXED: Pairs = (
-    ("core.fsmonitor", "false"),
-    ("core.pager", "cat"),
-    ("core.editor", "false"),
-    ("core.askPass", ""),
-    ("core.alternateRefsCommand", "true"),
-    ("diff.external", ""),
-    ("interactive.diffFilter", ""),
-    ("sequence.editor", "false"),
-    ("log.showSignature", "false"),
-    ("commit.gpgSign", "false"),
-    ("tag.gpgSign", "false"),
-    ("push.gpgSign", "false"),
-    ("merge.verifySignatures", "false"),
-    ("gc.auto", "0"),
-    ("maintenance.auto", "false"),
-    ("submodule.recurse", "false"),
-    ("fetch.recurseSubmodules", "false"),
-    ("push.recurseSubmodules", "no"),
-    ("status.submoduleSummary", "false"),
-    ("safe.bareRepository", "explicit"),
-    ("protocol.ext.allow", "never"),
-    ("color.ui", "false"),
-    ("core.hooksPath", "/dev/null"),
-)
-_DURABLE: Pairs = (("core.fsync", "all"), ("core.fsyncMethod", "fsync"))
+    words: list[str]
+    environment: dict[str, str]
 
-# Commands that would run a driver, or another program at the far end, unless told not to.
-_DIFFING = ("diff", "diff-tree", "diff-index", "diff-files", "show", "log", "format-patch", "whatchanged")
-_SWITCHES: dict[str, tuple[str, ...]] = {
-    **dict.fromkeys(_DIFFING, ("--no-ext-diff", "--no-textconv")),
-    **dict.fromkeys(("blame", "annotate", "grep"), ("--no-textconv",)),
+
+_DRIVERS = ("--no-ext-diff", "--no-textconv")
+# A submodule is a repository with a config of its own: nobody looks into its work tree.
+_DIFF = (*_DRIVERS, "--ignore-submodules=dirty")
+# Every verb that Postil uses, each with what keeps it from running a driver, or another program at the far end.
+_VERBS: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys(("blame", "grep"), ("--no-textconv",)),
+    **dict.fromkeys(("diff", "diff-files", "diff-index"), _DIFF),
+    **dict.fromkeys(("diff-tree", "log", "show"), _DRIVERS),
     # Of several remote.<name>.uploadpack git takes the first, so an override by config would come too late.
-    **dict.fromkeys(("fetch", "ls-remote", "fetch-pack"), ("--upload-pack=git-upload-pack",)),
-    **dict.fromkeys(("push", "send-pack"), ("--receive-pack=git-receive-pack",)),
+    **dict.fromkeys(("fetch", "ls-remote"), ("--upload-pack=git-upload-pack",)),
+    "push": ("--receive-pack=git-receive-pack",),
+    "status": ("--ignore-submodules=dirty",),
+    **dict.fromkeys((
+        "cat-file", "config", "fast-import", "for-each-ref", "hash-object", "ls-files", "ls-tree", "merge-base",
+        "remote", "rev-list", "rev-parse", "symbolic-ref", "update-ref", "version",
+    ), ()),
+}  # fmt: skip
+_NOWHERE = "/dev/null"
+
+
+def prepare(root: str, arguments: tuple[str, ...], extra: Mapping[str, str] | None, mode: GitMode) -> GitCommand:
+    """Returns how git is started with these arguments in the repository around `root`.
+
+    Raises the failures of git_folder.py where git must not run, GitMissing, and InvalidArguments for a NUL.
+    """
+    if any("\0" in argument for argument in arguments):
+        raise InvalidArguments("No name, path or revision can hold a NUL character", advice="Leave it out")
+    where = locate(root)
+    program, path = _find_program(os.environ.get("PATH", os.defpath), "" if where is None else where.root)
+    clean = _clean(mode.network)
+    clean["PATH"] = path
+    # Where there is no repository, git must not find one that we did not see.
+    clean["GIT_DIR"] = _NOWHERE if where is None else where.git_dir
+    if where is not None:
+        clean["GIT_COMMON_DIR"] = find_git_folder(where, _find_cache(), read_user_setting)
+        if where.bare:
+            clean["GIT_IMPLICIT_WORK_TREE"] = "0"  # or git would take the folder that it starts in for the work tree
+        else:
+            clean["GIT_WORK_TREE"] = where.root
+    if mode.durable:
+        clean |= _DURABLE
+    if extra:
+        clean |= extra
+    verb, *rest = arguments
+    if verb not in _VERBS:
+        raise ValueError(f"git {verb} is not in the table of hardening.py: look at what it can run, then add it")
+    words = [program, "-C", root, "--no-pager", "--literal-pathspecs"]
+    command = GitCommand([*words, verb, *_VERBS[verb], *rest], clean)
+    if verb == "push" and where is not None:
+        _check_push(where, words, rest, clean)
+    return command
+
+
+# PATH
+
+
+@lru_cache(maxsize=8)
+def _find_program(path: str, root: str) -> tuple[str, str]:
+    """Returns git's absolute path, and PATH without what leads into the repository: `.`, or a folder of the clone."""
+    home = os.path.expanduser("~") + "/"
+    below = root + "/" if root and not home.startswith(root.rstrip("/") + "/") else ""
+    folders = [
+        folder
+        for folder in path.split(os.pathsep)
+        if os.path.isabs(folder) and not (below and (os.path.realpath(folder) + "/").startswith(below))
+    ]
+    for folder in folders:
+        program = os.path.join(folder, "git")
+        if os.path.isfile(program) and os.access(program, os.X_OK):
+            return program, os.pathsep.join(folders)
+    raise GitMissing
+
+
+# The environment
+
+_NEEDED = frozenset({
+    "HOME", "USER", "LOGNAME", "TMPDIR", "TZ", "LANG", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "XDG_CONFIG_HOME",
+    # who the user is, and which config is theirs
+    "GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_AUTHOR_DATE",
+    "GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL", "GIT_COMMITTER_DATE",
+    "GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM",
+})  # fmt: skip
+# ssh, credential helpers and proxies: all that lets the user's own programs reach a host.
+_NEEDED_FOR_NETWORK = frozenset({
+    "GIT_SSH", "GIT_SSH_COMMAND", "GIT_SSH_VARIANT", "GIT_ASKPASS", "GIT_SSL_CAINFO",
+    "SSH_AUTH_SOCK", "SSH_AGENT_PID", "SSH_ASKPASS", "SSH_ASKPASS_REQUIRE", "DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY",
+    "DBUS_SESSION_BUS_ADDRESS", "XDG_RUNTIME_DIR", "XDG_DATA_HOME", "XDG_CACHE_HOME", "GNUPGHOME", "GPG_TTY",
+    "KRB5CCNAME", "KRB5_CONFIG", "SSL_CERT_FILE", "SSL_CERT_DIR", "NIX_SSL_CERT_FILE",
+    "http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY", "no_proxy", "NO_PROXY",
+})  # fmt: skip
+_DURABLE = {
+    "GIT_CONFIG_COUNT": "2",
+    "GIT_CONFIG_KEY_0": "core.fsync",
+    "GIT_CONFIG_VALUE_0": "all",
+    "GIT_CONFIG_KEY_1": "core.fsyncMethod",
+    "GIT_CONFIG_VALUE_1": "fsync",
 }
 
 
-def command(root: str, arguments: tuple[str, ...]) -> list[str]:
-    """The command line. `safe.bareRepository=explicit` is honoured by naming a bare repository's folder."""
-    if any("\0" in argument for argument in arguments):
-        raise InvalidArguments("No name, path or revision can hold a NUL character", advice="Leave it out")
-    start = ["git", "-C", root, "--no-pager", "--literal-pathspecs"]
-    where = locate(root)
-    if where is not None and where.bare:
-        start.append(f"--git-dir={where.git_dir}")
-    if not arguments:
-        return start
-    verb, *rest = arguments
-    return [*start, verb, *_SWITCHES.get(verb, ()), *rest]
-
-
-# Kept from the caller's environment: who the user is, and which config is theirs. All else named GIT_* could point git
-# at another repository, another index or another program.
-_KEPT = frozenset({
-    "GIT_AUTHOR_NAME",
-    "GIT_AUTHOR_EMAIL",
-    "GIT_AUTHOR_DATE",
-    "GIT_COMMITTER_NAME",
-    "GIT_COMMITTER_EMAIL",
-    "GIT_COMMITTER_DATE",
-    "GIT_CONFIG_GLOBAL",
-    "GIT_CONFIG_SYSTEM",
-    "GIT_CONFIG_NOSYSTEM",
-    "GIT_CEILING_DIRECTORIES",
-})  # fmt: skip
-_KEPT_FOR_NETWORK = frozenset({"GIT_SSH", "GIT_SSH_COMMAND", "GIT_SSH_VARIANT", "GIT_ASKPASS", "GIT_SSL_CAINFO"})
-
-
-def environment(root: str, extra: Mapping[str, str] | None, mode: GitMode) -> dict[str, str]:
-    """The environment, with every override in it."""
-    settings = list(_FIXED)
-    if mode.durable:
-        settings += _DURABLE
-    where = locate(root)
-    if where is not None:
-        settings += _overrides(where, mode.network, _stamps(where))
-    clean = _clean(mode.network)
-    clean["GIT_CONFIG_COUNT"] = str(len(settings))
-    for number, (key, value) in enumerate(settings):
-        clean[f"GIT_CONFIG_KEY_{number}"] = key
-        clean[f"GIT_CONFIG_VALUE_{number}"] = value
-    if extra:
-        clean |= extra
-    return clean
-
-
 def _clean(network: bool) -> dict[str, str]:
-    kept = _KEPT | _KEPT_FOR_NETWORK if network else _KEPT
-    clean = {name: value for name, value in os.environ.items() if not name.startswith("GIT_") or name in kept}
+    kept = _NEEDED | _NEEDED_FOR_NETWORK if network else _NEEDED
+    environ = os.environ
+    clean = {name: environ[name] for name in kept if name in environ}
     return clean | {
         "GIT_TERMINAL_PROMPT": "0",
         "GIT_OPTIONAL_LOCKS": "0",
@@ -136,87 +152,47 @@ def _clean(network: bool) -> dict[str, str]:
     }
 
 
-# A config without any of these words holds none of the named drivers and need not be parsed, which costs a process.
-_SUSPECT = re.compile(rb"filter|textconv|command|driver|helper|program|trailer|vcs|proxy|include", re.IGNORECASE)
-# Patterns of the names, each with the value that runs nothing. Compiled only for a config that is suspect.
-_NAMED = (
-    (r"filter\..+\.(clean|smudge|process)", ""),
-    (r"filter\..+\.required", "false"),
-    (r"diff\..+\.textconv", "cat"),
-    (r"diff\..+\.command", "true"),
-    (r"merge\..+\.driver", "false"),
-    (r"gpg\.(.+\.)?program|gpg\.ssh\.defaultkeycommand", "false"),
-    (r"trailer\..+\.(cmd|command)", "true"),
-    (r"tar\..+\.command", "false"),
-    (r"remote\..+\.(vcs|proxy)|core\.gitproxy|http\.(.+\.)?proxy", ""),
-    (r"core\.sshcommand", "ssh"),
-)
-_HELPER = r"credential\.(.+\.)?helper"
-_CONFIGS = ("config", "config.worktree")
-
-Stamp = tuple[str, int, int, int]
+def _find_cache() -> str:
+    """Returns the user's cache folder, as the settings name it."""
+    given = os.environ.get("XDG_CACHE_HOME", "")
+    return os.path.join(given if os.path.isabs(given) else os.path.expanduser("~/.cache"), "postil")
 
 
-def _stamps(where: Repository) -> tuple[Stamp, ...]:
-    folders = dict.fromkeys((where.common_dir, where.git_dir))
-    return tuple(_stamp(os.path.join(folder, name)) for folder in folders for name in _CONFIGS)
+def read_sudo_user() -> int:
+    """Returns the user on whose behalf root works, or -1: git lets root enter that user's repositories."""
+    given = os.environ.get("SUDO_UID", "")
+    return int(given) if re.fullmatch(r"\d{1,9}", given) else -1
 
 
-def _stamp(file: str) -> Stamp:
-    try:
-        seen = os.stat(file)
-    except OSError:
-        return file, 0, 0, 0
-    return file, seen.st_mtime_ns, seen.st_size, seen.st_ino
+# The user's own settings, and pushing to another folder of this machine
 
 
-@lru_cache(maxsize=64)
-def _overrides(where: Repository, network: bool, stamps: tuple[Stamp, ...]) -> Pairs:
-    """Overrides for the drivers that this repository's config names; made again when a config file changes."""
-    if not any(_suspect(file) for file, _, size, _ in stamps if size):
-        return ()
-    theirs: dict[str, str] = {}
-    helpers: list[tuple[str, str]] = []
-    own: list[str] = []
-    for scope, key, value in _settings(where, network):
-        if scope in ("local", "worktree"):
-            own.append(key)
-        elif _is(_HELPER, key):
-            helpers.append((key, value))
-        else:
-            theirs[key] = value
-    made = {key: theirs.get(key, harmless) for key in own for pattern, harmless in _NAMED if _is(pattern, key)}
-    forget = {key: "" for key in own if _is(_HELPER, key)}
-    if forget:
-        # An empty helper forgets all before it, the user's too, so those are named again.
-        return (*made.items(), *forget.items(), *helpers)
-    return tuple(made.items())
+def read_user_setting(key: str) -> list[str]:
+    """Returns every value of a setting in the user's and the system's git configuration; no repository is asked."""
+    program, path = _find_program(os.environ.get("PATH", os.defpath), "")
+    clean = _clean(network=False) | {"PATH": path, "GIT_DIR": _NOWHERE}
+    status, out, _ = run([program, "-C", "/", "config", "-z", "--get-all", key], clean, b"", timeout=60)
+    return out.decode("utf-8", "surrogateescape").split("\0")[:-1] if status == 0 else []
 
 
-def _is(pattern: str, key: str) -> bool:
-    return re.fullmatch(pattern, key, re.DOTALL) is not None  # a name may hold any character
+def _check_push(where: Repository, start: list[str], rest: list[str], clean: dict[str, str]) -> None:
+    """A push into a folder of this machine runs that folder's hooks: only where the user's own settings name it."""
+    remote = next((word for word in rest if not word.startswith("-")), "")
+    # `insteadOf` of the user's config may turn one into the other, so git itself says where it would push.
+    asked = [*start, "remote", "get-url", "--push", "--all", "--", remote]
+    status, out, _ = run(asked, clean, b"", timeout=60)
+    addresses = out.decode("utf-8", "surrogateescape").splitlines() if status == 0 else [remote]
+    for address in addresses:
+        if address.startswith("file://"):
+            from urllib.parse import unquote
+
+            check_trusted(unquote(address.removeprefix("file://")), "A push would run the hooks of", read_user_setting)
+        elif _is_path(address):
+            folder = os.path.join(where.root, os.path.expanduser(address))
+            check_trusted(folder, "A push would run the hooks of", read_user_setting)
 
 
-def _suspect(file: str) -> bool:
-    try:
-        with open(file, "rb") as config:
-            return _SUSPECT.search(config.read()) is not None
-    except OSError:
-        return True
-
-
-def _settings(where: Repository, network: bool) -> list[tuple[str, str, str]]:
-    """Every setting with the scope it comes from. `git config` itself runs nothing."""
-    asked = ["git", f"--git-dir={where.git_dir}", "config", "--list", "--includes", "--show-scope", "-z"]
-    try:
-        status, out, err = run(asked, _clean(network), b"", timeout=60)
-    except FileNotFoundError as error:
-        raise GitMissing from error
-    if status != 0:
-        raise GitFailed("config", status, err.decode("utf-8", "replace"))
-    fields = out.decode("utf-8", "surrogateescape").split("\0")
-    settings: list[tuple[str, str, str]] = []
-    for scope, setting in zip(fields[::2], fields[1::2], strict=False):
-        key, _, value = setting.partition("\n")
-        settings.append((scope, key, value))
-    return settings
+def _is_path(address: str) -> bool:
+    """As git tells a path from host:path."""
+    before, colon, _ = address.partition(":")
+    return not colon or "/" in before

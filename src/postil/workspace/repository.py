@@ -6,12 +6,13 @@ git itself is asked only where a file cannot tell (the branch, in reftable repos
 from __future__ import annotations
 
 import os
+import stat
 from os import path as p
 
 import msgspec
 
 from postil.workspace.digest import sha256
-from postil.workspace.failures import DamagedRepository, NoRepository
+from postil.workspace.failures import DamagedRepository, NoRepository, OddRepository
 from postil.workspace.git_roots import find_git_roots
 
 
@@ -33,16 +34,15 @@ class Repository(msgspec.Struct, frozen=True):
         return sha256(named)[:32]
 
     def postil_folder(self) -> str:
-        """Return the folder of our locks and caches: shared by all work trees, never committed."""
-        return p.join(self.common_dir, "postil")
+        """Return the folder of our locks and caches, shared by all work trees. Raises OddRepository for a link."""
+        folder = p.join(self.common_dir, "postil")
+        if p.islink(folder):
+            raise OddRepository(folder, "is a link, so that our files would be written elsewhere")
+        return folder
 
     def branch(self) -> str | None:
         """Return the branch that is checked out, or None when HEAD is detached."""
-        try:
-            with open(p.join(self.git_dir, "HEAD"), "rb") as file:
-                head = file.read(4096).strip()
-        except OSError:
-            return None
+        head = (_read_file(p.join(self.git_dir, "HEAD")) or b"").strip()
         if not head.startswith(b"ref:"):
             return None
         name = os.fsdecode(head[len(b"ref:") :].strip())
@@ -77,13 +77,11 @@ def locate(start: str) -> Repository | None:
 def _read_git_dir(folder: str) -> str:
     """Return where `.git` of this folder leads; empty when it is a folder that is no git directory."""
     link = p.join(folder, ".git")
-    try:
-        with open(link, "rb") as file:
-            content = file.read(8192)
-    except IsADirectoryError:
+    if p.isdir(link):
         git_dir = p.realpath(link)
         return git_dir if _is_git_dir(git_dir) else ""
-    except OSError:
+    content = _read_file(link)
+    if content is None:
         return ""
     git_dir = p.realpath(p.join(folder, os.fsdecode(content.removeprefix(b"gitdir:").strip(b" \r\n"))))
     if not content.startswith(b"gitdir:") or not _is_git_dir(git_dir):
@@ -92,12 +90,20 @@ def _read_git_dir(folder: str) -> str:
 
 
 def _read_common_dir(git_dir: str) -> str:
+    content = _read_file(p.join(git_dir, "commondir"))
+    return git_dir if content is None else p.realpath(p.join(git_dir, os.fsdecode(content.strip(b" \r\n"))))
+
+
+def _read_file(path: str) -> bytes | None:
+    """Returns the beginning of a regular file; None for anything else. A FIFO there would be waited for for ever."""
     try:
-        with open(p.join(git_dir, "commondir"), "rb") as file:
-            shared = os.fsdecode(file.read(8192).strip(b" \r\n"))
+        file = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:
-        return git_dir
-    return p.realpath(p.join(git_dir, shared))
+        return None
+    try:
+        return os.read(file, 8192) if stat.S_ISREG(os.fstat(file).st_mode) else None
+    finally:
+        os.close(file)
 
 
 def _is_git_dir(folder: str) -> bool:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _NEEDED = frozenset({
     "PATH", "HOME", "USER", "LOGNAME", "LANG", "TZ", "TMPDIR", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "SYSTEMROOT",
-    "XDG_CONFIG_HOME", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM", "GIT_CEILING_DIRECTORIES",
+    "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM",
 })  # fmt: skip
 # Isolation also drops the user's own site-packages, where Postil may be installed: its folders are named again, last.
 _PROGRAM = "import sys, runpy; sys.path += sys.argv[2:]; runpy.run_module(sys.argv[1], run_name='__main__')"

@@ -15,9 +15,11 @@ from postil.core.answer import Answer
 from postil.core.failure import Failure, NotFound, StorageFailed
 from postil.core.group import Finding, check
 from postil.core.operation import reads, writes
+from postil.workspace.failures import GitFailed
 from postil.workspace.files import atomic_write
-from postil.workspace.git import run_git, try_git
+from postil.workspace.git import change_config, try_git
 from postil.workspace.paths import RelativePath
+from postil.workspace.repository import find_repository
 
 if TYPE_CHECKING:
     from postil.comments.part import CommentsContext
@@ -152,12 +154,14 @@ class MaintenanceTools:
             kept = [line for line in lines if line.strip() != ATTRIBUTE]
             if kept != lines:
                 _write_lines(root, kept)
-            try_git(root, "config", "--local", "--remove-section", f"merge.{DRIVER}")
+            change_config(find_repository(root), "--remove-section", f"merge.{DRIVER}")
             return GitSetUp(False, False, "git merges comment files line by line again")
         if not state.attributes:
             _write_lines(root, [*lines, ATTRIBUTE])
         for key, value in _DRIVER_SETTINGS.items():
-            run_git(root, "config", "--local", key, value)
+            done = change_config(find_repository(root), key, value)
+            if done.status != 0:
+                raise GitFailed("config", done.status, done.err.decode("utf-8", "replace"))
         return GitSetUp(
             True,
             True,
@@ -166,7 +170,9 @@ class MaintenanceTools:
 
     def _read_git_state(self) -> GitSetUp:
         attributes = any(line.strip() == ATTRIBUTE for line in self._read_attributes())
-        driver = try_git(self._context.tree.root, "config", "--get", f"merge.{DRIVER}.driver").status == 0
+        root, asked = self._context.tree.root, ("--get", f"merge.{DRIVER}.driver")
+        # The repository's own config, which git does not see when we run it, or the user's.
+        driver = change_config(find_repository(root), *asked).status == 0 or try_git(root, "config", *asked).status == 0
         yes = "git merges comment files with Postil"
         return GitSetUp(attributes, driver, yes if attributes and driver else "Not set up: run `postil setup git`")
 

@@ -19,7 +19,8 @@ from postil.tracker.log.refs import BRANCH_LOG, FETCH, PATTERNS, find_stale_lock
 from postil.tracker.log.replica import Replica, ensure_replica, lock_writes, read_replica, write_replica
 from postil.tracker.query.tree import suggest
 from postil.tracker.store import Store
-from postil.workspace.git import DURABLE, NETWORK, run_git, try_git
+from postil.workspace.failures import GitFailed
+from postil.workspace.git import DURABLE, NETWORK, change_config, run_git, try_git
 
 _PATIENCE = 15.0
 """Seconds to wait for a lock on a ref to go, or to become so old that nobody can hold it."""
@@ -107,7 +108,7 @@ def set_up(store: Store, remotes: list[str], branches: bool | None) -> bool:
     for remote in remotes:
         key, spec, present = _read_refspec(root, remote)
         if not present:
-            run_git(root, "config", "--add", key, spec)
+            _change(store, "--add", key, spec)
             changed = True
     if branches is not None:
         with lock_writes(store.repository):
@@ -130,9 +131,15 @@ def remove_tracker(store: Store) -> list[str]:
     for remote in run_git(root, "remote").decode("utf-8", "replace").split():
         key, spec, present = _read_refspec(root, remote)
         if present:
-            run_git(root, "config", "--fixed-value", "--unset-all", key, spec)
+            _change(store, "--fixed-value", "--unset-all", key, spec)
             removed.append(key)
     return removed
+
+
+def _change(store: Store, *arguments: str) -> None:
+    done = change_config(store.repository, *arguments)
+    if done.status != 0:
+        raise GitFailed("config", done.status, done.err.decode("utf-8", "replace"))
 
 
 def _read_refspec(root: str, remote: str) -> tuple[str, str, bool]:

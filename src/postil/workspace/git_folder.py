@@ -1,0 +1,323 @@
+"""The git directory that git gets: the repository's own data, under a config that we wrote.
+
+git takes HEAD, index and refs from the repository (GIT_DIR), and config, hooks, attributes and objects from a folder of
+ours (GIT_COMMON_DIR). In that folder the data are links into the repository, the config is the allowed part of the
+repository's (git_config.py) with our own settings after it, and there is nothing else: no hook, no attribute, no graft.
+The user's global and system configuration still applies.
+
+Also here: what must hold before git touches a repository at all. It belongs to the user, nothing in it leads git out of
+it, and other repositories from which it takes objects are known to the user. Not here: the environment (hardening.py).
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from functools import lru_cache
+from os import path as p
+
+from postil.workspace.digest import sha256
+from postil.workspace.failures import DamagedConfig, ForeignOwner, OddRepository, UntrustedPath, WriteFailed
+from postil.workspace.git_config import LARGEST, Setting, is_true, keep_allowed, parse_config, write_config
+from postil.workspace.repository import Repository
+
+AskUser = Callable[[str], list[str]]
+"""Returns the values of a setting in the user's own git configuration, the repository's left out."""
+
+_LINKED = ("objects", "refs", "packed-refs", "logs", "shallow", "worktrees", "reftable")
+_FOLDERS = ("objects", "refs", "logs", "worktrees", "reftable", "postil")
+_FILES = ("HEAD", "config", "packed-refs", "shallow", "index", "commondir", "config.worktree")
+_FEWEST_KEPT = 256
+_DEEPEST = 5  # as many alternates behind one another as git follows
+
+# What the user's own config could turn on and a program that only reads and records must not have.
+_OURS = """
+[core]
+	fsmonitor = false
+	hooksPath = /dev/null
+	pager = cat
+	editor = false
+	askPass = ""
+	alternateRefsCommand = true
+[diff]
+	external = ""
+	ignoreSubmodules = dirty
+[interactive]
+	diffFilter = ""
+[sequence]
+	editor = false
+[log]
+	showSignature = false
+[commit]
+	gpgSign = false
+[tag]
+	gpgSign = false
+[push]
+	gpgSign = false
+	recurseSubmodules = no
+[merge]
+	verifySignatures = false
+[gc]
+	auto = 0
+[maintenance]
+	auto = false
+[submodule]
+	recurse = false
+[fetch]
+	recurseSubmodules = false
+[status]
+	submoduleSummary = false
+[protocol "ext"]
+	allow = never
+[color]
+	ui = false
+"""
+
+
+def find_git_folder(where: Repository, cache: str, ask_user: AskUser) -> str:
+    """Returns the folder of ours for this work tree, made or renewed when the repository's config changed.
+
+    Raises OddRepository, ForeignOwner, UntrustedPath, DamagedConfig or UnknownExtension when git must not run there.
+    """
+    _check_owner(where, ask_user)
+    seen = tuple(_look(folder, name, ask_user) for folder, name in _list_entries(where))
+    return _make_folder(where, cache, seen, _Asked(ask_user))
+
+
+class _Asked:
+    """The user's settings as an argument that a cache does not look at."""
+
+    def __init__(self, ask: AskUser) -> None:
+        self.ask = ask
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Asked)
+
+    def __hash__(self) -> int:
+        return 0
+
+
+# Before git runs
+
+
+def _check_owner(where: Repository, ask_user: AskUser) -> None:
+    """As git does since 2.35.2, which trusts a git directory that is named to it without this check."""
+    mine = os.geteuid()
+    for path in dict.fromkeys((where.root, p.join(where.root, ".git"), where.git_dir)):
+        try:
+            owner = os.lstat(path).st_uid
+        except OSError:
+            continue  # a bare repository has no `.git`
+        if owner == mine or (mine == 0 and owner == _find_sudo_user()):
+            continue
+        if not _is_listed(where.root, ask_user("safe.directory")):
+            raise ForeignOwner(where.root, path)
+
+
+def _find_sudo_user() -> int:
+    from postil.workspace.hardening import read_sudo_user  # only there is the environment read
+
+    return read_sudo_user()
+
+
+def _is_listed(path: str, listed: list[str]) -> bool:
+    """Returns whether a path is in a list as `safe.directory` holds it: paths, `folder/*`, `*`; an empty one resets."""
+    found = False
+    for entry in listed:
+        if not entry:
+            found = False
+        elif entry == "*" or (entry.endswith("/*") and path.startswith(p.realpath(p.expanduser(entry[:-2])) + "/")):
+            found = True
+        elif p.isabs(entry) or entry.startswith("~"):
+            found = found or p.realpath(p.expanduser(entry)) == path
+    return found
+
+
+def check_trusted(path: str, what: str, ask_user: AskUser) -> None:
+    """Raises UntrustedPath unless the user's own settings name the path (`postil.trusted`)."""
+    real = p.realpath(path)
+    if not _is_listed(real, ask_user("postil.trusted")):
+        raise UntrustedPath(real, what)
+
+
+Seen = tuple[str, int, int, int, int]
+
+
+def _list_entries(where: Repository) -> Iterator[tuple[str, str]]:
+    for folder in dict.fromkeys((where.common_dir, where.git_dir)):
+        for name in (*_FOLDERS, *_FILES):
+            yield folder, name
+
+
+def _look(folder: str, name: str, ask_user: AskUser) -> Seen:
+    """Returns what an entry is and when it changed. Raises OddRepository for anything that git would follow out."""
+    path = p.join(folder, name)
+    try:
+        found = os.lstat(path)
+    except OSError:
+        return path, 0, 0, 0, 0
+    expected = stat.S_ISDIR if name in _FOLDERS else stat.S_ISREG
+    if not expected(found.st_mode) and not (name == "postil" and stat.S_ISREG(found.st_mode)):
+        _refuse_unless_trusted(path, found.st_mode, ask_user)
+    # A folder is looked into again when an entry comes or goes; of files only the config matters.
+    if name in ("objects", "refs") or name.startswith("config"):
+        return path, found.st_mode, found.st_mtime_ns, found.st_size, found.st_ino
+    return path, found.st_mode, 0, 0, 0
+
+
+def _refuse_unless_trusted(path: str, mode: int, ask_user: AskUser) -> None:
+    if not stat.S_ISLNK(mode):
+        raise OddRepository(path, "is neither a file nor a folder, as git has them there")
+    if p.basename(path) == "HEAD" and os.readlink(path).startswith("refs/"):
+        return  # how the first versions of git wrote it
+    if not _is_listed(p.realpath(path), ask_user("postil.trusted")):
+        raise OddRepository(p.realpath(path), f"is where {p.basename(path)} of {p.dirname(path)} leads")
+
+
+def _check_inside(common_dir: str, ask_user: AskUser) -> None:
+    """No folder of objects or refs may be a link, and alternates outside must be known to the user."""
+    for name in ("objects", "refs", "refs/postil", "refs/heads", "refs/remotes", "logs"):
+        folder = p.join(common_dir, name)
+        try:
+            with os.scandir(folder) as entries:
+                links = [entry.path for entry in entries if entry.is_symlink()]
+        except OSError:
+            continue
+        for path in links:
+            if name == "objects" or p.isdir(path):
+                _refuse_unless_trusted(path, stat.S_IFLNK, ask_user)
+    _check_alternates(p.join(common_dir, "objects"), p.realpath(common_dir), ask_user, _DEEPEST)
+
+
+def _check_alternates(objects: str, inside: str, ask_user: AskUser, left: int) -> None:
+    content = _read_plain(p.join(objects, "info", "alternates"), ask_user)
+    for line in content.split("\n"):
+        if not line or line.startswith("#"):
+            continue
+        if line.startswith('"'):
+            raise OddRepository(p.join(objects, "info", "alternates"), "names a folder in quotes")
+        real = p.realpath(p.join(objects, line))
+        if not real.startswith(inside + "/"):
+            check_trusted(real, f"{inside} takes objects from", ask_user)
+        elif left:
+            _check_alternates(real, inside, ask_user, left - 1)
+
+
+def _read_plain(path: str, ask_user: AskUser) -> str:
+    """Returns the text of a regular file; empty when there is none."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return ""
+    except OSError as error:
+        if not p.islink(path):
+            raise DamagedConfig(path) from error
+        _refuse_unless_trusted(path, stat.S_IFLNK, ask_user)
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    with open(descriptor, "rb") as file:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise OddRepository(path, "is not a regular file")
+        content = file.read(LARGEST + 1)
+    if len(content) > LARGEST:
+        raise DamagedConfig(path)
+    return content.decode("utf-8", "surrogateescape")
+
+
+# The folder
+
+
+@lru_cache(maxsize=64)
+def _make_folder(where: Repository, cache: str, seen: tuple[Seen, ...], asked: _Asked) -> str:
+    """Make or renew the folder; asked again when one of the entries changed."""
+    _check_inside(where.common_dir, asked.ask)
+    config = _write_allowed(where, asked.ask)
+    name = sha256(os.fsencode(f"{where.common_dir}\0{where.git_dir}\0{where.root}"))[:32]
+    try:
+        os.makedirs(p.join(cache, "git"), mode=0o700, exist_ok=True)
+        return _renew(p.join(cache, "git"), name, where.common_dir, config)
+    except OSError:  # no home, or one that cannot be written: a folder for this process alone
+        try:
+            return _renew(_make_private(), name, where.common_dir, config)
+        except OSError as error:
+            raise WriteFailed(cache, error.strerror or str(error)) from error
+
+
+def _write_allowed(where: Repository, ask_user: AskUser) -> bytes:
+    file = p.join(where.common_dir, "config")
+    settings = [*parse_config(_read_plain(file, ask_user), file)]
+    extra = [s.value for s in settings if (s.section, s.key) == ("extensions", "worktreeconfig")]
+    if extra and is_true(extra[-1]):
+        own = p.join(where.git_dir, "config.worktree")
+        settings += parse_config(_read_plain(own, ask_user), own)
+    kept = keep_allowed(settings, file)
+    kept = [setting for setting in kept if (setting.section, setting.key) != ("core", "bare")]
+    kept.append(Setting("core", None, "bare", "true" if where.bare else "false"))
+    return (write_config(kept) + _OURS).encode("utf-8", "surrogateescape")
+
+
+def _renew(home: str, name: str, common_dir: str, config: bytes) -> str:
+    """Returns the folder, whole: links first, then the config, each complete or absent."""
+    folder = p.join(home, name)
+    if _read_bytes(p.join(folder, "config")) == config and _leads_to(p.join(folder, "objects"), common_dir):
+        return folder
+    fresh = not p.isdir(folder)
+    os.makedirs(p.join(folder, "info"), mode=0o700, exist_ok=True)
+    linked = [*_LINKED, "info/exclude", *(["lfs"] if p.isdir(p.join(common_dir, "lfs")) else [])]
+    for entry in linked:
+        _link(p.join(common_dir, entry), p.join(folder, entry))
+    temporary = p.join(folder, f".config-{os.getpid()}-{os.urandom(4).hex()}")
+    with open(temporary, "wb") as file:
+        file.write(config)
+    os.rename(temporary, p.join(folder, "config"))
+    if fresh:
+        _forget_old(home)
+    return folder
+
+
+def _link(target: str, link: str) -> None:
+    try:
+        os.symlink(target, link)
+    except FileExistsError:
+        if os.readlink(link) != target:
+            raise
+
+
+def _leads_to(link: str, common_dir: str) -> bool:
+    try:
+        return os.readlink(link) == p.join(common_dir, "objects")
+    except OSError:
+        return False
+
+
+def _read_bytes(path: str) -> bytes | None:
+    try:
+        with open(path, "rb") as file:
+            return file.read()
+    except OSError:
+        return None
+
+
+def _forget_old(home: str) -> None:
+    """Remove the folders of repositories that are gone, when there are many."""
+    names = os.listdir(home)
+    if len(names) <= _FEWEST_KEPT:
+        return
+    from shutil import rmtree
+
+    for name in names:
+        if not p.exists(p.join(home, name, "objects")):
+            with suppress(OSError):
+                rmtree(p.join(home, name))
+
+
+@lru_cache(maxsize=1)
+def _make_private() -> str:
+    import atexit
+    import shutil
+    import tempfile
+
+    folder = tempfile.mkdtemp(prefix="postil-git-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
