@@ -43,12 +43,12 @@ class Frames:
 class Talk:
     """One connection to a server of the echo part, or of any other."""
 
-    def __init__(self, server: Server | None = None, *, direct: bool = False) -> None:
+    def __init__(self, server: Server | None = None, *, direct: bool = False, name: str = "test") -> None:
         self.part = Echo()
         self.server = server or Server(Registry.of([("echo", self.part)], outputs=True), Face("echo", "1.0.0", UNITED))
         self._out = Frames()
         self.frames = self._out.all
-        connection = Connection(Caller(client="test"), direct, push=self._out.send)
+        connection = Connection(Caller(client=name), name, direct, push=self._out.send)
         self.runner = Runner(self.server, Watches(self.server), connection)
 
     def send(self, frame: bytes | str | dict[str, Any] | list[Any]) -> bool:

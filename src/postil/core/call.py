@@ -7,11 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextvars import ContextVar
-from typing import Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from msgspec import Struct
 
 from postil.core.failure import Cancelled, Failure
+
+if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
 
 Level: TypeAlias = Literal["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"]
 LEVELS: tuple[Level, ...] = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
@@ -75,6 +78,12 @@ class Call:
 
     def tell(self, name: str, value: str) -> None:
         """Say something about the answer that its transport may show beside it: over HTTP, a header."""
+
+    def waiting(self) -> AbstractContextManager[None]:
+        """Returns a context for a wait that may be long, for a lock or a remote: others may work meanwhile."""
+        from contextlib import nullcontext  # only those who wait need it
+
+        return nullcontext()
 
     def check(self) -> None:
         """Stop here if the caller gave up: long loops call this."""

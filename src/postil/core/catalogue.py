@@ -48,6 +48,8 @@ class OperationEntry(Struct, frozen=True, omit_defaults=True):
     """Arguments that the words of the command settle."""
     aliases: tuple[str, ...] = ()
     toolset: str = ""
+    thing: str = ""
+    """The argument that names what a call is about."""
     by_contract: bool = False
     """Whether the old contract's arguments are taken, and no others."""
     tool: bool = True
@@ -220,6 +222,7 @@ def _operation(part: str, group: str, attribute: str, owner: type, mark: Mark, o
         contract_schema=Raw(msgspec.json.encode(contract)) if contract else _NONE,
         aliases=mark.aliases,
         toolset=mark.toolset,
+        thing=mark.thing,
         title=mark.title,
         shell=mark.shell,
         says=mark.says,

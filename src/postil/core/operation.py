@@ -14,6 +14,7 @@ from msgspec import Struct
 from postil.core.failure import Failure, InternalError, InvalidArguments
 
 Effect: TypeAlias = Literal["reads", "writes", "destroys"]
+EVERYTHING = "*"
 F = TypeVar("F", bound=Callable[..., object])
 
 
@@ -71,6 +72,9 @@ class Mark(Struct, frozen=True):
     """Whether it may be called as a JSON-RPC method although it is no tool: a command of the shell alone may not."""
     ignores: tuple[str, ...] = ()
     """Arguments that are taken and mean nothing here: a contract lets them stand beside any call."""
+    thing: str = ""
+    """The argument that names what a call is about: calls about other things need not wait for it. `EVERYTHING` for an
+    operation that works on several parts at once."""
     clears: tuple[str, ...] = ()
     """Optional arguments for which an empty text means something: elsewhere it means that nothing was given."""
     closed: bool = False

@@ -144,6 +144,10 @@ class Registry:
             )
         return bound
 
+    def is_ready(self, entry: OperationEntry | ResourceEntry | PromptEntry) -> bool:
+        """Returns whether the group behind an entry is made already: making it imports its part."""
+        return (entry.part, entry.group) in self._groups
+
     def method(self, entry: OperationEntry | ResourceEntry | PromptEntry | HookEntry) -> Callable[..., Any]:
         """Returns the living method behind an entry; its group is made on first use."""
         return getattr(self._group(entry.part, entry.group), entry.attribute)

@@ -76,7 +76,8 @@ def _shorten(block: Block, size: int, room: int) -> tuple[list[Block], int]:
 
 def _size(block: Block) -> int:
     if isinstance(block, Text):
-        return _bytes(block.text)
+        text = block.text
+        return len(text) if text.isascii() else _bytes(text)
     if isinstance(block, Embedded):
         return _document_size(block.resource)
     if isinstance(block, Link):
@@ -88,5 +89,10 @@ def _document_size(document: Document) -> int:
     return _bytes(document.text or "") + len(document.blob or "") + len(document.uri)
 
 
+def measure(blocks: Sequence[Block]) -> int:
+    """Returns how many bytes of content these are."""
+    return sum([_size(block) for block in blocks])
+
+
 def _bytes(text: str) -> int:
-    return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
+    return len(text.encode("utf-8", "surrogatepass"))

@@ -18,7 +18,7 @@ from postil.comments.operations.by_id import Shown as ShownComment
 from postil.comments.operations.contract import Added
 from postil.core.answer import Answer
 from postil.core.failure import Conflict, NotFound
-from postil.core.operation import Operation, writes
+from postil.core.operation import EVERYTHING, Operation, writes
 from postil.gitlab.operations.answers import Created
 from postil.inbox.answers import Shown as ShownMessage
 from postil.tracker.operations.answers import Shown as ShownIssue
@@ -52,7 +52,7 @@ class PromotionFlows:
     def __init__(self, operation: Callable[[str], Operation]) -> None:
         self._operation = operation
 
-    @writes("comment_from_message", shell="inbox comment", positional=("id",))
+    @writes("comment_from_message", thing=EVERYTHING, shell="inbox comment", positional=("id",))
     def comment_from_message(self, id: Annotated[int, Meta(ge=1, description="the message's number")]) -> Promoted:
         """Keep a message as a comment anchored to its code"""
         message: ShownMessage = self._run("inbox_show", id=id)
@@ -72,7 +72,7 @@ class PromotionFlows:
         self._run("inbox_reply", id=id, text=f"{KEPT}{added.commentId}")
         return Promoted(f"Message #{id}", f"comment {added.commentId}", f"{message.file}:{first}")
 
-    @writes("issue_from_comment", shell="comments issue", positional=("commentId",))
+    @writes("issue_from_comment", thing=EVERYTHING, shell="comments issue", positional=("commentId",))
     def issue_from_comment(self, commentId: str) -> Promoted:
         """Make an issue of a comment, with its code and place"""
         shown: ShownComment = self._run("comments_show", commentId=commentId)
@@ -87,6 +87,7 @@ class PromotionFlows:
 
     @writes(
         "gitlab_issue_from_issue",
+        thing=EVERYTHING,
         shell="issue gitlab",
         positional=("id", "project_id"),
         open_world=True,

@@ -14,14 +14,12 @@ from postil.core.registry import Registry
 from postil.wire.protocol.face import UNITED, Face, Profile
 
 if TYPE_CHECKING:
-    from concurrent.futures import ThreadPoolExecutor
-
     from postil.core.effects.witness import Witness
     from postil.core.ports import EphemeralStore, Keys
     from postil.wire.protocol.url_elicitation import Page
+    from postil.wire.runtime.pool import Pool
 
 __all__ = ["UNITED", "Face", "Hooks", "Server"]
-THREADS = 8
 
 
 def report(bug: BaseException, where: str) -> None:
@@ -68,7 +66,7 @@ class Server:
         self._make_secret = secret or (lambda: os.urandom(32))
         self._keys: Keys | None = None
         self._secret = b""
-        self._pool: ThreadPoolExecutor | None = None
+        self._pool: Pool | None = None
 
     def _profile(self) -> Profile:
         profile = Profile(self.face, self.registry, lambda: self.secret)
@@ -89,12 +87,12 @@ class Server:
         return self._secret
 
     @property
-    def pool(self) -> ThreadPoolExecutor:
-        """The bounded pool for operations that block."""
+    def pool(self) -> Pool:
+        """The threads for what blocks, shared fairly."""
         if self._pool is None:
-            from concurrent.futures import ThreadPoolExecutor  # a server that only lists never needs it
+            from postil.wire.runtime.pool import Pool  # a server that only lists never needs it
 
-            self._pool = ThreadPoolExecutor(THREADS, thread_name_prefix="postil")
+            self._pool = Pool()
         return self._pool
 
     def with_hooks(self, hooks: Hooks) -> Server:

@@ -16,6 +16,7 @@ from contextlib import suppress
 from types import TracebackType
 from typing import Self
 
+from postil.core import call
 from postil.workspace.failures import FileTooLarge, FileUnreadable, LockBusy, UnsafePath, WriteFailed
 from postil.workspace.paths import RelativePath, open_folder, open_inside
 
@@ -222,6 +223,16 @@ class FileLock:
         return self
 
     def _take(self, file: int) -> bool:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return True
+        except BlockingIOError:
+            with call.current().waiting():
+                return self._wait(file)
+        except OSError as error:
+            raise WriteFailed(self.path, error.strerror or str(error)) from error
+
+    def _wait(self, file: int) -> bool:
         deadline = time.monotonic() + self.timeout
         pause = 0.001
         while True:

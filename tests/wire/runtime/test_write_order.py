@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from typing import Any
 
 import pytest
 
-from postil.core.operation import Mark
-from postil.wire.runtime.write_order import WriteOrder
+from postil.core.catalogue import describe
+from postil.core.operation import EVERYTHING, writes
+from postil.core.prompt import prompt
+from postil.core.registry import Registry
+from postil.core.resource import resource
+from postil.wire.runtime.write_order import Thing, WriteOrder
+from postil.wire.server import UNITED, Face, Server
 from tests.wire.talk import Talk
 
 pytestmark = pytest.mark.anyio
@@ -31,7 +37,7 @@ async def test_calls_sent_at_once_are_done_as_if_the_client_had_waited() -> None
 
 async def test_a_write_that_gives_up_its_turn_lets_nobody_overtake_the_one_before() -> None:
     turns = WriteOrder()
-    first, second, third = (turns.take(Mark("note", "writes")) for _ in range(3))
+    first, second, third = (turns.take(Thing("notes"), writes=True) for _ in range(3))
     assert first is not None
     assert second is not None
     assert third is not None
@@ -45,7 +51,7 @@ async def test_a_write_that_gives_up_its_turn_lets_nobody_overtake_the_one_befor
     first.end()
     await asyncio.wait_for(waiting, 5)
     third.end()
-    assert turns.take(Mark("total", "reads")) is None
+    assert turns.take(Thing("notes"), writes=False) is None
 
 
 async def test_a_write_that_fails_or_is_cancelled_lets_the_next_one_go() -> None:
@@ -55,3 +61,88 @@ async def test_a_write_that_fails_or_is_cancelled_lets_the_next_one_go() -> None
     talk.send({"jsonrpc": "2.0", "id": 3, "method": "tools/call", "params": {"name": "count"}})
     talk.send({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 2}})
     assert "result" in await talk.call("count")
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "related"),
+    [
+        (Thing("a"), Thing("a"), True),
+        (Thing("a"), Thing("b"), False),
+        (Thing("a", "file", "x.py"), Thing("a"), True),
+        (Thing("a", "file", "x.py"), Thing("a", "file", "x.py"), True),
+        (Thing("a", "file", "x.py"), Thing("a", "file", "y.py"), False),
+        (Thing("a", "id", "1f2e3d"), Thing("a", "id", "1f2"), True),
+        (Thing("a", "id", "1f2"), Thing("a", "file", "y.py"), True),
+        (Thing("a", "file", "x.py"), Thing("b", EVERYTHING), True),
+    ],
+)
+def test_calls_wait_for_each_other_unless_they_are_surely_about_other_things(
+    one: Thing, other: Thing, related: bool
+) -> None:
+    assert one.touches(other) is related
+    assert other.touches(one) is related
+
+
+async def test_a_document_and_a_prompt_show_the_writes_that_were_sent_before() -> None:
+    """`resources/read` and `prompts/get` took no turn: stale 40 of 40."""
+    held = Held()
+    talk = Talk(Server(Registry.of([("held", held)]), Face("held", "1", UNITED)))
+    talk.send({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "keep_text"}})
+    talk.send({"jsonrpc": "2.0", "id": 2, "method": "resources/read", "params": {"uri": "held://text"}})
+    talk.send({"jsonrpc": "2.0", "id": 3, "method": "prompts/get", "params": {"name": "say_text"}})
+    await talk.eventually(held.begun.is_set)
+    assert talk.frames == []
+    held.go.set()
+    read = await talk.until(lambda frame: frame["id"] == 2)
+    assert read["result"]["contents"][0]["text"] == "new"
+    said = await talk.until(lambda frame: frame["id"] == 3)
+    assert said["result"]["messages"][0]["content"]["text"] == "new"
+
+
+class Held:
+    """A text that is written slowly."""
+
+    def __init__(self) -> None:
+        self.begun, self.go = threading.Event(), threading.Event()
+        self.text = "old"
+
+    @writes("keep_text")
+    def keep(self) -> str:
+        """Keep the new text"""
+        self.begun.set()
+        assert self.go.wait(20)
+        self.text = "new"
+        return self.text
+
+    @resource("held://text", name="text")
+    def read(self) -> str:
+        """The text"""
+        return self.text
+
+    @prompt("say_text")
+    def say(self) -> str:
+        """Say the text"""
+        return self.text
+
+
+async def test_the_first_use_of_a_part_does_not_hold_up_the_loop() -> None:
+    """Making a group imports its part: half a second in which nobody was answered."""
+    catalogue = describe([("held", "Held", Held)])
+    making, go = threading.Event(), threading.Event()
+
+    def make(part: str, name: str) -> object:
+        making.set()
+        assert go.wait(20)
+        return Held()
+
+    talk = Talk(Server(Registry(catalogue, make), Face("held", "1", UNITED)))
+    for number, (method, params) in enumerate(
+        (("tools/call", {"name": "keep_text"}), ("resources/read", {"uri": "held://text"}),
+         ("prompts/get", {"name": "say_text"}))
+    ):  # fmt: skip
+        talk.send({"jsonrpc": "2.0", "id": number, "method": method, "params": params})
+    await talk.eventually(making.is_set)
+    assert (await talk.ask("ping"))["result"] == {}
+    talk.send({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 0}})
+    go.set()
+    await talk.until(lambda frame: frame.get("id") == 2)

@@ -182,7 +182,7 @@ class CommentsById:
         located.sort(key=lambda each: (each.place.path, each.place.line, each.comment.created))
         return Listed(tuple(comment_now(each) for each in located[:limit]), len(located), overview.damaged(file))
 
-    @reads("comments_show", title="Show a comment", shell="comments show", positional=("commentId",))
+    @reads("comments_show", thing="commentId", title="Show a comment", shell="comments show", positional=("commentId",))
     def show(self, commentId: Id) -> Shown:
         """Show one comment with its thread, its code then and now, and the commit that changed it"""
         from postil.comments.anchoring.duplicates import find_copies  # only here
@@ -193,7 +193,13 @@ class CommentsById:
         moves = list_moves(each.comment, each.marker)
         return Shown(now_, now_.commit, moves, now_.newText, find_copies(self._tree, each.place))
 
-    @writes("comments_reply", title="Reply to a comment", shell="comments reply", positional=("commentId", "text"))
+    @writes(
+        "comments_reply",
+        thing="commentId",
+        title="Reply to a comment",
+        shell="comments reply",
+        positional=("commentId", "text"),
+    )
     def reply(
         self,
         commentId: Id,
@@ -212,7 +218,13 @@ class CommentsById:
 
         return self._store.change(self._context.file_of(commentId), change)
 
-    @writes("comments_resolve", title="Resolve a comment", shell="comments resolve", positional=("commentId",))
+    @writes(
+        "comments_resolve",
+        thing="commentId",
+        title="Resolve a comment",
+        shell="comments resolve",
+        positional=("commentId",),
+    )
     def resolve(
         self,
         commentId: Id,

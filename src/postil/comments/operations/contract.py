@@ -124,6 +124,7 @@ class ContractTools:
         contract=AddArguments,
         aliases=("comments_add",),
         shell="comments add",
+        thing="filePath",
         says="Comment on a line or a range of a source file",
         positional=("filePath", "line", "text"),
         requires=("text",),
@@ -232,6 +233,7 @@ class ContractTools:
         contract=EditArguments,
         aliases=("comments_edit",),
         shell="comments edit",
+        thing="commentId",
         says="Change a comment's text or tag, wherever it is; refuse when someone was faster",
         positional=("commentId", "text"),
         tool_only=("filePath",),
@@ -268,6 +270,7 @@ class ContractTools:
         contract=DeleteArguments,
         aliases=("comments_delete",),
         shell="comments delete",
+        thing="commentId",
         says="Delete a comment, wherever it is",
         positional=("commentId",),
         tool_only=("filePath",),
@@ -336,7 +339,7 @@ class ContractTools:
         shown = to_builtins(filters or {key: value for key, value in to_builtins(conditions).items() if value})
         return search(self._context.overview, query, conditions, limit, shown, plain=plain)
 
-    @reads("get_file_comments", shell="comments file", positional=("filePath",))
+    @reads("get_file_comments", shell="comments file", positional=("filePath",), thing="filePath")
     def file_comments(
         self,
         filePath: Annotated[str, Meta(description="Path to source file")],

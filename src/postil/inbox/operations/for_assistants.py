@@ -40,18 +40,18 @@ class AssistantTools:
             delete_if_unchanged(self._inbox.legacy_file, taken_in)
         return Checked(tuple(one for one, _ in delivered))
 
-    @writes("inbox_acknowledge", shell="inbox ack", positional=("id",))
+    @writes("inbox_acknowledge", thing="id", shell="inbox ack", positional=("id",))
     def acknowledge(self, id: Number, lease: LeaseName = "") -> Changed:
         """Say that you have read a message, so that it is not delivered again. Refused when its lease has passed on."""
         message = self._inbox.messages.acknowledge(id, lease, _lease_owner())
         return Changed(self._inbox.show(message), f"#{id} seen")
 
-    @writes("inbox_reply", shell="inbox reply", positional=("id",))
+    @writes("inbox_reply", thing="id", shell="inbox reply", positional=("id",))
     def reply(self, id: Number, text: Annotated[str, Meta(min_length=1, description="what to say")]) -> Changed:
         """Answer a message; the person sees it in their list."""
         return Changed(self._inbox.show(self._inbox.messages.reply(id, _make_reply(text))), f"#{id} answered")
 
-    @writes("inbox_resolve", shell="inbox resolve", positional=("id",))
+    @writes("inbox_resolve", thing="id", shell="inbox resolve", positional=("id",))
     def resolve(
         self,
         id: Number,

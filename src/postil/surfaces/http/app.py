@@ -65,7 +65,9 @@ class HttpApp:
             path: str = scope["path"]
             if path == "/mcp":
                 if self._gateway is None:
-                    await self._speak(scope["method"], Asked(headers, self._everyone, receive, send), self.endpoint)
+                    await self._speak(
+                        scope["method"], Asked(headers, self._everyone, receive, send, _peer(scope)), self.endpoint
+                    )
                 else:
                     await self._admit(self._gateway, scope, headers, receive, send)
             elif path in self._routes:
@@ -88,7 +90,7 @@ class HttpApp:
 
     async def _admit(self, gateway: Gateway, scope: Scope, headers: Headers, receive: Receive, send: Send) -> None:
         visitor = await gateway.admit(headers, scope.get("client"))
-        asked = Asked(headers, visitor.caller, receive, send)
+        asked = Asked(headers, visitor.caller, receive, send, _peer(scope))
         endpoint = self._endpoints.get(visitor.view) or self._narrow(visitor.view)
         try:
             incoming = await self._checked(gateway, visitor, scope, asked)
@@ -215,3 +217,8 @@ def has_body(headers: Headers) -> bool:
     """Returns whether the client is sending more than what is read along with the head."""
     length = headers.get(b"content-length", b"")
     return b"transfer-encoding" in headers or (length.isdigit() and int(length) > SMALL_BODY)
+
+
+def _peer(scope: Scope) -> str:
+    """Returns the other end of the connection: who has a share of the threads when there is no session."""
+    return ":".join(map(str, scope.get("client") or ()))

@@ -206,6 +206,7 @@ class AssistantTools:
 
     @writes(
         "git_mile_comment",
+        thing="id",
         aliases=("git_mile.comment",),
         crash=ServerError,
         positional=("entity", "id", "text"),

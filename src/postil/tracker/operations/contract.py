@@ -101,6 +101,7 @@ class ContractTools:
 
     @reads(
         "git_mile_show",
+        thing="id",
         aliases=("git_mile.show",),
         title="Show git-mile entity details",
         closed=True,

@@ -13,7 +13,7 @@ from postil.core.answer import Answer
 from postil.core.catalogue import OperationEntry, PromptEntry, ResourceEntry
 from postil.core.content import Block, Document, Link, Message, Text
 from postil.core.failure import Failure
-from postil.core.size import bound, cut
+from postil.core.size import bound, cut, measure
 
 if TYPE_CHECKING:
     from postil.wire.protocol.eras.era import Era
@@ -106,7 +106,8 @@ def make_blocks(value: object, era: Era) -> Sequence[Block]:
 
 def bound_result(result: dict[str, Any], entry: OperationEntry, largest: int) -> dict[str, Any]:
     """Returns a tool's result whose content is no larger than that, and says how the rest can be had."""
-    result["content"] = bound(result["content"], _how_to_get_the_rest(entry), largest)
+    if measure(result["content"]) > largest:
+        result["content"] = bound(result["content"], _how_to_get_the_rest(entry), largest)
     return result
 
 

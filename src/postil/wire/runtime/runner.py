@@ -29,6 +29,8 @@ class Connection(Struct, frozen=True):
     """What a transport's connection is like."""
 
     caller: Caller
+    name: str
+    """Tells it from other connections, whose share of the threads is another."""
     direct: bool = False
     """Whether operations are methods too."""
     era: Era = FIRST
@@ -55,6 +57,8 @@ class Runner:
         self.running: dict[jsonrpc.Id, tuple[WireCall, asyncio.Task[None]]] = {}
         """The calls in flight. A call does not know its task: they would keep each other alive."""
         self.order = WriteOrder()
+        self.share = (f"principal {connection.caller.principal}", f"connection {connection.name}")
+        """Whose share of the threads the calls take."""
         self.unconfirmed: list[tuple[WireCall, Callable[[], None], Callable[[], None]]] = []
         self._questions: dict[jsonrpc.Id, asyncio.Future[Any]] = {}
         self._updates: Updates | None = None
@@ -202,7 +206,7 @@ class Runner:
         self.unconfirmed = [entry for entry in self.unconfirmed if entry not in due]
         for call, confirmed, lost in due:
             has_it = reached and not call.cancelled  # a call that was given up is never answered
-            await self.loop.run_in_executor(self.server.pool, confirmed if has_it else lost)
+            await asyncio.wrap_future(self.server.pool.submit(confirmed if has_it else lost))
 
     async def close(self, grace: float) -> None:
         """End: streams close gracefully, calls in flight get `grace` seconds and are then given up."""

@@ -40,7 +40,7 @@ class Watches:
         def changed() -> None:
             loop.call_soon_threadsafe(self._changed, uri)
 
-        started = loop.run_in_executor(self._server.pool, self._server.registry.watch, uri, changed)
+        started = asyncio.wrap_future(self._server.pool.submit(self._server.registry.watch, uri, changed))
         self._started[uri] = started
         return started
 

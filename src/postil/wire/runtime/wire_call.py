@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextvars
 import threading
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, Protocol
 
 from postil.core.call import Call, Caller, Level, Question
@@ -82,5 +83,9 @@ class WireCall(Call):
     async def in_thread(self, function: Callable[..., Any], *arguments: Any) -> Any:
         """Run something that blocks in the bounded pool, with this call as the call in progress."""
         context = contextvars.copy_context()
-        loop, pool = self.runner.loop, self.runner.server.pool
-        return await loop.run_in_executor(pool, lambda: context.run(function, *arguments))
+        return await self.runner.server.pool.run(self.runner.share, lambda: context.run(function, *arguments))
+
+    def waiting(self) -> AbstractContextManager[None]:
+        if threading.get_ident() == self._loop_thread:
+            return super().waiting()
+        return self.runner.server.pool.waiting(self.runner.share)

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine, Mapping, Sequence
-from typing import Any, Literal, TypeAlias, cast
+from typing import Any, Literal, TypeAlias, TypeVar, cast
 
 import msgspec
 
 from postil.core import invoke
+from postil.core.catalogue import OperationEntry, PromptEntry, ResourceEntry
 from postil.core.content import Document
 from postil.core.effects.joining import joining
 from postil.core.failure import Failure
@@ -22,16 +23,28 @@ from postil.wire.protocol.events import Kind
 from postil.wire.protocol.failures import InputRequired
 from postil.wire.runtime.updates import Updates
 from postil.wire.runtime.wire_call import WireCall
+from postil.wire.runtime.write_order import Thing, thing_of
 
+Entry: TypeAlias = OperationEntry | ResourceEntry | PromptEntry
+N = TypeVar("N")
+R = TypeVar("R")
 Do: TypeAlias = Callable[[WireCall], Coroutine[Any, Any, object]]
 
 
 async def run_operation(call: WireCall) -> object:
     """Run an operation, and count how it ended."""
     server, hooks = call.runner.server, call.runner.server.hooks
-    operation = server.registry.operation(call.work.name)
+    entry = server.registry.find(call.work.name)
+    assert entry is not None  # the session has looked
+    turn = None
+    if not entry.is_async:  # taken before anything is waited for: in the order that the calls came
+        thing = thing_of(entry, call.work.arguments)
+        turn = call.runner.order.take(thing, writes=entry.effect != "reads")
     outcome = "failed"
     try:
+        if turn is not None:
+            await turn.wait()
+        operation = await _make_ready(call, entry, server.registry.operation, call.work.name)
         value = await _run(call, operation)
         outcome = "ok"
     except Failure as failure:
@@ -42,7 +55,9 @@ async def run_operation(call: WireCall) -> object:
 
         raise ask_at_page(call.work, call.runner.session.capabilities, failure, page) from failure
     finally:
-        place = (operation.mark.name, outcome)
+        if turn is not None:
+            turn.end()
+        place = (entry.name, outcome)
         server.calls[place] = server.calls.get(place, 0) + 1
     return value
 
@@ -50,10 +65,7 @@ async def run_operation(call: WireCall) -> object:
 async def _run(call: WireCall, operation: Operation) -> object:
     """Run an operation with checked arguments, once under its key, on the loop or in a thread."""
     decoded = operation.decode(call.work.arguments)
-    turn = None if operation.is_async else call.runner.order.take(operation.mark)
     try:
-        if turn is not None:
-            await turn.wait()
         if call.work.key and operation.mark.effect != "reads" and call.runner.server.keys is not None:
             return await _run_once(call, operation, decoded)
         if operation.is_async:
@@ -64,9 +76,6 @@ async def _run(call: WireCall, operation: Operation) -> object:
     except Exception as bug:
         call.runner.server.report(bug, operation.mark.name)
         raise operation.mark.crash.of_bug(bug) from bug
-    finally:
-        if turn is not None:
-            turn.end()
 
 
 def _make(call: WireCall, operation: Operation, decoded: Mapping[str, Any]) -> object:
@@ -139,7 +148,8 @@ async def read_resource(call: WireCall) -> Document:
     """Read one resource."""
     registry, uri = call.runner.server.registry, call.work.name
     entry, variables = registry.resource(uri)
-    reader = registry.method(entry)
+    await _wait_for_writes(call, entry)
+    reader = await _make_ready(call, entry, registry.method, entry)
     if is_async(reader):
         read = await cast("Coroutine[Any, Any, object]", reader(**variables))
     else:
@@ -147,9 +157,27 @@ async def read_resource(call: WireCall) -> Document:
     return shapes.make_document(uri, entry.mime_type, read)
 
 
+async def _wait_for_writes(call: WireCall, entry: ResourceEntry | PromptEntry) -> None:
+    """Wait for the writes to its part that were sent before: a document shows them."""
+    turn = call.runner.order.take(Thing(entry.part), writes=False)
+    if turn is not None:
+        await turn.wait()
+
+
+async def _make_ready(call: WireCall, entry: Entry | None, find: Callable[[N], R], name: N) -> R:
+    """Returns what `find` finds behind an entry. The first use of a group imports its part: not on the loop."""
+    if entry is None or call.runner.server.registry.is_ready(entry):
+        return find(name)
+    return await call.in_thread(find, name)
+
+
 async def write_prompt(call: WireCall) -> Sequence[Any]:
     """Write a prompt's messages."""
-    prompt = call.runner.server.registry.prompt(call.work.name)
+    registry, name = call.runner.server.registry, call.work.name
+    entry = registry.prompts.get(name)
+    if entry is not None:
+        await _wait_for_writes(call, entry)
+    prompt = await _make_ready(call, entry, registry.prompt, name)
     arguments = prompt.decode(call.work.arguments)
     if prompt.is_async:
         return as_messages(await prompt.run(**arguments))
@@ -159,7 +187,8 @@ async def write_prompt(call: WireCall) -> Sequence[Any]:
 async def find_completions(call: WireCall) -> Sequence[str]:
     """Find values that fit what was typed so far."""
     name, typed = call.work.arguments
-    prompt = call.runner.server.registry.prompt(call.work.name)
+    registry, wanted = call.runner.server.registry, call.work.name
+    prompt = await _make_ready(call, registry.prompts.get(wanted), registry.prompt, wanted)
     source = prompt.mark.complete.get(name, ())
     if isinstance(source, str):
         part = getattr(prompt.run, "__self__", None)

@@ -111,7 +111,7 @@ class StdioConnection:
         self.source, self.sink = source, sink
         self.watches = Watches(server)
         caller = Caller(client=f"stdio-{os.getpid()}-{os.urandom(4).hex()}", surface="stdio")
-        like = Connection(caller, push=self.send, on_room=self._wake, is_read=self._is_read)
+        like = Connection(caller, caller.client, push=self.send, on_room=self._wake, is_read=self._is_read)
         self.runner = Runner(server, self.watches, like)
         self._lines = Lines()
         self._backlog: deque[bytes | jsonrpc.Invalid] = deque()

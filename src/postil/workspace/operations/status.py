@@ -12,7 +12,7 @@ from typing import Annotated
 from msgspec import Meta
 
 from postil import __version__
-from postil.core.operation import reads
+from postil.core.operation import EVERYTHING, reads
 from postil.core.prompt import prompt
 from postil.core.resource import resource
 from postil.workspace.failures import NoRepository, printable
@@ -34,7 +34,7 @@ class Overview:
         versions = Versions(__version__, platform.python_version(), read_git_version(root or os.getcwd()))
         return WorkspaceInfo(root, branch, list(self._workspace.parts()), versions)
 
-    @reads("workspace_status", title="Status", shell="status", toolset="extra")
+    @reads("workspace_status", thing=EVERYTHING, title="Status", shell="status", toolset="extra")
     def status(self) -> Status:
         """Show all parts at a glance"""
         root, branch = self._find_place()

@@ -52,6 +52,8 @@ class Asked(Struct):
     caller: Caller
     receive: Receive
     send: Send
+    peer: str = ""
+    """The other end of its connection."""
     key: str = ""
     """The idempotency key of its header."""
     carried: RawHeaders = ()
@@ -126,7 +128,7 @@ class Endpoint:
             if not streams:
                 raise Refusal(406, codes.INVALID_REQUEST, "A subscription is answered by text/event-stream")
             self._check_streams()
-        runner = Runner(self.server, self.watches, Connection(asked.caller))
+        runner = Runner(self.server, self.watches, Connection(asked.caller, asked.peer))
         await self._serve(asked, runner, request, ReplyStream(streams=streams), STATELESS_STATUS)
 
     async def _post_in_session(self, asked: Asked, session_id: str, incoming: Incoming) -> None:
@@ -236,7 +238,7 @@ class Endpoint:
     def _alone(self, asked: Asked, *, direct: bool = False) -> Runner:
         """Returns a session of one request, which ends with the answer."""
         era = HANDSHAKE.get(asked.version or "", FIRST)
-        return Runner(self.server, self.watches, Connection(asked.caller, direct, era))
+        return Runner(self.server, self.watches, Connection(asked.caller, asked.peer, direct, era))
 
     async def _serve(
         self,

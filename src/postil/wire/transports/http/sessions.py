@@ -50,7 +50,7 @@ class HttpSession:
         """Requests being answered just now."""
         self.stream: ReplyStream | None = None
         self._missed: list[bytes] = []
-        self.runner = Runner(server, watches, Connection(caller, push=self._push))
+        self.runner = Runner(server, watches, Connection(caller, self.id, push=self._push))
 
     def _push(self, frame: bytes) -> None:
         if self.stream is not None:

@@ -1,0 +1,131 @@
+"""The threads in which operations run that block, shared fairly: nobody's slow calls stop the others.
+
+A connection and a principal have at most their share of the slots; what goes beyond waits for its turn, connection by
+connection. An operation that only waits (for a lock, for a remote) gives its slot back meanwhile: `Call.waiting`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections import deque
+from collections.abc import Callable, Generator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import Any, TypeAlias
+
+MOST = 24
+"""Operations at work at once."""
+OF_PRINCIPAL = 16
+OF_CONNECTION = 8
+MOST_WAITING = 24
+"""Threads that may wait without a slot; those beyond keep theirs."""
+THREADS = MOST + MOST_WAITING + 8
+"""Eight more than operations can take: watches and acknowledgements never stand behind them."""
+Share: TypeAlias = tuple[str, str]
+"""Whose slots a call takes: a principal's and a connection's, under names that cannot be the same."""
+
+
+class Pool:
+    """The slots and threads of one process. Calls begin on its event loop and end in any thread."""
+
+    def __init__(self, most: int = MOST, of_principal: int = OF_PRINCIPAL, of_connection: int = OF_CONNECTION) -> None:
+        self._most, self._of_principal, self._of_connection = most, of_principal, of_connection
+        self._executor = ThreadPoolExecutor(THREADS, thread_name_prefix="postil")
+        self._lock = threading.Lock()
+        self._taken: dict[str, int] = {}
+        self._running = 0
+        self._waiting = 0
+        self._queues: dict[Share, deque[asyncio.Future[None]]] = {}
+
+    def submit(self, function: Callable[..., object], *arguments: object) -> Future[Any]:
+        """Run a small thing of the server's own, beside all operations."""
+        return self._executor.submit(function, *arguments)
+
+    async def run(self, share: Share, function: Callable[[], Any]) -> Any:
+        """Run something that blocks in a thread, as soon as its share allows."""
+        await self._enter(share)
+        try:
+            work = self._executor.submit(function)
+        except BaseException:
+            self._leave(share)
+            raise
+        # The slot is the thread's: a caller who gives up leaves a thread behind that works on.
+        work.add_done_callback(lambda _: self._leave(share))
+        return await asyncio.wrap_future(work)
+
+    @contextmanager
+    def waiting(self, share: Share) -> Generator[None]:
+        """Give the slot of this thread back while it only waits."""
+        with self._lock:
+            gives = self._waiting < MOST_WAITING
+            self._waiting += gives
+        if not gives:
+            yield
+            return
+        self._leave(share)
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._waiting -= 1
+                self._count(share, 1)  # at once, though it may be one too many: it holds what others wait for
+
+    async def _enter(self, share: Share) -> None:
+        with self._lock:
+            if self._has_room(share) and share not in self._queues:
+                self._count(share, 1)
+                return
+            turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+            self._queues.setdefault(share, deque()).append(turn)
+        try:
+            await turn
+        except asyncio.CancelledError:
+            with self._lock:
+                queue = self._queues.get(share)
+                if queue is not None and turn in queue:
+                    queue.remove(turn)
+                    if not queue:
+                        del self._queues[share]
+                    raise
+            self._leave(share)  # its turn had come
+            raise
+
+    def _leave(self, share: Share) -> None:
+        with self._lock:
+            self._count(share, -1)
+            while self._queues and (due := self._next()) is not None:
+                self._count(due, 1)
+                queue = self._queues.pop(due)
+                turn = queue.popleft()
+                if queue:
+                    self._queues[due] = queue  # behind the others
+                turn.get_loop().call_soon_threadsafe(_begin, turn)
+
+    def _next(self) -> Share | None:
+        """Returns whose turn it is among those that wait and have room."""
+        if self._running >= self._most:
+            return None
+        return next((share for share in self._queues if self._has_room(share)), None)
+
+    def _has_room(self, share: Share) -> bool:
+        principal, connection = share
+        return (
+            self._running < self._most
+            and self._taken.get(principal, 0) < self._of_principal
+            and self._taken.get(connection, 0) < self._of_connection
+        )
+
+    def _count(self, share: Share, change: int) -> None:
+        self._running += change
+        for name in share:
+            left = self._taken.get(name, 0) + change
+            if left:
+                self._taken[name] = left
+            else:
+                self._taken.pop(name, None)
+
+
+def _begin(turn: asyncio.Future[None]) -> None:
+    if not turn.done():
+        turn.set_result(None)

@@ -1,0 +1,209 @@
+"""Threads are shared fairly: nobody's slow calls stop the others."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from postil.core import call
+from postil.core.operation import reads, writes
+from postil.core.registry import Registry
+from postil.wire.runtime.pool import OF_CONNECTION, Pool, Share
+from postil.wire.server import UNITED, Face, Server
+from tests.wire.talk import Talk
+
+pytestmark = pytest.mark.anyio
+
+PATIENCE = 20
+
+
+class Gate:
+    """Things that are stuck until the gate opens."""
+
+    def __init__(self) -> None:
+        self.opened = threading.Event()
+        self.inside = 0
+        self._lock = threading.Lock()
+
+    def pass_through(self) -> int:
+        with self._lock:
+            self.inside += 1
+        assert self.opened.wait(PATIENCE)
+        return self.inside
+
+
+def mine(connection: str = "a", principal: str = "ada") -> Share:
+    return principal, connection
+
+
+async def until(claim: Callable[[], object]) -> None:
+    async with asyncio.timeout(PATIENCE):
+        while not claim():  # noqa: ASYNC110 - what happens in a thread sets no event here
+            await asyncio.sleep(0.001)
+
+
+async def start(pool: Pool, gate: Gate, count: int, share: Share) -> list[asyncio.Task[Any]]:
+    tasks = [asyncio.create_task(pool.run(share, gate.pass_through)) for _ in range(count)]
+    await asyncio.sleep(0)
+    return tasks
+
+
+async def test_a_connection_takes_no_more_than_its_share() -> None:
+    pool, gate = Pool(), Gate()
+    tasks = await start(pool, gate, 3 * OF_CONNECTION, mine())
+    await until(lambda: gate.inside == OF_CONNECTION)
+    assert await pool.run(mine("b"), lambda: "served") == "served"
+    assert gate.inside == OF_CONNECTION
+    gate.opened.set()
+    await asyncio.gather(*tasks)
+    assert gate.inside == 3 * OF_CONNECTION
+
+
+async def test_a_principal_with_many_connections_leaves_room_for_others() -> None:
+    pool, gate = Pool(most=6, of_principal=4, of_connection=2), Gate()
+    tasks = [task for name in "abcdef" for task in await start(pool, gate, 2, mine(name, "mallory"))]
+    await until(lambda: gate.inside == 4)
+    assert await pool.run(mine("z", "ada"), lambda: "served") == "served"
+    gate.opened.set()
+    await asyncio.gather(*tasks)
+
+
+async def test_those_who_wait_are_served_in_turns() -> None:
+    pool, gate, done = Pool(most=1, of_principal=1, of_connection=1), Gate(), []
+    stuck = await start(pool, gate, 1, mine("first"))
+    order: list[str] = done
+    greedy = [asyncio.create_task(pool.run(mine("greedy"), lambda: order.append("greedy"))) for _ in range(5)]
+    await asyncio.sleep(0)
+    modest = asyncio.create_task(pool.run(mine("modest"), lambda: order.append("modest")))
+    await asyncio.sleep(0)
+    gate.opened.set()
+    await asyncio.gather(*stuck, *greedy, modest)
+    assert order.index("modest") == 1
+
+
+async def test_a_call_that_is_given_up_while_it_waits_takes_no_slot() -> None:
+    pool, gate = Pool(most=1, of_principal=1, of_connection=1), Gate()
+    stuck = await start(pool, gate, 1, mine())
+    waiting = await start(pool, gate, 3, mine())
+    for task in waiting:
+        task.cancel()
+    await asyncio.wait(waiting)
+    gate.opened.set()
+    await asyncio.gather(*stuck)
+    assert gate.inside == 1
+    assert await pool.run(mine(), lambda: "free") == "free"
+
+
+async def test_a_call_that_is_given_up_at_work_keeps_its_slot_until_its_thread_ends() -> None:
+    pool, gate = Pool(most=1, of_principal=1, of_connection=1), Gate()
+    (stuck,) = await start(pool, gate, 1, mine())
+    await until(lambda: gate.inside == 1)
+    stuck.cancel()
+    await asyncio.wait([stuck])
+    behind = asyncio.create_task(pool.run(mine(), lambda: "free"))
+    for _ in range(5):
+        await asyncio.sleep(0)
+    assert not behind.done()
+    gate.opened.set()
+    assert await asyncio.wait_for(behind, PATIENCE) == "free"
+
+
+async def test_who_only_waits_holds_no_slot() -> None:
+    pool, gate = Pool(most=1, of_principal=1, of_connection=1), Gate()
+
+    def wait() -> int:
+        with pool.waiting(mine()):
+            return gate.pass_through()
+
+    waiting = [asyncio.create_task(pool.run(mine(), wait)) for _ in range(4)]
+    await until(lambda: gate.inside == 4)
+    assert await asyncio.wait_for(pool.run(mine(), lambda: "free"), PATIENCE) == "free"
+    gate.opened.set()
+    await asyncio.gather(*waiting)
+    assert await asyncio.wait_for(pool.run(mine(), lambda: "free"), PATIENCE) == "free"
+
+
+class Slow:
+    """Operations that are stuck, and one that is not."""
+
+    def __init__(self) -> None:
+        self.gate = Gate()
+        self.written: list[str] = []
+
+    @reads("dig")
+    def dig(self) -> str:
+        """Dig until the gate opens"""
+        self.gate.pass_through()
+        return "dug"
+
+    @reads("stand")
+    def stand(self) -> str:
+        """Wait for somebody else, as for a lock"""
+        with call.current().waiting():
+            self.gate.pass_through()
+        return "stood"
+
+    @writes("store", thing="name")
+    def store(self, name: str) -> str:
+        """Store something as soon as the gate opens"""
+        self.gate.pass_through()
+        self.written.append(name)
+        return name
+
+    @reads("look", thing="name")
+    def look(self, name: str) -> str:
+        """Look whether something is stored"""
+        return str(name in self.written)
+
+    @reads("quick")
+    def quick(self) -> str:
+        """Answer at once"""
+        return "here"
+
+
+def talks(count: int) -> tuple[Slow, list[Talk]]:
+    slow = Slow()
+    server = Server(Registry.of([("slow", slow)]), Face("slow", "1", UNITED))
+    return slow, [Talk(server, name=f"client {number}") for number in range(count)]
+
+
+def send(talk: Talk, number: int | str, tool: str, **arguments: str) -> None:
+    params = {"name": tool, "arguments": arguments}
+    talk.send({"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": params})
+
+
+async def test_slow_calls_of_one_client_stop_nobody_else() -> None:
+    """Eight slow plain calls stopped every client for 33 s."""
+    slow, (hostile, good) = talks(2)
+    for number in range(50):
+        send(hostile, number, "dig")
+    await until(lambda: slow.gate.inside == OF_CONNECTION)
+    assert (await good.call("quick"))["result"]["content"][0]["text"] == "here"
+    slow.gate.opened.set()
+    await hostile.until(lambda frame: frame["id"] == 49)
+
+
+async def test_calls_that_wait_for_others_stop_not_even_their_own_client() -> None:
+    slow, (talk,) = talks(1)
+    for number in range(OF_CONNECTION + 4):
+        send(talk, number, "stand")
+    await until(lambda: slow.gate.inside == OF_CONNECTION + 4)
+    assert (await talk.call("quick"))["result"]["content"][0]["text"] == "here"
+    slow.gate.opened.set()
+    await talk.until(lambda frame: frame["id"] == 0)
+
+
+async def test_a_stuck_write_holds_up_only_what_is_about_the_same() -> None:
+    """A stuck write held unrelated reads of its connection for 15 s."""
+    slow, (talk,) = talks(1)
+    send(talk, "store", "store", name="docs/a.py")
+    send(talk, "other", "look", name="b.py")
+    send(talk, "same", "look", name="./docs/a.py")
+    assert (await talk.until(lambda frame: frame["id"] == "other"))["result"]["content"][0]["text"] == "False"
+    assert not [frame for frame in talk.frames if frame["id"] == "same"]
+    slow.gate.opened.set()
+    assert (await talk.until(lambda frame: frame["id"] == "same"))["result"]["content"][0]["text"] == "False"
