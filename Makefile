@@ -13,7 +13,7 @@ UV := $(shell command -v uv 2>/dev/null)
 export PATH := $(CURDIR)/.tools/bin:$(CURDIR)/$(BIN):$(PATH)
 unexport PYTHONPATH VIRTUAL_ENV
 
-.PHONY: help setup run gitlab-emulator test check conformance fuzz attack attack-newest mutants bench anchors fix docs tools assistants lock clean
+.PHONY: help setup run gitlab-emulator test check conformance fuzz attack attack-newest mutants lazygit bench anchors fix docs tools assistants lock clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -63,13 +63,16 @@ attack-newest: .tools/git-newest/bin/git ## the same with the newest git, built 
 .tools/git-newest/bin/git: scripts/newest_git
 	$(PYTHON) scripts/newest_git .tools/git-newest
 
+lazygit: setup .tools/.stamp ## drive every version of lazygit in tmux (ARGS="0.66.2")
+	$(BIN)/python -m tests.e2e $(ARGS)
+
 bench: setup .venv-bench/.stamp $(NODE)/node_modules/.stamp bench/peers/node_modules/.stamp ## measure against other servers, write docs/benchmarks.md
 	$(BIN)/python -m bench $(ARGS)
 
 docs: setup ## regenerate docs/reference.md from the operations
 	$(BIN)/python -m scripts.reference
 
-tools: ## Redis, Chromium, tmux, lazygit, strace from Debian packages
+tools: .venv/.stamp-lock ## Redis, Chromium, tmux, strace from Debian packages; lazygit in six versions from wheels
 	$(PYTHON) scripts/tools
 
 assistants: $(NODE)/assistants/node_modules/.stamp ## Claude Code, Codex and Gemini CLI, for the tests that connect them (900 MB)
@@ -124,6 +127,6 @@ bench/peers/node_modules/.stamp: bench/peers/package-lock.json .venv/.stamp-lock
 	cd $* && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
 	touch $@
 
-.tools/.stamp: scripts/tools
+.tools/.stamp: scripts/tools tests/e2e/lazygit.lock | .venv/.stamp-lock
 	$(PYTHON) scripts/tools
 	mkdir -p .tools && touch $@

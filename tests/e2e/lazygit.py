@@ -1,13 +1,17 @@
 """Real lazygit in a real terminal: a private tmux server, typed keys, and what the screen shows."""
 
 import os
+import re
 import shutil
 import subprocess
 import tempfile
 import time
 from pathlib import Path
 
+import pytest
+
 from tests.inbox.people import BIN, Person
+from tests.needs import ROOT, needs
 
 STATE = "didshowhunkstaginghint: true\nstartuppopupversion: 5\n"
 CONFIG = """
@@ -18,12 +22,38 @@ gui: {showFileTree: false, showRandomTip: false}
 """
 
 
+LOCK = ROOT / "tests" / "e2e" / "lazygit.lock"
+VERSIONS = tuple(re.findall(r"^lazygit-py==(\S+)", LOCK.read_text(encoding="utf-8"), re.MULTILINE))
+"""Oldest first."""
+SELECTS_BLOCKS_SINCE = (0, 57)
+"""From here on a diff opens with a whole block selected, and `a` changes to single lines."""
+
+
+def needs_lazygit(version: str) -> str:
+    """The path of a version of lazygit; skips the test where it is not installed (in CI that is a failure)."""
+    program = ROOT / ".tools" / "lazygit" / version / "lazygit"
+    if not program.is_file():
+        pytest.skip(f"needs lazygit {version}: run `make tools`")
+    return str(program)
+
+
+def open_lazygit(person: Person, version: str, extra_config: str = "", *, set_up: bool = True) -> "Lazygit":
+    """lazygit of a version in the person's repository, after `postil setup lazygit` for that version."""
+    program = needs_lazygit(version)
+    person.environment["PATH"] = f"{Path(program).parent}{os.pathsep}{os.environ['PATH']}"
+    if set_up:
+        done = person.run("postil", "setup", "lazygit")
+        assert done.returncode == 0, done.stderr
+    return Lazygit(person, program, needs("tmux"), extra_config)
+
+
 class Lazygit:
     """lazygit as a person sees it. Whatever is waited for is bounded; nothing sleeps for a fixed time."""
 
     def __init__(self, person: Person, lazygit: str, tmux: str, extra_config: str = "") -> None:
-        self._person = person
         self._tmux = tmux
+        major, minor = Path(lazygit).parent.name.split(".")[:2]
+        self.version = int(major), int(minor)
         self._folder = Path(tempfile.mkdtemp(prefix="postil-tmux-"))  # a socket's path must be short
         for path, text in (
             (person.state / "lazygit" / "state.yml", STATE),
@@ -69,6 +99,45 @@ class Lazygit:
     def press(self, *keys: str) -> None:
         """Press keys by tmux's names for them."""
         subprocess.run([self._tmux, "-S", self._socket, "send-keys", *keys], check=True, timeout=20)
+
+    def select_lines(self) -> None:
+        """Select single lines, where this version selects whole blocks at first."""
+        if self.version >= SELECTS_BLOCKS_SINCE:
+            self.press("a")
+
+    def remark(self, choice: str, text: str, number: int) -> None:
+        """Press the key until the menu begins with `choice`, take it and type a remark."""
+        deadline = time.monotonic() + 30
+        while not self.read_menu().startswith(choice):
+            assert time.monotonic() < deadline, f"{choice!r} never came first:\n{self.screen()}"
+            if "Remark on what?" in self.screen():  # it was pressed before an earlier key was done
+                self.press("Escape")
+                self.miss("Remark on what?")
+            self.press_until("C-y", "Remark on what?")
+        self.press("Enter")
+        self.miss("Remark on what?")
+        self.see("Remark on ")
+        self.type(text)
+        self.press("Enter")
+        self.see(f"#{number} queued")
+        self.press("Escape")
+        self.miss(f"#{number} queued")
+
+    def read_menu(self) -> str:
+        """The first entry of the menu, or nothing."""
+        rows = self.screen().split("\n")
+        at = next((number for number, row in enumerate(rows) if "Remark on what?" in row), None)
+        if at is None:
+            return ""
+        column = rows[at].index("Remark on what?") - 1
+        return rows[at + 1][column:].lstrip("│ ")
+
+    def miss(self, text: str) -> None:
+        """Wait until the screen does not show this any more."""
+        deadline = time.monotonic() + 30
+        while text in self.screen():
+            assert time.monotonic() < deadline, f"{text} never went:\n{self.screen()}"
+            time.sleep(0.05)
 
     def type(self, text: str) -> None:
         """Type text letter by letter."""

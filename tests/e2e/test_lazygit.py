@@ -1,123 +1,60 @@
-"""A person in real lazygit presses a key and types a remark; the assistant receives it with its line and its hunk."""
+"""A person in real lazygit presses a key and types a remark; the assistant receives it with its line and its hunk.
 
+`make lazygit` drives every version; here it is the oldest and the newest, and each of them has to start.
+"""
+
+import json
 import os
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from tests.e2e.lazygit import Lazygit
-from tests.inbox.examples import PUBLISHED
+from postil.inbox.lazygit.start_check import find_fault
+from tests.e2e.lazygit import VERSIONS, needs_lazygit, open_lazygit
+from tests.e2e.stories import check_six_places, make_reviewer, remark_in_six_places
+from tests.inbox.examples import BROKEN, PUBLISHED
 from tests.inbox.people import Person, git
 
 NASTY = 'It\'s "bad": $(touch pwned) `touch pwned` 日本 {{.X}} \\n; rm -rf | & < >'
+NEWEST = VERSIONS[-1]
+LAST_WITH_STAGING = "0.65.1"
+
+
+@pytest.fixture
+def person(tmp_path: Path) -> Person:
+    return Person(tmp_path)
 
 
 @pytest.fixture
 def reviewer(tmp_path: Path) -> Person:
-    """A person with a commit to look at and two changes in the work tree."""
-    person = Person(tmp_path)
-    lines = [f"line {number}" for number in range(1, 31)]
-    (person.root / "code.txt").write_text("\n".join(lines) + "\n")
-    git(person.root, "add", "-A")
-    git(person.root, "commit", "-qm", "thirty lines")
-    lines[4], lines[19] = "line FIVE", "line TWENTY"
-    (person.root / "code.txt").write_text("\n".join(lines) + "\n")
-    git(person.root, "commit", "-qam", "two changes")
-    lines[6], lines[24] = "line SEVEN", "line 25, changed"
-    (person.root / "code.txt").write_text("\n".join(lines) + "\n")
-    return person
-
-
-def opened(reviewer: Person, needs: Callable[[str], str], extra_config: str = "") -> Lazygit:
-    program = needs("lazygit")
-    reviewer.environment["PATH"] = f"{Path(program).parent}{os.pathsep}{reviewer.environment['PATH']}"
-    if not extra_config:  # the version on PATH decides what is written
-        assert reviewer.run("postil", "setup", "lazygit").returncode == 0
-    return Lazygit(reviewer, program, needs("tmux"), extra_config)
+    return make_reviewer(tmp_path)
 
 
 @pytest.mark.slow
-def test_a_remark_from_the_file_list_and_one_from_staging(reviewer: Person, needs: Callable[[str], str]) -> None:
-    with opened(reviewer, needs) as lazygit:
-        lazygit.see("M code.txt", "+line SEVEN")
-        # the file list: pick the second changed place
-        lazygit.press_until("C-y", "Where?", "25  +line 25, changed")
-        lazygit.press("Down")
-        lazygit.press("Enter")
-        lazygit.see("Comment on code.txt:25")
-        lazygit.type(NASTY)
-        lazygit.press("Enter")
-        lazygit.see("#1 queued, 1 waiting")
-        lazygit.press("Escape")
-        # staging: the line under the cursor is read from the screen
-        lazygit.press_until("Enter", "Staged changes", "+line SEVEN")
-        lazygit.press("Down")  # from the deleted line to the added one
-        lazygit.press_until("C-y", "Where?", "7  selected: +line SEVEN")
-        lazygit.press("Enter")
-        lazygit.see("Comment on code.txt:7")
-        lazygit.type("seven is right")
-        lazygit.press("Enter")
-        lazygit.see("#2 queued, 2 waiting")
+@pytest.mark.parametrize("version", [VERSIONS[0], NEWEST])
+def test_a_remark_lands_where_it_was_meant_in_all_six_places(reviewer: Person, version: str) -> None:
+    remark_in_six_places(reviewer, version)
+    check_six_places(reviewer)
+
+
+@pytest.mark.slow
+def test_a_nasty_remark_on_a_hostile_file_name_is_only_words(reviewer: Person) -> None:
+    name = "$(touch pwned)`touch pwned`'q' \"x\".txt"
+    git(reviewer.root, "reset", "-q", "--hard")
+    (reviewer.root / name).write_text("one\n")
+    with open_lazygit(reviewer, NEWEST) as lazygit:
+        lazygit.see("?? $(touch pwned)", "+one")
+        lazygit.remark("the whole of $(touch pwned)", f"1: {NASTY}", 1)
     assert not (reviewer.root / "pwned").exists()
     with reviewer.assistant() as assistant:
         result = assistant.call("check_lazygit_messages")
-    text = result["content"][0]["text"]
-    assert f"Message 1:\nFile: code.txt\nLine: 25\nComment: {NASTY}\n" in text
-    assert "Message 2:\nFile: code.txt\nLine: 7\nComment: seven is right\n" in text
-    first, second = result["_meta"]["postil/messages"]
-    assert "+line 25, changed" in first["hunk"]
-    assert "+line SEVEN" in second["hunk"]
-    assert first["anchor"]["state"] == second["anchor"]["state"] == "exact"
+    assert f"Message 1:\nFile: {name}\nLine: 1\nComment: {NASTY}\n" in result["content"][0]["text"]
 
 
 @pytest.mark.slow
-def test_a_remark_on_a_commit_from_patch_building(reviewer: Person, needs: Callable[[str], str]) -> None:
-    commit = git(reviewer.root, "rev-parse", "HEAD")
-    with opened(reviewer, needs) as lazygit:
-        lazygit.see("two changes", "M code.txt")
-        lazygit.press("4")
-        lazygit.press_until("Enter", "Diff files", "M code.txt")
-        lazygit.press_until("Enter", "Custom patch")
-        lazygit.press_until("C-y", "Where?", "20  +line TWENTY")
-        lazygit.press("Down")
-        lazygit.press("Enter")
-        lazygit.see("Comment on code.txt:20")
-        lazygit.type("in a commit")
-        lazygit.press("Enter")
-        lazygit.see("#1 queued, 1 waiting")
-    with reviewer.assistant() as assistant:
-        (details,) = assistant.details()
-    assert (details["file"], details["commit"], details["comment"]) == ("code.txt", commit, "in a commit")
-    assert details["blob"] == git(reviewer.root, "rev-parse", "HEAD:code.txt")
-    assert details["line"] == "20"
-
-
-@pytest.mark.slow
-def test_a_hostile_file_name_is_only_a_name(reviewer: Person, needs: Callable[[str], str]) -> None:
-    name = "$(touch pwned)`touch pwned`'q' \"x\".txt"
-    git(reviewer.root, "checkout", "-q", "code.txt")
-    (reviewer.root / name).write_text("one\n")
-    git(reviewer.root, "add", "-A")
-    git(reviewer.root, "commit", "-qm", "a name")
-    (reviewer.root / name).write_text("ONE\n")
-    with opened(reviewer, needs) as lazygit:
-        lazygit.see("M $(touch pwned)", "+ONE")
-        lazygit.press_until("C-y", "Where?", "1  +ONE")
-        lazygit.press("Enter")
-        lazygit.see("Comment on $(touch pwned)")
-        lazygit.type("fine")
-        lazygit.press("Enter")
-        lazygit.see("#1 queued, 1 waiting")
-    assert not (reviewer.root / "pwned").exists()
-    (message,) = reviewer.messages()
-    assert (message["file"], message["line"]) == (name, "1")
-
-
-@pytest.mark.slow
-def test_the_published_block_works_unchanged(reviewer: Person, needs: Callable[[str], str]) -> None:
-    with opened(reviewer, needs, PUBLISHED) as lazygit:
-        lazygit.see("M code.txt", "+line SEVEN")
+def test_the_published_block_works_unchanged(reviewer: Person) -> None:
+    with open_lazygit(reviewer, "0.50.0", PUBLISHED, set_up=False) as lazygit:
+        lazygit.see("MM code.txt", "+line SEVEN")
         lazygit.press_until("Enter", "Staged changes")
         lazygit.press_until("C-y", "Comment:")
         lazygit.type("as ever")
@@ -125,3 +62,72 @@ def test_the_published_block_works_unchanged(reviewer: Person, needs: Callable[[
         with reviewer.assistant("postil", "serve") as assistant:
             result = assistant.call("inbox_wait", seconds=20)
     assert "Message 1:\nFile: code.txt\nComment: as ever\n" in result["content"][0]["text"]
+
+
+# -- starting -----------------------------------------------------------------------------------------------------
+
+
+def use(person: Person, version: str) -> str:
+    program = needs_lazygit(version)
+    person.environment["PATH"] = f"{Path(program).parent}{os.pathsep}{os.environ['PATH']}"
+    return program
+
+
+def diagnose(person: Person, *flags: str) -> list[dict[str, str]]:
+    done = person.run("postil", "doctor", "--json", *flags)
+    return [row for row in json.loads(done.stdout) if row["name"] == "lazygit"]
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_each_version_starts_with_the_binding_written_for_it(person: Person, version: str) -> None:
+    program = use(person, version)
+    assert person.run("postil", "setup", "lazygit").returncode == 0
+    assert find_fault(program, [str(person.root / ".git" / "lazygit.yml")]) == ""
+
+
+def test_a_file_that_an_earlier_setup_broke_is_found_and_mended(person: Person) -> None:
+    program = use(person, NEWEST)
+    file = person.root / ".git" / "lazygit.yml"
+    file.write_text(BROKEN)
+    assert "already defined" in find_fault(program, [str(file)])
+    (old, broken) = diagnose(person)
+    assert (old["status"], broken["status"]) == ("warning", "error")
+    assert "lazygit does not start" in broken["seen"]
+    assert [row["status"] for row in diagnose(person, "--fix")] == ["ok"]
+    assert find_fault(program, [str(file)]) == ""
+    file.write_text(BROKEN)
+    assert person.run("postil", "setup", "lazygit").returncode == 0
+    assert find_fault(program, [str(file)]) == ""
+
+
+def test_after_an_upgrade_the_doctor_writes_the_binding_anew(person: Person) -> None:
+    use(person, LAST_WITH_STAGING)
+    assert person.run("postil", "setup", "lazygit", "--key", "<c-t>").returncode == 0
+    assert [row["status"] for row in diagnose(person)] == ["ok"]
+    program = use(person, NEWEST)
+    assert [row["status"] for row in diagnose(person)] == ["warning", "error"]
+    assert [row["status"] for row in diagnose(person, "--fix")] == ["ok"]
+    file = person.root / ".git" / "lazygit.yml"
+    assert find_fault(program, [str(file)]) == ""
+    assert '"<c-t>"' in file.read_text()  # the person's key stays
+
+
+def test_the_doctor_says_what_of_the_published_block_stops_the_newest(person: Person) -> None:
+    use(person, NEWEST)
+    own = person.config / "lazygit" / "config.yml"
+    own.parent.mkdir(parents=True)
+    own.write_text(PUBLISHED)
+    unsafe, stops = diagnose(person)
+    assert "would be run as a command" in unsafe["seen"]
+    assert f"{own}" in stops["seen"]
+    assert "Unknown context 'staging'" in stops["seen"]
+    assert "normalSecondary" in stops["fix"]
+
+
+def test_for_all_repositories_it_works_without_a_config_of_ones_own(person: Person) -> None:
+    program = use(person, NEWEST)
+    done = person.run("postil", "setup", "lazygit", "--user")
+    (told,) = [line for line in done.stdout.splitlines() if "LG_CONFIG_FILE" in line]
+    named = told.split('"')[1]
+    assert named == str(person.config / "postil" / "lazygit.yml")
+    assert find_fault(program, named.split(",")) == ""

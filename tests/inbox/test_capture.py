@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from postil.inbox.capture import LARGEST_TEXT, MOST_CODE_LINES, MOST_HUNK_BYTES, WINDOW, capture
+from postil.core.failure import Failure
+from postil.inbox.capture import LARGEST_TEXT, MOST_CODE, MOST_CODE_LINES, MOST_HUNK, WINDOW, capture
 from postil.inbox.failures import LineOutOfRange, NoSuchCommit, NothingToCommentOn
 from postil.workspace.failures import FileMissing
 from postil.workspace.repository import Repository, find_repository
@@ -87,8 +88,44 @@ def test_of_a_very_large_file_a_window_is_kept(root: Path, repository: Repositor
 
 
 def test_code_and_hunk_are_bounded(root: Path, repository: Repository) -> None:
-    (root / "a.txt").write_text("".join(f"{number} {'x' * 100}\n" for number in range(400)))
+    (root / "a.txt").write_text("".join(f"{number} xxx\n" for number in range(400)))
     caught = capture(repository, str(root), "a.txt", "1-400", "new", "", "")
     assert caught.place.code.count("\n") == MOST_CODE_LINES - 1
-    assert len(caught.place.hunk) == MOST_HUNK_BYTES + 2
-    assert caught.place.hunk.endswith("\n…")
+    assert len(caught.place.hunk) <= MOST_HUNK + 2
+    (root / "a.txt").write_text("x" * 6_000_000)  # a minified file
+    caught = capture(repository, str(root), "a.txt", "1", "new", "", "")
+    assert len(caught.place.code) == MOST_CODE + 2
+    assert "+xxx" in caught.place.hunk
+    assert len(caught.place.hunk) < MOST_HUNK
+
+
+def test_of_a_long_hunk_the_rows_around_the_lines_are_kept(root: Path, repository: Repository) -> None:
+    (root / "a.txt").write_text("".join(f"{number} xxx\n" for number in range(1, 2001)))
+    hunk = capture(repository, str(root), "a.txt", "1500", "new", "", "").place.hunk
+    assert hunk.startswith("@@ -1,3 +1,2000 @@\n…\n+1497 xxx\n")
+    assert "+1500 xxx\n" in hunk
+
+
+def test_a_deleted_line_comes_with_the_code_that_was_deleted(root: Path, repository: Repository) -> None:
+    (root / "a.txt").write_text("one\nthree\n")
+    caught = capture(repository, str(root), "a.txt", "2", "old", "files", "")
+    assert (caught.place.code, caught.place.blob) == ("two", git(root, "rev-parse", "HEAD:a.txt"))
+    assert "-two" in caught.place.hunk
+
+
+def test_a_folder_may_be_spoken_of_and_has_no_lines(root: Path, repository: Repository) -> None:
+    (root / "sub").mkdir()
+    assert capture(repository, str(root), "sub", "", "new", "", "").place.file == "sub"
+    assert capture(repository, str(root), ".", "", "new", "", "").place.file == "."
+    with pytest.raises(Failure):
+        capture(repository, str(root), "sub", "3", "new", "", "")
+
+
+def test_a_range_of_commits_is_compared_with_what_was_before_it(root: Path, repository: Repository) -> None:
+    first = git(root, "rev-parse", "HEAD")
+    for text in ("one\n2\nthree\n", "one\n2\n3\n"):
+        (root / "a.txt").write_text(text)
+        git(root, "commit", "-qam", "more")
+    place = capture(repository, str(root), "a.txt", "2", "old", "commits", "HEAD", first).place
+    assert (place.code, place.base) == ("two", first)
+    assert "+2\n+3" in place.hunk

@@ -61,10 +61,9 @@ def test_read_only_is_said_in_several_ways(place: Path, value: str, is_on: bool)
 
 
 def test_lists_in_the_environment_are_parted_by_commas(place: Path) -> None:
-    settings = read(place, POSTIL_DENY_TOOLS=" a, ,b ,", LG_CONFIG_FILE="x.yml,,y.yml", TMUX="/tmp/s")
+    settings = read(place, POSTIL_DENY_TOOLS=" a, ,b ,", LG_CONFIG_FILE="x.yml,,y.yml")
     assert settings.deny_tools == ("a", "b")
     assert settings.terminal.lazygit_configs == ("x.yml", "y.yml")
-    assert settings.terminal.in_tmux
 
 
 def test_an_unknown_toolset_is_refused(tmp_path: Path) -> None:
@@ -72,3 +71,19 @@ def test_an_unknown_toolset_is_refused(tmp_path: Path) -> None:
     with pytest.raises(BadSettings, match="silly"):
         load({"HOME": str(tmp_path), "POSTIL_TOOLSETS": "silly"}, str(tmp_path))
     assert load({"HOME": str(tmp_path), "POSTIL_TOOLSETS": "extra"}, str(tmp_path)).toolsets == ("extra",)
+
+
+@pytest.mark.parametrize(
+    ("said", "drawer", "pane"),
+    [
+        ({"TMUX": "/tmp/s", "TMUX_PANE": "%1", "WEZTERM_PANE": "3"}, "tmux", "%1"),
+        ({"ZELLIJ": "0", "ZELLIJ_PANE_ID": "2"}, "zellij", "terminal_2"),
+        ({"WEZTERM_PANE": "3"}, "wezterm", "3"),
+        ({"KITTY_WINDOW_ID": "4", "KITTY_LISTEN_ON": "unix:/tmp/k"}, "kitty", "4"),
+        ({"KITTY_WINDOW_ID": "4"}, "", ""),
+        ({}, "", ""),
+    ],
+)
+def test_the_program_that_draws_the_screen_is_known(place: Path, said: dict[str, str], drawer: str, pane: str) -> None:
+    terminal = read(place, **said).terminal
+    assert (terminal.drawer, terminal.pane) == (drawer, pane)

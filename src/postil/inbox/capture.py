@@ -9,7 +9,8 @@ import os
 
 from msgspec import Struct
 
-from postil.inbox.diff import Hunk, parse_hunks
+from postil.core.failure import Failure
+from postil.inbox.diff import Hunk, make_added, parse_hunks
 from postil.inbox.failures import LineOutOfRange, NoSuchCommit, NothingToCommentOn
 from postil.inbox.model import Context, Place, Side, format_span, parse_span
 from postil.workspace.digest import blob_id
@@ -22,8 +23,15 @@ from postil.workspace.repository import Repository
 LARGEST_TEXT = 1024 * 1024
 LARGEST_READ = 64 * 1024 * 1024
 MOST_CODE_LINES = 60
-MOST_HUNK_BYTES = 16 * 1024
+MOST_CODE = 4 * 1024
+MOST_HUNK = 4 * 1024
+"""Characters. A hunk is context: whoever wants more of it reads the file."""
+MOST_ROW = 1024
 WINDOW = 400
+EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
+"""git's name of no files at all: what a first commit is compared with."""
+MOST_NEW_FILES = 50
+"""Files that git does not know yet, of which the content is listed for one folder."""
 
 
 class Captured(Struct, frozen=True):
@@ -34,18 +42,31 @@ class Captured(Struct, frozen=True):
 
 
 def capture(
-    repository: Repository, cwd: str, file: str, line: str, side: Side, context: Context, commit: str
+    repository: Repository,
+    cwd: str,
+    file: str,
+    line: str,
+    side: Side,
+    context: Context,
+    commit: str,
+    base: str = "",
 ) -> Captured:
     """Returns what a remark is about. Raises FileMissing, BadLine, LineOutOfRange, NoSuchCommit, NothingToCommentOn."""
     span = parse_span(line)
     whole = resolve_commit(repository, commit) if commit else ""
+    since = base if base in ("", EMPTY_TREE) else resolve_commit(repository, base)
+    branch = repository.branch() or ""
     if not file.strip():
         if not whole:
             raise NothingToCommentOn
-        return Captured(Place("", context=context, commit=whole, branch=repository.branch() or ""), None)
+        return Captured(Place("", context=context, commit=whole, base=since, branch=branch), None)
+    if span is None and file in (".", "./"):  # all of the repository
+        return Captured(Place(".", context=context, commit=whole, base=since, branch=branch), None)
     inside = locate_file(repository, cwd, file)
-    content = _read_version(repository, inside, side, context, whole)
-    text = _split_lines(content)
+    if span is None and os.path.isdir(os.path.join(repository.root, inside)):
+        return Captured(Place(inside, context=context, commit=whole, base=since, branch=branch), None)
+    content = _read_version(repository, inside, side, context, whole, since)
+    text = split_lines(content)
     if span is not None:
         _check_span(span, text)
     kept, start = _cut_window(content, text, span)
@@ -55,10 +76,11 @@ def capture(
         side=side,
         context=context,
         commit=whole,
-        branch=repository.branch() or "",
+        base=since,
+        branch=branch,
         blob=blob_id(content),
         code=_cut_code(text, span),
-        hunk=_find_hunk(repository, inside, span, side, context, whole) if span else "",
+        hunk=_find_hunk(read_diff(repository, inside, context, whole, since), span, side) if span else "",
         start=start,
     )
     return Captured(place, kept)
@@ -86,8 +108,10 @@ def resolve_commit(repository: Repository, name: str) -> str:
     return asked.out.decode().strip()
 
 
-def _read_version(repository: Repository, inside: RelativePath, side: Side, context: Context, commit: str) -> bytes:
-    for version in _list_versions(side, context, commit):
+def _read_version(
+    repository: Repository, inside: RelativePath, side: Side, context: Context, commit: str, base: str
+) -> bytes:
+    for version in _list_versions(side, context, commit, base):
         if version == "work tree":
             try:
                 return read_file(repository.root, inside, LARGEST_READ)
@@ -99,16 +123,19 @@ def _read_version(repository: Repository, inside: RelativePath, side: Side, cont
     raise FileMissing(inside)
 
 
-def _list_versions(side: Side, context: Context, commit: str) -> tuple[str, ...]:
+def _list_versions(side: Side, context: Context, commit: str, base: str) -> tuple[str, ...]:
     """Returns where the text may be, first choice first. A file deleted here is still known to the index or HEAD."""
     if commit:
-        return (commit, f"{commit}^") if side == "new" else (f"{commit}^", commit)
+        before = base or f"{commit}^"
+        return (commit, before) if side == "new" else (before, commit)
     if context == "stagingSecondary":
         return ("", "HEAD") if side == "new" else ("HEAD", "")
-    return ("work tree", "", "HEAD") if side == "new" else ("", "HEAD", "work tree")
+    if context == "staging":
+        return ("work tree", "", "HEAD") if side == "new" else ("", "HEAD", "work tree")
+    return ("work tree", "", "HEAD") if side == "new" else ("HEAD", "", "work tree")
 
 
-def _split_lines(content: bytes) -> list[str] | None:
+def split_lines(content: bytes) -> list[str] | None:
     """Returns the lines, or None for a binary file."""
     if b"\0" in content[:8192]:
         return None
@@ -128,7 +155,11 @@ def _check_span(span: tuple[int, int], text: list[str] | None) -> None:
 def _cut_code(text: list[str] | None, span: tuple[int, int] | None) -> str:
     if text is None or span is None:
         return ""
-    return "\n".join(text[span[0] - 1 : span[1]][:MOST_CODE_LINES])
+    return _cut("\n".join(text[span[0] - 1 : span[1]][:MOST_CODE_LINES]), MOST_CODE)
+
+
+def _cut(text: str, most: int) -> str:
+    return text if len(text) <= most else text[:most] + "\n…"
 
 
 def _cut_window(content: bytes, text: list[str] | None, span: tuple[int, int] | None) -> tuple[bytes | None, int]:
@@ -142,21 +173,37 @@ def _cut_window(content: bytes, text: list[str] | None, span: tuple[int, int] | 
     return (window, start) if len(window) <= LARGEST_TEXT else (None, 0)
 
 
-def _find_hunk(
-    repository: Repository, inside: str, span: tuple[int, int], side: Side, context: Context, commit: str
-) -> str:
-    for hunk in read_diff(repository, inside, context, commit):
+def _find_hunk(hunks: list[Hunk], span: tuple[int, int], side: Side) -> str:
+    """Returns the hunk around these lines: of a long one the rows nearest to them."""
+    for hunk in hunks:
         if hunk.covers(span, side):
-            text = hunk.text()
-            return text if len(text) <= MOST_HUNK_BYTES else text[:MOST_HUNK_BYTES] + "\n…"
+            return hunk.text() if len(hunk.text()) <= MOST_HUNK else _cut_hunk(hunk, span, side)
     return ""
 
 
-def read_diff(repository: Repository, inside: str, context: Context, commit: str) -> list[Hunk]:
-    """Returns the hunks of the diff that the person sees in this context."""
+def _cut_hunk(hunk: Hunk, span: tuple[int, int], side: Side) -> str:
+    numbers = [line.new if side == "new" else line.old for line in hunk.lines]
+    first = next((at for at, number in enumerate(numbers) if number >= span[0]), 0)
+    shown, at, size = list[str](), max(0, first - 3), 0
+    rows = [_cut(line.sign + line.text, MOST_ROW) for line in hunk.lines]
+    cut = "…\n" if at else ""
+    for row in rows[at:]:
+        size += len(row) + 1
+        if shown and size > MOST_HUNK:
+            return _cut(hunk.header + "\n" + cut + "\n".join(shown), MOST_HUNK) + "\n…"
+        shown.append(row)
+    return _cut(hunk.header + "\n" + cut + "\n".join(shown), MOST_HUNK)
+
+
+def read_diff(
+    repository: Repository, inside: str, context: Context, commit: str, base: str = "", *, unified: int = 3
+) -> list[Hunk]:
+    """Returns the hunks of the diff that the person sees in this context; `inside` is a file, a folder or all."""
     if repository.bare:
         return []
-    if commit:
+    if commit and base:
+        arguments = ["diff", "--end-of-options", base, commit]
+    elif commit:
         arguments = ["diff-tree", "-p", "--root", "-m", "--first-parent", "--no-commit-id", "--end-of-options", commit]
     elif context == "stagingSecondary":
         arguments = ["diff", "--cached"]
@@ -164,6 +211,23 @@ def read_diff(repository: Repository, inside: str, context: Context, commit: str
         arguments = ["diff"]
     else:  # all that changed, staged or not, in one question
         arguments = ["diff", "HEAD"]
-    shown = try_git(repository.root, arguments[0], "--no-color", *arguments[1:], "--", inside)
+    options = ["--no-color", "--no-ext-diff", "--src-prefix=a/", "--dst-prefix=b/", f"--unified={unified}"]
+    path = ["--", inside] if inside not in ("", ".") else []
+    shown = try_git(repository.root, arguments[0], *options, *arguments[1:], *path)
     # A repository without a commit has no HEAD to compare with; a remark is not refused for want of a hunk.
     return parse_hunks(shown.out.decode("utf-8", "replace")) if shown.status == 0 else []
+
+
+def read_untracked(repository: Repository, inside: str) -> list[Hunk]:
+    """Returns the files that git does not know yet, as wholly new."""
+    path = ["--", inside] if inside not in ("", ".") else []
+    listed = try_git(repository.root, "ls-files", "-z", "--others", "--exclude-standard", *path)
+    hunks: list[Hunk] = []
+    for name in listed.out.split(b"\0")[:MOST_NEW_FILES] if listed.status == 0 else []:
+        file = name.decode("utf-8", "surrogateescape")
+        try:
+            content = read_file(repository.root, RelativePath(file), LARGEST_TEXT) if file else b""
+        except Failure:
+            continue
+        hunks += make_added(file, split_lines(content) or [], blob_id(content))
+    return hunks

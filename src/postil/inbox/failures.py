@@ -31,6 +31,15 @@ class BadLine(InvalidArguments):
         super().__init__(f"{given[:40]!r} is not a line", advice="Give a number such as 42, or a range such as 42-45")
 
 
+class BadTarget(InvalidArguments):
+    """Not a place that the menu offers."""
+
+    def __init__(self, given: str) -> None:
+        super().__init__(
+            f"{given[:80]!r} is no place", advice="Give FILE:LINE, FILE:-LINE for a deleted line, FILE:file, or @COMMIT"
+        )
+
+
 class LineOutOfRange(InvalidArguments):
     """A line that the file does not have."""
 

@@ -17,7 +17,18 @@ Outcome: TypeAlias = Literal["addressed", "declined", "dismissed"]
 Kind: TypeAlias = Literal["fix", "question", "note"]
 Side: TypeAlias = Literal["new", "old"]
 Context: TypeAlias = Literal[
-    "", "files", "staging", "stagingSecondary", "commitFiles", "patchBuilding", "commits", "subCommits", "stash"
+    "",
+    "files",
+    "staging",
+    "stagingSecondary",
+    "commitFiles",
+    "patchBuilding",
+    "commits",
+    "subCommits",
+    "reflogCommits",
+    "stash",
+    "normal",
+    "normalSecondary",
 ]
 Number = Annotated[int, Meta(ge=1, description="the number of a message, as in #12")]
 CLOSED: tuple[Outcome, ...] = ("addressed", "declined", "dismissed")
@@ -52,6 +63,8 @@ class Place(Struct, frozen=True, omit_defaults=True):
     side: Side = "new"
     context: Context = ""
     commit: str = ""
+    base: str = ""
+    """Of a range of commits: what it is compared with."""
     branch: str = ""
     blob: str = ""
     """git's name of the version of the file that was commented on."""

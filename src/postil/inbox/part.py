@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
 from postil.core import call
 from postil.core.failure import Failure
@@ -30,7 +30,10 @@ class Terminal(Protocol):
     """What the inbox has to know of the person's terminal."""
 
     @property
-    def in_tmux(self) -> bool: ...
+    def drawer(self) -> Literal["", "tmux", "kitty", "wezterm", "zellij"]: ...
+
+    @property
+    def pane(self) -> str: ...
 
     @property
     def lazygit_configs(self) -> tuple[str, ...]: ...

@@ -11,7 +11,7 @@ from typing import Literal
 
 import msgspec
 
-from postil.settings.model import BadSettings, Folders, Layer, Settings, Terminal
+from postil.settings.model import BadSettings, Drawer, Folders, Layer, Settings, Terminal
 from postil.workspace.git_roots import find_git_roots
 
 _ENVIRONMENT = {
@@ -136,11 +136,26 @@ def _read_terminal(environ: Mapping[str, str]) -> Terminal:
         color = "never"
     else:
         color = "auto"
+    drawer, pane = _read_drawer(environ)
     return Terminal(
         color=color,
         pager=environ.get("POSTIL_PAGER") or environ.get("PAGER") or "",
         editor=environ.get("GIT_MILE_EDITOR") or environ.get("VISUAL") or environ.get("EDITOR") or "",
         shell=environ.get("SHELL", ""),
-        in_tmux=bool(environ.get("TMUX")),
+        drawer=drawer,
+        pane=pane,
         lazygit_configs=tuple(path for path in environ.get("LG_CONFIG_FILE", "").split(",") if path),
     )
+
+
+def _read_drawer(environ: Mapping[str, str]) -> tuple[Drawer, str]:
+    """Returns the innermost program that draws the screen: one may run inside another, and tmux inside all."""
+    if environ.get("TMUX") and environ.get("TMUX_PANE"):
+        return "tmux", environ["TMUX_PANE"]
+    if environ.get("ZELLIJ_PANE_ID"):
+        return "zellij", f"terminal_{environ['ZELLIJ_PANE_ID']}"
+    if environ.get("WEZTERM_PANE"):
+        return "wezterm", environ["WEZTERM_PANE"]
+    if environ.get("KITTY_WINDOW_ID") and environ.get("KITTY_LISTEN_ON"):
+        return "kitty", environ["KITTY_WINDOW_ID"]
+    return "", ""

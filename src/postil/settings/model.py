@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from ssl import SSLContext
 
 Layer: TypeAlias = dict[str, Any]
+Drawer: TypeAlias = Literal["", "tmux", "kitty", "wezterm", "zellij"]
 Auth: TypeAlias = Literal["", "local", "pat", "key", "oauth"]
 
 
@@ -149,7 +150,10 @@ class Terminal(Struct, frozen=True):
     pager: str = ""
     editor: str = ""
     shell: str = ""
-    in_tmux: bool = False
+    drawer: Drawer = ""
+    """The program that draws the screen and can be asked for it."""
+    pane: str = ""
+    """Its name for the part of the screen that we run in."""
     lazygit_configs: tuple[str, ...] = ()
     """The files that LG_CONFIG_FILE tells lazygit to merge."""
 

@@ -2,12 +2,14 @@
 
 import os
 import re
+import sys
 from pathlib import Path
 
 import pytest
 
-from postil.inbox.lazygit.binding import BINDINGS, BadKey, find_version, format_bindings
+from postil.inbox.lazygit.binding import BadKey, format_bindings, list_bindings
 from postil.inbox.lazygit.config_check import find_unsafe_lines
+from postil.inbox.lazygit.install import find_version
 from tests.inbox.people import Person
 
 OUTPUT_KEYS = ("output:", "showOutput:")
@@ -20,7 +22,7 @@ def rows_about_output(text: str) -> list[str]:
 @pytest.mark.parametrize("version", [None, (0, 44), (0, 50), (0, 51), (0, 66), (1, 0)])
 def test_a_binding_never_holds_both_keys_for_its_output(version: tuple[int, int] | None) -> None:
     # from 0.51 on lazygit turns the old key into the new one, and refuses a file that then has it twice
-    assert len(rows_about_output(format_bindings(version=version))) == len(BINDINGS)
+    assert len(rows_about_output(format_bindings(version=version))) == len(list_bindings(version))
 
 
 @pytest.mark.parametrize("version", [(0, 44), (0, 50)])
@@ -78,16 +80,33 @@ def test_setup_writes_what_the_installed_lazygit_can_read(person: Person, tmp_pa
         assert set(rows_about_output(written)) == {row}
 
 
-def test_every_template_of_the_binding_that_reaches_a_shell_is_quoted() -> None:
-    text = format_bindings()
+@pytest.mark.parametrize("version", [None, (0, 44), (0, 50), (0, 66)])
+def test_every_value_that_reaches_a_shell_is_quoted(version: tuple[int, int] | None) -> None:
+    text = format_bindings(version=version)
     commands = re.findall(r"^ +command: '(.*)'$", text, re.MULTILINE)
-    assert len(commands) == 2 * sum(one.lines for one in BINDINGS) + sum(not one.lines for one in BINDINGS)
+    assert len(commands) == 2 * len(list_bindings(version))
     for command in commands:
         templates = re.findall(r"\{\{(.*?)\}\}", command)
-        assert templates
-        assert all(template.endswith("| quote") for template in templates)
+        values = [template for template in templates if not template.startswith(("with ", "end"))]
+        assert values
+        assert all(template.endswith("| quote") for template in values)
     assert find_unsafe_lines(text) == []
-    assert [context in text for context in ("staging", "patchBuilding", "commits")] == [True] * 3
+
+
+def test_only_contexts_and_templates_that_a_version_has_are_written() -> None:
+    assert "SelectedCommitRange" not in format_bindings(version=(0, 45))
+    assert "SelectedCommitRange" in format_bindings(version=(0, 46))
+    for version in ((0, 66), None):
+        assert not re.search(r'context: "(staging|stagingSecondary|patchBuilding)"', format_bindings(version=version))
+    assert len(list_bindings((0, 65))) == len(list_bindings((0, 66))) + 3
+
+
+def test_the_path_of_the_program_stands_in_the_binding(person: Person) -> None:
+    printed = person.run("postil", "setup", "lazygit", "--print").stdout
+    program = str(Path(sys.executable).with_name("postil"))
+    assert printed.count(f"{program} inbox") == 2 * printed.count("- key:")
+    odd = format_bindings(program="/it's $(a) path/postil")
+    assert """command: '"/it''s \\$(a) path/postil" inbox send""" in odd
 
 
 @pytest.mark.parametrize("key", ["", '"', "<c-y>\n", "ab", "<c y>", "\\"])

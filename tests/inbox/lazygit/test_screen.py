@@ -1,40 +1,50 @@
-"""Which line is selected, read from the screen of lazygit."""
+"""A captured screen: its columns, its marked rows, and the panel around a selection."""
 
-import pytest
+from unicodedata import east_asian_width
 
-from postil.inbox.diff import parse_hunks
-from postil.inbox.lazygit.screen import find_selection
-from tests.inbox.examples import DIFF
+from postil.inbox.lazygit.screen import find_panels, parse_screen
 
-
-def screen(selected: int, width: int = 60) -> str:
-    """A screen as lazygit draws it: files on the left, the diff on the right, one row selected."""
-    rows = DIFF.splitlines()[4:-1]
-    drawn = ["┌─Files────┐┌─Unstaged changes" + "─" * 40 + "┐"]
-    for number, row in enumerate(rows):
-        shown = f"{row[:width]:<{width}}"
-        right = f"\x1b[44m{shown}\x1b[0m" if number == selected else f"\x1b[32m{shown}\x1b[39m"
-        drawn.append(f"│ M f      ││{right}│")
-    return "\n".join(drawn)
+BLUE, RESET = "\x1b[44m", "\x1b[0m"
 
 
-@pytest.mark.parametrize(("selected", "line"), [(3, "2"), (1, "1"), (8, "11"), (9, "12"), (10, "13")])
-def test_the_find_selection_is_read_from_the_screen(selected: int, line: str) -> None:
-    found = find_selection(screen(selected), parse_hunks(DIFF))
-    assert found is not None
-    assert found[0] == line
+def draw(*rows: str, left: str = "files     ") -> str:
+    """Two panels side by side; a row that begins with `>` is selected in the right one."""
+    width = 30
+    drawn = ["╭─Files────╮╭─Diff" + "─" * (width - 5) + "╮"]
+    for row in rows:
+        text = row.removeprefix(">")
+        shown = text + " " * (width - len(text) - sum(east_asian_width(character) == "W" for character in text))
+        drawn.append(f"│{left}││{BLUE + shown + RESET if row.startswith('>') else shown}│")
+    return "\n".join([*drawn, "╰──────────╯╰" + "─" * width + "╯", "Stage: space"])
 
 
-def test_equal_rows_are_told_apart_by_the_rows_around_them() -> None:
-    diff = parse_hunks("@@ -1,3 +1,5 @@\n a\n+same\n b\n+same\n c\n")
-    rows = ["@@ -1,3 +1,5 @@", " a", "+same", " b", "+same", " c"]
-    drawn = "\n".join(
-        f"│\x1b[44m{row:<20}\x1b[0m│" if number == 4 else f"│{row:<20}│" for number, row in enumerate(rows)
-    )
-    assert find_selection(drawn, diff) == ("4", "+same")
+def test_the_panel_is_what_stands_inside_its_frame() -> None:
+    (panel,) = find_panels(parse_screen(draw(" one", ">+two", " three")))
+    assert (panel.rows, panel.first, panel.last) == ((" one", "+two", " three"), 1, 1)
 
 
-def test_a_screen_without_a_selection_answers_nothing() -> None:
-    assert find_selection(screen(99), parse_hunks(DIFF)) is None
-    assert find_selection("", parse_hunks(DIFF)) is None
-    assert find_selection(screen(3), []) is None
+def test_frames_in_the_code_are_code() -> None:
+    (panel,) = find_panels(parse_screen(draw("+a │ b ▐", ">+│c│", " ╮╯")))
+    assert panel.rows == ("+a │ b ▐", "+│c│", " ╮╯")
+
+
+def test_wide_characters_fill_two_columns() -> None:
+    (panel,) = find_panels(parse_screen(draw(" 日本", ">+漢字 x", left="日本語.txt")))
+    assert panel.rows == (" 日本", "+漢字 x")
+
+
+def test_several_selected_rows_are_one_run() -> None:
+    (panel,) = find_panels(parse_screen(draw(" a", ">-b", ">+c", " d")))
+    assert (panel.first, panel.last) == (1, 2)
+
+
+def test_colours_of_the_text_are_no_selection() -> None:
+    coloured = "╭──────╮\n│\x1b[38;5;4m+one\x1b[39m  │\n│\x1b[31;1m-two\x1b[0m  │"
+    assert find_panels(parse_screen(coloured)) == []
+    for code in ("7", "44", "104", "48;5;4", "48;2;1;2;3", "1;44"):
+        assert len(find_panels(parse_screen(coloured.replace("\x1b[38;5;4m", f"\x1b[{code}m")))) == 1
+
+
+def test_without_frames_the_rows_go_to_the_edge() -> None:
+    (panel,) = find_panels(parse_screen(f" one\n{BLUE}+two   {RESET}\n three"))
+    assert (panel.rows, panel.first) == ((" one", "+two", " three"), 1)

@@ -10,21 +10,31 @@ import re
 from collections.abc import Sequence
 
 from postil.core.group import Finding
+from postil.inbox.lazygit.binding import ONE_DIFF_SINCE, Version, format_bindings
+from postil.inbox.lazygit.install import find_key, read_ours
 from postil.workspace.repository import Repository
 
 LARGEST = 1024 * 1024
-_SENDS = re.compile(r"lazygit-mcp-bridge\s+send|postil\s+inbox\s+send")
+_SENDS = re.compile(r"lazygit-mcp-bridge\s+send|postil[\"']*\s+inbox\s+send")
 _TEMPLATE = re.compile(r"\{\{(.*?)\}\}", re.DOTALL)
+_GONE = re.compile(r"^[ \t-]*context:\s*[\"']?(staging|stagingSecondary|patchBuilding)\b", re.MULTILINE)
+FIX = "Run `postil setup lazygit --fix`"
 
 
-def check_configs(config: str, repository: Repository | None, named: Sequence[str] = ()) -> list[Finding]:
+def check_configs(
+    config: str,
+    repository: Repository | None,
+    named: Sequence[str] = (),
+    version: Version | None = None,
+    program: str = "postil",
+) -> list[Finding]:
     """Returns one finding for each fault, or one that says all is well. `named` are files that LG_CONFIG_FILE adds."""
     old = os.path.join(config, "jesseduffield", "lazygit", "config.yml")
     usual = os.path.join(config, "lazygit", "config.yml")
     paths = [old, usual, os.path.join(config, "postil", "lazygit.yml")]
     paths += [path for path in named if path not in paths]
-    if repository is not None:
-        paths += [os.path.join(repository.common_dir, "lazygit.yml"), os.path.join(repository.root, ".lazygit.yml")]
+    own = [os.path.join(repository.common_dir, "lazygit.yml")] if repository is not None else []
+    paths += [*own, os.path.join(repository.root, ".lazygit.yml")] if repository is not None else []
     found = [
         Finding(
             "error",
@@ -42,10 +52,50 @@ def check_configs(config: str, repository: Repository | None, named: Sequence[st
                 f"Move what you need into {usual} and delete {old}",
             )
         )
+    found += _check_age(config, repository, version, program)
+    read = [path for path in [*(named or [old if os.path.exists(old) else usual]), *own] if os.path.isfile(path)]
+    found += _check_start(read, version)
     sending = any(_SENDS.search(_read(path)) for path in paths)
-    return found or [
-        Finding("ok", "the binding is safe" if sending else "no binding; `postil setup lazygit` makes one")
-    ]
+    return found or [Finding("ok", _describe_health(sending, version))]
+
+
+def _check_age(config: str, repository: Repository | None, version: Version | None, program: str) -> list[Finding]:
+    """Returns a finding for each file of ours that is not what would be written today."""
+    found: list[Finding] = []
+    for each in (repository, None) if repository is not None else (None,):
+        text = read_ours(each, config)
+        if version is None or text is None or text == format_bindings(find_key(text), version, program):
+            continue
+        where = "of this repository" if each is not None else "for all repositories"
+        said = f"the binding {where} is not the one for lazygit {version[0]}.{version[1]} and this postil"
+        found.append(Finding("warning", said, FIX))
+    return found
+
+
+def _check_start(paths: Sequence[str], version: Version | None) -> list[Finding]:
+    """Returns what lazygit itself says against these files, and which of their contexts the newest ones have not."""
+    sending = [path for path in paths if _SENDS.search(_read(path))]
+    if version is None or not sending:
+        return []
+    from postil.inbox.lazygit.start_check import find_fault  # a second of waiting, and only for those who have a key
+
+    fault = find_fault("lazygit", paths)
+    if not fault:
+        return []
+    gone = [path for path in sending if version >= ONE_DIFF_SINCE and _GONE.search(_read(path))]
+    advice = FIX
+    if gone:
+        advice += (
+            "; in a file of your own change the contexts staging, stagingSecondary and patchBuilding to normal and "
+            "normalSecondary: lazygit has had no others since 0.66"
+        )
+    return [Finding("error", f"lazygit does not start: {fault}", advice)]
+
+
+def _describe_health(sending: bool, version: Version | None) -> str:
+    if not sending:
+        return "no binding; `postil setup lazygit` makes one"
+    return "the binding is safe" + ("" if version is None else ", and lazygit starts with it")
 
 
 def find_unsafe_lines(text: str) -> list[int]:

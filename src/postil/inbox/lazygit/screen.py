@@ -1,75 +1,73 @@
-"""Which line of the diff is selected in lazygit, read from the screen of tmux: lazygit itself does not say.
+"""A screen full of text, read: its cells, which of them have a background, and the panel that holds a selection. Pure.
 
-The selected rows have a background of their own. Their text, with the rows around them, is looked up in the diff; when
-it fits in several places or nowhere, there is no answer.
+Counts columns, not characters: a wide character fills two. What is right of a panel's frame belongs to another panel,
+also when the code in it contains the very characters that frames are made of.
 """
 
 from __future__ import annotations
 
 import re
+from unicodedata import combining, east_asian_width
 
 from msgspec import Struct
 
-from postil.inbox.diff import Hunk, Line
-from postil.inbox.model import format_span
-
-_ESCAPE = re.compile(r"\x1b\[([0-9;:]*)m|\x1b[^m]*m|\x1b\(B|\x0e|\x0f")
-NEIGHBOURS = 12
+_ESCAPE = re.compile(
+    r"\x1b\[([0-9;:]*)m|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b\[[0-9;:?]*[A-Za-ln-z]|\x1b\(B|\x0e|\x0f"
+)
+_LEFT_TOP, _RIGHT_TOP, _BOTTOM = "╭┌╔┏", "╮┐╗┓", "╰└╚┗"
+LEAST_MARKED = 3
 
 
 class Row(Struct, frozen=True):
-    """One row of the screen: its characters, and which of them have a background."""
+    """One row of the screen: its cells (the second one of a wide character is empty), and which have a background."""
 
-    text: str
+    cells: tuple[str, ...]
     marked: tuple[bool, ...]
 
 
-def capture_pane() -> str:
-    """Returns the screen of the pane we run in, with its colours; empty when tmux does not answer."""
-    import subprocess  # only inside tmux
+class Panel(Struct, frozen=True):
+    """The rows inside the frame of one panel, and the first and last of them that are selected."""
 
-    try:
-        done = subprocess.run(["tmux", "capture-pane", "-e", "-p", "-J"], capture_output=True, timeout=2, check=False)
-    except (OSError, subprocess.TimeoutExpired):
-        return ""
-    return done.stdout.decode("utf-8", "replace")
+    rows: tuple[str, ...]
+    first: int
+    last: int
 
 
-def find_selection(screen: str, hunks: list[Hunk]) -> tuple[str, str] | None:
-    """Returns the line (or range) in the new file that is selected on the screen, and its text."""
-    rows = [_parse_row(text) for text in screen.split("\n")]
-    diff: list[Line | None] = []
-    for hunk in hunks:
-        diff += [None, *hunk.lines]
-    found: set[tuple[int, int]] = set()
-    for start, end, column in _find_runs(rows):
-        found |= set(_match(rows, start, end, column, diff))
-    if len(found) != 1:
-        return None
-    first, last = found.pop()
-    lines = [line for line in diff[first : last + 1] if line is not None]
-    added = [line for line in lines if line.new]
-    if not added:
-        return None
-    return format_span((added[0].new, added[-1].new)), lines[0].sign + lines[0].text
+def parse_screen(screen: str) -> list[Row]:
+    """Returns the rows of a captured screen."""
+    return [_parse_row(text) for text in screen.split("\n")]
+
+
+def find_panels(rows: list[Row]) -> list[Panel]:
+    """Returns each run of selected rows together with the panel around it."""
+    return [_frame(rows, first, last, column) for first, last, column in _find_runs(rows)]
 
 
 def _parse_row(text: str) -> Row:
-    """Returns the characters and backgrounds of one row."""
-    shown, marked, at, coloured = "", list[bool](), 0, False
+    cells, marked, at, coloured = list[str](), list[bool](), 0, False
+
+    def add(piece: str) -> None:
+        for character in piece:
+            if character < " " and character != "\t":
+                continue
+            if cells and (combining(character) or character in "\u200d\ufe0e\ufe0f"):
+                cells[-1] += character
+                continue
+            width = 2 if east_asian_width(character) in "WF" else 1
+            cells.extend((character, "")[:width])
+            marked.extend((coloured,) * width)
+
     for escape in _ESCAPE.finditer(text):
-        piece = text[at : escape.start()]
-        shown += piece
-        marked += [coloured] * len(piece)
+        add(text[at : escape.start()])
         at = escape.end()
         if escape[1] is not None:
             coloured = _has_background(escape[1], coloured)
-    piece = text[at:]
-    return Row(shown + piece, (*marked, *([coloured] * len(piece))))
+    add(text[at:])
+    return Row(tuple(cells), tuple(marked))
 
 
 def _has_background(codes: str, before: bool) -> bool:
-    numbers = [int(code) for code in re.split("[;:]", codes) if code] or [0]
+    numbers = [int(code) if code else 0 for code in re.split("[;:]", codes)]
     now, at = before, 0
     while at < len(numbers):
         code = numbers[at]
@@ -101,41 +99,28 @@ def _find_runs(rows: list[Row]) -> list[tuple[int, int, int]]:
 def _find_mark(row: Row) -> int | None:
     for column, marked in enumerate(row.marked):
         if marked:
-            return column if sum(row.marked[column:]) >= 3 else None
+            return column if sum(row.marked[column:]) >= LEAST_MARKED else None
     return None
 
 
-def _match(rows: list[Row], start: int, end: int, column: int, diff: list[Line | None]) -> list[tuple[int, int]]:
-    """Returns where in the diff the selected rows fit best, judged by themselves and then by the rows around them."""
-    height = end - start
-    candidates = [
-        at
-        for at in range(len(diff) - height)
-        if all(_fits(rows[start + step], column, diff[at + step]) for step in range(height + 1))
-    ]
-    scored = [(_score_around(rows, start, column, diff, at, height), at) for at in candidates]
-    best = max((score for score, _ in scored), default=0)
-    return [(at, at + height) for score, at in scored if score == best]
+def _frame(rows: list[Row], first: int, last: int, column: int) -> Panel:
+    """Returns the panel that begins at this column; where frames are hidden, all rows to the edge of the screen."""
+    top, right = 0, max(len(row.cells) for row in rows)
+    for number in range(first - 1, -1, -1):
+        edge = _cell(rows[number], column - 1)
+        if edge and edge in _LEFT_TOP:
+            ends = (at for at in range(column, len(rows[number].cells)) if rows[number].cells[at] in (*_RIGHT_TOP,))
+            top, right = number + 1, next(ends, right)
+            break
+    bottom = next((number for number in range(last + 1, len(rows)) if _is_bottom(rows[number], column)), len(rows))
+    texts = tuple("".join(row.cells[column:right]).rstrip() for row in rows[top:bottom])
+    return Panel(texts, first - top, last - top)
 
 
-def _score_around(rows: list[Row], start: int, column: int, diff: list[Line | None], at: int, height: int) -> int:
-    score = 0
-    for step in (*range(-NEIGHBOURS, 0), *range(height + 1, height + 1 + NEIGHBOURS)):
-        if 0 <= start + step < len(rows) and 0 <= at + step < len(diff):
-            score += _fits(rows[start + step], column, diff[at + step])
-    return score
+def _is_bottom(row: Row, column: int) -> bool:
+    edge = _cell(row, column - 1)
+    return bool(edge) and edge in _BOTTOM
 
 
-def _fits(row: Row, column: int, line: Line | None) -> bool:
-    if line is None:
-        return row.text[column:].startswith("@@")
-    shown = _cut_at_frame(row.text[column:])
-    wanted = (line.sign + line.text).expandtabs(4).rstrip()
-    if not shown.strip():
-        return not wanted.strip()
-    return wanted == shown or (len(shown) >= 8 and wanted.startswith(shown))
-
-
-def _cut_at_frame(text: str) -> str:
-    """Returns what belongs to the panel: up to its frame or its scroll bar."""
-    return re.split("[│▐▌┃]", text, maxsplit=1)[0].rstrip()
+def _cell(row: Row, column: int) -> str:
+    return row.cells[column] if 0 <= column < len(row.cells) else ""

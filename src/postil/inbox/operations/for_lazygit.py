@@ -9,11 +9,14 @@ from msgspec import Meta
 from postil.core import call
 from postil.core.failure import Failure
 from postil.core.group import Finding, check
-from postil.core.operation import reads, writes
+from postil.core.operation import Spelling, reads, writes
 from postil.inbox.answers import Picked, Printed
 from postil.inbox.contract import MOST_SHOWN
+from postil.inbox.lazygit.binding import KEY
 from postil.inbox.model import Context
 from postil.inbox.part import Inbox
+from postil.workspace.program import find_own_program
+from postil.workspace.repository import Repository
 
 
 class LazygitTools:
@@ -22,19 +25,48 @@ class LazygitTools:
     def __init__(self, inbox: Inbox) -> None:
         self._inbox = inbox
 
-    @reads("inbox_hunks", shell="inbox hunks", positional=("file",), tool=False)
-    def hunks(
+    @reads(
+        "inbox_places",
+        shell="inbox places",
+        spellings=(
+            Spelling(
+                "inbox hunks",
+                {"bare": True, "commit_file": "", "first": "", "last": "", "stash": ""},
+                "List the changed lines of a file, one a line, for bindings that older versions of Postil wrote.",
+                positional=("file",),
+                requires=("file",),
+            ),
+        ),
+        shell_only=("bare",),
+        tool=False,
+    )
+    def places(
         self,
-        file: str,
-        context: Context = "",
-        commit: str = "",
+        context: Annotated[Context, Meta(description="where in lazygit the person stands")] = "",
+        file: Annotated[str, Meta(description="the file or folder of the work tree that is selected")] = "",
+        commit_file: Annotated[str, Meta(description="the file of a commit that is selected")] = "",
+        commit: Annotated[str, Meta(description="the selected commit")] = "",
+        first: Annotated[str, Meta(description="the oldest of several selected commits")] = "",
+        last: Annotated[str, Meta(description="the newest of several selected commits")] = "",
+        stash: Annotated[str, Meta(description="the selected stash entry")] = "",
+        bare: Annotated[bool, Meta(description="only lines of the new file, and the word file")] = False,
     ) -> Picked:
-        """List the changed places of a file, one a line, for a menu of lazygit."""
-        from postil.inbox.lazygit.menu import list_places
+        """List what a remark may be about, one a line, for a menu of lazygit."""
+        from postil.inbox.lazygit.menu import Looked, list_lines, list_places
 
+        if bare and commit:
+            file, commit_file = "", file
+        looked = Looked(context, file, commit_file, commit, stash, first, last)
+        make = list_lines if bare else list_places
+        return Picked(make(self._inbox.repository(), self._inbox.cwd, looked, self._read_screen))
+
+    def _read_screen(self) -> str:
         terminal = self._inbox.terminal
-        in_tmux = terminal is not None and terminal.in_tmux and call.current().person
-        return Picked(list_places(self._inbox.repository(), self._inbox.cwd, file, context, commit, in_tmux))
+        if terminal is None or not terminal.drawer or not call.current().person:
+            return ""
+        from postil.inbox.lazygit.terminal import read_screen
+
+        return read_screen(terminal.drawer, terminal.pane)
 
     @writes("inbox_hook", shell="inbox hook", positional=("event",), tool=False)
     def hook(self, event: Literal["prompt", "stop", "start"]) -> Printed:
@@ -54,29 +86,41 @@ class LazygitTools:
     @writes("inbox_setup_lazygit", shell="setup lazygit", tool=False)
     def setup_lazygit(
         self,
-        print: Annotated[bool, Meta(description="only print the binding")] = False,
-        remove: Annotated[bool, Meta(description="take the binding away again")] = False,
+        print: Annotated[bool, Meta(description="only print the bindings")] = False,
+        remove: Annotated[bool, Meta(description="take the bindings away again")] = False,
         user: Annotated[bool, Meta(description="for all repositories, in a file of its own")] = False,
-        key: Annotated[str, Meta(description="the key to press")] = "<c-y>",
+        key: Annotated[str, Meta(description="the key to press")] = KEY,
+        fix: Annotated[bool, Meta(description="write anew what does not suit the installed lazygit")] = False,
     ) -> Printed:
         """Install the key with which lazygit sends a remark to the assistant."""
-        from postil.inbox.lazygit.binding import find_version, format_bindings, install, uninstall
+        from postil.inbox.lazygit.binding import format_bindings
+        from postil.inbox.lazygit.install import find_version, install, renew, uninstall
 
+        config, version, program = self._inbox.config_folder, find_version(), find_own_program()
         if print:
-            return Printed(format_bindings(key, find_version()))
+            return Printed(format_bindings(key, version, program))
+        if fix:
+            renewed = renew(self._find_repository(), config, version, program)
+            return Printed(f"Wrote {', '.join(renewed)} anew" if renewed else "There is nothing to write anew")
         repository = None if user else self._inbox.repository()
         if remove:
-            return Printed(uninstall(repository, self._inbox.config_folder))
-        return Printed(install(repository, self._inbox.config_folder, key))
+            return Printed(uninstall(repository, config))
+        return Printed(install(repository, config, key, version, program))
 
     @check("lazygit")
     def check_lazygit(self) -> list[Finding]:
-        """Look for lazygit bindings that would run what a remark says, and for configs that hide others."""
+        """See whether lazygit starts with its configuration, and whether its bindings are safe and up to date."""
         from postil.inbox.lazygit.config_check import check_configs
+        from postil.inbox.lazygit.install import find_version
 
-        try:
-            repository = self._inbox.repository()
-        except Failure:
-            repository = None
         terminal = self._inbox.terminal
-        return check_configs(self._inbox.config_folder, repository, terminal.lazygit_configs if terminal else ())
+        named = terminal.lazygit_configs if terminal else ()
+        return check_configs(
+            self._inbox.config_folder, self._find_repository(), named, find_version(), find_own_program()
+        )
+
+    def _find_repository(self) -> Repository | None:
+        try:
+            return self._inbox.repository()
+        except Failure:
+            return None

@@ -11,7 +11,7 @@ from postil.core.operation import Spelling, destroys, reads, writes
 from postil.inbox import contract
 from postil.inbox.answers import Changed, Listed, Receipt, Shown, describe_overflow
 from postil.inbox.capture import capture
-from postil.inbox.model import Context, Kind, Message, Number, Side, check_comment
+from postil.inbox.model import Context, Kind, Message, Number, Side, check_comment, format_span
 from postil.inbox.part import Inbox, timestamp
 
 
@@ -28,7 +28,15 @@ class PeopleTools:
         spellings=(
             Spelling(
                 "bridge send",
-                {"quiet": True, "kind": "fix", "context": "", "commit": "", "side": "new", "broadcast": False},
+                {
+                    "quiet": True,
+                    "kind": "fix",
+                    "context": "",
+                    "commit": "",
+                    "side": "new",
+                    "broadcast": False,
+                    "at": "",
+                },
                 "Send a comment about a file, as lazygit-mcp-bridge does.",
                 requires=("file",),
                 name="bridge_send",
@@ -47,12 +55,24 @@ class PeopleTools:
         commit: Annotated[str, Meta(description="the commit that is looked at, instead of the work tree")] = "",
         side: Annotated[Side, Meta(description="which side of the diff the line counts on")] = "new",
         broadcast: Annotated[bool, Meta(description="every assistant gets it, not just one")] = False,
+        at: Annotated[
+            str, Meta(description="what lazygit's menu chose: FILE:LINE, FILE:-LINE, FILE:file, @COMMIT")
+        ] = "",
         quiet: Annotated[bool, Meta(description="say only that it was sent")] = False,
     ) -> Receipt:
         """Send a remark about a file, a line or a commit to the assistant."""
         text = check_comment(comment)
         inbox = self._inbox
-        caught = capture(inbox.repository(), inbox.cwd, file, str(line), side, context, commit)
+        base = ""
+        if at:
+            from postil.inbox.target import parse_target, split_typed_line  # only from lazygit's menu
+
+            target = parse_target(at)
+            file, side, context, commit, base = target.file, target.side, target.context, target.commit, target.base
+            line = format_span(target.span)
+            if target.typed:
+                line, side, text = split_typed_line(text)
+        caught = capture(inbox.repository(), inbox.cwd, file, str(line), side, context, commit, base)
 
         def make(number: int) -> Message:
             return Message(number, caught.place, text, timestamp(), kind, broadcast=broadcast)

@@ -15,6 +15,7 @@ from msgspec import Struct
 
 from postil.settings.model import Folders
 from postil.surfaces.setup import hooks as client_hooks
+from postil.workspace.program import find_own_program
 
 NAME = "postil"
 """The name of our entry in every client's file."""
@@ -70,10 +71,7 @@ CLIENTS = {client.name: client for client in (
 
 def executable() -> str:
     """Returns the absolute path of the `postil` that is running: graphical hosts have an almost empty PATH."""
-    named = os.path.abspath(sys.argv[0])
-    if os.path.basename(named) == "postil" and os.access(named, os.X_OK):
-        return named
-    return os.path.join(os.path.dirname(sys.executable), "postil")
+    return find_own_program()
 
 
 def entry(client: Client, program: str, root: str) -> dict[str, Any]:

@@ -1,0 +1,29 @@
+"""Every version of lazygit, driven through all six places: `make lazygit`."""
+
+import sys
+import tempfile
+from pathlib import Path
+
+from tests.e2e.lazygit import VERSIONS
+from tests.e2e.stories import check_six_places, make_reviewer, remark_in_six_places
+
+
+def main() -> int:
+    """Drive the versions that are named, or all; exit 1 when one of them fails."""
+    failed = 0
+    for version in sys.argv[1:] or VERSIONS:
+        with tempfile.TemporaryDirectory() as folder:
+            person = make_reviewer(Path(folder))
+            try:
+                remark_in_six_places(person, version)
+                check_six_places(person)
+            except AssertionError as error:
+                failed += 1
+                print(f"lazygit {version}: {error}")
+            else:
+                print(f"lazygit {version}: all six places")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
