@@ -85,5 +85,5 @@ def test_an_unknown_toolset_is_refused(tmp_path: Path) -> None:
     ],
 )
 def test_the_program_that_draws_the_screen_is_known(place: Path, said: dict[str, str], drawer: str, pane: str) -> None:
-    terminal = read(place, **said).terminal
+    terminal = load({"HOME": str(place), **said}, str(place)).terminal
     assert (terminal.drawer, terminal.pane) == (drawer, pane)

@@ -20,7 +20,7 @@ def test_what_was_written_is_read_renewed_and_removed(repository: Repository, tm
     install(repository, config, "<c-t>", (0, 50), "/bin/postil")
     text = read_ours(repository, config)
     assert text == format_bindings("<c-t>", (0, 50), "/bin/postil")
-    assert find_key(text) == "<c-t>"
+    assert find_key(text or "") == "<c-t>"
     assert renew(repository, config, (0, 50), "/bin/postil") == []
     assert renew(repository, config, (0, 66), "/bin/postil") == [f"{repository.common_dir}/lazygit.yml"]
     assert read_ours(repository, config) == format_bindings("<c-t>", (0, 66), "/bin/postil")
