@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from postil.anchor.alignment import Alignment
+from postil.anchor.diff.alignment import Alignment
 from postil.anchor.model import Source
 from postil.anchor.page import Page
 from postil.anchor.renames import Renames

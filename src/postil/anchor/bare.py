@@ -7,7 +7,7 @@ below. Each names a place; a place is as likely as the witnesses for it make it 
 import re
 from collections.abc import Callable
 
-from postil.anchor.alignment import Alignment
+from postil.anchor.diff.alignment import Alignment
 from postil.anchor.model import MOST_CANDIDATES, Ranked
 
 _BARE = re.compile(r"[\])};,{]*")

@@ -2,10 +2,10 @@
 
 from functools import cached_property
 
-from postil.anchor.alignment import Drift, align, trace_range
+from postil.anchor.diff.alignment import Drift, align, trace_range
+from postil.anchor.diff.rewrap import Rewrap
 from postil.anchor.model import Ranked
 from postil.anchor.page import Page
-from postil.anchor.rewrap import Rewrap
 
 
 class Counterparts:
@@ -28,7 +28,10 @@ class Counterparts:
         if self.partial:
             return self._find_fragment(row)
         at = self.aligned.find_settled(row)
-        return at if at >= 0 else self._rewrap.find_row(row)
+        if at >= 0:
+            return at
+        at, aligned = self._rewrap.find_row(row), self.aligned.forward[row]
+        return at if aligned in (-1, at) else -1  # where words and lines differ, nothing is settled
 
     def _find_fragment(self, row: int) -> int:
         """Returns where a row of a fragment is that stands as it was: at its old place, or at the only other one."""

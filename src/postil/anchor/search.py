@@ -89,11 +89,15 @@ class Search:
             return Relocation("orphaned", None, round(gone, 3), "nothing like it is left", text, "", candidates)
         best = candidates[0]
         state = self._judge(best, start, end)
+        reason = _explain(state, best, best.span.start - span.start - self.shift)
+        if state == "review" and best.confidence >= SURE:
+            aligned = self._counterparts.aligned.forward[start] + 1
+            reason = f"a diff leaves it at line {aligned}, what is around it speaks for line {best.span.start}"
         return Relocation(
             state,
             best.span,
             best.confidence,
-            _explain(state, best, best.span.start - span.start - self.shift),
+            reason,
             text,
             best.text,
             candidates if state == "review" else (),
@@ -136,12 +140,27 @@ class Search:
         return min(at + end - start, len(self.new) - 1)
 
     def _judge(self, best: Candidate, start: int, end: int) -> State:
-        if best.confidence < SURE:
+        if best.confidence < SURE or self._overrules(best, start):
             return "review"
         page = self._others[best.path].new if best.path else self.new
         if self.old.keys[start : end + 1] != page.keys[best.span.start - 1 : best.span.last]:
             return "modified"
         return "exact" if best.span.start == start + self.shift + 1 and not best.path else "moved"
+
+    def _overrules(self, best: Candidate, row: int) -> bool:
+        """Returns whether likeness alone speaks against the diff, which leaves the row unchanged at another place.
+
+        More than likeness is a function: one that went elsewhere took its rows along, whatever the diff made of them.
+        """
+        aligned = self._counterparts.aligned.forward[row]
+        place = best.span.start - 1
+        if best.path or aligned in (-1, place) or is_bare(self.old.keys[row]) or self._counterparts.partial:
+            return False
+        now = self.new.frames[place]
+        if now < 0 or now == self.new.frames[aligned]:
+            return True
+        head = self.old.frames[row]
+        return head < 0 or not any(at == now and chance >= SURE for chance, at in self._found.get(head, [])[:1])
 
 
 def _explain(state: State, best: Candidate, lines: int) -> str:

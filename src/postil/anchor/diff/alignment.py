@@ -9,6 +9,7 @@ from functools import cached_property, lru_cache
 
 from rapidfuzz.distance import Indel, LCSseq
 
+from postil.anchor.diff.slide import slide_insertions
 from postil.anchor.model import MOST_CELLS
 from postil.anchor.page import Page
 
@@ -145,6 +146,7 @@ class Alignment:
             else:
                 self._fill(gap)
         self._pair_blanks()
+        slide_insertions(self.old, self.new, self.forward, self.backward)
 
     def _between(self, gap: Range, pins: list[tuple[int, int]]) -> list[Range]:
         found: list[Range] = []

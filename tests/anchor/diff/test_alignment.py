@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from postil.anchor.alignment import align
+from postil.anchor.diff.alignment import align
 from postil.anchor.model import SETTLED, Source, Span
 from postil.anchor.page import Page
 from postil.anchor.relocate import relocate_all

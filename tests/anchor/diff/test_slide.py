@@ -1,0 +1,95 @@
+"""A block that was copied leaves the comments on the original, whatever edit both of them got."""
+
+from __future__ import annotations
+
+import pytest
+
+from postil.anchor.diff.alignment import align
+from postil.anchor.model import Relocation, Source, Span
+from postil.anchor.page import Page
+from postil.anchor.relocate import relocate_all
+
+HEAD = """package style
+
+// Before does something else first.
+func Before(s string) string {
+	return s
+}
+
+"""
+BLOCK = """// Paint takes a set of flags and returns
+// the style that they stand for.
+func (s Flags) Paint() paint.Style {
+	return paint.New().
+		Back(paint.Color(s.Back)).
+		Fore(paint.Color(s.Fore)).
+		Align(decode.Align[s.Align]).
+		Border(border[s.Border]).
+		Height(s.Height).
+		Bold(s.Bold).
+		Underline(s.Underline)
+}
+"""
+TAIL = """
+// After comes last.
+func After(s string) int {
+	return len(s)
+}
+"""
+ROWS = BLOCK.split("\n")[:-1]
+ABOVE = HEAD.count("\n")
+
+
+def edited(row: int) -> str:
+    """The block with one row edited."""
+    rows = list(ROWS)
+    rows[row] = rows[row].replace("(s.", "(s.own.") if "(s." in rows[row] else rows[row] + " // here"
+    return "\n".join(rows) + "\n"
+
+
+def follow(new: str, tail: str) -> list[Relocation]:
+    spans = [Span(ABOVE + 1 + row) for row in range(len(ROWS))]
+    return relocate_all(Source(HEAD + BLOCK + tail, "a.go"), Source(HEAD + new + tail, "a.go"), spans)
+
+
+@pytest.mark.parametrize("tail", ["", TAIL])
+@pytest.mark.parametrize("row", range(len(ROWS)))
+def test_a_block_copied_below_with_the_same_edit_takes_no_comment_along(row: int, tail: str) -> None:
+    block = edited(row)
+    found = follow(block + "\n" + block.replace("(s Flags)", "(s HiddenFlags)"), tail)
+    jumped = [
+        (ROWS[at].strip(), each.span, each.confidence)
+        for at, each in enumerate(found)
+        if each.state != "review" and (each.span is None or each.span.start != ABOVE + 1 + at)
+    ]
+    assert not jumped
+    assert sum(each.state == "review" for each in found) <= 3
+
+
+@pytest.mark.parametrize("tail", ["", TAIL])
+@pytest.mark.parametrize("row", range(len(ROWS)))
+def test_a_copy_above_leaves_the_comment_of_a_declaration_with_the_declaration(row: int, tail: str) -> None:
+    block = edited(row)
+    found = follow(block.replace("(s Flags)", "(s HiddenFlags)") + "\n" + block, tail)
+    shift = len(ROWS) + 1
+    jumped = [
+        (ROWS[at].strip(), each.span, each.confidence)
+        for at, each in enumerate(found)
+        if each.state != "review" and (each.span is None or each.span.start != ABOVE + 1 + at + shift)
+    ]
+    assert not jumped
+    assert sum(each.state == "review" for each in found) <= 4
+
+
+def test_an_insertion_begins_where_a_thing_begins() -> None:
+    old = ["def one():", "    load()", "    save()", "", "", "def three():", "    load()", "    save()"]
+    new = [*old[:3], "", "", "def two():", "    load()", "    save()", *old[3:]]
+    lines = align(Page(Source("\n".join(old))), Page(Source("\n".join(new))))
+    assert lines.forward == [0, 1, 2, 3, 4, 10, 11, 12]
+
+
+def test_rows_of_a_declaration_that_was_edited_go_with_the_one_that_is_like_it() -> None:
+    old = ["def pay(cart):", "    check(cart)", "    book(cart)"]
+    new = ["def refund(order, reason):", *old[1:], "def pay(cart, user):", *old[1:]]
+    lines = align(Page(Source("\n".join(old))), Page(Source("\n".join(new))))
+    assert lines.forward == [-1, 4, 5]
