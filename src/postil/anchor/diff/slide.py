@@ -2,9 +2,9 @@
 
 When a block is copied, the rows of the copy and those of the original are the same, and an alignment may pair the old
 rows with either, or the upper ones with the first and the lower ones with the second. Here the rows beside every
-insertion are paired anew where that costs nothing: an insertion begins where a thing begins (after a blank row, above the
-comment of a declaration, at the outermost indentation), and a row that was edited goes on in its place when the copy has
-the same edit.
+insertion are paired anew where that costs nothing: an insertion begins where a thing begins (after a blank row, above
+the comment of a declaration, at the outermost indentation), and a row that was edited goes on in its place when the
+copy has the same edit.
 """
 
 from __future__ import annotations

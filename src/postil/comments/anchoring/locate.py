@@ -8,7 +8,7 @@ text at all (the reference server, version 1.0) is believed as long as its line 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -25,6 +25,7 @@ from postil.comments.sidecar.dialects import LONGEST_LINE, trim_line
 from postil.comments.source_tree import Source, split_lines
 
 if TYPE_CHECKING:
+    from postil.comments.anchoring.travel import OtherFile
     from postil.comments.sidecar.document import Sidecar
 
 # Below this share of unchanged words the code under a comment is another one than the comment speaks of.
@@ -76,7 +77,10 @@ class PresentSource:
 
 
 def locate_all(
-    now: PresentSource, markers: Sequence[Marker], read_old_texts: Mapping[str, str], elsewhere: Sequence[Version] = ()
+    now: PresentSource,
+    markers: Sequence[Marker],
+    read_old_texts: Mapping[str, str],
+    elsewhere: Sequence[OtherFile] = (),
 ) -> list[Place]:
     """Returns the place of each marker, in the order asked. `elsewhere` are other files the code may have gone to."""
     found: dict[int, Place] = {}
@@ -98,21 +102,15 @@ def locate_all(
         spans = [Span(markers[index].line, markers[index].endLine) for index in indexes]
         there = _relocate(now, Version(read_old_texts[blob], now.path), spans, elsewhere)
         for index, each in zip(indexes, there, strict=True):
-            found[index] = _lost_with_file(each, now) or _place_at(markers[index], each, now)
-    kept = [fingerprint_of(markers[index]) for index in prints]
-    here = (
-        relocate_fingerprints(kept, Version(now.text, now.path))
-        if now.source
-        else [_relocate_lost(each) for each in kept]
-    )
-    there = _search_others(here, lambda some, other: relocate_fingerprints([kept[i] for i in some], other), elsewhere)
+            found[index] = _place_at(markers[index], each, now)
+    there = _relocate_fingerprints(now, [fingerprint_of(markers[index]) for index in prints], elsewhere)
     for index, each in zip(prints, there, strict=True):
         found[index] = _place_at(markers[index], each, now)
     return [found[index] for index in range(len(markers))]
 
 
 def locate_comments(
-    sidecar: Sidecar, now: PresentSource, texts: Mapping[str, str], elsewhere: Sequence[Version] = ()
+    sidecar: Sidecar, now: PresentSource, texts: Mapping[str, str], elsewhere: Sequence[OtherFile] = ()
 ) -> list[Located]:
     """Returns a sidecar's comments in their places, with the old versions at hand."""
     comments, own = sidecar.comments, {marker.id: marker for marker in sidecar.markers}
@@ -131,31 +129,39 @@ def _bare_marker(line: int, end: int) -> Marker:
 
 
 def _relocate(
-    now: PresentSource, old: Version, spans: Sequence[Span], elsewhere: Sequence[Version]
+    now: PresentSource, old: Version, spans: Sequence[Span], elsewhere: Sequence[OtherFile]
 ) -> Sequence[Relocation]:
     here = relocate_all(old, Version(now.text, now.path), spans)
-    return _search_others(here, lambda some, other: relocate_all(old, other, [spans[i] for i in some]), elsewhere)
+    if not now.source:  # against a missing file the engine compares with nothing
+        here = [_relocate_lost(each.old_text) for each in here]
+    if not elsewhere:
+        return here
+    from postil.comments.anchoring.travel import Origin, search_others  # only where code was lost
+
+    origins = [Origin(old, span.start - 1) for span in spans]
+    present = Version(now.text, now.path)
+    return search_others(
+        here, lambda some, other: relocate_all(old, other, [spans[i] for i in some]), origins, present, elsewhere
+    )
 
 
-def _search_others(
-    here: Sequence[Relocation],
-    ask: Callable[[Sequence[int], Version], Sequence[Relocation]],
-    elsewhere: Sequence[Version],
-) -> list[Relocation]:
-    """Returns the same, with what the file has lost looked for in other files, the likeliest first."""
-    found = list(here)
-    for other in elsewhere:
-        lost = [index for index, each in enumerate(found) if each.state == "orphaned"]
-        if not lost:
-            break
-        for index, each in zip(lost, ask(lost, other), strict=True):
-            if each.span and each.state in ("exact", "moved", "modified"):
-                state = "modified" if each.state == "modified" else "moved"
-                reason = f"moved to {other.path}" + (" and edited" if state == "modified" else "")
-                found[index] = Relocation(
-                    state, each.span, each.confidence, reason, each.old_text, each.new_text, path=other.path
-                )
-    return found
+def _relocate_fingerprints(
+    now: PresentSource, kept: Sequence[Fingerprint], elsewhere: Sequence[OtherFile]
+) -> Sequence[Relocation]:
+    """Returns where code is of which only a marker's own texts are known."""
+    present = Version(now.text, now.path)
+    here = relocate_fingerprints(kept, present) if now.source else [_relocate_lost(each.text) for each in kept]
+    if not elsewhere:
+        return here
+    from postil.comments.anchoring.travel import Origin, search_others  # only where code was lost
+
+    origins = [
+        Origin(Version("\n".join([*each.before, each.text, *each.after]), now.path), len(each.before), each.symbol)
+        for each in kept
+    ]
+    return search_others(
+        here, lambda some, other: relocate_fingerprints([kept[i] for i in some], other), origins, present, elsewhere
+    )
 
 
 def current_anchor(marker: Marker) -> Anchor | None:
@@ -216,17 +222,8 @@ def fingerprint_of(marker: Marker) -> Fingerprint:
     return Fingerprint(marker.line, text, tuple(before), tuple(after), marker.symbolPath)
 
 
-def _relocate_lost(print_: Fingerprint) -> Relocation:
-    return Relocation("orphaned", None, 1.0, "The source file no longer exists", print_.text, "")
-
-
-def _lost_with_file(found: Relocation, now: PresentSource) -> Place | None:
-    """Against a missing file the engine compares with nothing; only what it finds elsewhere counts."""
-    if now.source or (found.span and found.path):
-        return None
-    return Place(
-        "orphaned", now.path, 0, confidence=1.0, reason="The source file no longer exists", oldText=found.old_text
-    )
+def _relocate_lost(text: str) -> Relocation:
+    return Relocation("orphaned", None, 1.0, "The source file no longer exists", text, "")
 
 
 def _place_at(marker: Marker, found: Relocation, now: PresentSource) -> Place:

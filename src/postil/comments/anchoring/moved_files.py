@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from postil.anchor.model import Source as Version
 from postil.comments.anchoring.locate import fingerprint_of
+from postil.comments.anchoring.travel import OtherFile
 from postil.comments.git.objects import read_objects
 from postil.comments.model import Located
 from postil.comments.source_tree import SourceTree, decode
+from postil.comments.storage.file_versions import FileVersions
 from postil.comments.storage.store import SUFFIX
 from postil.core.failure import Failure
 from postil.workspace.git import git_lines, try_git
@@ -23,37 +24,63 @@ MOST_FILES = 5
 SHORTEST_LINE = 8
 MOST_CHANGED = 2000
 MOST_COMMITS = 1000
+RENAMED = 0.4
+FEWEST = 4
+"""The share of the lines of a file that is gone that another one must have got to be what became of it."""
 
 
-def find_other_files(tree: SourceTree, orphans: Sequence[Located]) -> dict[str, list[Version]]:
-    """Returns for each file with orphans the other files that have got their lines since, the likeliest first."""
+def find_other_files(
+    tree: SourceTree, orphans: Sequence[Located], versions: FileVersions
+) -> dict[str, list[OtherFile]]:
+    """Returns for each file with lost code the other files that have got its lines since, the likeliest first."""
     if not tree.git:
         return {}
     wanted: dict[str, set[str]] = {}
     blobs: dict[str, set[str]] = {}
     for each in orphans:
         wanted.setdefault(each.filePath, set()).update(_list_lines(each))
-        if each.marker and each.marker.anchor:
+        if each.marker and each.marker.anchor and each.marker.anchor.blob:
             blobs.setdefault(each.filePath, set()).add(each.marker.anchor.blob)
+    whole = _list_whole(tree, blobs, versions)
     then = _find_commits(tree, blobs)
     known = _Changed(tree)
     hits: dict[str, Counter[str]] = {}
     for origin, lines in wanted.items():
         holding = known.since(then.get(origin, "HEAD"))
-        count = Counter(path for line in lines for path in holding.get(line, ()) if path != origin)
-        hits[origin] = Counter(dict(count.most_common(2 * MOST_FILES)))
+        near = Counter(path for line in lines for path in holding.get(line, ()) if path != origin)
+        most = Counter(path for line in whole.get(origin, ()) for path in holding.get(line, ()) if path != origin)
+        likely = dict.fromkeys(path for path, _ in (*near.most_common(MOST_FILES), *most.most_common(MOST_FILES)))
+        hits[origin] = Counter({path: near[path] + most[path] for path in likely})
     before = _read_lines_at(
         tree, {(then.get(origin, "HEAD"), path) for origin, count in hits.items() for path in count}
     )
-    found: dict[str, list[Version]] = {}
+    found: dict[str, list[OtherFile]] = {}
     for origin, count in hits.items():
         new: dict[str, int] = {}
         for path in count:
             old = before.get((then.get(origin, "HEAD"), path), frozenset())
-            new[path] = len((wanted[origin] & known.lines(path)) - old)
+            new[path] = len(((wanted[origin] | whole.get(origin, frozenset())) & known.lines(path)) - old)
         likely = sorted((path for path in new if new[path]), key=lambda path: -new[path])[:MOST_FILES]
-        found[origin] = [Version(known.text(path), path) for path in likely]
+        found[origin] = [
+            OtherFile(
+                path,
+                known.text(path),
+                frozenset("".join(line.split()) for line in before.get((then.get(origin, "HEAD"), path), ())),
+                renamed=origin in whole and new[path] >= max(FEWEST, RENAMED * len(whole[origin])),
+            )
+            for path in likely
+        ]
     return found
+
+
+def _list_whole(tree: SourceTree, blobs: dict[str, set[str]], versions: FileVersions) -> dict[str, frozenset[str]]:
+    """Returns the telling lines of the files that are gone, as far as their last version can be had."""
+    gone = {path: some for path, some in blobs.items() if not tree.stat(path)}
+    texts = versions.read(blob for some in gone.values() for blob in some) if gone else {}
+    return {
+        path: frozenset(line for blob in some for line in _telling_lines(texts.get(blob, "")))
+        for path, some in gone.items()
+    }
 
 
 class _Changed:

@@ -6,8 +6,8 @@ A read never writes to the work tree.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from postil.anchor.model import Source as Version
 from postil.anchor.syntax.languages import language_of
 from postil.anchor.syntax.symbols import Symbol, symbols
 from postil.comments.anchoring.locate import PresentSource, current_anchor, locate_all, locate_comments
@@ -19,6 +19,9 @@ from postil.comments.source_tree import Source, SourceTree
 from postil.comments.storage.file_versions import FileVersions
 from postil.comments.storage.store import SUFFIX, Store
 from postil.workspace.paths import RelativePath
+
+if TYPE_CHECKING:
+    from postil.comments.anchoring.travel import OtherFile
 
 MOST_KNOWN = 256
 
@@ -42,7 +45,7 @@ class CommentReader:
         self._known[path] = stamp, found
         return list(found)
 
-    def locate(self, sidecar: Sidecar, source: Source | None, elsewhere: Sequence[Version] = ()) -> list[Located]:
+    def locate(self, sidecar: Sidecar, source: Source | None, elsewhere: Sequence[OtherFile] = ()) -> list[Located]:
         """Returns a sidecar's comments in their places. `elsewhere` are other files their code may have gone to."""
         present = PresentSource(sidecar.path, source)
         return locate_comments(sidecar, present, self.old_texts([(sidecar, present)]), elsewhere)

@@ -9,9 +9,9 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 
-from postil.anchor.model import Source as Version
 from postil.comments.anchoring.moved_files import find_other_files, list_changed
 from postil.comments.anchoring.reader import CommentReader
+from postil.comments.anchoring.travel import OtherFile
 from postil.comments.index.cache import IN_FILE, Index, Note, Seen, make_note
 from postil.comments.index.change_gate import FolderWatch
 from postil.comments.index.refresh_worker import Read, read_many
@@ -103,7 +103,7 @@ class Overview:
         if read.notes is None and "|" in before:
             if before.endswith(f"|{lost.value}"):
                 return Seen(read.path, f"{stamp}|{lost.value}", read.content, None), ()
-            orphans = self.index.rows("path = ? AND state = 'orphaned'", (read.path,))
+            orphans = self.index.rows("path = ? AND state IN ('orphaned', 'review')", (read.path,))
             return Seen(read.path, f"{stamp}|", read.content, None), orphans
         seen = f"{stamp}|" if read.orphans else stamp
         return Seen(read.path, seen, read.content, read.notes, read.problem), read.orphans
@@ -111,7 +111,7 @@ class Overview:
     def _search_other_files(self, with_lost: dict[str, tuple[Seen, Sequence[Located]]], lost: _Later) -> None:
         """Look in other files for what some have lost, for all of them together."""
         orphans = [each for _, some in with_lost.values() for each in some if each.marker]
-        others = find_other_files(self.tree, orphans) if orphans else {}
+        others = find_other_files(self.tree, orphans, self.reader.versions) if orphans else {}
         for at in range(0, len(with_lost), AT_ONCE):
             call.current().check()
             batch: list[Seen] = []
@@ -121,7 +121,7 @@ class Overview:
                 batch.append(Seen(seen.path, f"{seen.stamp}{lost.value}", seen.content, notes))
             self.index.replace(batch)
 
-    def _make_notes(self, path: str, elsewhere: list[Version]) -> list[Note] | None:
+    def _make_notes(self, path: str, elsewhere: list[OtherFile]) -> list[Note] | None:
         try:
             sidecar = self.store.read(RelativePath(path))
         except Failure:

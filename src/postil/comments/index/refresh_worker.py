@@ -48,7 +48,7 @@ class Read(Struct, frozen=True):
     notes: Sequence[Note] | None = ()
     """None when sidecar and source hold what they held before."""
     orphans: Sequence[Located] = ()
-    """The comments whose code is not in the file any more."""
+    """The comments whose code is not in the file any more, or perhaps not."""
     problem: str = ""
 
 
@@ -99,7 +99,7 @@ def read_files(reader: CommentReader, paths: Sequence[str], known: Mapping[str, 
         texts = reader.old_texts([(sidecar, now) for sidecar, now, _ in sidecars])
         for sidecar, now, content in sidecars:
             located = locate_comments(sidecar, now, texts)
-            lost = [each for each in located if each.place.state == "orphaned"]
+            lost = [each for each in located if each.place.state in ("orphaned", "review")]
             yield Read(sidecar.path, content, [make_note(each) for each in located], lost)
 
 

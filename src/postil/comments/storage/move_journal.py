@@ -14,12 +14,12 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from postil.anchor.fingerprint import line_hash
-from postil.anchor.model import Source as Version
 from postil.anchor.model import Span
 from postil.anchor.syntax.languages import language_of
 from postil.anchor.syntax.symbols import innermost, symbols
 from postil.comments.anchoring.marker import extend_history, make_marker, wrote_of
 from postil.comments.anchoring.reader import CommentReader
+from postil.comments.anchoring.travel import OtherFile
 from postil.comments.clock import new_id, now
 from postil.comments.failures import SidecarDamaged
 from postil.comments.model import Comment, Event, Located, Marker, NewMarker, Place
@@ -76,7 +76,7 @@ class Moves:
         source = self._tree.source(self._tree.path(target))
         sidecar = self._store.read(path)
         # As if the file were gone: code that is in both files is looked for in the target, too.
-        there = self._reader.locate(sidecar, None, [Version(source.text, source.path)])
+        there = self._reader.locate(sidecar, None, [OtherFile(source.path, source.text, renamed=True)])
         found = [each for each in there if each.place.path == source.path != path]
         for each in found:
             self.follow(each)

@@ -1,0 +1,91 @@
+"""Whether a piece of code travelled to another file: a line that is alike there proves nothing, what came with it does.
+
+Code travelled when rows around it left its file, were not in the other file before, and stand there now around the
+place in question, in their order; or when the function around it has gone from the one file and is new in the other.
+Imports, decorators and comments stand in many files: they prove little.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable
+from functools import cached_property
+
+from postil.anchor.diff.alignment import Alignment, align
+from postil.anchor.page import Page
+
+_AROUND = 10  # rows on each side that are asked
+_APART = 6  # rows that may have been added or deleted between one of them and the place
+_SHORTEST = 8  # letters and digits of a row that says something
+_ENOUGH = 3.0  # rows that came along
+_SOME = 1.5
+_COMMON = 0.3  # what a row is worth that stands more than once in either file
+_SYMBOL = 1.0  # rows that came along with the function around it, or with the whole file
+_GENERIC = 0.15  # what a row is worth that stands in many files
+_ANYWHERE = re.compile(
+    r"""import|from|use\b|using|package|\#include|require|(?:const|var|let)\S*=require|'use strict'|"use strict"|"""
+    r"""@|//|/\*|\*|\#|--|<!--|:\w+:|\"\"\"|\'\'\'|__\w+__="""
+)
+_WORDS = re.compile(r"\W+|_")
+
+Held = Callable[[str], bool]
+
+
+class Travelled:
+    """What came from one file into another. `held` tells whether the other file held a row's code before."""
+
+    def __init__(self, old: Page, now: Page, other: Page, held: Held, symbol: tuple[str, ...] = ()) -> None:
+        self.old, self.now, self.other = old, now, other
+        self._held, self._symbol = held, symbol
+
+    def judge(self, row: int, at: int, renamed: bool = False) -> str:
+        """Returns `moved` when the code of an old row came to a row of the other file, `review` if perhaps, else ''.
+
+        A row that stands in many files goes along only with the file, when that was renamed.
+        """
+        proof = sum(self._weigh(near, row, at) for near in self._around(row))
+        if _ANYWHERE.match(self.old.keys[row]) and not renamed:
+            return "review" if proof >= _ENOUGH else ""
+        if proof >= _ENOUGH or (proof >= _SYMBOL and (renamed or self._has_symbol(row, at))):
+            return "moved"
+        return "review" if proof >= _SOME else ""
+
+    def _around(self, row: int) -> range:
+        return range(max(0, row - _AROUND), min(len(self.old), row + _AROUND + 1))
+
+    def _weigh(self, near: int, row: int, at: int) -> float:
+        key, place = self.old.keys[near], self._aligned.forward[near]
+        if place < 0 and near == row and self.other.keys[at] == key:
+            place = at
+        if place < 0 or abs((place - at) - (near - row)) > _APART or len(_WORDS.sub("", key)) < _SHORTEST:
+            return 0.0
+        if self._held(key) or (self._stayed is not None and self._stayed.forward[near] >= 0):
+            return 0.0
+        if _ANYWHERE.match(key):
+            return _GENERIC
+        return 1.0 if self._times[key] == 1 and len(self.other.places[self.other.keys[place]]) == 1 else _COMMON
+
+    def _has_symbol(self, row: int, at: int) -> bool:
+        """Returns whether the function or class around the row is the one around the place, and has moved."""
+        mine, theirs = self._symbol or self.old.owners.get(row, ()), self.other.owners.get(at, ())
+        if (
+            not mine
+            or not theirs
+            or mine[-1] != theirs[-1]
+            or (mine[-1].startswith("__") and (mine != theirs or len(mine) < 2))
+        ):
+            return False
+        return not any(symbol.path[-1] == mine[-1] for symbol in self.now.symbols)
+
+    @cached_property
+    def _aligned(self) -> Alignment:
+        return align(self.old, self.other)
+
+    @cached_property
+    def _stayed(self) -> Alignment | None:
+        return align(self.old, self.now) if self.now.text else None
+
+    @cached_property
+    def _times(self) -> Counter[str]:
+        return Counter(self.old.keys)

@@ -1,0 +1,101 @@
+"""Looking for lost code in other files. Pure: texts in, relocations out. moved_files.py says which files to look in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from postil.anchor.model import Candidate, Relocation
+from postil.anchor.model import Source as Version
+from postil.anchor.page import Page
+from postil.anchor.travelled import Travelled
+
+LOST = ("orphaned", "review")
+SURE = ("exact", "moved", "modified")
+
+
+class OtherFile(Struct, frozen=True):
+    """A file that lost code may have gone to: as it is now, and what it held when the comment knew its own file."""
+
+    path: str
+    text: str
+    before: frozenset[str] = frozenset()
+    """Its lines then, without their whitespace; none where it was not there."""
+    renamed: bool = False
+    """It is what the comment's own file became, as much of it is there."""
+
+    @property
+    def version(self) -> Version:
+        return Version(self.text, self.path)
+
+
+class Origin(Struct, frozen=True):
+    """What is known of the code that was lost: the old text (or a fragment of it), the row in it, its symbol."""
+
+    old: Version
+    row: int
+    symbol: tuple[str, ...] = ()
+
+
+Ask = Callable[[Sequence[int], Version], Sequence[Relocation]]
+
+
+def search_others(
+    here: Sequence[Relocation], ask: Ask, origins: Sequence[Origin], now: Version, elsewhere: Sequence[OtherFile]
+) -> list[Relocation]:
+    """Returns the same, with what its file has lost looked for in other files, the likeliest first.
+
+    Only what travelled goes to another file: rows came along, or the function around it did. What is merely alike
+    there stays lost.
+    """
+    found = list(here)
+    if not elsewhere:
+        return found
+    doubtful: dict[int, list[Candidate]] = {}
+    pages: dict[Version, Page] = {}
+    after = Page(now)
+    for other in elsewhere:
+        lost = [index for index, each in enumerate(found) if each.state in LOST]
+        if not lost:
+            break
+        there = Page(other.version)
+        before = other.before
+        for index, each in zip(lost, ask(lost, other.version), strict=True):
+            if each.span is None:
+                continue
+            origin = origins[index]
+            old = pages.setdefault(origin.old, Page(origin.old))
+            travelled = Travelled(old, after, there, lambda key, held=before: key in held, origin.symbol)
+            verdict = travelled.judge(origin.row, each.span.start - 1, other.renamed)
+            if verdict == "moved" and each.state in SURE:
+                found[index] = _move(each, other.path)
+            elif (verdict or other.renamed) and here[index].state == "orphaned":
+                doubtful.setdefault(index, []).append(
+                    Candidate(each.span, min(each.confidence, 0.7), each.new_text, other.path)
+                )
+    for index, candidates in doubtful.items():
+        if found[index].state == "orphaned":
+            found[index] = _offer(found[index], candidates)
+    return [_say_renamed(each, now, elsewhere) for each in found]
+
+
+def _move(found: Relocation, path: str) -> Relocation:
+    state = "modified" if found.state == "modified" else "moved"
+    reason = f"moved to {path}" + (" and edited" if state == "modified" else "")
+    return Relocation(state, found.span, found.confidence, reason, found.old_text, found.new_text, path=path)
+
+
+def _offer(lost: Relocation, candidates: Sequence[Candidate]) -> Relocation:
+    best = max(candidates, key=lambda each: each.confidence)
+    reason = f"it may have moved to {best.path}"
+    return Relocation("review", None, best.confidence, reason, lost.old_text, best.text, tuple(candidates))
+
+
+def _say_renamed(found: Relocation, now: Version, elsewhere: Sequence[OtherFile]) -> Relocation:
+    """Returns the same; of code that is gone from a renamed file it says where the file is."""
+    renamed = next((each.path for each in elsewhere if each.renamed), "")
+    if found.state != "orphaned" or now.text or not renamed:
+        return found
+    return replace(found, reason=f"The file is now {renamed}; nothing like this code is left in it")

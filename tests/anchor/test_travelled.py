@@ -1,0 +1,75 @@
+"""Code goes to another file only when something came along with it."""
+
+from __future__ import annotations
+
+from postil.anchor.model import Source
+from postil.anchor.page import Page
+from postil.anchor.travelled import Travelled
+
+OLD = """import os
+
+
+def gross(price, rate):
+    taxed = price * (1 + rate)
+    check_currency(taxed)
+    return round_to_cents(taxed)
+
+
+def net(price):
+    return price
+"""
+KEPT = """import os
+
+
+def net(price):
+    return price
+"""
+MOVED = """import os
+
+RATE = 0.19
+
+
+def gross(price, rate):
+    taxed = price * (1 + rate)
+    check_currency(taxed)
+    return round_to_cents(taxed)
+"""
+
+
+def travelled(other: str, before: str = "", now: str = KEPT) -> Travelled:
+    held = {"".join(row.split()) for row in before.split("\n")}
+    return Travelled(
+        Page(Source(OLD, "a.py")), Page(Source(now, "a.py")), Page(Source(other, "b.py")), lambda key: key in held
+    )
+
+
+def row_of(text: str, part: str) -> int:
+    return text[: text.index(part)].count("\n")
+
+
+def test_a_function_that_left_one_file_and_is_new_in_another_travelled() -> None:
+    assert travelled(MOVED).judge(row_of(OLD, "taxed ="), row_of(MOVED, "taxed =")) == "moved"
+
+
+def test_a_line_that_is_alike_elsewhere_proves_nothing() -> None:
+    other = "def fee(price, rate):\n    taxed = price * (1 + rate)\n    return taxed\n"
+    assert travelled(other).judge(row_of(OLD, "taxed ="), 1) == ""
+
+
+def test_what_the_other_file_held_before_is_a_copy() -> None:
+    assert travelled(MOVED, before=MOVED).judge(row_of(OLD, "taxed ="), row_of(MOVED, "taxed =")) == ""
+
+
+def test_what_stayed_in_its_file_did_not_travel() -> None:
+    assert travelled(MOVED, now=OLD).judge(row_of(OLD, "taxed ="), row_of(MOVED, "taxed =")) == ""
+
+
+def test_an_import_goes_along_only_with_a_renamed_file() -> None:
+    found = travelled(MOVED)
+    assert found.judge(0, 0) != "moved"
+    assert found.judge(0, 0, renamed=True) != "review"
+
+
+def test_a_short_function_travels_by_its_name() -> None:
+    other = "def fee():\n    return 1\n\n\ndef gross(price, rate):\n    return round_to_cents(taxed)\n"
+    assert travelled(other).judge(row_of(OLD, "return round"), 5) == "moved"
