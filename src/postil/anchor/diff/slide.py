@@ -11,10 +11,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from rapidfuzz.distance import Indel
 
-from postil.anchor.page import Page
+if TYPE_CHECKING:
+    from postil.anchor.page import Page
 
 _FARTHEST = 400  # rows that an insertion is moved by
 _EDITED = 8  # rows that were edited before those that are the same in the copy
