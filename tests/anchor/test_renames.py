@@ -3,10 +3,10 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from postil.anchor.diff.alignment import Alignment
 from postil.anchor.model import Source
 from postil.anchor.page import Page
 from postil.anchor.renames import Renames
+from postil.anchor.side_by_side.alignment import Alignment
 
 OLD = """class Store {
     private Mappings mappings;

@@ -7,8 +7,8 @@ below. Each names a place; a place is as likely as the witnesses for it make it 
 import re
 from collections.abc import Callable
 
-from postil.anchor.diff.alignment import Alignment
 from postil.anchor.model import MOST_CANDIDATES, Ranked
+from postil.anchor.side_by_side.alignment import Alignment
 
 _BARE = re.compile(r"[\])};,{]*")
 _ROWS = 3  # bare rows that may stand between a row and what it belongs to

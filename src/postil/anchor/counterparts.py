@@ -2,10 +2,10 @@
 
 from functools import cached_property
 
-from postil.anchor.diff.alignment import Drift, align, trace_range
-from postil.anchor.diff.rewrap import Rewrap
 from postil.anchor.model import Ranked
 from postil.anchor.page import Page
+from postil.anchor.side_by_side.alignment import Drift, align, trace_range
+from postil.anchor.side_by_side.rewrap import Rewrap
 
 
 class Counterparts:

@@ -18,8 +18,8 @@ from postil.anchor.model import SETTLED, Relocation, Source, Span
 from postil.anchor.page import Page
 
 if TYPE_CHECKING:
-    from postil.anchor.diff.alignment import Alignment
     from postil.anchor.other_files import OtherFiles
+    from postil.anchor.side_by_side.alignment import Alignment
 
 
 def relocate(old: str, new: str, lines: Span, path: str = "", new_path: str | None = None) -> Relocation:
@@ -34,7 +34,7 @@ def relocate_all(
     before, after = Page(old), Page(new)
     if before.text == after.text:
         return [_stay(before, span) for span in spans]
-    from postil.anchor.diff.alignment import align  # brings in rapidfuzz, which an unchanged file does not need
+    from postil.anchor.side_by_side.alignment import align  # brings in rapidfuzz, which an unchanged file does not need
 
     asked = list(spans)
     lines = align(before, after)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from postil.anchor.page import LONGEST_KEY, Page
 
 if TYPE_CHECKING:
-    from postil.anchor.diff.alignment import Alignment
+    from postil.anchor.side_by_side.alignment import Alignment
 
 # A type or a keyword, then the name it introduces. Not a grammar: good enough to tell a declaration from a use.
 _DECLARED = re.compile(

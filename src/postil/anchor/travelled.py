@@ -12,8 +12,8 @@ from collections import Counter
 from collections.abc import Callable
 from functools import cached_property
 
-from postil.anchor.diff.alignment import Alignment, align
 from postil.anchor.page import Page
+from postil.anchor.side_by_side.alignment import Alignment, align
 
 _AROUND = 10  # rows on each side that are asked
 _APART = 6  # rows that may have been added or deleted between one of them and the place

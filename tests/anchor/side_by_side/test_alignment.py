@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from postil.anchor.diff.alignment import align
 from postil.anchor.model import SETTLED, Source, Span
 from postil.anchor.page import Page
 from postil.anchor.relocate import relocate_all
 from postil.anchor.search import Search
+from postil.anchor.side_by_side.alignment import align
 
 ROWS = [
     *(

@@ -9,9 +9,9 @@ from functools import cached_property, lru_cache
 
 from rapidfuzz.distance import Indel, LCSseq
 
-from postil.anchor.diff.slide import slide_insertions
 from postil.anchor.model import MOST_CELLS
 from postil.anchor.page import Page
+from postil.anchor.side_by_side.slide import slide_insertions
 
 _TELLING = 3  # rows on a side that must be where they were, lone brackets and blank ones not counted
 _ALIKE = 0.55  # of the characters of a row that was edited in its place

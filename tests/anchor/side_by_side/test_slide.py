@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from postil.anchor.diff.alignment import align
 from postil.anchor.model import Relocation, Source, Span
 from postil.anchor.page import Page
 from postil.anchor.relocate import relocate_all
+from postil.anchor.side_by_side.alignment import align
 
 HEAD = """package style
 
