@@ -233,6 +233,17 @@ class Located(Struct, frozen=True):
     """The source whose sidecar holds the comment."""
 
 
+class OtherFile(Struct, frozen=True):
+    """A file that lost code may have gone to: as it is now, and what it held when the comment knew its own file."""
+
+    path: str
+    text: str
+    before: frozenset[str] = frozenset()
+    """Its lines then, without their whitespace; none where it was not there."""
+    renamed: bool = False
+    """It is what the comment's own file became, as much of it is there."""
+
+
 class Damage(Struct, frozen=True, omit_defaults=True):
     """A sidecar that could not be read, and what was seen."""
 

@@ -20,12 +20,11 @@ from postil.anchor.model import Source as Version
 from postil.anchor.relocate import relocate_all
 from postil.anchor.syntax.languages import language_of
 from postil.anchor.syntax.symbols import Symbol, owners, symbols
-from postil.comments.model import Anchor, Candidate, Located, Marker, Place, State
+from postil.comments.model import Anchor, Candidate, Located, Marker, OtherFile, Place, State
 from postil.comments.sidecar.dialects import LONGEST_LINE, trim_line
 from postil.comments.source_tree import Source, split_lines
 
 if TYPE_CHECKING:
-    from postil.comments.anchoring.travel import OtherFile
     from postil.comments.sidecar.document import Sidecar
 
 # Below this share of unchanged words the code under a comment is another one than the comment speaks of.

@@ -10,9 +10,8 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from postil.comments.anchoring.locate import fingerprint_of
-from postil.comments.anchoring.travel import OtherFile
 from postil.comments.git.objects import read_objects
-from postil.comments.model import Located
+from postil.comments.model import Located, OtherFile
 from postil.comments.source_tree import SourceTree, decode
 from postil.comments.storage.file_versions import FileVersions
 from postil.comments.storage.store import SUFFIX

@@ -6,22 +6,18 @@ A read never writes to the work tree.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from postil.anchor.syntax.languages import language_of
 from postil.anchor.syntax.symbols import Symbol, symbols
 from postil.comments.anchoring.locate import PresentSource, current_anchor, locate_all, locate_comments
 from postil.comments.anchoring.marker import renew_marker
 from postil.comments.clock import now
-from postil.comments.model import Located
+from postil.comments.model import Located, OtherFile
 from postil.comments.sidecar.document import Sidecar
 from postil.comments.source_tree import Source, SourceTree
 from postil.comments.storage.file_versions import FileVersions
 from postil.comments.storage.store import SUFFIX, Store
 from postil.workspace.paths import RelativePath
-
-if TYPE_CHECKING:
-    from postil.comments.anchoring.travel import OtherFile
 
 MOST_KNOWN = 256
 

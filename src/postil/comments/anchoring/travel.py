@@ -11,24 +11,10 @@ from postil.anchor.model import Candidate, Relocation
 from postil.anchor.model import Source as Version
 from postil.anchor.page import Page
 from postil.anchor.travelled import Travelled
+from postil.comments.model import OtherFile
 
 LOST = ("orphaned", "review")
 SURE = ("exact", "moved", "modified")
-
-
-class OtherFile(Struct, frozen=True):
-    """A file that lost code may have gone to: as it is now, and what it held when the comment knew its own file."""
-
-    path: str
-    text: str
-    before: frozenset[str] = frozenset()
-    """Its lines then, without their whitespace; none where it was not there."""
-    renamed: bool = False
-    """It is what the comment's own file became, as much of it is there."""
-
-    @property
-    def version(self) -> Version:
-        return Version(self.text, self.path)
 
 
 class Origin(Struct, frozen=True):
@@ -60,9 +46,9 @@ def search_others(
         lost = [index for index, each in enumerate(found) if each.state in LOST]
         if not lost:
             break
-        there = Page(other.version)
+        there = Page(Version(other.text, other.path))
         before = other.before
-        for index, each in zip(lost, ask(lost, other.version), strict=True):
+        for index, each in zip(lost, ask(lost, there.source), strict=True):
             if each.span is None:
                 continue
             origin = origins[index]

@@ -11,11 +11,10 @@ from functools import cached_property
 
 from postil.comments.anchoring.moved_files import find_other_files, list_changed
 from postil.comments.anchoring.reader import CommentReader
-from postil.comments.anchoring.travel import OtherFile
 from postil.comments.index.cache import IN_FILE, Index, Note, Seen, make_note
 from postil.comments.index.change_gate import FolderWatch
 from postil.comments.index.refresh_worker import Read, read_many
-from postil.comments.model import Damage, Located
+from postil.comments.model import Damage, Located, OtherFile
 from postil.comments.search.filters import file_matches
 from postil.comments.storage.store import SUFFIX
 from postil.core import call

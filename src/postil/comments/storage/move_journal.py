@@ -19,10 +19,9 @@ from postil.anchor.syntax.languages import language_of
 from postil.anchor.syntax.symbols import innermost, symbols
 from postil.comments.anchoring.marker import extend_history, make_marker, wrote_of
 from postil.comments.anchoring.reader import CommentReader
-from postil.comments.anchoring.travel import OtherFile
 from postil.comments.clock import new_id, now
 from postil.comments.failures import SidecarDamaged
-from postil.comments.model import Comment, Event, Located, Marker, NewMarker, Place
+from postil.comments.model import Comment, Event, Located, Marker, NewMarker, OtherFile, Place
 from postil.comments.operations.answers import Moved
 from postil.comments.operations.validation import find_comment
 from postil.comments.sidecar.document import LineTexts, Sidecar, make_plain_marker
