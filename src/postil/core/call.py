@@ -68,6 +68,10 @@ class Call:
     def log(self, level: Level, data: object, logger: str = "") -> None:
         """Tell the client something it asked to hear. Never a person's text or a secret."""
 
+    def tell_damage(self, what: str) -> None:
+        """Say that the answer may lack something, because what it is read from is damaged: a shell ends with 7."""
+        self.log("error", what)
+
     def when_delivered(self, confirmed: Callable[[], None], lost: Callable[[], None]) -> None:
         """Hear whether the answer reached the client: exactly one of the two is called later, from any thread.
 

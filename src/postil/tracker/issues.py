@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING
 
+from postil.core import call
 from postil.tracker.events import (
     Assigned,
     Commented,
@@ -76,6 +77,10 @@ class Issues:
         """Returns the store, up to date with the refs."""
         store = self.store
         store.refresh()
+        for text in store.index.damage("damage"):
+            call.current().tell_damage(f"{text}. What it held is not shown; `git mile verify --fix` looks for it")
+        for text in store.index.damage("newer", "rewritten"):
+            call.current().log("warning", text)
         return store
 
     def transaction(

@@ -11,8 +11,9 @@ import msgspec
 
 from postil.tracker.events import Envelope, Event, Known, decode_lines, encode, new_event_id
 from postil.tracker.index.index import Index
-from postil.tracker.log.append import Author, append, append_bulk, find_author
-from postil.tracker.log.format import find_merge_base, find_unread, is_ancestor, open_objects, read_runs
+from postil.tracker.log.append import append, append_bulk, find_author
+from postil.tracker.log.format import LogDamaged, find_merge_base, find_unread, is_ancestor, open_objects, read_runs
+from postil.tracker.log.new_objects import Author
 from postil.tracker.log.refs import Tip, is_own, list_logs, name_own_ref
 from postil.tracker.log.replica import Replica, ensure_replica, lock_writes, make_replica
 from postil.tracker.model import Entity
@@ -91,9 +92,14 @@ class Store:
             commit = append_bulk(self.repository, ref, tip, lines, clock, tx.author)
             self.refresh()
             return
-        commit = append(
-            self.repository, ref, tip, b"".join(line + b"\n" for line in lines), len(lines), clock, tx.author
-        )
+        joined = b"".join(line + b"\n" for line in lines)
+        try:
+            commit = append(self.repository, ref, tip, joined, len(lines), clock, tx.author)
+        except LogDamaged:
+            # The end of our own log is lost. The write is not: a new log begins, and reading tells of the old one.
+            replica = make_replica(self.repository)
+            ref = name_own_ref(replica.id, replica.branches)
+            commit = append(self.repository, ref, None, joined, len(lines), clock, tx.author)
         self.index.apply(Tip(ref, commit.oid, tx.replica), commit)
 
     def find_own_log(self) -> tuple[Replica, str, str | None]:
@@ -130,8 +136,8 @@ class Store:
 
     def _is_forged(self, replica: Replica, ref: str) -> bool:
         """Returns whether events under our name have numbers that our own log does not explain."""
-        end = next((pos for (pos,) in self.index.query("SELECT pos FROM ref WHERE name = ?", (ref,))), 0)
-        return find_last_number(self.index, replica.id) > end
+        oid, end = next(iter(self.index.query("SELECT oid, pos FROM ref WHERE name = ?", (ref,))), ("none", 0))
+        return bool(oid) and find_last_number(self.index, replica.id) > end  # a damaged log explains nothing
 
     def _is_shared(self, own: list[Tip], elsewhere: list[Tip]) -> bool:
         """Returns whether some remote holds events under our name that we did not write here."""

@@ -23,6 +23,7 @@ class ShellCall(Call):
         super().__init__(Caller(client=f"shell:{os.getpid()}", surface="shell"))
         self.interactive = interactive
         self.person = True
+        self.damaged = False
         self._drawn = False
         self._last = ""
 
@@ -53,6 +54,11 @@ class ShellCall(Call):
         if level not in ("debug", "info", "notice"):
             self.clear()
             say(f"{level}: {harmless(data if isinstance(data, str) else msgspec.json.encode(data).decode())}")
+
+    def tell_damage(self, what: str) -> None:
+        """Say it on stderr, and remember to end with 7."""
+        self.damaged = True
+        super().tell_damage(what)
 
     async def ask(self, questions: Mapping[str, Question]) -> Mapping[str, object]:
         """Ask the person, if there is one."""

@@ -121,7 +121,8 @@ def _command(composed: Composition, words: list[str], program: Program, options:
     if options.no_input:
         common = common._replace(no_input=True)
     result = perform(composed, registry, entry, arguments, common, reader.check)
-    return show(result, composed.settings, as_json=common.as_json)
+    status = show(result, composed.settings, as_json=common.as_json)
+    return status or (7 if getattr(call.current(), "damaged", False) else 0)
 
 
 def run_named(composed: Composition, name: str, arguments: Any, common: Common) -> object:

@@ -33,10 +33,11 @@ from postil.tracker.index.db_files import (
 from postil.tracker.index.entity_lines import make_mark, read_all_histories, read_histories, read_some_histories
 from postil.tracker.index.rows import merge_lines, write_build, write_words
 from postil.tracker.index.tables import TABLES, VERSION, create_tables, read_meta, write_meta
-from postil.tracker.log.format import LogCommit, LogDamaged, read_commit_lines, read_runs
+from postil.tracker.log.format import LogCommit, LogDamaged, Segment, read_runs
 from postil.tracker.log.merge_read import LogSource, merge_in_order
 from postil.tracker.log.new_commits import LogVanished, find_new_commits, note_damage, remember
 from postil.tracker.log.refs import Tip, list_logs
+from postil.tracker.log.salvage import read_reflog, walk
 from postil.workspace.failures import LockBusy, WriteFailed
 from postil.workspace.files import FileLock, atomic_write
 from postil.workspace.paths import RelativePath
@@ -144,9 +145,10 @@ class Index:
         """Returns the highest Lamport clock of all events that is believed."""
         return int(read_meta(self.db, "clock") or 0)
 
-    def damage(self) -> list[str]:
-        """Returns what was found wrong while reading logs, since the index was built."""
-        return [row[0] for row in self.db.execute("SELECT value FROM meta WHERE key GLOB 'damage:*' ORDER BY key")]
+    def damage(self, *kinds: str) -> list[str]:
+        """Returns what is wrong with the logs: `damage`, `rewritten`, `newer`, or all of it."""
+        rows = self.db.execute("SELECT key, value FROM meta WHERE key GLOB '*:refs/*' ORDER BY key")
+        return [text for key, text in rows if not kinds or key.partition(":")[0] in kinds]
 
     def build_in_memory(self) -> None:
         """Read the logs into memory, whatever caches exist: to compare them with."""
@@ -351,10 +353,9 @@ def _fill(db: sqlite3.Connection, root: str, folder: str | None) -> int:
     return write_build(db, bulk, held, partial(read_some_histories, db, root, folder), events + AHEAD)
 
 
-def _rescue(root: str, db: sqlite3.Connection, tip: Tip, fault: LogDamaged) -> list[bytes]:
-    """Note a damaged segment. Returns the lines that the commits of its log hold, if they can be read."""
+def _rescue(root: str, db: sqlite3.Connection, tip: Tip, fault: LogDamaged, segment: Segment) -> list[bytes]:
+    """Note a damaged segment. Returns the lines that the commits of its log hold in its place, as far as there are."""
     note_damage(db, tip, fault)
-    try:
-        return read_commit_lines(root, tip.oid)
-    except LogDamaged:
-        return []
+    commits = walk(root, [tip.oid, *(new for _, new, _ in read_reflog(root, tip.ref))], segment.position)
+    within = (one for one in commits if one.end > segment.position and one.position < segment.end)
+    return [line for commit in within for line in commit.lines.split(b"\n") if line]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import datetime
 
 from postil.tracker.events import LOG_ENTITY, Absorbed, decode
-from postil.tracker.log.format import Unread, find_unread, open_objects, read_runs
-from postil.tracker.log.refs import Tip, list_logs
+from postil.tracker.log.format import read_whole_log
+from postil.tracker.log.refs import list_logs
 from postil.tracker.log.replica import read_replica
 from postil.tracker.store import Store
 from postil.tracker.text import format_moment
@@ -22,7 +22,7 @@ def absorb(store: Store, older_than_days: int) -> list[str]:
         done = dict(store.index.query("SELECT replica, upto FROM absorbed"))
         others = {tip.replica: tip for tip in list_logs(store.repository.root) if not mine or tip.replica != mine.id}
         for replica, tip in sorted(others.items()):
-            lines = _read_log(store.repository.root, tip)
+            lines = read_whole_log(store.repository.root, tip.oid)
             events = [decode(line) for line in lines]
             last = max((event.ts for event in events if event), default="")
             upto = max((event.n for event in events if event and event.r == replica), default=0)
@@ -48,9 +48,3 @@ def drop_absorbed(store: Store) -> list[str]:
             dropped.append(tip.ref)
     store.refresh()
     return dropped
-
-
-def _read_log(root: str, tip: Tip) -> list[bytes]:
-    with open_objects(root) as git:
-        new = find_unread(root, git, git.commit(tip.oid), None) or Unread()
-    return [line for run in read_runs(root, new) for line in run.split(b"\n") if line]

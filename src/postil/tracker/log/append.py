@@ -5,12 +5,11 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Sequence
-from contextlib import suppress
-
-import msgspec
 
 from postil.core.failure import StorageFailed
-from postil.tracker.log.format import SEAL, LogCommit, Objects, Segment, open_objects
+from postil.tracker.log.format import SEAL, LogCommit, LogDamaged, Objects, Segment, open_objects
+from postil.tracker.log.new_objects import Author, NewObjects, sign
+from postil.tracker.log.salvage import REFLOG_MESSAGE
 from postil.workspace.failures import GitFailed
 from postil.workspace.git import DURABLE, run_git, try_git
 from postil.workspace.repository import Repository
@@ -19,16 +18,6 @@ _SHELF = 65536
 _STALE = 2.0
 """Seconds after which a lock of a ref that only we write has no living owner: git holds one for an instant."""
 _BULK_SEGMENT = 2048
-
-
-class Author(msgspec.Struct, frozen=True):
-    """Who writes: a name and an address."""
-
-    name: str
-    mail: str
-
-    def __str__(self) -> str:
-        return f"{self.name} <{self.mail}>"
 
 
 def find_author(root: str, name: str | None = None, mail: str | None = None) -> Author:
@@ -49,19 +38,19 @@ def append(
     repository: Repository, ref: str, tip: str | None, lines: bytes, count: int, clock: int, author: Author
 ) -> LogCommit:
     """Put a run of events after the tip and move the ref there. Durable when it returns; call with the lock held."""
-    root = repository.root
-    with open_objects(root) as git:
+    new = NewObjects(repository)
+    with open_objects(repository.root) as git:
         before = git.commit(tip) if tip else None
         position = before.end if before else 0
         if before is None:
-            tree = _write_tree(root, [])
+            tree = new.write_tree([])
         elif (position + count) // SEAL > position // SEAL:
-            tree = _seal(root, git, before, lines, count)
+            tree = _try_to_seal(new, git, before, lines, count)
         else:
             tree = before.tree
     message = b"postil %d %d %d\n\n%s" % (position, count, clock, lines)
-    oid = _write_commit(root, tree, tip, author, message)
-    move_ref(repository, ref, oid, tip)
+    oid = new.write_commit(tree, tip, author, message)
+    move_ref(repository, ref, oid, tip, author, new)
     return LogCommit(oid, tree, tip, position, count, clock, lines)
 
 
@@ -86,7 +75,7 @@ def append_bulk(
         paths.append(b"M 100644 :%d %s\n" % (mark, name_segment(start + at, len(part)).encode()))
     message = b"postil %d %d %d\n\n" % (end, len(lines), clock)
     aside = f"refs/postil/aside/{ref.rpartition('/')[2]}"
-    stamp = _sign(author)
+    stamp = sign(author)
     script.append(
         b"commit %s\nauthor %s\ncommitter %s\ndata %d\n%s\n" % (aside.encode(), stamp, stamp, len(message), message)
     )
@@ -95,23 +84,29 @@ def append_bulk(
     script += [*paths, b"done\n"]
     run_git(root, "fast-import", "--quiet", "--force", "--done", input=b"".join(script), mode=DURABLE, timeout=3600)
     oid = run_git(root, "rev-parse", "--verify", "--end-of-options", aside).decode().strip()
-    move_ref(repository, ref, oid, tip)
+    move_ref(repository, ref, oid, tip, author, NewObjects(repository))
     run_git(root, "update-ref", "-d", aside)
     with open_objects(root) as git:
         return git.commit(oid)
 
 
-def move_ref(repository: Repository, ref: str, oid: str, old: str | None) -> None:
-    """Move a ref of ours from old to oid, durably; a lock that a killed git left behind is cleared."""
+def move_ref(repository: Repository, ref: str, oid: str, old: str | None, author: Author, new: NewObjects) -> None:
+    """Move a ref of ours from old to oid, durably; a lock that a killed git left behind is cleared.
+
+    Its reflog names the move: that is how the log is found again when a commit of it is lost.
+    """
     deadline = time.monotonic() + _STALE + 10
+    who = {"GIT_COMMITTER_NAME": author.name, "GIT_COMMITTER_EMAIL": author.mail}
+    options = ("--create-reflog", "-m", REFLOG_MESSAGE, "--end-of-options")
     while True:
-        done = try_git(repository.root, "update-ref", "--end-of-options", ref, oid, old or "0" * len(oid), mode=DURABLE)
+        done = try_git(repository.root, "update-ref", *options, ref, oid, old or "0" * len(oid), env=who, mode=DURABLE)
         if done.status == 0:
-            # Git syncs the files but not the folders in which it names them.
-            _sync_folder(os.path.join(repository.common_dir, "objects", oid[:2]))
-            _sync_folder(os.path.join(repository.common_dir, *ref.split("/")[:-1]))
+            new.outlive_collection()
+            new.sync_folders(ref)
             return
         said = done.err.decode("utf-8", "replace")
+        if "nonexistent object" in said and new.restore():
+            continue  # collected as garbage before the ref named it
         if ".lock'" not in said or "exists" not in said:
             raise GitFailed("update-ref", done.status, said)
         if not _clear_stale_lock(repository, ref):
@@ -128,15 +123,6 @@ def name_segment(position: int, count: int) -> str:
     return f"seg/{position // _SHELF:06d}/{position:09d}-{count}"
 
 
-def _sync_folder(path: str) -> None:
-    with suppress(OSError):  # refs in a table, objects in a pack: then there is no such folder
-        folder = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
-
-
 def _clear_stale_lock(repository: Repository, ref: str) -> bool:
     lock = os.path.join(repository.common_dir, *ref.split("/")) + ".lock"
     try:
@@ -149,29 +135,33 @@ def _clear_stale_lock(repository: Repository, ref: str) -> bool:
     return False
 
 
-def _seal(root: str, git: Objects, before: LogCommit, lines: bytes, count: int) -> str:
+def _try_to_seal(new: NewObjects, git: Objects, before: LogCommit, lines: bytes, count: int) -> str:
+    """Returns the tree with one more segment; the old one if the log before is damaged, which must stop no writer."""
+    try:
+        return _seal(new, git, before, lines, count)
+    except LogDamaged:
+        return before.tree
+
+
+def _seal(new: NewObjects, git: Objects, before: LogCommit, lines: bytes, count: int) -> str:
     """Returns the tree with one more segment: all that is not yet sealed, and these lines."""
     segments = git.segments(before.tree)
     held = _read_unsealed(git, before, segments)
     start = segments[-1].end if segments else 0
     blob = b"".join(line + b"\n" for line in held) + lines
-    oid = run_git(root, "hash-object", "-w", "--stdin", input=blob, mode=DURABLE).decode().strip()
-    everything = [*segments, Segment(start, len(held) + count, oid)]
+    everything = [*segments, Segment(start, len(held) + count, new.write("blob", blob))]
     shelves: dict[int, list[Segment]] = {}
     for segment in everything:
         shelves.setdefault(segment.position // _SHELF, []).append(segment)
-    names = [
+    trees = [
         (
-            shelf,
-            _write_tree(
-                root, [("100644", name_segment(s.position, s.count).rpartition("/")[2], s.oid) for s in members]
-            ),
+            "40000",
+            f"{shelf:06d}",
+            new.write_tree([("100644", name_segment(s.position, s.count).rpartition("/")[2], s.oid) for s in members]),
         )
         for shelf, members in sorted(shelves.items())
     ]
-    return _write_tree(
-        root, [("40000", "seg", _write_tree(root, [("40000", f"{shelf:06d}", tree) for shelf, tree in names]))]
-    )
+    return new.write_tree([("40000", "seg", new.write_tree(trees))])
 
 
 def _read_unsealed(git: Objects, before: LogCommit, segments: list[Segment]) -> list[bytes]:
@@ -183,25 +173,6 @@ def _read_unsealed(git: Objects, before: LogCommit, segments: list[Segment]) -> 
         tail.append(at)
         at = git.commit(at.parent) if at.parent else None
     return [line for commit in reversed(tail) for line in commit.lines.split(b"\n") if line]
-
-
-def _write_tree(root: str, entries: Sequence[tuple[str, str, str]]) -> str:
-    """Write a tree of (mode, name, object), already in order. Not by `mktree`: that one never syncs what it writes."""
-    raw = b"".join(b"%s %s\0%s" % (mode.encode(), name.encode(), bytes.fromhex(oid)) for mode, name, oid in entries)
-    return run_git(root, "hash-object", "-t", "tree", "-w", "--stdin", input=raw, mode=DURABLE).decode().strip()
-
-
-def _write_commit(root: str, tree: str, parent: str | None, author: Author, message: bytes) -> str:
-    stamp = _sign(author)
-    head = b"tree %s\n" % tree.encode()
-    if parent:
-        head += b"parent %s\n" % parent.encode()
-    content = head + b"author %s\ncommitter %s\n\n%s" % (stamp, stamp, message)
-    return run_git(root, "hash-object", "-t", "commit", "-w", "--stdin", input=content, mode=DURABLE).decode().strip()
-
-
-def _sign(author: Author) -> bytes:
-    return f"{author.name} <{author.mail}> {int(time.time())} +0000".encode("utf-8", "replace")
 
 
 def _strip_markup(text: str) -> str:

@@ -231,16 +231,11 @@ def read_runs(root: str, new: Unread) -> Iterator[bytes]:
         yield commit.lines
 
 
-def read_commit_lines(root: str, tip: str) -> list[bytes]:
-    """Returns the lines of a whole log as its commits have them: slow, and for when a segment is lost."""
-    found: list[list[bytes]] = []
-    at: str | None = tip
+def read_whole_log(root: str, tip: str) -> list[bytes]:
+    """Returns the lines of a whole log, as a reader who starts from nothing gets them. Raises LogDamaged."""
     with open_objects(root) as git:
-        while at is not None:
-            commit = git.commit(at)
-            found.append([line for line in commit.lines.split(b"\n") if line])
-            at = commit.parent
-    return [line for lines in reversed(found) for line in lines]
+        unread = find_unread(root, git, git.commit(tip), None) or Unread()
+    return [line for run in read_runs(root, unread) for line in run.split(b"\n") if line]
 
 
 def is_ancestor(root: str, one: str, other: str) -> bool:

@@ -1,8 +1,7 @@
 """Reading whole logs side by side, so that their events come in the order of their clocks.
 
 For building an index from nothing. Each log is in that order already, so a few segments of each are in memory at a
-time. A log with a damaged segment is read from its commits instead; if those are damaged too, it ends there, and the
-others are read on.
+time. The events of a damaged segment are read from the commits; if those are damaged too, only they are missing.
 """
 
 from __future__ import annotations
@@ -38,14 +37,14 @@ class LogSource:
         """The marks of segments that could not be read."""
 
     def give_up(self, fault: LogDamaged) -> None:
-        """A segment cannot be read: go on with the lines that are found elsewhere."""
-        self.unread = [mark for mark, _ in self.segments]
-        self.segments.clear()
-        self.lines = self._damaged(fault)
+        """The next segment cannot be read: go on with its lines as they are found elsewhere."""
+        mark, segment = self.segments.popleft()
+        self.unread.append(mark)
+        self.lines += self._damaged(fault, segment)
 
 
-Damaged = Callable[[LogDamaged], list[bytes]]
-"""Told of a damage; finds the lines of that log in another way, if there is one."""
+Damaged = Callable[[LogDamaged, Segment], list[bytes]]
+"""Told of a damage; finds the lines of that segment in another way, if there is one."""
 
 
 def merge_in_order(root: str, sources: Sequence[LogSource], held: Callable[[str, bytes], object]) -> Iterator[Read]:
@@ -89,7 +88,8 @@ def _advance(talk: _SegmentReader, source: LogSource, held: Callable[[str, bytes
             source.place, lines = talk.segment(source)
         except LogDamaged as fault:
             source.give_up(fault)
-            break
+            talk.ask(source)
+            continue
         source.events = decode_lines(lines)
     if not source.events and source.lines:
         found = [(event, line) for line in source.lines if (event := decode(line)) is not None]
@@ -113,7 +113,7 @@ class _SegmentReader:
 
     def __enter__(self) -> Self:
         for source in self._sources:
-            self._ask(source)
+            self.ask(source)
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -130,9 +130,10 @@ class _SegmentReader:
                 if other is source:
                     raise
                 other.give_up(fault)
+                self.ask(other)
         lines, source.arrived = source.arrived, None
         mark, _ = source.segments.popleft()
-        self._ask(source)
+        self.ask(source)
         return mark, lines
 
     def _talk(self) -> Objects:
@@ -140,7 +141,8 @@ class _SegmentReader:
             self._git = self._open.enter_context(open_objects(self._root))
         return self._git
 
-    def _ask(self, source: LogSource) -> None:
+    def ask(self, source: LogSource) -> None:
+        """Ask for the next segment of a log, without waiting for it."""
         if source.segments:
             self._asked.append(source)
             with suppress(LogDamaged):  # git ended over another log's object; when that is noticed, all is asked again

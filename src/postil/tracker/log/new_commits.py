@@ -1,7 +1,7 @@
 """What the refs hold that the index has not taken in yet, log by log; and what is wrong with them, noted in the index.
 
-Nothing here knows what events mean. A log that cannot be read is noted and left out; one that somebody rewrote is noted
-and read beside its old end, which is kept.
+Nothing here knows what events mean. A log that cannot be read whole is noted, and what survives of it is read; one that
+somebody rewrote is noted and read beside its old end, which is kept.
 """
 
 from __future__ import annotations
@@ -12,9 +12,19 @@ from collections.abc import Sequence
 import msgspec
 
 from postil.tracker.index.tables import write_meta
-from postil.tracker.log.format import LogCommit, LogDamaged, Objects, Unread, find_unread, is_ancestor, open_objects
+from postil.tracker.log.format import (
+    LogCommit,
+    LogDamaged,
+    LogTooNew,
+    Objects,
+    Unread,
+    find_unread,
+    is_ancestor,
+    open_objects,
+)
 from postil.tracker.log.refs import KEPT, Tip
-from postil.workspace.git import try_git
+from postil.tracker.log.salvage import find_surviving
+from postil.workspace.git import DURABLE, run_git, try_git
 
 
 class NewCommits(msgspec.Struct, frozen=True):
@@ -35,11 +45,13 @@ def find_new_commits(db: sqlite3.Connection, root: str, found: Sequence[Tip]) ->
     for name, (oid, replica, _) in known.items():
         if name not in present:
             others = [tip for tip in found if tip.replica == replica]
-            if not any(tip.oid == oid or is_ancestor(root, oid, tip.oid) for tip in others):
+            if oid and not any(tip.oid == oid or is_ancestor(root, oid, tip.oid) for tip in others):
+                if not name.startswith(KEPT) and not _is_absorbed(db, replica):
+                    _keep_end(root, replica, oid)
                 raise LogVanished
             db.execute("DELETE FROM ref WHERE name = ?", (name,))
     changed = [tip for tip in found if known.get(tip.ref, ("",))[0] != tip.oid]
-    return _Reader(db, root, known).read(changed) if changed else []
+    return _Reader(db, root, known, found).read(changed) if changed else []
 
 
 def remember(db: sqlite3.Connection, tip: Tip, end: int) -> None:
@@ -48,9 +60,22 @@ def remember(db: sqlite3.Connection, tip: Tip, end: int) -> None:
 
 
 def note_damage(db: sqlite3.Connection, tip: Tip, fault: LogDamaged) -> None:
-    """A log could not be read to its end: say so, and read all of it when it moves."""
-    _note(db, tip.ref, f"{tip.ref}: {fault.message}")
+    """A log could not be read whole: say so, and read all of it when it moves."""
+    kind = "newer" if isinstance(fault, LogTooNew) else "damage"
+    write_meta(db, f"{kind}:{tip.ref}", f"{tip.ref}: {fault.message}")
     remember(db, tip, 0)
+
+
+def _keep_end(root: str, replica: str, oid: str) -> bool:
+    """Let the old end of a log stay reachable. Returns whether git could."""
+    name = f"{KEPT}{replica}/{oid[:16]}"
+    return try_git(root, "update-ref", "--end-of-options", name, oid, mode=DURABLE).status == 0
+
+
+def _is_absorbed(db: sqlite3.Connection, replica: str) -> bool:
+    """Returns whether all events of a log live on in another."""
+    sql = "SELECT 1 FROM absorbed JOIN writer USING (replica) WHERE replica = ? AND upto >= n"
+    return db.execute(sql, (replica,)).fetchone() is not None
 
 
 Known = dict[str, tuple[str, str, int]]
@@ -62,18 +87,16 @@ def _read_known(db: sqlite3.Connection) -> Known:
     }
 
 
-def _note(db: sqlite3.Connection, key: str, text: str) -> None:
-    write_meta(db, f"damage:{key}", text)
-
-
 class _Reader:
     """Looks at the changed logs one after the other, knowing which ends of each are in the index."""
 
-    def __init__(self, db: sqlite3.Connection, root: str, known: Known) -> None:
-        self._db, self._root, self._known = db, root, known
+    def __init__(self, db: sqlite3.Connection, root: str, known: Known, found: Sequence[Tip]) -> None:
+        self._db, self._root, self._known, self._found = db, root, known, found
+        self._salvaged: list[NewCommits] = []
         self._ends: dict[str, dict[str, int]] = {}
         for oid, replica, pos in known.values():
-            self._ends.setdefault(replica, {})[oid] = pos
+            if oid:  # else only a part of it is known
+                self._ends.setdefault(replica, {})[oid] = pos
 
     def read(self, changed: Sequence[Tip]) -> list[NewCommits]:
         found: list[NewCommits] = []
@@ -87,12 +110,12 @@ class _Reader:
                     tip, commit = commits.pop(0)
                     try:
                         found.append(NewCommits(tip, self._one(git, tip, commit)))
-                        remember(self._db, tip, commit.end)
+                        self._remember(tip, commit.end)
                     except LogDamaged as fault:
-                        note_damage(self._db, tip, fault)
+                        found.append(self._salvage(tip, fault))
                         left += [tip for tip, _ in commits]
                         break
-        return found
+        return found + self._salvaged
 
     def _commits(self, git: Objects, tips: Sequence[Tip]) -> tuple[list[tuple[Tip, LogCommit]], list[Tip]]:
         """Returns the commits of the tips, as far as git reads them; and the tips not yet asked for."""
@@ -101,9 +124,28 @@ class _Reader:
             try:
                 read.append((tip, git.commit(tip.oid)))
             except LogDamaged as fault:
-                note_damage(self._db, tip, fault)
+                self._salvaged.append(self._salvage(tip, fault))
                 return [], [*(tip for tip, _ in read), *tips[number + 1 :]]
         return read, []
+
+    def _remember(self, tip: Tip, end: int) -> None:
+        remember(self._db, tip, end)
+        self._db.execute("DELETE FROM meta WHERE key IN (?, ?)", (f"damage:{tip.ref}", f"newer:{tip.ref}"))
+
+    def _salvage(self, tip: Tip, fault: LogDamaged) -> NewCommits:
+        """Returns what survives of a damaged log. It is looked at again with every read, until it is whole."""
+        if run_git(self._root, "rev-parse", "--is-shallow-repository").strip() == b"true":
+            fault.message += " (this clone is shallow: `git fetch --unshallow` with the same refspec brings the rest)"
+        note_damage(self._db, tip, fault)
+        if isinstance(fault, LogTooNew):
+            return NewCommits(tip, Unread())
+        known = self._known.get(tip.ref)
+        start = known[2] if known and not known[0] else 0
+        others = [other.oid for other in self._found if other.replica == tip.replica]
+        unread = find_surviving(self._root, tip, others, start)
+        sealed = max([start, *(segment.end for segment in unread.segments)])
+        remember(self._db, tip._replace(oid=""), sealed)
+        return NewCommits(tip, unread)
 
     def _one(self, git: Objects, tip: Tip, commit: LogCommit) -> Unread:
         ends = self._ends.setdefault(tip.replica, {})
@@ -124,7 +166,7 @@ class _Reader:
             self._keep(tip, old)
         if new is None:
             # Two histories of one log: read all of this one; events that are known already count once.
-            _note(self._db, tip.ref, f"{tip.ref}: two different histories of the log {tip.replica}")
+            write_meta(self._db, f"rewritten:{tip.ref}", f"{tip.ref}: two different histories of the log {tip.replica}")
             new = find_unread(self._root, git, commit, None) or Unread()
         ends[tip.oid] = commit.end
         return new
@@ -135,10 +177,9 @@ class _Reader:
 
     def _keep(self, tip: Tip, old: str) -> None:
         """A fetched log was rewritten: its old end stays reachable, so nothing that was seen is lost."""
-        kept = try_git(self._root, "update-ref", "--end-of-options", f"{KEPT}{tip.replica}/{old[:16]}", old)
-        fate = "kept" if kept.status == 0 else "lost"
-        _note(
+        fate = "kept" if _keep_end(self._root, tip.replica, old) else "lost"
+        write_meta(
             self._db,
-            f"{tip.ref}:{old[:12]}",
+            f"rewritten:{tip.ref}:{old[:12]}",
             f"{tip.ref}: the log was rewritten (its old end {old[:12]} is {fate})",
         )

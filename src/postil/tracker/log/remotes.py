@@ -15,6 +15,7 @@ import msgspec
 
 from postil.core.failure import Unreachable
 from postil.tracker.failures import InvalidParams
+from postil.tracker.log.heal import heal_own
 from postil.tracker.log.refs import BRANCH_LOG, FETCH, PATTERNS, find_stale_locks, list_logs, name_own_ref
 from postil.tracker.log.replica import Replica, ensure_replica, lock_writes, read_replica, write_replica
 from postil.tracker.query.tree import suggest
@@ -33,6 +34,8 @@ class Pushed(msgspec.Struct, frozen=True):
     ref: str
     renamed: bool = False
     """Whether this clone had to take a new identity."""
+    healed: int = 0
+    """How many events of its own had to be appended again, because somebody rewrote the log."""
 
 
 class RemoteRefused(Unreachable):
@@ -79,6 +82,7 @@ def push(store: Store, remote: str) -> Pushed | None:
     """Send this clone's own log. Returns None when it has none."""
     root = store.repository.root
     check_remote(root, remote)
+    healed = heal_own(store)
     replica = read_replica(store.repository)
     if replica is None:
         return None
@@ -87,10 +91,11 @@ def push(store: Store, remote: str) -> Pushed | None:
         return None
     said = _push(store, remote, ref)
     if said is None:
-        return Pushed(remote, ref)
+        return Pushed(remote, ref, healed=healed)
     if "non-fast-forward" not in said and "fetch first" not in said:
         raise RemoteRefused("push", remote, said)
-    # Another clone writes under our identity. See what it wrote, move out, and send what is ours under the new name.
+    # Another clone writes under our identity, or somebody rewrote the log there. See what it says, move out, and send
+    # what is ours under the new name.
     fetch(store, remote)
     with lock_writes(store.repository):
         replica, ref, tip = store.find_own_log()
@@ -98,7 +103,7 @@ def push(store: Store, remote: str) -> Pushed | None:
         said = _push(store, remote, ref)
         if said is not None:
             raise RemoteRefused("push", remote, said)
-    return Pushed(remote, ref, renamed=True)
+    return Pushed(remote, ref, renamed=True, healed=healed)
 
 
 def set_up(store: Store, remotes: list[str], branches: bool | None) -> bool:
@@ -178,6 +183,6 @@ def _move_log(store: Store, replica: Replica, branches: bool) -> None:
     at = {tip.ref: tip.oid for tip in list_logs(root)}.get(old)
     if at is not None:
         run_git(root, "update-ref", "--end-of-options", new, at, mode=DURABLE)
-    write_replica(store.repository, Replica(replica.id, replica.home, branches))
+    write_replica(store.repository, Replica(replica.id, replica.home, branches, replica.former))
     if at is not None:
         run_git(root, "update-ref", "-d", "--end-of-options", old, at, mode=DURABLE)

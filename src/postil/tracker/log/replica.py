@@ -25,6 +25,8 @@ class Replica(msgspec.Struct, frozen=True):
     """The inode of the git directory: another one means that the file was copied here with the clone."""
     branches: bool = False
     """Whether the log is a branch, for hosts that refuse other refs."""
+    former: tuple[str, ...] = ()
+    """The names under which this clone wrote before."""
 
 
 def lock_writes(repository: Repository) -> FileLock:
@@ -45,11 +47,13 @@ def ensure_replica(repository: Repository) -> Replica:
 
 def make_replica(repository: Repository, branches: bool | None = None) -> Replica:
     """Returns a new identity for this clone, kept from now on."""
+    before = _read_file(repository)
+    home = _identify_folder(repository)
     if branches is None:
-        before = _read_file(repository)
         branches = before is not None and before.branches
-    replica = Replica("".join(_ALPHABET[byte & 31] for byte in os.urandom(13)), _identify_folder(repository), branches)
-    return write_replica(repository, replica)
+    former = (*before.former[-15:], before.id) if before is not None and before.home == home else ()
+    name = "".join(_ALPHABET[byte & 31] for byte in os.urandom(13))
+    return write_replica(repository, Replica(name, home, branches, former))
 
 
 def write_replica(repository: Repository, replica: Replica) -> Replica:

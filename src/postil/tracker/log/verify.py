@@ -12,8 +12,9 @@ from postil.core.answer import Answer
 from postil.tracker.events import AHEAD, VERSION, Event, decode, decode_lines
 from postil.tracker.index.index import Index
 from postil.tracker.index.tables import COLUMNS, make_row
-from postil.tracker.log.format import LogCommit, LogDamaged, Objects, open_objects
-from postil.tracker.log.refs import Tip, find_stale_locks, list_logs
+from postil.tracker.log.format import LogCommit, LogDamaged, LogTooNew, Objects, open_objects
+from postil.tracker.log.heal import heal
+from postil.tracker.log.refs import KEPT, Tip, find_stale_locks, list_logs
 from postil.tracker.state.fold import fold
 from postil.tracker.store import Store
 from postil.tracker.text import flatten, format_count
@@ -51,60 +52,81 @@ class Verified(Answer, frozen=True, kw_only=True):
         return "\n".join(lines)
 
 
+class _Checked:
+    """What reading every log whole brought to light."""
+
+    def __init__(self, root: str) -> None:
+        self.found = list_logs(root)
+        self.problems: list[str] = []
+        self.damaged: list[Tip] = []
+        self.commits = self.events = self.later = 0
+        self.latest: dict[str, tuple[Event, str]] = {}
+        for tip in self.found:
+            with open_objects(root) as git:  # a new conversation each: one damaged log must not end the others'
+                try:
+                    self._add(tip, _check_log(git, tip))
+                except LogTooNew as fault:
+                    self.problems.append(f"{tip.ref}: {fault.message}")
+                except LogDamaged as fault:
+                    self.problems.append(f"{tip.ref}: {fault.message}")
+                    self.damaged.append(tip)
+
+    def warnings(self) -> list[str]:
+        """Returns what somebody wrote that is not believed."""
+        told = [
+            f"{ref}: the event {event.id} by {flatten(event.a)} has the clock {event.l}, which {self.events} events do"
+            " not explain; it decides nothing but ties"
+            for event, ref in self.latest.values()
+            if event.l > self.events + AHEAD
+        ]
+        if self.later:
+            told.append(f"{format_count(self.later, 'event')} of a newer version: kept, and without effect here")
+        return told
+
+    def _add(self, tip: Tip, log: _CheckedLog) -> None:
+        self.commits += log.commits
+        self.events += log.events
+        self.later += log.later
+        self.latest.update((event.id, (event, tip.ref)) for event in log.highest)
+        self.problems += [f"{tip.ref}: {fault}" for fault in log.faults]
+
+
 def verify_logs(store: Store, fix: bool) -> Verified:
     """Read every log whole, compare segments with commits, the cache with a fresh one, and look for stale locks."""
-    problems: list[str] = []
+    root = store.repository.root
     repaired: list[str] = []
-    commits = events = later = 0
-    latest: dict[str, tuple[Event, str]] = {}
-    found = list_logs(store.repository.root)
-    for tip in found:
-        with open_objects(
-            store.repository.root
-        ) as git:  # a new conversation each: one damaged log must not end the others'
-            try:
-                seen, lines, faults, highest, newer = _check_log(git, tip)
-            except LogDamaged as fault:
-                problems.append(f"{tip.ref}: {fault.message}")
-                continue
-            commits += seen
-            events += lines
-            later += newer
-            latest.update((event.id, (event, tip.ref)) for event in highest)
-            problems += [f"{tip.ref}: {fault}" for fault in faults]
+    store.refresh()
+    checked = _Checked(root)
+    if fix and (checked.damaged or any(tip.ref.startswith(KEPT) for tip in checked.found)):
+        repaired += heal(store, checked.damaged)
+        checked = _Checked(root)
+    problems = checked.problems
     for lock in find_stale_locks(store.repository.common_dir):
         if fix:
             os.unlink(lock)
             repaired.append(f"removed the stale lock {os.path.basename(lock)}")
         else:
             problems.append(f"a killed git left the lock {os.path.basename(lock)}; --fix removes it")
-    if fix:
-        store.index.forget()  # what was noted of damage is noted again if it is still there
-    store.refresh()
-    problems += [line for line in store.index.damage() if line not in problems]
     fresh = Index(store.repository, None)
     fresh.build_in_memory()
     state, rows = fold_all(fresh)
     fresh.close()
-    entities = len(rows)
+    if fix and not checked.damaged:
+        store.index.forget()  # the logs hold all; what was noted of damage is noted again if it is still there
+    store.refresh()
+    problems += [line for line in store.index.damage() if line not in problems]
     cached = store.index.query(f"SELECT {COLUMNS} FROM ent")
     if {row[1]: hash(row[1:]) for row in cached} != rows:
         problems.append("the cache differs from the logs; --fix builds it anew")
     return Verified(
-        logs=len(found),
-        commits=commits,
-        events=events,
-        entities=entities,
+        logs=len(checked.found),
+        commits=checked.commits,
+        events=checked.events,
+        entities=len(rows),
         state=state,
         problems=problems,
         repaired=repaired,
-        warnings=[
-            f"{ref}: the event {event.id} by {flatten(event.a)} has the clock {event.l}, which {events} events do not"
-            " explain; it decides nothing but ties"
-            for event, ref in latest.values()
-            if event.l > events + AHEAD
-        ]
-        + [f"{format_count(later, 'event')} of a newer version of Postil: kept, and without effect here"] * bool(later),
+        warnings=checked.warnings(),
     )
 
 
@@ -128,8 +150,19 @@ def fold_all(index: Index) -> tuple[str, dict[str, int]]:
     return digest.hexdigest()[:32], rows
 
 
-def _check_log(git: Objects, tip: Tip) -> tuple[int, int, list[str], list[Event], int]:
-    """Commits, events, faults, the highest clocks' events and the count of later versions' events of a log."""
+class _CheckedLog(msgspec.Struct, frozen=True):
+    """One log, read commit by commit from its end."""
+
+    commits: int
+    events: int
+    faults: list[str]
+    highest: list[Event]
+    """The events with the highest clocks."""
+    later: int
+    """How many events are of a later version."""
+
+
+def _check_log(git: Objects, tip: Tip) -> _CheckedLog:
     faults: list[str] = []
     chain: list[LogCommit] = []
     at = git.commit(tip.oid)
@@ -168,4 +201,4 @@ def _check_log(git: Objects, tip: Tip) -> tuple[int, int, list[str], list[Event]
         newer += event.v > VERSION
         if event.l > AHEAD:
             events.append(event)
-    return len(chain), end + tail, faults, nlargest(_NAMED, events, key=attrgetter("l")), newer
+    return _CheckedLog(len(chain), end + tail, faults, nlargest(_NAMED, events, key=attrgetter("l")), newer)

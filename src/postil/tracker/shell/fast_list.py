@@ -51,6 +51,8 @@ def fast_list(kind: str | None, words: Sequence[str], cwd: str) -> str | None:
         db.execute("BEGIN")
         if dict(db.execute("SELECT name, oid FROM ref").fetchall()) != refs:
             return None
+        if db.execute("SELECT 1 FROM meta WHERE key GLOB '*:refs/*'").fetchone():
+            return None  # something is to be said
         around = QueryContext(datetime.datetime.now(datetime.UTC), partial(find_milestones, db))
         wanted = compile_condition(restrict(question.tree, name, everything), around)
         if wanted.needs_words:

@@ -101,7 +101,15 @@ class SyncCommands:
         facts: Facts = {"pushed": True, "ref": sent.ref}
         if {tip.oid for tip in list_logs(store.repository.root) if tip.ref == sent.ref} <= there:
             return Done(done=f"Pushed to {remote}: nothing new", facts=facts)
-        note = "; another clone used the same identity, so this one has a new one" if sent.renamed else ""
+        note = ""
+        if sent.renamed:
+            note = (
+                "; another clone used the same identity or somebody rewrote the log there, so this clone has a new one"
+                " and sent its events again"
+            )
+        if sent.healed:
+            facts["healed"] = sent.healed
+            note += f"; somebody rewrote the log: {format_count(sent.healed, 'event')} appended again"
         return Done(done=f"Pushed {sent.ref} to {remote}{note}", facts=facts)
 
     @reads(

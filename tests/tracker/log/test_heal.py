@@ -1,0 +1,103 @@
+"""What a rewritten ref or a lost object took away comes back, for fresh clones too."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.tracker.damage import log_commits, lose
+from tests.tracker.groups import Tracker
+from tests.tracker.hostile import event, write_log
+from tests.tracker.programs import git, run, said
+from tests.tracker.stores import own_ref
+from tests.tracker.teams import list_titles
+
+
+def fresh_clone(remote: Path, name: str) -> Path:
+    where = remote.parent / name
+    git(remote.parent, "clone", "--quiet", str(remote), str(where))
+    said(where, "pull")
+    return where
+
+
+def rewritten(remote: Path, how: str) -> None:
+    """Somebody with push rights force-pushes over the only log."""
+    ref = git(remote, "for-each-ref", "--format=%(refname)", "refs/postil/log").strip()
+    replica = ref.rpartition("/")[2]
+    if how == "back":
+        git(remote, "update-ref", ref, f"{ref}~2")
+    elif how == "deleted":
+        git(remote, "update-ref", "-d", ref)
+    elif how == "orphan":
+        write_log(remote, event("11111111-0000-4000-8000-000000000001", 1, "comment", 1, c="x"), replica=replica)
+    else:
+        old = git(remote, "rev-parse", f"{ref}~1").strip()
+        write_log(
+            remote, event("11111111-0000-4000-8000-000000000001", 1, "comment", 9, c="x"), replica=replica, parent=old
+        )
+
+
+@pytest.mark.parametrize("how", ["back", "deleted", "orphan", "diverged"])
+@pytest.mark.parametrize("overwritten", [False, True])
+def test_the_owners_next_sync_brings_its_events_back_for_everyone(
+    team: tuple[Path, Path, Path], how: str, overwritten: bool
+):
+    remote, ann, bob = team
+    for number in range(3):
+        Tracker(ann).tools.create(f"T{number}")
+    said(ann, "sync")
+    said(bob, "pull")
+    rewritten(remote, how)
+    if overwritten:  # a mirror's fetch puts the rewritten log over our own
+        git(ann, "fetch", "--quiet", "--prune", "origin", "+refs/postil/log/*:refs/postil/log/*")
+    told = said(ann, "sync")
+    assert "again" in told or how in ("back", "deleted")
+    wanted = ["T0", "T1", "T2"]
+    assert list_titles(ann) == wanted
+    assert list_titles(fresh_clone(remote, "carl")) == wanted
+    said(bob, "sync")
+    assert list_titles(bob) == wanted
+    assert "nothing new" in said(ann, "sync")
+    assert git(ann, "for-each-ref", "refs/postil/kept") == ""
+
+
+def test_verify_fix_gives_back_what_another_writer_lost(team: tuple[Path, Path, Path]):
+    remote, ann, bob = team
+    Tracker(ann).tools.create("T0")
+    said(ann, "sync")
+    said(bob, "pull")
+    rewritten(remote, "orphan")
+    said(bob, "pull")
+    assert "rewritten" in run(bob, "verify").stdout
+    fixed = said(bob, "verify", "--fix")
+    assert "1 event appended" in fixed
+    assert "no problem" in fixed
+    said(bob, "push")
+    assert list_titles(fresh_clone(remote, "carl")) == ["T0"]
+
+
+def test_the_index_is_the_last_copy_and_gives_it_back(repository: Path):
+    for number in range(3):
+        Tracker(repository).tools.create(f"T{number}")
+    lose(repository, log_commits(repository)[1])
+    fixed = run(repository, "verify", "--fix")
+    assert "appended" in fixed.stdout
+    assert list_titles(repository) == ["T0", "T1", "T2"]
+    assert said(repository, "verify").endswith("no problem found\n")
+    git(repository, "fsck", "--strict", own_ref(repository))
+
+
+def test_garbage_collection_beside_writers_loses_nothing(repository: Path):
+    collect = f"while [ ! -e {repository}/stop ]; do git gc --quiet --prune=now; done"
+    with subprocess.Popen(["sh", "-c", collect], cwd=repository, stderr=subprocess.DEVNULL) as running:
+        try:
+            for number in range(12):
+                said(repository, "create", "issue", f"T{number:02}")
+        finally:
+            (repository / "stop").touch()
+            running.wait(60)
+    (repository / "stop").unlink()
+    assert list_titles(repository) == [f"T{number:02}" for number in range(12)]
+    assert said(repository, "verify").endswith("no problem found\n")
