@@ -44,10 +44,9 @@ class NewObjects:
     def write(self, kind: str, content: bytes) -> str:
         """Write an object. Returns its name. (Trees too: `mktree` never syncs what it writes.)"""
         command = ("hash-object", "-t", kind, "-w", "--stdin")
-        for _ in range(_TRIES):
-            done = try_git(self._repository.root, *command, input=content, mode=DURABLE)
-            if b"No such file" not in done.err:  # else a `git gc` has just removed the empty folder
-                break
+        done, tries = try_git(self._repository.root, *command, input=content, mode=DURABLE), 1
+        while b"No such file" in done.err and tries < _TRIES:  # a `git gc` has just removed the empty folder
+            done, tries = try_git(self._repository.root, *command, input=content, mode=DURABLE), tries + 1
         if done.status != 0:
             raise GitFailed("hash-object", done.status, done.err.decode("utf-8", "replace"))
         oid = done.out.decode().strip()
