@@ -11,7 +11,7 @@ from postil.contracts import CONTRACTS, united
 from postil.core.failure import StorageFailed
 from postil.core.registry import Offer, Registry
 from postil.settings.load import load
-from postil.settings.model import BadSettings
+from postil.storage.shared import BadState
 from postil.wire.protocol.eras.era import NEWEST
 from postil.wire.protocol.shapes import describe_tool
 from scripts.reference import generated
@@ -82,7 +82,7 @@ def test_one_part_that_fails_hides_no_other_from_the_status(tmp_path: Path, monk
 
 def test_a_state_that_cannot_be_kept_there_is_refused(tmp_path: Path) -> None:
     app = App(load({"HOME": str(tmp_path), "POSTIL_STATE": "mysql://user:hush@host"}, str(tmp_path)))
-    with pytest.raises(BadSettings) as refused:
+    with pytest.raises(BadState) as refused:
         _ = app.state
     assert "hush" not in refused.value.text()
 

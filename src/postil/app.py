@@ -17,7 +17,7 @@ import msgspec
 from postil.core.catalogue import Catalogue, OperationEntry, describe
 from postil.core.failure import Failure
 from postil.core.registry import Offer, Registry
-from postil.settings.model import BadSettings, Settings
+from postil.settings.model import REDIS, BadSettings, Settings
 
 if TYPE_CHECKING:
     from postil.core.effects.witness import Audit
@@ -26,9 +26,6 @@ if TYPE_CHECKING:
     from postil.workspace.repository import Repository
 
 CATALOGUE = os.path.join(os.path.dirname(__file__), "catalogue")
-
-
-REDIS = ("redis://", "rediss://", "unix://")
 
 
 class Part(NamedTuple):
@@ -57,24 +54,14 @@ class App:
     @cached_property
     def state(self) -> State:
         """The state database, opened on first use."""
-        from postil.storage.sqlite import SqliteState
-
         address = self.settings.state_address
-        if address.startswith(REDIS):
-            from postil.storage.redis import RedisState
+        if "://" not in address:
+            from postil.storage.sqlite import SqliteState
 
-            try:
-                return RedisState(address)
-            except ImportError:  # an extra
-                raise BadSettings(
-                    "State in Redis needs the extra 'redis'", advice="Install it with: pip install 'postil[redis]'"
-                ) from None
-        if "://" in address:
-            raise BadSettings(
-                f"State cannot be kept at {address.partition('://')[0]}://… by this version",
-                advice="Name a file with POSTIL_STATE, or leave it out",
-            )
-        return SqliteState(address)
+            return SqliteState(address)
+        from postil.storage.shared import open_shared  # only where many share one
+
+        return open_shared(address)
 
     def state_database(self) -> State:
         """Returns the state database, for the surfaces."""
@@ -111,14 +98,16 @@ class App:
     @property
     def is_shared(self) -> bool:
         """Whether other replicas see the same state."""
-        return self.settings.state_address.startswith(REDIS)
+        return "://" in self.settings.state_address
 
     @cached_property
     def _ephemeral(self) -> EphemeralStore:
-        if self.is_shared:
+        if self.settings.ephemeral_address:
+            if not self.settings.ephemeral_address.startswith(REDIS):
+                raise BadSettings("POSTIL_EPHEMERAL names no Redis", advice="Give redis://…, or leave it out")
             from postil.storage.redis_ephemeral import RedisEphemeralStore
 
-            return RedisEphemeralStore(self.settings.state_address)
+            return RedisEphemeralStore(self.settings.ephemeral_address)
         from postil.storage.ephemeral import MemoryEphemeralStore
 
         return MemoryEphemeralStore()
@@ -132,7 +121,7 @@ class App:
         return counted
 
     def ephemeral(self) -> EphemeralStore:
-        """Returns what is shared for a moment only: by this process, or by all replicas where the state is Redis."""
+        """Returns what is shared for a moment only: by this process, or by all replicas through a Redis."""
         return self._ephemeral
 
     def keys(self) -> Keys:
@@ -153,20 +142,25 @@ class App:
 
     def state_damage(self) -> tuple[str, list[str]]:
         """Returns where the state database is, and what is wrong with it; a file that does not exist yet is well."""
+        address = self.settings.state_address
+        if "://" in address:
+            from postil.storage.shared import check_promise
+
+            return check_promise(self.state, address, self.settings.state.durability)
         import sqlite3
 
         from postil.storage.sqlite import SqliteState
 
-        address = self.settings.state_address
-        if not isinstance(self.state, SqliteState):
-            from postil.storage.redis import RedisState
-
-            assert isinstance(self.state, RedisState)
-            promise, faults = self.state.promise()
-            where = address.rpartition("@")[2].rpartition("://")[2]  # without the password
-            return f"Redis at {where}: {promise}", faults
+        assert isinstance(self.state, SqliteState)
         damage = self.state.damage() if os.path.exists(address) else []
         return f"{address}, SQLite {sqlite3.sqlite_version}", damage
+
+    def require_durable(self) -> None:
+        """Refuse to serve where the shared state loses what was acknowledged, and nobody accepted that."""
+        if self.is_shared:
+            from postil.storage.shared import require_promise
+
+            require_promise(self.state, self.settings.state_address, self.settings.state.durability)
 
     def context(self, part: str) -> object:
         """Returns the part's context, made once for all registries of this App."""
@@ -284,7 +278,7 @@ def _gitlab(app: App) -> object:
         gitlab.read_token,
         projects=gitlab.projects,
         allow_quick_actions=gitlab.allow_quick_actions,
-        cache=ResponseCache(app.ephemeral(), shared=app.is_shared),
+        cache=ResponseCache(app.ephemeral(), shared=bool(app.settings.ephemeral_address)),
         guard=Guard(Policy(gitlab.lockdown, gitlab.no_private_to_public), app.ephemeral()),
     )
     return GitLab(connection, EventLog(app.state))

@@ -9,6 +9,7 @@ import pytest
 
 from postil.core.ports import Delivery, EphemeralStore, Keys, State
 from postil.storage import ephemeral, idempotency, memory, redis, redis_ephemeral, sqlite
+from postil.storage.postgresql import postgres
 
 
 def implementations(module: object, port: type) -> list[type]:
@@ -20,7 +21,7 @@ def implementations(module: object, port: type) -> list[type]:
 @pytest.mark.parametrize(
     ("port", "modules"),
     [
-        (State, (memory, sqlite, redis)),
+        (State, (memory, sqlite, redis, postgres)),
         (EphemeralStore, (ephemeral, redis_ephemeral)),
         (Keys, (idempotency,)),
     ],

@@ -25,9 +25,9 @@ from postil.inbox.store import MessageStore
 from postil.storage.holder import this_process
 from postil.storage.memory import MemoryState
 from postil.storage.sqlite import SqliteState
-from tests.storage.states import redis, state
+from tests.storage.states import postgres, redis, state
 
-__all__ = ["redis", "state"]  # fixtures
+__all__ = ["postgres", "redis", "state"]  # fixtures
 
 ME = this_process()
 

@@ -33,9 +33,9 @@ def test_the_repositorys_file_may_set_only_harmless_keys(place: Path) -> None:
     assert settings.gitlab.url == "https://gitlab.com"
     assert settings.gitlab.token_file == ""
     assert settings.http.address == "127.0.0.1:3000"
-    assert settings.state == ""
+    assert settings.state.address == ""
     refused = " ".join(settings.warnings)
-    for key in ("gitlab.url", "gitlab.token_file", "http.address", "http.auth", "state"):
+    for key in ("gitlab.url", "gitlab.token_file", "http.address", "http.auth", "state.address"):
         assert f"`{key}`" in refused
 
 

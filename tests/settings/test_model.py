@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from postil.settings.model import BadSettings, Folders, GitLabSettings, Settings
+from postil.settings.model import BadSettings, Folders, GitLabSettings, Settings, StateSettings
 from tests.settings.places import place, read
 
 __all__ = ["place"]  # a fixture
@@ -34,7 +34,7 @@ def test_the_workspace_part_is_always_on(place: Path) -> None:
 def test_the_state_is_in_its_folder_unless_it_is_named() -> None:
     folders = Folders("/c", "/s", "/k")
     assert Settings(folders=folders).state_address == "/s/state.db"
-    assert Settings(folders=folders, state="redis://r").state_address == "redis://r"
+    assert Settings(folders=folders, state=StateSettings("redis://r")).state_address == "redis://r"
 
 
 def test_certificates_that_cannot_be_used_are_named(tmp_path: Path) -> None:

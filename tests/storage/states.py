@@ -7,8 +7,10 @@ import pytest
 
 from postil.core.ports import State
 from postil.storage.memory import MemoryState
+from postil.storage.postgresql.postgres import PostgresState
 from postil.storage.redis import RedisState
 from postil.storage.sqlite import SqliteState
+from tests.storage.postgres_server import PostgresServer, postgres_server
 from tests.storage.redis_server import RedisServer, redis_server
 
 
@@ -18,17 +20,27 @@ def redis() -> Iterator[RedisServer]:
         yield server
 
 
-@pytest.fixture(params=["sqlite", "memory", "redis"])
+@pytest.fixture(scope="module")
+def postgres() -> Iterator[PostgresServer]:
+    with postgres_server() as server:
+        yield server
+
+
+@pytest.fixture(params=["sqlite", "memory", "redis", "postgres"])
 def state(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[State]:
     made: State
     if request.param == "redis":
         server: RedisServer = request.getfixturevalue("redis")
         server.clear()
         made = RedisState(server.address)
+    elif request.param == "postgres":
+        database: PostgresServer = request.getfixturevalue("postgres")
+        database.clear()
+        made = PostgresState(database.address)
     else:
         made = SqliteState(str(tmp_path / "postil" / "state.db")) if request.param == "sqlite" else MemoryState()
     yield made
     made.close()
 
 
-__all__ = ["redis", "state"]
+__all__ = ["postgres", "redis", "state"]

@@ -19,9 +19,9 @@ from postil.storage.later import LATER
 from postil.storage.memory import MemoryState
 from postil.storage.sqlite import SqliteState
 from tests.core.echo import Counted, Echo
-from tests.storage.states import redis, state
+from tests.storage.states import postgres, redis, state
 
-__all__ = ["redis", "state"]  # fixtures
+__all__ = ["postgres", "redis", "state"]  # fixtures
 
 
 def test_a_repeat_gets_the_first_answer(state: State) -> None:

@@ -8,8 +8,9 @@ import time
 import pytest
 import redis as redis_client
 
-from postil.storage import redis_connection
-from postil.storage.redis_connection import LONGEST_OUTAGE, PATIENCE, find_outage
+from postil.storage import outage as outages
+from postil.storage.outage import LONGEST, find_outage
+from postil.storage.redis_connection import PATIENCE
 from postil.storage.redis_ephemeral import RedisEphemeralStore
 from tests.storage.entries import entry, until_admitted
 
@@ -88,11 +89,11 @@ class Clock:
 
 def test_an_answer_ends_the_outage_for_all_who_use_this_redis(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
     clock = Clock()
-    monkeypatch.setattr(redis_connection, "time", clock)
+    monkeypatch.setattr(outages, "time", clock)
     outage = find_outage(address)
     for _ in range(3):
         outage.note(TimeoutError())
-    clock.now += LONGEST_OUTAGE
+    clock.now += LONGEST
 
     async def test() -> None:
         store = RedisEphemeralStore(address)

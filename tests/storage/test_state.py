@@ -13,9 +13,9 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from postil.core.ports import State
 from postil.storage.memory import MemoryState
 from postil.storage.sqlite import SqliteState
-from tests.storage.states import redis, state
+from tests.storage.states import postgres, redis, state
 
-__all__ = ["redis", "state"]  # fixtures
+__all__ = ["postgres", "redis", "state"]  # fixtures
 
 
 def put(state: State, space: str, key: str, value: bytes, expires: float | None = None) -> None:

@@ -11,7 +11,7 @@ import re
 import subprocess
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ from typing import Any
 import pytest
 
 from postil.wire.transports.http.sessions import LOOK_EVERY
+from tests.storage.postgres_server import PostgresServer, postgres_server
 from tests.storage.redis_server import RedisServer, redis_server
 from tests.surfaces.programs import BIN, run
 from tests.surfaces.proxy import RoundRobin
@@ -30,6 +31,7 @@ CALLS = int(os.environ.get("POSTIL_REPLICA_CALLS", "1000"))
 KILL_SECONDS = float(os.environ.get("POSTIL_REPLICA_KILL_SECONDS", "0"))
 KILL_CALLS = 100
 CALLERS = 4
+STALL_SECONDS = float(os.environ.get("POSTIL_REPLICA_STALL_SECONDS", "1.5"))
 PER_MINUTE = 600
 
 
@@ -38,7 +40,8 @@ class Replicas:
 
     def __init__(self, repository: Path, redis: RedisServer, **environ: str) -> None:
         self.repository = repository
-        self.environ = {"POSTIL_STATE": redis.address, "POSTIL_SECRET": "shared by all replicas", **environ}
+        shared = {"POSTIL_STATE": redis.address, "POSTIL_EPHEMERAL": redis.address}
+        self.environ = {**shared, "POSTIL_SECRET": "shared by all replicas", **environ}
         made = run("postil", "key", "create", "team", "--workspace", "--json", cwd=repository, **self.environ)
         self.key: str = json.loads(made.stdout)["key"]
         self.processes: list[subprocess.Popen[str]] = []
@@ -90,6 +93,17 @@ class Replicas:
             assert (said.status, time.monotonic() < end) == (503, True), answer
             time.sleep(0.2)
 
+    def ask_once(self, method: str, params: dict[str, Any]) -> tuple[int, Any]:
+        """Ask through the proxy, once."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.proxy.port, timeout=60)
+        headers = {"Content-Type": "application/json", "Authorization": f"Bearer {self.key}"}
+        try:
+            connection.request("POST", "/mcp", json.dumps(request(method, params)), headers)
+            answer = connection.getresponse()
+            return answer.status, None if answer.status == 502 else json.loads(answer.read())
+        finally:
+            connection.close()
+
     def ask(
         self, method: str, params: dict[str, Any], key: str = "", tries: int = 60
     ) -> tuple[http.client.HTTPResponse, Any]:
@@ -99,7 +113,7 @@ class Replicas:
         if key:
             headers["Idempotency-Key"] = key
         for _ in range(tries):
-            connection = http.client.HTTPConnection("127.0.0.1", self.proxy.port, timeout=20)
+            connection = http.client.HTTPConnection("127.0.0.1", self.proxy.port, timeout=60)
             try:
                 connection.request("POST", "/mcp", body, headers)
                 answer = connection.getresponse()
@@ -116,6 +130,12 @@ class Replicas:
 @pytest.fixture(scope="module")
 def redis() -> Iterator[RedisServer]:
     with redis_server() as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def postgres() -> Iterator[PostgresServer]:
+    with postgres_server() as server:
         yield server
 
 
@@ -140,10 +160,10 @@ READS: list[tuple[str, dict[str, Any]]] = [
 
 
 class Calls:
-    """Counts the calls made, and kills a replica every so many of them, or every so many seconds."""
+    """Counts the calls made, and makes trouble every so many of them, or every so many seconds."""
 
     def __init__(self) -> None:
-        self.killed = 0
+        self.troubles = 0
         self._made = 0
         self._over = False
         self._changed = threading.Condition()
@@ -158,18 +178,97 @@ class Calls:
             self._over = True
             self._changed.notify_all()
 
-    def kill_meanwhile(self, replicas: Replicas) -> None:
+    def make_trouble(self, trouble: Callable[[int], None]) -> None:
         for number in itertools.cycle(range(3)):
             with self._changed:
                 if KILL_SECONDS:
                     self._changed.wait_for(lambda: self._over, KILL_SECONDS)
                 else:
-                    due = (self.killed + 1) * KILL_CALLS
+                    due = (self.troubles + 1) * KILL_CALLS
                     self._changed.wait_for(lambda due=due: self._over or self._made >= due)
                 if self._over:
                     return
-            self.killed += 1
-            replicas.kill_one(number)
+            self.troubles += 1
+            trouble(number)
+
+
+class Ledger:
+    """What callers were told of each write."""
+
+    def __init__(self, replicas: Replicas) -> None:
+        self.replicas = replicas
+        self.acknowledged: set[int] = set()
+        self.denied: set[int] = set()
+        self.unknown: set[int] = set()
+
+    def read(self, n: int) -> None:
+        method, params = READS[n % len(READS)]
+        end = time.monotonic() + 90
+        while True:
+            status, answer = self.replicas.call(method, params)
+            if status == 200 and "result" in answer:
+                return
+            assert (status, time.monotonic() < end) == (503, True), answer
+            time.sleep(0.2)
+
+    def write(self, n: int) -> None:
+        """A write under a key, made again as the answers advise, until one says how it ended."""
+        end = time.monotonic() + 90
+        while True:
+            status, answer = self.replicas.call("inbox_reply", {"id": 1, "text": f"reply {n:05d}"}, key=f"key-{n}")
+            if status == 200 and "result" in answer:
+                return self.acknowledged.add(n)
+            message = answer["error"]["message"]
+            if "took effect, but its answer was lost" in message:
+                return self.acknowledged.add(n)
+            if "interrupted" in message:  # killed between its claim and its effect, or its effect and its answer
+                return self.unknown.add(n)
+            assert status in (503, 504) or "still running" in message, answer
+            assert time.monotonic() < end, answer
+            time.sleep(0.2)
+
+    def write_once(self, n: int) -> None:
+        """A write without a key: whatever the answer says has to be so."""
+        try:
+            status, answer = self.replicas.ask_once("inbox_reply", {"id": 1, "text": f"reply {n:05d}"})
+        except (OSError, http.client.HTTPException):
+            return self.unknown.add(n)
+        if status == 200 and "result" in answer:
+            return self.acknowledged.add(n)
+        if status in (502, 504):  # nobody answered; or somebody who says that it is not known
+            return self.unknown.add(n)
+        assert status == 503, answer
+        return self.denied.add(n)
+
+    def check(self, replies: list[int]) -> None:
+        assert len(replies) == len(set(replies)), "a reply was made twice"
+        assert self.acknowledged <= set(replies), "an acknowledged reply was lost"
+        assert self.denied.isdisjoint(replies), "an answer denied what had happened"
+
+
+def call_meanwhile(replicas: Replicas, count: int, trouble: Callable[[int], None]) -> tuple[Ledger, int]:
+    """Make mixed calls while there is trouble. Returns what was told, and how much trouble there was."""
+    folder, environ = replicas.repository, replicas.environ
+    sent = run("postil", "inbox", "send", "--file", "a.py", "-c", "please look", "--json", cwd=folder, **environ)
+    assert sent.returncode == 0, sent.stderr
+    calls, ledger = Calls(), Ledger(replicas)
+    maker = threading.Thread(target=calls.make_trouble, args=[trouble])
+    maker.start()
+
+    def one(n: int) -> None:
+        (ledger.read, ledger.read, ledger.write, ledger.read, ledger.read, ledger.write_once)[n % 6](n)
+        calls.count()
+
+    try:
+        with ThreadPoolExecutor(CALLERS) as callers:
+            list(callers.map(one, range(count)))  # raises what one of them raised
+    finally:
+        calls.over()
+        maker.join(60)
+    shown = json.loads(run("postil", "inbox", "show", "1", "--json", cwd=folder, **environ).stdout)
+    ledger.check([int(found) for found in re.findall(r"reply (\d{5})", json.dumps(shown))])
+    assert calls.troubles, "there was no trouble: more calls are needed"
+    return ledger, calls.troubles
 
 
 @pytest.mark.slow
@@ -177,50 +276,41 @@ class Calls:
 def test_no_acknowledged_write_is_lost_and_none_is_made_twice_while_replicas_die(
     folder: Path, redis: RedisServer, tmp_path: Path
 ) -> None:
-    limits = config(tmp_path, "[limits]\nper_minute = 0\n")
-    replicas = Replicas(folder, redis, POSTIL_CONFIG=limits)
-    environ = replicas.environ
+    replicas = Replicas(folder, redis, POSTIL_CONFIG=config(tmp_path, "[limits]\nper_minute = 0\n"))
     try:
-        sent = run("postil", "inbox", "send", "--file", "a.py", "-c", "please look", "--json", cwd=folder, **environ)
-        assert sent.returncode == 0, sent.stderr
-        calls, lock = Calls(), threading.Lock()
-        acknowledged: list[int] = []
-        unknown: list[int] = []
-        killer = threading.Thread(target=calls.kill_meanwhile, args=[replicas])
-        killer.start()
-
-        def one(n: int) -> None:
-            call(n)
-            calls.count()
-
-        def call(n: int) -> None:
-            if n % 3:
-                method, params = READS[n % len(READS)]
-                status, answer = replicas.call(method, params)
-                assert (status, "result" in answer) == (200, True), answer
-                return
-            status, answer = replicas.call("inbox_reply", {"id": 1, "text": f"reply {n:05d}"}, key=f"key-{n}")
-            with lock:
-                if status == 200 and "result" in answer:
-                    acknowledged.append(n)
-                else:  # killed between its claim and its answer: refused rather than risked twice
-                    assert "interrupted" in answer["error"]["message"], answer
-                    unknown.append(n)
-
-        try:
-            with ThreadPoolExecutor(CALLERS) as callers:
-                list(callers.map(one, range(CALLS)))  # raises what one of them raised
-        finally:
-            calls.over()
-            killer.join(30)
-        killed = calls.killed
-        shown = json.loads(run("postil", "inbox", "show", "1", "--json", cwd=folder, **environ).stdout)
-        replies = [int(found) for found in re.findall(r"reply (\d{5})", json.dumps(shown))]
-        assert len(replies) == len(set(replies)), "a reply was made twice"
-        assert set(acknowledged) <= set(replies), "an acknowledged reply was lost"
-        assert killed, "nobody was killed: more calls are needed"
-        assert len(unknown) <= killed * CALLERS, "a kill can interrupt only what is on its way"
+        ledger, killed = call_meanwhile(replicas, CALLS, replicas.kill_one)
+        assert len(ledger.unknown) <= killed * CALLERS, "a kill can interrupt only what is on its way"
     finally:
+        replicas.close()
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(max(280, CALLS // 5))
+def test_no_answer_lies_while_replicas_die_and_postgresql_hangs_and_restarts(
+    folder: Path, redis: RedisServer, postgres: PostgresServer, tmp_path: Path
+) -> None:
+    limits = config(tmp_path, "[limits]\nper_minute = 0\n")
+    replicas = Replicas(folder, redis, POSTIL_CONFIG=limits, POSTIL_STATE=postgres.address)
+    turns = itertools.cycle([postgres.pause, replicas.kill_one, postgres.stop, postgres.pause, postgres.kill])
+
+    def trouble(number: int) -> None:
+        turn = next(turns)
+        if turn == replicas.kill_one:
+            replicas.kill_one(number)
+            return
+        turn()  # type: ignore[call-arg]
+        time.sleep(STALL_SECONDS)  # the stall itself
+        postgres.go_on()
+        postgres.start()
+
+    try:
+        ledger, _ = call_meanwhile(replicas, CALLS // 2, trouble)
+        assert ledger.acknowledged
+        verified = run("postil", "audit", "verify", cwd=folder, **replicas.environ)
+        assert "The chains are whole" in verified.stdout, verified.stdout + verified.stderr
+    finally:
+        postgres.go_on()
+        postgres.start()
         replicas.close()
 
 

@@ -40,7 +40,10 @@ def read_file(path: str) -> Layer:
             content = file.read(LARGEST + 1)
         if len(content) > LARGEST:
             raise BadSettings(f"{path} is larger than {LARGEST} bytes")
-        return _read_tables(_decode(path, content.decode("utf-8")))
+        tables = _read_tables(_decode(path, content.decode("utf-8")))
+        if isinstance(tables.get("state"), str):  # the address alone
+            tables["state"] = {"address": tables["state"]}
+        return tables
     except (OSError, ValueError) as error:
         raise BadSettings(
             f"The settings file {path} cannot be read: {error}", advice="Correct the file, or move it away"

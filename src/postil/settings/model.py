@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 Layer: TypeAlias = dict[str, Any]
 Drawer: TypeAlias = Literal["", "tmux", "kitty", "wezterm", "zellij"]
+REDIS = ("redis://", "rediss://", "unix://")
 Auth: TypeAlias = Literal["", "local", "pat", "key", "oauth"]
 
 
@@ -134,6 +135,17 @@ class WebhookSettings(Struct, frozen=True, omit_defaults=True):
     """These become messages of the served repository's inbox."""
 
 
+class StateSettings(Struct, frozen=True, omit_defaults=True):
+    """Where shared state lives, and what is expected of it."""
+
+    address: str = ""
+    """A file, `postgresql://…` or `redis://…`; empty means `state.db` in the state folder."""
+    ephemeral: str = ""
+    """Where what may vanish lives (limits, nonces, sessions): `redis://…`; empty: the state's Redis, or memory."""
+    durability: Literal["checked", "stated", "none"] = "checked"
+    """Whether the server is asked what it promises, or the operator promises it, or loss is accepted."""
+
+
 class Folders(Struct, frozen=True):
     """Where Postil keeps its own things (XDG)."""
 
@@ -170,8 +182,7 @@ class Settings(Struct, frozen=True, omit_defaults=True):
     """Sets of tools that assistants get beyond the usual ones: `extra`."""
     structured: bool = False
     """Whether tools declare schemas of their results and send them beside the text: for programs, not for models."""
-    state: str = ""
-    """Where shared state lives: a file, or `redis://…`; empty means `state.db` in the state folder."""
+    state: StateSettings = StateSettings()
     gitlab: GitLabSettings = GitLabSettings()
     http: HttpSettings = HttpSettings()
     oauth: OAuthSettings = OAuthSettings()
@@ -191,8 +202,15 @@ class Settings(Struct, frozen=True, omit_defaults=True):
 
     @property
     def state_address(self) -> str:
-        """The state database: a path, or an address such as `redis://host/0`."""
-        return self.state or os.path.join(self.folders.state, "state.db")
+        """The state database: a path, or an address such as `postgresql://host/postil`."""
+        return self.state.address or os.path.join(self.folders.state, "state.db")
+
+    @property
+    def ephemeral_address(self) -> str:
+        """The Redis for what may vanish; empty where that is this process's memory."""
+        if self.state.ephemeral:
+            return self.state.ephemeral
+        return self.state.address if self.state.address.startswith(REDIS) else ""
 
     def offer(self) -> Offer:
         """Returns which operations these settings leave visible."""

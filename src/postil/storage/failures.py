@@ -67,6 +67,13 @@ class StateAway(StorageFailed):
         )
 
 
+class StateUnable(StorageFailed):
+    """The shared state does not let us ask for its settings."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__(why, advice='Say what it promises with state.durability = "stated" or "none"')
+
+
 class StateUnclear(StorageFailed):
     """The shared state fell silent while it committed: the write may have been made."""
 

@@ -22,11 +22,12 @@ import msgspec
 
 from postil.core.effects.joining import join
 from postil.core.ports import Changes, Records
-from postil.storage.failures import StateAway, StateBusy, StateUnclear
+from postil.storage.failures import StateAway, StateBusy, StateUnable, StateUnclear
 from postil.storage.holder import is_alive, this_process
 from postil.storage.last_seen import LastSeen, StaleRecords
 from postil.storage.listeners import ChangeListeners
-from postil.storage.redis_connection import PREFIX, connect, find_outage, text, translate_errors
+from postil.storage.outage import find_outage
+from postil.storage.redis_connection import PREFIX, connect, text, translate_errors
 from postil.storage.redis_records import COUNTERS, RedisRecords
 from postil.storage.redis_scripts import CHANNEL, COMMIT, ENTER_READ, ENTER_WRITE, LEAVE, UNLOCK
 
@@ -127,20 +128,33 @@ class RedisState:
         self._redis.close()
 
     def promise(self) -> tuple[str, list[str]]:
-        """Returns what this Redis was told to promise, in words; and what must be changed, if anything."""
-        with translate_errors():
-            said: dict[str, str] = {}
-            for name in ("appendonly", "appendfsync", "maxmemory-policy"):
-                told = cast("dict[Any, Any]", self._redis.config_get(name))
-                said |= {text(key): text(value) for key, value in told.items()}
+        """Returns what this Redis was told to promise, in words; and what must be changed for nothing to be lost."""
+        import redis
+
+        said: dict[str, str] = {}
+        try:
+            with translate_errors():
+                for name in ("appendonly", "appendfsync", "maxmemory-policy"):
+                    told = cast("dict[Any, Any]", self._redis.config_get(name))
+                    said |= {text(key): text(value) for key, value in told.items()}
+                replicas = int(cast("dict[str, Any]", self._redis.info("replication")).get("connected_slaves", 0))
+        except StateAway as away:
+            if isinstance(away.__cause__, redis.ResponseError):  # renamed or forbidden, as managed services do
+                raise StateUnable(str(away.__cause__)[:100]) from away
+            raise
         faults: list[str] = []
         if said.get("maxmemory-policy", "noeviction") != "noeviction":
             faults.append(f"maxmemory-policy is {said['maxmemory-policy']}: it may forget messages; set noeviction")
+        promise = "nothing acknowledged is lost"
         if said.get("appendonly") != "yes":
-            return "what was written since its last snapshot is lost when it stops (appendonly is off)", faults
-        if said.get("appendfsync") != "always":
-            return "at most the last second is lost when its machine stops", faults
-        return "nothing acknowledged is lost", faults
+            promise = "what was written since its last snapshot is lost when it stops"
+            faults.append("appendonly is off: set appendonly yes and appendfsync always")
+        elif said.get("appendfsync") != "always":
+            promise = "at most the last second is lost when its machine stops"
+            faults.append(f"appendfsync is {said.get('appendfsync')}: set appendfsync always")
+        if replicas:
+            promise += "; a failover to a replica loses what that had not received"
+        return promise, faults
 
     # -- entering and committing ------------------------------------------------------------------------------------
 

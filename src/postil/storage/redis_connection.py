@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Any
@@ -12,43 +11,6 @@ from postil.storage.failures import StateAway
 PREFIX = "postil:"
 PATIENCE = 1.0
 """Seconds to wait for an answer: a Redis that is away must not hold every request."""
-LONGEST_OUTAGE = 4.0
-
-
-class Outage:
-    """Remembers that Redis did not answer in time, so that nobody in this process waits for it again for a while.
-
-    The while doubles each time it does not answer, up to LONGEST_OUTAGE, and starts small again after an answer.
-    """
-
-    def __init__(self) -> None:
-        self._until = 0.0
-        self._seconds = PATIENCE
-
-    @property
-    def lasts(self) -> bool:
-        """Whether to do without Redis for now."""
-        return time.monotonic() < self._until
-
-    def note(self, error: BaseException | None) -> None:
-        """Note a failure. Only a timeout begins an outage: a refused connection fails at once and may be back soon."""
-        import redis
-
-        if isinstance(error, redis.TimeoutError | TimeoutError):
-            self._until = time.monotonic() + self._seconds
-            self._seconds = min(self._seconds * 2, LONGEST_OUTAGE)
-
-    def end(self) -> None:
-        """Note an answer."""
-        self._seconds = PATIENCE
-
-
-_outages: dict[str, Outage] = {}
-
-
-def find_outage(address: str) -> Outage:
-    """Returns the outage of this address, one for all its users: when one waited in vain, the others need not."""
-    return _outages.setdefault(address, Outage())
 
 
 def connect(address: str) -> Any:

@@ -13,7 +13,8 @@ from typing import Any, cast
 
 from postil.core.ports import Entered, Entry, Taken
 from postil.storage.ephemeral import MemoryEphemeralStore
-from postil.storage.redis_connection import PREFIX, connect_async, find_outage
+from postil.storage.outage import find_outage
+from postil.storage.redis_connection import PREFIX, connect_async
 from postil.storage.redis_scripts import ENTER, KEEP, LEAVE, RENEW
 
 LEASE = 30.0

@@ -40,6 +40,10 @@ class Composition(Protocol):
         """Returns the state database, opened on first use."""
         ...
 
+    def require_durable(self) -> None:
+        """Raises where the shared state may lose what was acknowledged, and nobody accepted that."""
+        ...
+
     def audit(self) -> Audit:
         """Returns the audit in the state database."""
         ...

@@ -4,9 +4,9 @@ import pytest
 
 from postil.core.effects.joining import alone, join, joining
 from postil.core.ports import Changes, State
-from tests.storage.states import redis, state
+from tests.storage.states import postgres, redis, state
 
-__all__ = ["redis", "state"]  # fixtures
+__all__ = ["postgres", "redis", "state"]  # fixtures
 
 
 def mark(changes: Changes) -> None:

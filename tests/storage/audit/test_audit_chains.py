@@ -15,9 +15,9 @@ from postil.storage.audit.audit_log import AuditLog
 from postil.storage.audit.audit_records import HEADS, SPACE, Record
 from postil.storage.memory import MemoryState
 from postil.storage.sqlite import SqliteState
-from tests.storage.states import redis, state
+from tests.storage.states import postgres, redis, state
 
-__all__ = ["redis", "state"]  # fixtures
+__all__ = ["postgres", "redis", "state"]  # fixtures
 
 
 def write(state: State, *names: str) -> AuditLog:

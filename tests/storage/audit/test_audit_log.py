@@ -16,11 +16,11 @@ from postil.storage.failures import StateAway, StateFull
 from postil.storage.idempotency import IdempotencyKeys
 from postil.storage.later import LATER
 from postil.storage.memory import MemoryState
-from tests.storage.states import redis, state
+from tests.storage.states import postgres, redis, state
 from tests.storage.test_idempotency import Faulty
 from tests.wire.http_client import request, running
 
-__all__ = ["redis", "state"]  # fixtures
+__all__ = ["postgres", "redis", "state"]  # fixtures
 ADA = Caller("ada")
 
 

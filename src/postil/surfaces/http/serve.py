@@ -61,6 +61,7 @@ def run(server: Server, composed: Composition) -> NoReturn:
     except ValueError as wrong:
         raise CannotListen(f"Cannot listen: {wrong}", advice="Give --http HOST:PORT") from None
     check_reach(host, settings)
+    composed.require_durable()
     token = secrets.token_urlsafe(24)
     guard = compose(composed, token)
     tls = tls_options(settings)
@@ -75,11 +76,12 @@ def run(server: Server, composed: Composition) -> NoReturn:
     for sentence in guard.warnings:
         say(f"warning: {sentence}")
     hosts = hosts_for(host, (*http.allowed_hosts, *guard.hosts), (*http.allowed_origins, *guard.origins))
-    is_shared = composed.is_shared
+    if composed.is_shared and not settings.ephemeral_address:
+        say("warning: POSTIL_EPHEMERAL names no Redis: limits, nonces and sessions are each replica's own")
     hooks = Hooks(
         witness=composed.audit(),
         page_for=guard.page_for,
-        shared=composed.ephemeral() if is_shared else None,
+        shared=composed.ephemeral() if settings.ephemeral_address else None,
     )
     server = server.with_hooks(hooks)
     serve(server, guard.gateway, hosts, listener, routes=guard.routes, tls=tls, counts=composed.counts)

@@ -60,7 +60,9 @@ class WorkspaceChecks:
         except Failure as failure:
             return Finding("error", failure.message, failure.advice)
         if damage:
+            is_file = os.path.isabs(address)
             advice = "Move the file away (messages are in it), and restore it from a backup if there is one"
+            advice = advice if is_file else "docs/deploy.md says which settings it needs, and how to accept a loss"
             return Finding("error", f"{address}: {'; '.join(damage[:3])}", advice)
         return Finding("ok", address)
 

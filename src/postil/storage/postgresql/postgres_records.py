@@ -1,0 +1,66 @@
+"""The records of a state in PostgreSQL, as one transaction sees them. Times are those of the server's clock."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from postil.storage.last_seen import LastSeen
+
+_GET = "SELECT value FROM postil_records WHERE space = %s AND key = %s AND {alive}"
+_RANGE = "SELECT key, value FROM postil_records WHERE space = %s AND key > %s AND {alive} ORDER BY key LIMIT %s"
+_COUNT = "SELECT count(*) FROM postil_records WHERE space = %s AND {alive}"
+_GET, _RANGE, _COUNT = (
+    statement.format(alive="(expires IS NULL OR expires > extract(epoch FROM now()))")
+    for statement in (_GET, _RANGE, _COUNT)
+)
+_PUT = """
+INSERT INTO postil_records (space, key, value, expires) VALUES (%s, %s, %b, extract(epoch FROM now()) + %s)
+ON CONFLICT (space, key) DO UPDATE SET value = excluded.value, expires = excluded.expires
+"""
+
+
+class PostgresRecords:
+    """The Changes port over one connection in a transaction."""
+
+    def __init__(self, connection: Any, seen: LastSeen | None = None) -> None:
+        self._connection, self._seen = connection, seen
+        self.spaces: set[str] = set()
+        """The spaces that were changed, or would have been."""
+
+    def get(self, space: str, key: str) -> bytes | None:
+        row = self._connection.execute(_GET, (space, key)).fetchone()
+        found = None if row is None else bytes(row[0])
+        if self._seen is not None:
+            self._seen.note(("get", space, key, None), found)
+        return found
+
+    def range(self, space: str, after: str = "", limit: int | None = None) -> list[tuple[str, bytes]]:
+        rows = self._connection.execute(_RANGE, (space, after, limit))
+        found = [(key, bytes(value)) for key, value in rows]
+        if self._seen is not None:
+            self._seen.note(("range", space, after, limit), found)
+        return found
+
+    def count(self, space: str) -> int:
+        return self._connection.execute(_COUNT, (space,)).fetchone()[0]
+
+    def put(self, space: str, key: str, value: bytes, expires: float | None = None) -> None:
+        self.spaces.add(space)
+        # How long it lives counts, not what our clock says: replicas' clocks may differ.
+        lives = None if expires is None else expires - time.time()
+        if lives is not None:
+            self._connection.execute("DELETE FROM postil_records WHERE expires <= extract(epoch FROM now())")
+        self._connection.execute(_PUT, (space, key, value, lives))
+
+    def delete(self, space: str, key: str) -> None:
+        self.spaces.add(space)
+        self._connection.execute("DELETE FROM postil_records WHERE space = %s AND key = %s", (space, key))
+
+    def next(self, counter: str) -> int:
+        row = self._connection.execute(
+            "INSERT INTO postil_counters AS c (name, value) VALUES (%s, 1)"
+            " ON CONFLICT (name) DO UPDATE SET value = c.value + 1 RETURNING value",
+            (counter,),
+        )
+        return int(row.fetchone()[0])

@@ -1,0 +1,163 @@
+"""A real PostgreSQL that the tests start themselves, on a socket of its own, never as root."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Generator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import psycopg
+
+from tests.needs import needs
+
+NOBODY = 65534
+# Durable, and small: many of these may run beside each other.
+OPTIONS = {
+    "listen_addresses": "",
+    "shared_buffers": "8MB",
+    "max_connections": "40",
+    "jit": "off",
+    "autovacuum": "off",
+    "max_wal_size": "64MB",
+}
+
+
+class PostgresServer:
+    """One server that can be stopped for a while, killed, restarted and emptied."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.data = folder / "data"
+        self.address = f"postgresql:///postgres?host={folder}&user=postil"
+        self._process: subprocess.Popen[bytes] | None = None
+        self._initdb, self._postgres = _programs(folder)
+
+    def create(self) -> None:
+        """Make an empty cluster."""
+        command = [self._initdb, "-D", str(self.data), "-U", "postil", "-A", "trust", "-N", "-E", "UTF8", "--locale=C"]
+        made = subprocess.run(command, capture_output=True, **_as_nobody())
+        assert made.returncode == 0, made.stderr.decode()
+
+    def start(self) -> None:
+        """Start it, unless it runs; wait until it answers."""
+        if self._process is not None:
+            return
+        with suppress(FileNotFoundError):
+            (self.data / "postmaster.pid").unlink()
+        options = [word for name, value in OPTIONS.items() for word in ("-c", f"{name}={value}")]
+        command = [self._postgres, "-D", str(self.data), "-k", str(self.folder), *options]
+        log = open(self.folder / "log", "ab")  # noqa: SIM115 - the server keeps it
+        self._process = subprocess.Popen(
+            command, stdout=log, stderr=log, stdin=subprocess.DEVNULL, start_new_session=True, **_as_nobody()
+        )
+        log.close()
+        end = time.monotonic() + 60
+        while True:
+            try:
+                psycopg.connect(self.address, connect_timeout=5).close()
+                return
+            except psycopg.OperationalError:
+                assert time.monotonic() < end, (self.folder / "log").read_text()
+                time.sleep(0.02)
+
+    def execute(self, statement: str) -> list[Any]:
+        with psycopg.connect(self.address, autocommit=True) as connection:
+            cursor = connection.execute(statement)  # pyright: ignore[reportArgumentType, reportCallIssue]
+            return cursor.fetchall() if cursor.description else []
+
+    def clear(self) -> None:
+        """Remove all tables of ours."""
+        names = self.execute("SELECT tablename FROM pg_tables WHERE tablename LIKE 'postil_%'")
+        if names:
+            self.execute(f"DROP TABLE {', '.join(name for (name,) in names)}")
+
+    def stop(self) -> None:
+        """End it, as an administrator does who does not wait for clients."""
+        self._end(signal.SIGINT)
+
+    def kill(self) -> None:
+        """End all of its processes at once, as a crash does."""
+        if self._process is not None:
+            os.killpg(self._process.pid, signal.SIGKILL)
+            self._end(signal.SIGKILL)
+
+    def pause(self) -> None:
+        """All of its processes hang: connections are taken, and nothing is answered."""
+        assert self._process is not None
+        for process in self._members():
+            with suppress(ProcessLookupError):
+                os.kill(process, signal.SIGSTOP)
+
+    def go_on(self) -> None:
+        if self._process is not None:
+            for process in self._members():
+                with suppress(ProcessLookupError):
+                    os.kill(process, signal.SIGCONT)
+
+    def _members(self) -> list[int]:
+        """The server and its children, each of which has a session of its own."""
+        assert self._process is not None
+        leader, found = self._process.pid, [self._process.pid]
+        for entry in Path("/proc").iterdir():
+            with suppress(OSError, ValueError, IndexError):
+                if entry.name.isdigit() and int((entry / "stat").read_text().rpartition(")")[2].split()[1]) == leader:
+                    found.append(int(entry.name))
+        return found
+
+    def _end(self, by: signal.Signals) -> None:
+        if self._process is not None:
+            for process in [*self._members()[1:]] if by == signal.SIGKILL else []:
+                with suppress(ProcessLookupError):
+                    os.kill(process, by)
+            with suppress(ProcessLookupError):
+                self._process.send_signal(by)
+            self._process.wait(60)
+            self._process = None
+
+
+@contextmanager
+def postgres_server() -> Generator[PostgresServer]:
+    # A short folder: the path of a socket has at most 108 bytes.
+    with tempfile.TemporaryDirectory(prefix="postil-") as folder:
+        if os.geteuid() == 0:
+            os.chown(folder, NOBODY, NOBODY)
+        server = PostgresServer(Path(folder))
+        server.create()
+        server.start()
+        try:
+            yield server
+        finally:
+            server.go_on()
+            server.kill()
+
+
+def _as_nobody() -> dict[str, Any]:
+    """PostgreSQL refuses to run as root: there it runs as nobody."""
+    environment = {"PATH": "/usr/bin:/bin", "LC_ALL": "C"}
+    if os.geteuid() != 0:
+        return {"env": environment}
+    return {"user": NOBODY, "group": NOBODY, "extra_groups": [], "env": environment, "cwd": "/"}
+
+
+def _programs(folder: Path) -> tuple[str, str]:
+    """Both programs; from a copy where nobody cannot reach the checkout (such as under /root)."""
+    initdb, postgres = needs("initdb"), needs("postgres")
+    if os.geteuid() != 0 or subprocess.run(["test", "-x", initdb], **_as_nobody()).returncode == 0:
+        return initdb, postgres
+    tools = Path(initdb).parents[1]
+    copy = folder / "tools"
+    for below in ("usr/lib", "usr/share"):
+        shutil.copytree(tools / "root" / below, copy / "root" / below, symlinks=True, dirs_exist_ok=True)
+    (copy / "bin").mkdir()
+    for program in (initdb, postgres):
+        starter = copy / "bin" / Path(program).name
+        starter.write_text(Path(program).read_text().replace(str(tools), str(copy)))
+        starter.chmod(0o755)
+    return str(copy / "bin" / "initdb"), str(copy / "bin" / "postgres")

@@ -1,0 +1,280 @@
+"""PostgreSQL as the state: what only it promises, beside the contract that test_state.py holds it to."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from postil.core import call
+from postil.storage import outage
+from postil.storage.failures import StateAway, StateBusy, StateUnclear
+from postil.storage.idempotency import IdempotencyKeys
+from postil.storage.postgresql import postgres as postgres_state
+from postil.storage.postgresql.postgres import PostgresState
+from tests.storage.postgres_server import PostgresServer
+from tests.storage.states import postgres
+
+__all__ = ["postgres"]  # a fixture
+
+
+@pytest.fixture(autouse=True)
+def no_outage(postgres: PostgresServer) -> None:
+    """A stall of one test is not that of the next."""
+    outage._outages.pop(postgres.address, None)  # pyright: ignore[reportPrivateUsage]
+
+
+@pytest.fixture
+def state(postgres: PostgresServer) -> Iterator[PostgresState]:
+    postgres.clear()
+    made = PostgresState(postgres.address)
+    yield made
+    made.close()
+
+
+def put(state: PostgresState, key: str, value: bytes = b"v") -> None:
+    with state.writing() as changes:
+        changes.put("s", key, value)
+
+
+def kept(state: PostgresState) -> set[str]:
+    with state.reading() as records:
+        return {key for key, _ in records.range("s")}
+
+
+WRITER = """
+import sys
+from postil.storage.postgresql.postgres import PostgresState
+state = PostgresState(sys.argv[1])
+for n in range(int(sys.argv[2])):
+    with state.writing() as changes:
+        number = changes.next("shared")
+        changes.put("numbers", f"{number:06d}", b"x")
+    print(number, flush=True)
+"""
+
+
+def test_writers_in_many_processes_never_take_the_same_number(state: PostgresState, postgres: PostgresServer) -> None:
+    command = [sys.executable, "-c", WRITER, postgres.address, "40"]
+    writers = [subprocess.Popen(command, stdout=subprocess.PIPE) for _ in range(3)]  # they also race to make the tables
+    given = [int(line) for writer in writers for line in writer.communicate()[0].split()]
+    assert sorted(given) == list(range(1, 121))
+    with state.reading() as records:
+        assert records.count("numbers") == 120
+
+
+def test_nothing_acknowledged_is_lost_when_it_is_killed_or_restarted(
+    state: PostgresState, postgres: PostgresServer
+) -> None:
+    acknowledged: set[str] = set()
+    for n in range(40):
+        if n % 10 == 5:
+            (postgres.kill if n % 20 == 5 else postgres.stop)()
+            with pytest.raises(StateAway, match="cannot be reached"):
+                put(state, "while it is away")
+            postgres.start()
+        put(state, f"{n:03d}")
+        acknowledged.add(f"{n:03d}")
+    assert kept(state) == acknowledged
+
+
+def test_a_stall_in_a_commit_is_waited_out_and_answered_truly(state: PostgresState, postgres: PostgresServer) -> None:
+    resumed = threading.Timer(1.5, postgres.go_on)
+    with state.writing() as changes:
+        changes.put("s", "k", b"v")
+        postgres.pause()
+        resumed.start()
+    resumed.join()
+    assert kept(state) == {"k"}
+
+
+def test_the_fate_of_a_commit_without_an_answer_is_found_out(postgres: PostgresServer) -> None:
+    postgres.clear()
+    state = PostgresState(postgres.address, answer_seconds=0.5)  # it gives up before the server goes on
+    put(state, "before")
+    resumed = threading.Timer(1.5, postgres.go_on)
+    with state.writing() as changes:
+        changes.put("s", "k", b"v")
+        postgres.pause()
+        resumed.start()
+    resumed.join()
+    assert kept(state) == {"before", "k"}
+    state.close()
+
+
+def test_a_commit_whose_fate_nobody_tells_is_not_called_unmade(
+    postgres: PostgresServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    postgres.clear()
+    monkeypatch.setattr(postgres_state, "COMMIT_SECONDS", 0.0)
+    state = PostgresState(postgres.address, answer_seconds=0.3)
+    put(state, "before")
+
+    def fall_silent() -> None:
+        with state.writing() as changes:
+            changes.put("s", "k", b"v")
+            postgres.pause()
+
+    try:
+        with pytest.raises(StateUnclear, match="not known"):
+            fall_silent()
+    finally:
+        postgres.go_on()
+    state.close()
+
+
+def test_a_connection_lost_inside_a_block_changes_nothing(state: PostgresState, postgres: PostgresServer) -> None:
+    put(state, "before")
+
+    def lose() -> None:
+        with state.writing() as changes:
+            changes.put("s", "k", b"v")
+            postgres.kill()
+            postgres.start()
+
+    with pytest.raises(StateAway, match="cannot be reached"):
+        lose()
+    assert kept(state) == {"before"}
+
+
+def test_a_restart_between_two_calls_is_not_noticed(state: PostgresState, postgres: PostgresServer) -> None:
+    put(state, "one")
+    postgres.stop()
+    postgres.start()
+    put(state, "two")
+    postgres.stop()
+    postgres.start()
+    assert kept(state) == {"one", "two"}
+
+
+KILLED = """
+import os, signal, sys
+from postil.storage.postgresql.postgres import PostgresState
+state = PostgresState(sys.argv[1])
+with state.writing() as changes:
+    changes.put("s", "half", b"")
+    print("inside", flush=True)
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_one_that_was_killed_inside_a_block_holds_up_nobody(state: PostgresState, postgres: PostgresServer) -> None:
+    killed = subprocess.run([sys.executable, "-c", KILLED, postgres.address], stdout=subprocess.PIPE, check=False)
+    assert killed.stdout == b"inside\n"
+    put(state, "k")
+    assert kept(state) == {"k"}
+
+
+def test_a_replica_that_hangs_inside_a_block_is_undone_by_the_server(
+    state: PostgresState, postgres: PostgresServer
+) -> None:
+    with state._connections.using() as connection:  # pyright: ignore[reportPrivateUsage]
+        connection.execute("SET idle_in_transaction_session_timeout = 100")
+    other = PostgresState(postgres.address)
+
+    def hang() -> None:
+        with state.writing() as changes:
+            changes.put("s", "late", b"v")
+            put(other, "k")  # waits until the server has ended the other's transaction
+
+    with pytest.raises((StateAway, StateBusy)):
+        hang()
+    assert kept(other) == {"k"}
+    other.close()
+
+
+def test_waiting_for_a_turn_ends(state: PostgresState, postgres: PostgresServer) -> None:
+    other = PostgresState(postgres.address, busy_seconds=0.2)
+
+    def wait_in_vain() -> None:
+        with state.writing():
+            put(other, "k")
+
+    with pytest.raises(StateBusy, match=r"busy for 0\.2 seconds"):
+        wait_in_vain()
+    other.close()
+
+
+def test_a_key_used_on_one_replica_answers_on_another(state: PostgresState, postgres: PostgresServer) -> None:
+    two = PostgresState(postgres.address)
+    assert IdempotencyKeys(state).begin("scope", "key", "f") is None
+    waiting: list[bytes | None] = []
+    thread = threading.Thread(target=lambda: waiting.append(IdempotencyKeys(two).begin("scope", "key", "f")))
+    thread.start()
+    IdempotencyKeys(state).finish("scope", "key", b"answer")
+    thread.join(30)
+    assert waiting == [b"answer"]
+    two.close()
+
+
+def test_changes_are_heard_again_after_a_restart(state: PostgresState, postgres: PostgresServer) -> None:
+    other, heard = PostgresState(postgres.address), threading.Event()
+    stop = other.on_change(heard.set)
+    assert heard.wait(30)
+    postgres.stop()
+    postgres.start()
+    end = time.monotonic() + 60
+    while True:
+        heard.clear()
+        put(state, "k")
+        if heard.wait(1):
+            break
+        assert time.monotonic() < end
+    stop()
+    other.close()
+
+
+def test_times_are_those_of_the_server(state: PostgresState, monkeypatch: pytest.MonkeyPatch) -> None:
+    put(state, "before")
+    with state.writing() as changes:
+        changes.put("s", "day", b"", time.time() + 86400)
+    right = time.time
+    monkeypatch.setattr(time, "time", lambda: right() + 100 * 86400)  # this replica's clock is 100 days ahead
+    assert kept(state) == {"before", "day"}
+    with state.writing() as changes:
+        changes.put("s", "another", b"", time.time() + 60)
+    monkeypatch.undo()
+    assert kept(state) == {"before", "day", "another"}
+
+
+def test_what_was_read_is_shown_with_its_age_while_it_is_away(state: PostgresState, postgres: PostgresServer) -> None:
+    told: list[tuple[str, str]] = []
+
+    class Told(call.Call):
+        def tell(self, name: str, value: str) -> None:
+            told.append((name, value))
+
+    put(state, "k")
+    assert kept(state) == {"k"}
+    call.enter(Told())
+    postgres.kill()
+    try:
+        assert kept(state) == {"k"}
+        with pytest.raises(StateAway), state.reading() as records:
+            records.get("s", "never asked")
+    finally:
+        postgres.start()
+        call.enter(call.Call())
+    assert told == [("X-Postil-Stale", "0")]
+
+
+def test_the_promise_is_told(state: PostgresState, postgres: PostgresServer) -> None:
+    promise, faults = state.promise()
+    assert promise.startswith("version ")
+    assert promise.endswith("nothing acknowledged is lost")
+    assert faults == []
+    postgres.execute("ALTER SYSTEM SET synchronous_commit = off")
+    postgres.execute("SELECT pg_reload_conf()")
+    try:
+        end = time.monotonic() + 30
+        while not (found := state.promise())[1]:  # once it has heard of the new settings
+            assert time.monotonic() < end
+        assert found[0] == "acknowledged writes may be lost"
+        assert found[1][0].startswith("synchronous_commit is off")
+    finally:
+        postgres.execute("ALTER SYSTEM RESET synchronous_commit")
+        postgres.execute("SELECT pg_reload_conf()")

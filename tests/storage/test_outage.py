@@ -1,0 +1,58 @@
+"""After a store did not answer in time, nobody waits for it again at once."""
+
+import pytest
+import redis
+
+from postil.storage import outage as outage_module
+from postil.storage.outage import FIRST, LONGEST, Outage, find_outage
+
+
+class Clock:
+    now = 100.0
+
+    def monotonic(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    clock = Clock()
+    monkeypatch.setattr(outage_module, "time", clock)
+    return clock
+
+
+def test_after_a_timeout_nobody_waits_for_a_while(clock: Clock) -> None:
+    outage = Outage()
+    assert not outage.lasts
+    outage.note(redis.TimeoutError())
+    assert outage.lasts
+    clock.now += FIRST - 0.01
+    assert outage.lasts
+    clock.now += 0.01
+    assert not outage.lasts
+
+
+def test_the_while_doubles_up_to_a_limit_and_begins_small_after_an_answer(clock: Clock) -> None:
+    def lasts_for(outage: Outage) -> float:
+        outage.note(TimeoutError())
+        begun = clock.now
+        while outage.lasts:
+            clock.now += 0.25
+        return clock.now - begun
+
+    outage = Outage()
+    assert [lasts_for(outage) for _ in range(4)] == [1.0, 2.0, 4.0, LONGEST]
+    outage.end()
+    assert lasts_for(outage) == FIRST
+
+
+@pytest.mark.parametrize("error", [redis.ConnectionError("refused"), OSError(), None])
+def test_a_refused_connection_begins_no_outage(clock: Clock, error: BaseException | None) -> None:
+    outage = Outage()
+    outage.note(error)
+    assert not outage.lasts
+
+
+def test_all_users_of_an_address_share_its_outage() -> None:
+    assert find_outage("redis://a.example") is find_outage("redis://a.example")
+    assert find_outage("redis://a.example") is not find_outage("redis://b.example")
