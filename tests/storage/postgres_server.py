@@ -11,7 +11,7 @@ import time
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import psycopg
 
@@ -42,8 +42,8 @@ class PostgresServer:
     def create(self) -> None:
         """Make an empty cluster."""
         command = [self._initdb, "-D", str(self.data), "-U", "postil", "-A", "trust", "-N", "-E", "UTF8", "--locale=C"]
-        made = subprocess.run(command, capture_output=True, **_as_nobody())
-        assert made.returncode == 0, made.stderr.decode()
+        with open(self.folder / "log", "ab") as log:
+            assert _spawn(command, log).wait() == 0, (self.folder / "log").read_text()
 
     def start(self) -> None:
         """Start it, unless it runs; wait until it answers."""
@@ -53,11 +53,8 @@ class PostgresServer:
             (self.data / "postmaster.pid").unlink()
         options = [word for name, value in OPTIONS.items() for word in ("-c", f"{name}={value}")]
         command = [self._postgres, "-D", str(self.data), "-k", str(self.folder), *options]
-        log = open(self.folder / "log", "ab")  # noqa: SIM115 - the server keeps it
-        self._process = subprocess.Popen(
-            command, stdout=log, stderr=log, stdin=subprocess.DEVNULL, start_new_session=True, **_as_nobody()
-        )
-        log.close()
+        with open(self.folder / "log", "ab") as log:
+            self._process = _spawn(command, log)
         end = time.monotonic() + 60
         while True:
             try:
@@ -69,7 +66,7 @@ class PostgresServer:
 
     def execute(self, statement: str) -> list[Any]:
         with psycopg.connect(self.address, autocommit=True) as connection:
-            cursor = connection.execute(statement)  # pyright: ignore[reportArgumentType, reportCallIssue]
+            cursor = connection.execute(statement.encode())  # bytes: its texts are typed for literals alone
             return cursor.fetchall() if cursor.description else []
 
     def clear(self) -> None:
@@ -138,19 +135,29 @@ def postgres_server() -> Generator[PostgresServer]:
             server.kill()
 
 
-def _as_nobody() -> dict[str, Any]:
-    """PostgreSQL refuses to run as root: there it runs as nobody."""
-    environment = {"PATH": "/usr/bin:/bin", "LC_ALL": "C"}
-    if os.geteuid() != 0:
-        return {"env": environment}
-    return {"user": NOBODY, "group": NOBODY, "extra_groups": [], "env": environment, "cwd": "/"}
+def _spawn(command: list[str], output: IO[bytes]) -> subprocess.Popen[bytes]:
+    """Start a program; PostgreSQL refuses to run as root, so there it runs as nobody."""
+    is_root = os.geteuid() == 0
+    return subprocess.Popen(
+        command,
+        stdin=subprocess.DEVNULL,
+        stdout=output,
+        stderr=output,
+        start_new_session=True,
+        env={"PATH": "/usr/bin:/bin", "LC_ALL": "C"},
+        cwd="/",
+        user=NOBODY if is_root else None,
+        group=NOBODY if is_root else None,
+        extra_groups=[] if is_root else None,
+    )
 
 
 def _programs(folder: Path) -> tuple[str, str]:
     """Both programs; from a copy where nobody cannot reach the checkout (such as under /root)."""
     initdb, postgres = needs("initdb"), needs("postgres")
-    if os.geteuid() != 0 or subprocess.run(["test", "-x", initdb], **_as_nobody()).returncode == 0:
-        return initdb, postgres
+    with open(os.devnull, "wb") as nothing:
+        if _spawn(["test", "-x", initdb], nothing).wait() == 0:
+            return initdb, postgres
     tools = Path(initdb).parents[1]
     copy = folder / "tools"
     for below in ("usr/lib", "usr/share"):

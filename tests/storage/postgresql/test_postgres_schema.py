@@ -33,7 +33,11 @@ def test_many_that_come_at_once_make_the_tables_once(postgres: PostgresServer) -
     postgres.clear()
     states = [PostgresState(postgres.address) for _ in range(6)]
     versions: list[int] = []
-    threads = [threading.Thread(target=lambda state=state: versions.append(state.version())) for state in states]
+
+    def ask(state: PostgresState) -> None:
+        versions.append(state.version())
+
+    threads = [threading.Thread(target=ask, args=[state]) for state in states]
     for thread in threads:
         thread.start()
     for thread in threads:

@@ -21,7 +21,7 @@ CONNECT_SECONDS = 4
 BUSY_SECONDS = 15.0
 # A replica that hangs in a block must not hold the others up for long; what it began is then undone.
 _SESSION = "SET idle_in_transaction_session_timeout = 10000; SET lock_timeout = {busy}; SET statement_timeout = 30000"
-_KEEPALIVE = {
+_KEEPALIVE: dict[str, Any] = {
     "keepalives_idle": 10,
     "keepalives_interval": 5,
     "keepalives_count": 3,
@@ -49,7 +49,7 @@ class Connections:
         import psycopg  # an extra; only where POSTIL_STATE names a PostgreSQL
 
         self.address, self._answer_seconds = address, answer_seconds
-        self._psycopg = psycopg
+        self._psycopg: Any = psycopg  # its statements are typed for literals alone
         self._busy_seconds = busy_seconds
         self._idle: list[Any] = []
         self._lock = threading.Lock()

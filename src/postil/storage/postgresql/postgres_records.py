@@ -7,13 +7,17 @@ from typing import Any
 
 from postil.storage.last_seen import LastSeen
 
-_GET = "SELECT value FROM postil_records WHERE space = %s AND key = %s AND {alive}"
-_RANGE = "SELECT key, value FROM postil_records WHERE space = %s AND key > %s AND {alive} ORDER BY key LIMIT %s"
-_COUNT = "SELECT count(*) FROM postil_records WHERE space = %s AND {alive}"
-_GET, _RANGE, _COUNT = (
-    statement.format(alive="(expires IS NULL OR expires > extract(epoch FROM now()))")
-    for statement in (_GET, _RANGE, _COUNT)
-)
+_GET = """
+SELECT value FROM postil_records
+WHERE space = %s AND key = %s AND (expires IS NULL OR expires > extract(epoch FROM now()))
+"""
+_RANGE = """
+SELECT key, value FROM postil_records
+WHERE space = %s AND key > %s AND (expires IS NULL OR expires > extract(epoch FROM now())) ORDER BY key LIMIT %s
+"""
+_COUNT = """
+SELECT count(*) FROM postil_records WHERE space = %s AND (expires IS NULL OR expires > extract(epoch FROM now()))
+"""
 _PUT = """
 INSERT INTO postil_records (space, key, value, expires) VALUES (%s, %s, %b, extract(epoch FROM now()) + %s)
 ON CONFLICT (space, key) DO UPDATE SET value = excluded.value, expires = excluded.expires
