@@ -14,6 +14,8 @@ from typing import IO, Any
 import msgspec
 import pytest
 
+from postil.wire.protocol.session import IN_FLIGHT
+
 ROOT = Path(__file__).parents[3]
 SERVER = [sys.executable, "-m", "tests.wire.echo_server"]
 MIB = 1024 * 1024
@@ -198,3 +200,47 @@ def test_odd_frames_are_answered_in_a_row_and_the_next_call_is_served(start: Cal
 def test_blank_lines_are_no_frames(start: Callable[..., Any]) -> None:
     output, _ = start().communicate(b"\n\r\n  \n" + call(1), timeout=30)
     assert len(answers(output)) == 1
+
+
+def stuck(count: int) -> bytes:
+    return b"".join(call(number, "sleep") for number in range(count))
+
+
+def cancel(request_id: int | str) -> bytes:
+    params = {"requestId": request_id}
+    return msgspec.json.encode({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params}) + b"\n"
+
+
+def read(process: subprocess.Popen[bytes], count: int) -> dict[object, Any]:
+    """The next answers, by their ids."""
+    assert process.stdout
+    came = [msgspec.json.decode(process.stdout.readline()) for _ in range(count)]
+    return {answer["id"]: answer for answer in came}
+
+
+def test_many_open_requests_stop_neither_pings_nor_cancellations_nor_the_end(start: Callable[..., Any]) -> None:
+    """256 open requests killed a connection for good: no cancellation and no end of input was read."""
+    process = start()
+    process.stdin.write(stuck(IN_FLIGHT + 50) + b'{"jsonrpc":"2.0","id":"p","method":"ping"}\n')
+    came = read(process, 51)
+    assert came.pop("p")["result"] == {}
+    assert set(came) == set(range(IN_FLIGHT, IN_FLIGHT + 50))  # those that waited, and no call ended
+    assert {answer["error"]["code"] for answer in came.values()} == {-32000}
+    process.stdin.write(b"".join(cancel(number) for number in range(10)))
+    assert "result" in ask(process, call(5000))
+    process.stdin.close()
+    assert process.wait(30) == 0
+
+
+def test_a_request_that_waits_for_room_can_be_given_up(start: Callable[..., Any]) -> None:
+    process = start()
+    frames = stuck(IN_FLIGHT) + call(1000) + cancel(1000) + cancel(0) + call(1001)
+    assert ask(process, frames)["id"] == 1001
+
+
+def test_the_end_of_input_is_heard_while_requests_wait(start: Callable[..., Any]) -> None:
+    process = start()
+    process.stdin.write(stuck(IN_FLIGHT + 5))
+    process.stdin.close()
+    assert len(read(process, 5)) == 5
+    assert process.wait(30) == 0

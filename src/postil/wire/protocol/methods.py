@@ -215,5 +215,9 @@ HANDSHAKE: dict[str, Handler] = {
 }
 STATELESS: dict[str, Handler] = {**SHARED, "server/discover": discover, "subscriptions/listen": listen}
 
+WORKING = frozenset({
+    "tools/call", "resources/read", "resources/subscribe", "prompts/get", "completion/complete", "subscriptions/listen",
+})  # fmt: skip
+"""Methods that are more than the protocol's own answer."""
 CAPABILITY = {"tools/": "tools", "resources/": "resources", "prompts/": "prompts", "completion/": "prompts"}
 """The capability a face must have for a family of methods to exist there."""

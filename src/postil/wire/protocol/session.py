@@ -62,6 +62,12 @@ class Session:
         """Whether no more requests should be read for now."""
         return len(self.in_flight) >= IN_FLIGHT
 
+    def makes_work(self, incoming: jsonrpc.Incoming | list[jsonrpc.Incoming]) -> bool:
+        """Returns whether a frame may need more than an answer that the protocol itself gives."""
+        if isinstance(incoming, jsonrpc.Request):
+            return incoming.method in methods.WORKING or self.direct
+        return isinstance(incoming, list)
+
     # -- frames in ------------------------------------------------------------------------------------------------
 
     def receive(self, frame: bytes, key: str = "") -> list[Event]:
@@ -87,10 +93,10 @@ class Session:
         try:
             if request.id in self.in_flight:
                 raise ProtocolFailure(codes.INVALID_REQUEST, "Invalid Request: this id is still in use")
-            if len(self.in_flight) >= IN_FLIGHT:
-                raise ProtocolFailure(codes.SERVER_ERROR, f"Too many calls in flight: at most {IN_FLIGHT}")
             answer = self._handler(request.method, era, meta)(self, request, era)
             if isinstance(answer, Work):
+                if len(self.in_flight) >= IN_FLIGHT:
+                    raise ProtocolFailure(codes.SERVER_ERROR, f"Too many calls in flight: at most {IN_FLIGHT}")
                 answer.meta = meta
                 answer.key = meta.get(KEY) or answer.key or key
                 if era.stateless:

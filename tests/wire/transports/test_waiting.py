@@ -1,0 +1,62 @@
+"""Requests that came while too many were open."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from postil.wire.protocol import jsonrpc
+from postil.wire.transports import waiting
+from postil.wire.transports.waiting import Frame, Waiting
+
+pytestmark = pytest.mark.anyio
+
+
+def asked(request_id: int) -> jsonrpc.Incoming | list[jsonrpc.Incoming]:
+    return jsonrpc.parse(b'{"jsonrpc":"2.0","id":%d,"method":"tools/call"}' % request_id)
+
+
+class Refusals:
+    """What was refused, and whether refusals can be written."""
+
+    def __init__(self) -> None:
+        self.ids: list[object] = []
+        self.can = True
+        self.came = asyncio.Event()
+
+    def refuse(self, frame: Frame) -> None:
+        assert isinstance(frame, jsonrpc.Request)
+        self.ids.append(frame.id)
+        self.came.set()
+
+
+async def test_they_are_handed_over_in_the_order_they_came() -> None:
+    kept = Waiting(Refusals().refuse, lambda: True)
+    for number in range(3):
+        kept.add(asked(number), 10)
+    kept.give_up(1)
+    assert [kept.take() for _ in range(2)] == [asked(0), asked(2)]
+    assert not kept
+
+
+async def test_when_nothing_moves_they_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(waiting, "STALL", 0.01)
+    refused = Refusals()
+    kept = Waiting(refused.refuse, lambda: True)
+    kept.add(asked(1), 10)
+    await asyncio.wait_for(refused.came.wait(), 20)
+    assert refused.ids == [1]
+    assert not kept
+
+
+async def test_beyond_the_bound_they_are_refused_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(waiting, "MOST_BYTES", 25)
+    refused = Refusals()
+    kept = Waiting(refused.refuse, lambda: refused.can)
+    for number in range(4):
+        kept.add(asked(number), 10)
+    assert refused.ids == [3]
+    refused.can = False  # a client that reads nothing: the transport stops reading instead
+    kept.add(asked(4), 10)
+    assert refused.ids == [3]
