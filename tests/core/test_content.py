@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from postil.core.content import Document, Embedded, Image, Link, Message, Text, said
-from postil.core.visible import harmless
+from postil.core.others.visible import harmless
 
 
 @pytest.mark.parametrize(

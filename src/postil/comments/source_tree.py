@@ -15,15 +15,16 @@ from msgspec import Struct
 
 from postil.comments.failures import FileAccessDenied, InvalidFilePath, InvalidLine, SourceNotFound, SourceNotParsed
 from postil.comments.model import LONGEST_PATH
-from postil.core import call
+from postil.core import call, limits
 from postil.core.failure import Failure, InvalidArguments
 from postil.workspace.digest import blob_id
 from postil.workspace.failures import FileMissing, FileTooLarge, FileUnreadable, UnsafePath
 from postil.workspace.files import read_file
+from postil.workspace.git_roots import read_regular
 from postil.workspace.paths import RelativePath, resolve_inside
 from postil.workspace.repository import locate
 
-LARGEST_SOURCE = 16 * 1024 * 1024
+LARGEST_SOURCE = limits.FILE
 ONE_TICK = 20_000_000
 _SECRET = re.compile(r"\.env(\..*)?")
 _DRIVE = re.compile(r"[A-Za-z]:[\\/]")
@@ -183,8 +184,5 @@ def decode(content: bytes) -> str:
 def _id_width(common_dir: str) -> int:
     if not common_dir:
         return 40
-    try:
-        with open(os.path.join(common_dir, "config"), encoding="utf-8", errors="replace") as config:
-            return 64 if re.search(r"(?im)^\s*objectformat\s*=\s*sha256", config.read()) else 40
-    except OSError:
-        return 40
+    config = read_regular(os.path.join(common_dir, "config"), limits.CONFIG) or b""
+    return 64 if re.search(rb"(?im)^\s*objectformat\s*=\s*sha256", config) else 40

@@ -13,10 +13,10 @@ from collections.abc import Collection
 import msgspec
 
 from postil.core.failure import Failure
+from postil.core.others.untrusted import clean, frame, shorten
 from postil.core.ports import Delivery, State
 from postil.gitlab.events import EventLog, describe_event
 from postil.gitlab.instance.records import Record
-from postil.gitlab.policy.untrusted import clean, frame, shorten
 from postil.inbox.part import Inbox
 
 CURSORS = "flows/reports"

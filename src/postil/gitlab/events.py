@@ -10,10 +10,10 @@ import msgspec
 from msgspec import Raw, Struct
 
 from postil.core.failure import Failure
+from postil.core.others.untrusted import clean
 from postil.core.ports import Delivery, State
 from postil.gitlab.instance.records import Record
 from postil.gitlab.policy.guard import WITHHELD
-from postil.gitlab.policy.untrusted import clean
 
 SPACE, SEEN, COUNTER = "gitlab/events", "gitlab/event-ids", "gitlab/events"
 KEPT_SECONDS = 30 * 24 * 3600.0

@@ -6,6 +6,7 @@ from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
+from postil.core import limits
 from postil.core.failure import Failure
 from postil.inbox.model import Message, format_span, parse_span
 from postil.workspace.files import read_file
@@ -13,7 +14,7 @@ from postil.workspace.paths import RelativePath
 from postil.workspace.repository import Repository
 
 Whereabouts: TypeAlias = Literal["exact", "moved", "drifted", "gone", "unknown"]
-LARGEST_READ = 16 * 1024 * 1024
+LARGEST_READ = limits.FILE
 
 
 class Anchor(Struct, frozen=True, omit_defaults=True):

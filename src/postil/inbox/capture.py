@@ -9,6 +9,7 @@ import os
 
 from msgspec import Struct
 
+from postil.core import limits
 from postil.core.failure import Failure
 from postil.inbox.diff import Hunk, make_added, parse_hunks
 from postil.inbox.failures import LineOutOfRange, NoSuchCommit, NothingToCommentOn
@@ -16,12 +17,12 @@ from postil.inbox.model import Context, Place, Side, format_span, parse_span
 from postil.workspace.digest import blob_id
 from postil.workspace.failures import FileMissing
 from postil.workspace.files import read_file
-from postil.workspace.git import try_git
+from postil.workspace.git import read_blob, try_git
 from postil.workspace.paths import RelativePath, resolve_inside
 from postil.workspace.repository import Repository
 
 LARGEST_TEXT = 1024 * 1024
-LARGEST_READ = 64 * 1024 * 1024
+LARGEST_READ = limits.FILE
 MOST_CODE_LINES = 60
 MOST_CODE = 4 * 1024
 MOST_HUNK = 4 * 1024
@@ -117,9 +118,9 @@ def _read_version(
                 return read_file(repository.root, inside, LARGEST_READ)
             except FileMissing:
                 continue
-        asked = try_git(repository.root, "cat-file", "blob", f"{version}:{inside}")
-        if asked.status == 0:
-            return asked.out
+        found = read_blob(repository.root, f"{version}:{inside}")
+        if found is not None:
+            return found
     raise FileMissing(inside)
 
 

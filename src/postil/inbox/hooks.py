@@ -16,9 +16,10 @@ from collections.abc import Sequence
 import msgspec
 from msgspec import Struct
 
+from postil.core import limits
 from postil.inbox.answers import Shown
 
-LARGEST = 1024 * 1024
+LARGEST = limits.SMALL_FILE
 PATIENCE = 2.0
 
 

@@ -12,12 +12,13 @@ from collections.abc import Callable
 import msgspec
 from msgspec import Struct
 
+from postil.core import limits
 from postil.core.failure import Failure
 from postil.inbox.model import LONGEST_COMMENT, format_span, parse_span
 from postil.workspace.digest import sha256
 from postil.workspace.repository import Repository, locate
 
-LARGEST = 1024 * 1024
+LARGEST = limits.SMALL_FILE
 
 
 class LegacyMessage(Struct, frozen=True):

@@ -12,11 +12,12 @@ from typing import Any, cast
 
 import msgspec
 
+from postil.core import limits
 from postil.settings.model import BadSettings, Layer, Settings
 
 HARMLESS = frozenset({"parts", "read_only", "allow_tools", "deny_tools", "gitlab.projects", "gitlab.toolsets"})
 _OURS = frozenset({"folders", "terminal", "cwd", "secret", "debug", "warnings", "gitlab.token"})
-LARGEST = 256 * 1024
+LARGEST = limits.SETTINGS
 
 
 def read_layers(user: str, repository: str) -> tuple[list[Layer], tuple[str, ...]]:

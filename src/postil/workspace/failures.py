@@ -97,6 +97,14 @@ class GitTimedOut(Unreachable):
         super().__init__(f"git {command} did not end within {seconds:g} seconds", advice=advice)
 
 
+class GitTooLarge(StorageFailed):
+    """git printed more than is held in memory."""
+
+    def __init__(self, command: str, limit: int) -> None:
+        said = f"git {command} printed more than {limit} bytes, which is more than Postil holds"
+        super().__init__(said, advice="Name fewer or smaller files", limit=limit)
+
+
 class UnsafePath(InvalidArguments):
     """A path that would leave the workspace, or cannot name a file in it."""
 

@@ -16,11 +16,11 @@ from contextlib import suppress
 from types import TracebackType
 from typing import Self
 
-from postil.core import call
+from postil.core import call, limits
 from postil.workspace.failures import FileTooLarge, FileUnreadable, LockBusy, UnsafePath, WriteFailed
 from postil.workspace.paths import RelativePath, open_folder, open_inside
 
-LARGEST_FILE = 16 * 1024 * 1024
+LARGEST_FILE = limits.FILE
 _PREFIX, _SUFFIX = ".postil-", ".tmp"
 
 

@@ -12,11 +12,12 @@ from typing import IO, TYPE_CHECKING
 
 import msgspec
 
+from postil.core import limits
 from postil.core.failure import Failure
-from postil.workspace.failures import GitFailed, GitMissing, GitTimedOut, OddRepository
+from postil.workspace.failures import GitFailed, GitMissing, GitTimedOut, GitTooLarge, OddRepository
 from postil.workspace.hardening import GitMode, prepare
 from postil.workspace.repository import Repository
-from postil.workspace.spawn import run
+from postil.workspace.spawn import TooMuchOutput, run
 
 if TYPE_CHECKING:
     import subprocess
@@ -42,9 +43,10 @@ def run_git(
     env: Mapping[str, str] | None = None,
     timeout: float = TIMEOUT,
     mode: GitMode = LOCAL,
+    largest: int = limits.GIT_OUTPUT,
 ) -> bytes:
     """What git printed; raises GitFailed when it ends with another status than 0."""
-    result = try_git(root, *arguments, input=input, env=env, timeout=timeout, mode=mode)
+    result = try_git(root, *arguments, input=input, env=env, timeout=timeout, mode=mode, largest=largest)
     if result.status != 0:
         raise GitFailed(_verb(arguments), result.status, result.err.decode("utf-8", "replace"))
     return result.out
@@ -57,15 +59,18 @@ def try_git(
     env: Mapping[str, str] | None = None,
     timeout: float = TIMEOUT,
     mode: GitMode = LOCAL,
+    largest: int = limits.GIT_OUTPUT,
 ) -> GitResult:
-    """Run git and hand back how it ended, whatever that is."""
+    """Run git and hand back how it ended, whatever that is. Raises GitTimedOut, GitTooLarge and GitMissing."""
     command = prepare(root, arguments, env, mode)
     try:
-        return GitResult(*run(command.words, command.environment, input, timeout))
+        return GitResult(*run(command.words, command.environment, input, timeout, largest))
     except FileNotFoundError as error:
         raise GitMissing from error
     except TimeoutError as error:
         raise GitTimedOut(_verb(arguments), timeout) from error
+    except TooMuchOutput:
+        raise GitTooLarge(_verb(arguments), largest) from None
 
 
 def git_lines(root: str, *arguments: str, separator: bytes = b"\n", mode: GitMode = LOCAL) -> Generator[bytes]:
@@ -82,6 +87,8 @@ def git_lines(root: str, *arguments: str, separator: bytes = b"\n", mode: GitMod
             while chunk := process.stdout.read(65536):
                 *whole, rest = (rest + chunk).split(separator)
                 yield from whole
+                if len(rest) > limits.GIT_OBJECT:
+                    raise GitTooLarge(_verb(arguments), limits.GIT_OBJECT)
             if rest:
                 yield rest
             status = process.wait()
@@ -127,6 +134,15 @@ def _start_git(
                 if stream is not None:
                     stream.close()
         process.wait()
+
+
+def read_blob(root: str, name: str, largest: int = limits.GIT_OBJECT) -> bytes | None:
+    """Returns the content of a blob (`<id>` or `<revision>:<path>`); None without such a one, or for a giant."""
+    try:
+        done = try_git(root, "cat-file", "blob", name, largest=largest)
+    except GitTooLarge:
+        return None
+    return done.out if done.status == 0 else None
 
 
 def change_config(repository: Repository, *arguments: str) -> GitResult:

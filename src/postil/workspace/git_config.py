@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from postil.core import limits
 from postil.workspace.failures import DamagedConfig, UnknownExtension
 
-LARGEST = 1024 * 1024
+LARGEST = limits.CONFIG
 
 
 class Setting(NamedTuple):

@@ -41,6 +41,7 @@ _OURS = """
 	editor = false
 	askPass = ""
 	alternateRefsCommand = true
+	bigFileThreshold = 16m
 [diff]
 	external = ""
 	ignoreSubmodules = dirty
@@ -294,7 +295,7 @@ def _leads_to(link: str, common_dir: str) -> bool:
 def _read_bytes(path: str) -> bytes | None:
     try:
         with open(path, "rb") as file:
-            return file.read()
+            return file.read(2 * LARGEST)
     except OSError:
         return None
 

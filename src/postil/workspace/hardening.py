@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from postil.core import limits
 from postil.core.failure import InvalidArguments
 from postil.workspace.failures import GitMissing
 from postil.workspace.git_folder import check_trusted, find_git_folder
@@ -50,11 +51,16 @@ _VERBS: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("fetch", "ls-remote"), ("--upload-pack=git-upload-pack",)),
     "push": ("--receive-pack=git-receive-pack",),
     "status": ("--ignore-submodules=dirty",),
+    "init": ("--template=",),
     **dict.fromkeys((
         "cat-file", "config", "fast-import", "for-each-ref", "hash-object", "ls-files", "ls-tree", "merge-base",
         "remote", "rev-list", "rev-parse", "symbolic-ref", "update-ref", "version",
     ), ()),
 }  # fmt: skip
+# Those that hold an index, or a pack that they make.
+_HOLD_MUCH = frozenset(
+    {"diff", "diff-files", "diff-index", "fast-import", "fetch", "grep", "ls-files", "push", "status"}
+)
 _NOWHERE = "/dev/null"
 
 
@@ -70,7 +76,10 @@ def prepare(root: str, arguments: tuple[str, ...], extra: Mapping[str, str] | No
     clean = _clean(mode.network)
     clean["PATH"] = path
     # Where there is no repository, git must not find one that we did not see.
-    clean["GIT_DIR"] = _NOWHERE if where is None else where.git_dir
+    if arguments[:1] == ("init",):  # a new one, which the arguments name
+        where = None
+    else:
+        clean["GIT_DIR"] = _NOWHERE if where is None else where.git_dir
     if where is not None:
         clean["GIT_COMMON_DIR"] = find_git_folder(where, _find_cache(), read_user_setting)
         if where.bare:
@@ -79,6 +88,9 @@ def prepare(root: str, arguments: tuple[str, ...], extra: Mapping[str, str] | No
             clean["GIT_WORK_TREE"] = where.root
     if mode.durable:
         clean |= _DURABLE
+    # An object that claims to be larger ends git before it is unpacked.
+    memory = limits.GIT_INDEX_MEMORY if arguments and arguments[0] in _HOLD_MUCH else limits.GIT_MEMORY
+    clean["GIT_ALLOC_LIMIT"] = str(memory)
     if extra:
         clean |= extra
     verb, *rest = arguments

@@ -6,14 +6,13 @@ git itself is asked only where a file cannot tell (the branch, in reftable repos
 from __future__ import annotations
 
 import os
-import stat
 from os import path as p
 
 import msgspec
 
 from postil.workspace.digest import sha256
 from postil.workspace.failures import DamagedRepository, NoRepository, OddRepository
-from postil.workspace.git_roots import find_git_roots
+from postil.workspace.git_roots import find_git_roots, read_regular
 
 
 class Repository(msgspec.Struct, frozen=True):
@@ -42,7 +41,7 @@ class Repository(msgspec.Struct, frozen=True):
 
     def branch(self) -> str | None:
         """Return the branch that is checked out, or None when HEAD is detached."""
-        head = (_read_file(p.join(self.git_dir, "HEAD")) or b"").strip()
+        head = (read_regular(p.join(self.git_dir, "HEAD"), 8192) or b"").strip()
         if not head.startswith(b"ref:"):
             return None
         name = os.fsdecode(head[len(b"ref:") :].strip())
@@ -80,7 +79,7 @@ def _read_git_dir(folder: str) -> str:
     if p.isdir(link):
         git_dir = p.realpath(link)
         return git_dir if _is_git_dir(git_dir) else ""
-    content = _read_file(link)
+    content = read_regular(link, 8192)
     if content is None:
         return ""
     git_dir = p.realpath(p.join(folder, os.fsdecode(content.removeprefix(b"gitdir:").strip(b" \r\n"))))
@@ -90,20 +89,8 @@ def _read_git_dir(folder: str) -> str:
 
 
 def _read_common_dir(git_dir: str) -> str:
-    content = _read_file(p.join(git_dir, "commondir"))
+    content = read_regular(p.join(git_dir, "commondir"), 8192)
     return git_dir if content is None else p.realpath(p.join(git_dir, os.fsdecode(content.strip(b" \r\n"))))
-
-
-def _read_file(path: str) -> bytes | None:
-    """Returns the beginning of a regular file; None for anything else. A FIFO there would be waited for for ever."""
-    try:
-        file = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    except OSError:
-        return None
-    try:
-        return os.read(file, 8192) if stat.S_ISREG(os.fstat(file).st_mode) else None
-    finally:
-        os.close(file)
 
 
 def _is_git_dir(folder: str) -> bool:

@@ -11,13 +11,24 @@ import time
 from collections.abc import Mapping
 from contextlib import suppress
 
+from postil.core import limits
+
 _SIGPIPE = 13  # Python ignores it; a child must not
 _SIGKILL = 9
 _CHUNK = 65536
 
 
-def run(arguments: list[str], environment: Mapping[str, str], input: bytes, timeout: float) -> tuple[int, bytes, bytes]:
-    """Exit status, output and errors. Raises FileNotFoundError without such a program, TimeoutError when it stays."""
+class TooMuchOutput(Exception):
+    """The program printed more than is held."""
+
+
+def run(
+    arguments: list[str], environment: Mapping[str, str], input: bytes, timeout: float, largest: int = limits.GIT_OUTPUT
+) -> tuple[int, bytes, bytes]:
+    """Exit status, output and errors.
+
+    Raises FileNotFoundError without such a program, TimeoutError when it stays, TooMuchOutput when it prints more.
+    """
     in_read, in_write = os.pipe()
     out_read, out_write = os.pipe()
     err_read, err_write = os.pipe()
@@ -35,7 +46,7 @@ def run(arguments: list[str], environment: Mapping[str, str], input: bytes, time
             for descriptor in theirs:
                 os.close(descriptor)
         try:
-            out, err = _exchange(ours, input, time.monotonic() + timeout)
+            out, err = _exchange(ours, input, time.monotonic() + timeout, largest)
         except BaseException:
             os.kill(process, _SIGKILL)
             os.waitpid(process, 0)
@@ -47,7 +58,7 @@ def run(arguments: list[str], environment: Mapping[str, str], input: bytes, time
     return os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]), out, err
 
 
-def _exchange(ours: list[int], input: bytes, deadline: float) -> tuple[bytes, bytes]:
+def _exchange(ours: list[int], input: bytes, deadline: float, largest: int) -> tuple[bytes, bytes]:
     """Write and read until both outputs end, whichever the program wants first."""
     sink, out, err = ours
     left = memoryview(input)
@@ -75,6 +86,9 @@ def _exchange(ours: list[int], input: bytes, deadline: float) -> tuple[bytes, by
                     ours.remove(sink)
             elif chunk := os.read(descriptor, _CHUNK):
                 read[descriptor].append(chunk)
+                largest -= len(chunk)
+                if largest < 0:
+                    raise TooMuchOutput
             else:
                 poll.unregister(descriptor)
                 waiting.discard(descriptor)

@@ -28,6 +28,7 @@ from postil.surfaces.gateway import webhooks
 from postil.surfaces.gateway.refused import Refused
 from postil.surfaces.gateway.webhooks import PATH, BadWebhookKey, Verifier, WebhookReceiver, read_delivery
 from tests.wire.http_client import Answer, Running, running
+from tests.wire.http_client import Connection as WireConnection
 
 TOKEN = b"the token of the hook"
 KEY = b"k" * 32
@@ -100,8 +101,38 @@ def test_an_unknown_event_is_kept_as_it_came(server: Server) -> None:
     assert server.events()[0].event == "Emoji Hook"
 
 
-def test_a_large_event_is_refused_before_its_token_is_looked_at(server: Server) -> None:
-    assert server.deliver(b"x" * (3 * 1024 * 1024)).status == 413
+def test_a_large_event_is_refused(server: Server) -> None:
+    assert server.deliver(b"x" * (3 * 1024 * 1024), X_Gitlab_Token=TOKEN.decode()).status == 413
+
+
+def test_a_body_is_not_read_before_its_token_is_right(server: Server) -> None:
+    client = WireConnection(server.running.port)
+    client.ask("POST", PATH, headers={"Content-Length": "2000000", "X-Gitlab-Token": "wrong"})
+    assert client.head()[0] == 401
+    client.close()
+
+
+def test_bodies_that_nobody_verified_are_few_at_once() -> None:
+    context, state = serving([SIGNING])
+    with context as served:
+        slow = [WireConnection(served.port) for _ in range(2)]
+        for client in slow:
+            client.ask("POST", PATH, headers={"Content-Length": "2000000"})
+            client.send(b"{")
+        late = WireConnection(served.port)
+        # The server may not have seen the two yet: it has when one more is told to wait.
+        for _ in range(200):
+            late.ask("POST", PATH, b"{}", headers={"Content-Length": "2000000"})
+            status = late.head()[0]
+            late.close()
+            if status == 503:
+                break
+            late = WireConnection(served.port)
+        else:
+            raise AssertionError("nobody had to wait")
+        assert Server(served, state).deliver({}, X_Gitlab_Event="Push Hook").status == 401
+        for client in slow:
+            client.close()
 
 
 def test_only_post_delivers(server: Server) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from postil import __version__
+from postil.core import limits
 from postil.surfaces.http import app
 from postil.surfaces.http.app import LARGEST_BODY, SMALL_BODY, has_body
 from tests.surfaces.gateway.gateways import RIGHT, gateway_of
@@ -61,11 +62,12 @@ def test_a_body_is_taken_up_to_the_limit_and_not_a_byte_beyond() -> None:
 
 def test_large_bodies_that_are_on_their_way_at_once_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     body = json.dumps(request("nothing")).encode().ljust(SMALL_BODY + 1)
+    monkeypatch.setattr(limits, "BODIES", SMALL_BODY + 1)
     with running() as server:
-        monkeypatch.setattr(app, "MOST_BODIES", SMALL_BODY + 1)
         assert server.post(body).status == 200
         assert server.post(body).status == 200  # the room is given back
-        monkeypatch.setattr(app, "MOST_BODIES", SMALL_BODY)
+    monkeypatch.setattr(limits, "BODIES", SMALL_BODY)
+    with running() as server:
         refused = server.post(body)
         assert (refused.status, refused.headers["retry-after"]) == (503, "1")
         assert server.post(body[:SMALL_BODY]).status == 200  # a small one is not counted

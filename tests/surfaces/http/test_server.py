@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from postil.surfaces.http.server import BODY_PATIENCE, HEADER_PATIENCE, LARGEST_HEAD, PatientProtocol
-from tests.wire.http_client import running
+from tests.wire.http_client import Connection, running
 
 
 @pytest.mark.parametrize(
@@ -45,3 +46,46 @@ def test_only_paths_are_answered() -> None:
 def test_a_connection_is_not_upgraded() -> None:
     with running() as server:
         assert server.ask("GET", "/healthz", Upgrade="websocket").status == 200
+
+
+HEAD = (
+    b"POST /mcp HTTP/1.1\r\nHost: 127.0.0.1:%d\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n"
+)
+
+
+def read_to_the_end(client: Connection) -> bytes:
+    said = b""
+    with suppress(ConnectionError):
+        while piece := client.socket.recv(65536):
+            said += piece
+    client.close()
+    return said
+
+
+def test_trailers_are_refused() -> None:
+    with running() as server:
+        client = Connection(server.port)
+        client.send(HEAD % server.port + b"2\r\n{}\r\n0\r\nx: y\r\n\r\n")
+        assert read_to_the_end(client).startswith(b"HTTP/1.1 400")
+
+
+@pytest.mark.parametrize("beginning", [b"2\r\n{}\r\n0\r\nx: ", b"2;x=", b"2\r\n{}\r\n0;x="])
+def test_what_stands_between_the_pieces_of_a_body_is_bounded(beginning: bytes) -> None:
+    with running() as server:
+        client = Connection(server.port)
+        client.send(HEAD % server.port + beginning)
+        with suppress(ConnectionError):
+            for _ in range(64):  # 4 MB, of which the parser would hold all
+                client.send(b"x" * 65536)
+        said = read_to_the_end(client)
+        assert not said or said.startswith((b"HTTP/1.1 431", b"HTTP/1.1 400"))
+        assert server.ask("GET", "/healthz").status == 200
+
+
+def test_a_body_in_many_small_pieces_is_read() -> None:
+    with running() as server:
+        client = Connection(server.port)
+        body = b'{"jsonrpc":"2.0","id":1,"method":"ping"}'
+        client.send(HEAD % server.port + b"".join(b"1\r\n%c\r\n" % byte for byte in body) + b"0\r\n\r\n")
+        assert client.answer().status != 431
+        client.close()

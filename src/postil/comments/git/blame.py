@@ -18,7 +18,7 @@ from postil.comments.model import Commit, Place
 from postil.comments.source_tree import SourceTree
 from postil.comments.storage.file_versions import FileVersions
 from postil.core import call
-from postil.workspace.git import run_git, try_git
+from postil.workspace.git import read_blob, run_git, try_git
 from postil.workspace.paths import RelativePath
 
 MOST_COMMITS = 500
@@ -137,8 +137,7 @@ def find_culprit(
 
 def read_at(tree: SourceTree, revision: str, path: str) -> bytes | None:
     """Returns a file as it was at a revision, or None."""
-    done = try_git(tree.root, "cat-file", "blob", f"{revision}:{path}")
-    return done.out if done.status == 0 else None
+    return read_blob(tree.root, f"{revision}:{path}")
 
 
 def list_sidecars_at(tree: SourceTree, revision: str) -> list[str]:

@@ -11,6 +11,7 @@ from postil.comments.sidecar.dialects import Unreadable
 from postil.comments.sidecar.merge import merge_sidecars
 from postil.comments.storage.repair import Fault, find_faults
 from postil.comments.storage.store import SUFFIX
+from postil.core import limits
 from postil.core.answer import Answer
 from postil.core.failure import Failure, NotFound, StorageFailed
 from postil.core.group import Finding, check
@@ -18,6 +19,7 @@ from postil.core.operation import reads, writes
 from postil.workspace.failures import GitFailed
 from postil.workspace.files import atomic_write
 from postil.workspace.git import change_config, try_git
+from postil.workspace.git_roots import read_regular
 from postil.workspace.paths import RelativePath
 from postil.workspace.repository import find_repository
 
@@ -126,9 +128,11 @@ class MaintenanceTools:
         for name in (base, ours, theirs):
             try:
                 with open(name, "rb") as file:
-                    sides.append(file.read() or None)
+                    sides.append(file.read(limits.FILE + 1) or None)
             except OSError as fault:
                 raise StorageFailed(f"{name} cannot be read: {fault.strerror}") from fault
+            if len(sides[-1] or b"") > limits.FILE:
+                raise StorageFailed(f"{name} has more than {limits.FILE} bytes", advice="Merge it by hand")
         try:
             result = merge_sidecars((path or ours).removesuffix(SUFFIX), *sides)
         except Unreadable as fault:
@@ -177,13 +181,8 @@ class MaintenanceTools:
         return GitSetUp(attributes, driver, yes if attributes and driver else "Not set up: run `postil setup git`")
 
     def _read_attributes(self) -> list[str]:
-        try:
-            with open(
-                os.path.join(self._context.tree.root, ".gitattributes"), encoding="utf-8", errors="replace"
-            ) as file:
-                return file.read().splitlines()
-        except OSError:
-            return []
+        content = read_regular(os.path.join(self._context.tree.root, ".gitattributes"), limits.SMALL_FILE)
+        return (content or b"").decode("utf-8", "replace").splitlines()
 
 
 def _write_lines(root: str, lines: list[str]) -> None:

@@ -16,7 +16,7 @@ from postil.core import call
 from postil.core.answer import Answer
 from postil.core.failure import Failure
 from postil.core.operation import reads, writes
-from postil.core.visible import harmless
+from postil.core.others.visible import harmless
 
 if TYPE_CHECKING:
     from postil.comments.part import CommentsContext

@@ -11,11 +11,12 @@ import zlib
 from collections.abc import Iterable
 
 from postil.comments.source_tree import Source, SourceTree, decode
+from postil.core import limits
 from postil.core.failure import Failure
 from postil.workspace.files import atomic_write, make_folder, read_file
 from postil.workspace.paths import RelativePath
 
-LARGEST_TEXT = 16 * 1024 * 1024
+LARGEST_TEXT = limits.GIT_OBJECT
 MOST_COPIES = 5000
 PRUNED_AT = "00"
 """One copy in 256 looks whether there are too many: its id begins so."""

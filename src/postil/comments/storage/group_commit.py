@@ -18,6 +18,8 @@ import msgspec
 from msgspec import Struct
 
 from postil.comments.model import Addition
+from postil.core import limits
+from postil.workspace.git_roots import read_regular
 
 DEAD_AFTER = 10.0
 """A file this old that nobody holds: the instant between a writer's create and its lock is long over."""
@@ -86,9 +88,8 @@ def claim_pending(folder: str, path: str, blob: str) -> Iterator[ClaimedAdd]:
         if not _is_alive(file) or not name.startswith(f"{_key(path)}-"):
             continue
         try:
-            with open(file, "rb") as given:
-                addition = msgspec.json.decode(given.read(), type=Addition)
-        except (OSError, msgspec.DecodeError):
+            addition = msgspec.json.decode(read_regular(file, limits.FILE) or b"", type=Addition)
+        except msgspec.DecodeError:
             continue  # half written: the next writer takes it
         if addition.blob == blob:
             yield ClaimedAdd(file, addition)

@@ -22,7 +22,7 @@ from postil.comments.storage.store import SUFFIX, Store, sidecar_path
 from postil.core import call
 from postil.core.failure import Failure
 from postil.workspace.files import atomic_write, read_file, remove_file
-from postil.workspace.git import run_git
+from postil.workspace.git import read_blob, run_git
 from postil.workspace.paths import RelativePath
 
 
@@ -145,5 +145,7 @@ def _read_stages(store: Store, path: RelativePath) -> dict[int, bytes]:
         head, _, _ = row.partition(b"\t")
         words = head.split()
         if len(words) == 3:
-            found[int(words[2])] = run_git(store.tree.root, "cat-file", "blob", words[1].decode())
+            side = read_blob(store.tree.root, words[1].decode())
+            if side is not None:
+                found[int(words[2])] = side
     return found

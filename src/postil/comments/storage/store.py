@@ -21,13 +21,14 @@ from postil.comments.sidecar.dialects import Unreadable
 from postil.comments.sidecar.document import LineTexts, Sidecar
 from postil.comments.source_tree import SourceTree
 from postil.comments.storage.group_commit import ClaimedAdd, PendingAdd, claim_pending
+from postil.core import limits
 from postil.core.failure import Failure
 from postil.workspace.failures import FileMissing, FileTooLarge, FileUnreadable, UnsafePath
 from postil.workspace.files import FileLock, atomic_write, read_file, remove_file
 from postil.workspace.paths import RelativePath
 
 SUFFIX = ".comments"
-LARGEST_SIDECAR = 512 * 1024 * 1024
+LARGEST_SIDECAR = limits.FILE
 LOCK_PATIENCE = 120.0
 LONGEST_SERVICE = 0.15
 """Seconds that a process goes on writing for others before it answers its own caller."""

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 import msgspec
 from msgspec import Struct
 
+from postil.core import limits
 from postil.gitlab.failures import GitLabFailure, GitLabUnreachable, NotOffered, UnknownOutcome, read_refusal
 from postil.gitlab.instance.records import parse
 from postil.gitlab.instance.retries import choose_pause, read_retry_after
@@ -29,7 +30,7 @@ Query: TypeAlias = Mapping[str, str | int | bool | None]
 Sleep: TypeAlias = Callable[[float], Awaitable[None]]
 Trust: TypeAlias = "Callable[[], SSLContext | bool]"
 
-LARGEST_ANSWER = 32 * 1024 * 1024
+LARGEST_ANSWER = limits.GITLAB_ANSWER
 DEADLINE = 60.0
 """Seconds that one read may take in all, with its retries."""
 

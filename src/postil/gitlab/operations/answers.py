@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import ClassVar
 
 from postil.core.answer import Answer
+from postil.core.others.untrusted import clean
 from postil.gitlab import model
 from postil.gitlab.operations.presentation import SHORT, Details, Listing
-from postil.gitlab.policy.untrusted import clean
 
 
 class Projects(Listing, frozen=True, dict=True):

@@ -13,13 +13,13 @@ from postil.core.answer import Answer
 from postil.core.call import LOCAL
 from postil.core.failure import InvalidArguments
 from postil.core.operation import reads
+from postil.core.others.untrusted import frame
 from postil.core.ports import Delivery
 from postil.core.resource import resource
 from postil.gitlab.events import WebhookEvent, describe_event
 from postil.gitlab.instance.records import Record
 from postil.gitlab.part import GitLab
 from postil.gitlab.policy.event_reach import READ_BY, filter_visible
-from postil.gitlab.policy.untrusted import frame
 
 ADDRESS = "gitlab://webhooks/events"
 

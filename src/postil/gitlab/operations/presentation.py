@@ -15,12 +15,12 @@ from msgspec.structs import force_setattr
 
 from postil.core import call
 from postil.core.answer import Answer
+from postil.core.others.untrusted import clean, clean_prose, frame, shorten
 from postil.gitlab.instance.connection import PLAIN_READ, Connection, ReadOptions
 from postil.gitlab.instance.convert import read_rows
 from postil.gitlab.instance.pages import Pagination
 from postil.gitlab.instance.records import Record
 from postil.gitlab.model import Job, Note, Person
-from postil.gitlab.policy.untrusted import clean, clean_prose, frame, shorten
 
 A = TypeVar("A", bound="UntrustedAnswer")
 L = TypeVar("L", bound="Listing")

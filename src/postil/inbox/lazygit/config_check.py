@@ -9,12 +9,13 @@ import os
 import re
 from collections.abc import Sequence
 
+from postil.core import limits
 from postil.core.group import Finding
 from postil.inbox.lazygit.binding import ONE_DIFF_SINCE, Version, format_bindings
 from postil.inbox.lazygit.install import find_key, read_ours
 from postil.workspace.repository import Repository
 
-LARGEST = 1024 * 1024
+LARGEST = limits.SMALL_FILE
 _SENDS = re.compile(r"lazygit-mcp-bridge\s+send|postil[\"']*\s+inbox\s+send")
 _TEMPLATE = re.compile(r"\{\{(.*?)\}\}", re.DOTALL)
 _GONE = re.compile(r"^[ \t-]*context:\s*[\"']?(staging|stagingSecondary|patchBuilding)\b", re.MULTILINE)

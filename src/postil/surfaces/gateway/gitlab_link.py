@@ -21,7 +21,7 @@ from urllib.parse import parse_qs, quote, urlsplit
 import msgspec
 from msgspec import Struct
 
-from postil.core import codes
+from postil.core import codes, limits
 from postil.core.call import Caller
 from postil.core.failure import Failure
 from postil.core.ports import EphemeralStore, State
@@ -43,7 +43,7 @@ REMEMBERED = 5.0
 LIFETIME = 900.0
 MOST_KNOWN = 10_000
 TRIES = 10
-LARGEST_FORM = 16 * 1024
+LARGEST_FORM = limits.FORM
 MOST_FIELDS = 8
 POLICY = b"default-src 'none'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
 

@@ -18,17 +18,17 @@ from typing import Any, cast
 import msgspec
 from msgspec import Raw
 
-from postil.core import codes
+from postil.core import codes, limits
 from postil.core.failure import Failure
 from postil.core.ports import Deliveries, Delivery, EphemeralStore
 from postil.surfaces.gateway.addresses import Addresses
 from postil.surfaces.gateway.refused import Refused, Unavailable
-from postil.wire.transports.http.body import read_body
+from postil.wire.transports.http.body import Budget, TooMany, read_body
 from postil.wire.transports.http.endpoint import Receive, Scope, Send, respond
 from postil.wire.transports.http.headers import Headers
 
 PATH = "/webhooks/gitlab"
-LARGEST = 2 * 1024 * 1024
+LARGEST = limits.WEBHOOK
 SKEW = 300.0
 PER_MINUTE = 1200
 SIGNING = b"whsec_"
@@ -53,15 +53,21 @@ class Verifier:
 
     def check(self, headers: Headers, body: bytes) -> None:
         """Refuse what does not pass. Where both kinds of secret are set, both must."""
+        self.check_token(headers)
+        self.check_signature(headers, body)
+
+    def check_token(self, headers: Headers) -> None:
+        """Refuse a delivery whose head does not hold one of our tokens, if we have any."""
         if self._tokens:
             given = headers.get(b"x-gitlab-token", b"").strip(b" \t")
             matches = [hmac.compare_digest(given, token) for token in self._tokens]
             if not any(matches):
                 raise Refused(401, "Unauthorized: X-Gitlab-Token is missing or wrong")
-        if self._signing:
-            self._check_signature(headers, body)
 
-    def _check_signature(self, headers: Headers, body: bytes) -> None:
+    def check_signature(self, headers: Headers, body: bytes) -> None:
+        """Refuse a body that is not signed with one of our keys, if we have any."""
+        if not self._signing:
+            return
         name = headers.get(b"webhook-id", b"").strip(b" \t")
         stamp = headers.get(b"webhook-timestamp", b"").strip(b" \t")
         if not name or not stamp.isdigit() or len(stamp) > 12 or abs(int(stamp) - time.time()) > SKEW:
@@ -102,6 +108,7 @@ class WebhookReceiver:
     ) -> None:
         self._verifier, self._deliveries, self._ephemeral = verifier, deliveries, ephemeral
         self._addresses = addresses or Addresses([], [], [])
+        self._bodies = Budget(limits.WEBHOOKS, limits.WEBHOOKS_OF_ONE)
         self.kept = 0
         self.repeated = 0
 
@@ -110,9 +117,13 @@ class WebhookReceiver:
         if scope["method"] != "POST":
             raise Refused(405, "Method Not Allowed", codes.INVALID_REQUEST, [(b"allow", b"POST")])
         address = self._addresses.check(scope.get("client"), headers)
-        body = await read_body(receive, headers, LARGEST)
         try:
-            self._verifier.check(headers, body)
+            self._verifier.check_token(headers)  # before a byte of the body is held
+            with self._bodies.hold(address, headers, LARGEST):
+                body = await read_body(receive, headers, LARGEST)
+                self._verifier.check_signature(headers, body)
+        except TooMany:
+            raise Unavailable("Too many deliveries at once: send it again", 5) from None
         except Refused:
             # Only what fails is counted, by its address: nothing a sender writes can silence another's hooks.
             taken = await self._ephemeral.take(f"hook:{address}", 1, PER_MINUTE, 60.0)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from postil import __version__
-from postil.core import codes
+from postil.core import codes, limits
 from postil.core.call import Caller
 from postil.surfaces.gateway.gateway import Gateway
 from postil.surfaces.gateway.limits import Incoming
@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from postil.surfaces.gateway.compose import Route
 
 LARGEST_BODY = jsonrpc.LARGEST_FRAME
-MOST_BODIES = 64 * LARGEST_BODY
-"""Bytes of announced bodies that may be on their way at once."""
 SMALL_BODY = 64 * 1024
 OPEN = frozenset({"/healthz", "/readyz", "/version"})
 
@@ -52,7 +50,7 @@ class HttpApp:
         self._gateway, self._hosts = gateway, hosts
         self._routes = routes or {}
         self._everyone = Caller(surface="http")
-        self._bodies = 0
+        self._bodies = http_body.Budget(limits.BODIES, limits.BODIES_OF_ONE)
         self._closing = False
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -138,16 +136,13 @@ class HttpApp:
         if not http_headers.is_json(asked.headers):
             raise Refused(415, "The body must be application/json", codes.INVALID_REQUEST)
         announced = asked.headers.get(b"content-length", b"")
-        size = int(announced) if announced.isdigit() and len(announced) < 8 else LARGEST_BODY
-        if size <= SMALL_BODY:
+        if announced.isdigit() and len(announced) < 8 and int(announced) <= SMALL_BODY:
             return await http_body.read_body(asked.receive, asked.headers, LARGEST_BODY)
-        if self._bodies + size > MOST_BODIES:
-            raise Unavailable("The server is busy: try again in a second")
-        self._bodies += size
         try:
-            return await http_body.read_body(asked.receive, asked.headers, LARGEST_BODY)
-        finally:
-            self._bodies -= size
+            with self._bodies.hold(asked.caller.principal, asked.headers, LARGEST_BODY):
+                return await http_body.read_body(asked.receive, asked.headers, LARGEST_BODY)
+        except http_body.TooMany:
+            raise Unavailable("The server is busy: try again in a second") from None
 
     def _narrow(self, view: View) -> Endpoint:
         """Returns the endpoint for callers who see less."""

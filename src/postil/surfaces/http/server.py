@@ -17,12 +17,13 @@ from typing import Any, Protocol, cast
 import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
+from postil.core import limits
 from postil.wire.transports.http.endpoint import Receive, Scope, Send
 from postil.wire.transports.http.headers import MOST_HEADERS
 
 HEADER_PATIENCE = 10.0
 BODY_PATIENCE = 60.0
-LARGEST_HEAD = 64 * 1024
+LARGEST_HEAD = limits.HEAD
 DRAIN = 3.0
 LAST_WORDS = 4.0
 
@@ -52,10 +53,11 @@ class PatientProtocol(HttpToolsProtocol):
 
     def data_received(self, data: bytes) -> None:
         self._chunk = len(data)
-        if not self.head_received:
-            self._head_size += len(data)
+        self._head_size += len(data)
         super().data_received(data)
-        if not self.head_received and self._head_size > LARGEST_HEAD and not self.transport.is_closing():
+        # Of a body only the pieces count nothing here: what stands between them (the parser holds it) and behind it
+        # is bounded like a head.
+        if self._head_size > LARGEST_HEAD and not self.transport.is_closing() and self.waiting_since is not None:
             self._refuse(431, "The headers are too large")
 
     def on_message_begin(self) -> None:
@@ -66,17 +68,25 @@ class PatientProtocol(HttpToolsProtocol):
 
     def on_headers_complete(self) -> None:
         self.head_received = True
+        size, self._head_size = self._head_size, 0
         # The absolute form names a host that would win over the Host header, and ASGI does not show it.
         if not self.url.startswith(b"/"):
             self._refuse(400, "Only paths are answered here")
         elif len(self.headers) > MOST_HEADERS or (
-            self._head_size > LARGEST_HEAD // 2 and sum(len(n) + len(v) for n, v in self.headers) > LARGEST_HEAD
+            size > LARGEST_HEAD // 2 and sum(len(n) + len(v) for n, v in self.headers) > LARGEST_HEAD
         ):
             self._refuse(431, "The headers are too large")
         else:
             super().on_headers_complete()
 
+    def on_header(self, name: bytes, value: bytes) -> None:
+        if self.head_received:  # a trailer: none means anything here, and uvicorn would keep them all
+            self._refuse(400, "Trailers are not taken")
+        elif not self.transport.is_closing():
+            super().on_header(name, value)
+
     def on_body(self, body: bytes) -> None:
+        self._head_size = 0
         if not self.transport.is_closing():
             super().on_body(body)
 

@@ -17,8 +17,8 @@ from msgspec import Struct
 from postil.core.catalogue import HookEntry
 from postil.core.failure import Failure
 from postil.core.group import Finding
+from postil.core.others.visible import harmless
 from postil.core.registry import Registry
-from postil.core.visible import harmless
 from postil.settings.model import Settings
 from postil.surfaces.composition import Composition
 from postil.surfaces.setup.clients import CLIENTS, path_of

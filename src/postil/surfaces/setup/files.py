@@ -14,6 +14,7 @@ from typing import Any, cast
 import msgspec
 from msgspec import Struct
 
+from postil.core import limits
 from postil.core.failure import Conflict, StorageFailed
 from postil.surfaces.setup import hooks as client_hooks
 from postil.surfaces.setup import jsonc
@@ -21,7 +22,7 @@ from postil.surfaces.setup.clients import Client, command_of
 from postil.workspace.files import atomic_write, make_folder
 from postil.workspace.paths import RelativePath
 
-LARGEST = 4 * 1024 * 1024
+LARGEST = limits.SMALL_FILE * 4
 
 
 class Unreadable(Conflict):
@@ -175,7 +176,7 @@ class ClientFile:
     def _recalled(self) -> Remembered | None:
         try:
             with open(os.path.join(self._memory, self._note()), "rb") as file:
-                return msgspec.json.decode(file.read(), type=Remembered)
+                return msgspec.json.decode(file.read(LARGEST * 2), type=Remembered)
         except (OSError, msgspec.DecodeError):
             return None
 

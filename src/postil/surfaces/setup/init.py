@@ -7,7 +7,7 @@ import sys
 
 from postil.core.catalogue import OperationEntry
 from postil.core.failure import Failure, NotFound
-from postil.core.visible import harmless
+from postil.core.others.visible import harmless
 from postil.surfaces.composition import Composition
 from postil.surfaces.setup.clients import CLIENTS, Client, entry, executable, is_used
 from postil.surfaces.setup.connect import find_root, may_write, open_file

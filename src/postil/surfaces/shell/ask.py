@@ -11,7 +11,7 @@ from typing import Any, cast
 
 from postil.core.call import Question
 from postil.core.failure import Failure
-from postil.core.visible import harmless
+from postil.core.others.visible import harmless
 
 ATTEMPTS = 3
 

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, NoReturn, cast
 
 import msgspec
 
+from postil.core import limits
 from postil.core.catalogue import OperationEntry
 from postil.core.failure import InvalidArguments
 
@@ -241,7 +242,7 @@ def read_json(word: str, name: str) -> Any:
     elif word.startswith("@"):
         try:
             with open(word[1:], encoding="utf-8") as file:
-                word = file.read()
+                word = file.read(limits.STANDARD_INPUT)
         except (OSError, UnicodeDecodeError) as error:
             raise Usage(
                 f"{word[1:]} cannot be read: {error}", advice="Give the JSON itself, or an existing file"
@@ -255,7 +256,10 @@ def read_json(word: str, name: str) -> Any:
 def read_stdin() -> str:
     """Returns all of standard input, which has to be UTF-8."""
     try:
-        return sys.stdin.buffer.read().decode("utf-8").removesuffix("\n")
+        said = sys.stdin.buffer.read(limits.STANDARD_INPUT + 1)
+        if len(said) > limits.STANDARD_INPUT:
+            raise Usage(f"Standard input has more than {limits.STANDARD_INPUT} bytes", advice="Give less at once")
+        return said.decode("utf-8").removesuffix("\n")
     except UnicodeDecodeError:
         raise Usage("Standard input is not UTF-8 text", advice="Convert it, for example with iconv") from None
 

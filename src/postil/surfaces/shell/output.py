@@ -12,7 +12,7 @@ import msgspec
 from postil.core.answer import Answer
 from postil.core.call import Call, Caller, Level, Question
 from postil.core.failure import Failure
-from postil.core.visible import harmless
+from postil.core.others.visible import harmless
 from postil.settings.model import Settings, Terminal
 
 

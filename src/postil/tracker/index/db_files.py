@@ -13,6 +13,7 @@ import sqlite3
 from collections.abc import Generator
 
 from postil.tracker.index.tables import VERSION
+from postil.workspace.git_roots import read_regular
 
 POINTER = "cache"
 _NAME = re.compile(r"cache-[0-9a-f]{8}\.db")
@@ -22,11 +23,7 @@ _WAIT = 5.0
 
 def find_current(folder: str) -> str | None:
     """Returns the path of the database that was built last; None when there is none."""
-    try:
-        with open(os.path.join(folder, POINTER), encoding="ascii", errors="replace") as file:
-            name = file.read(64).strip()
-    except OSError:
-        return None
+    name = (read_regular(os.path.join(folder, POINTER), 64) or b"").decode("ascii", "replace").strip()
     return os.path.join(folder, name) if _NAME.fullmatch(name) else None
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
+from postil.core import limits
 from postil.core.failure import StorageFailed
 from postil.tracker.log.format import SEAL, LogCommit, LogDamaged, Objects, Segment, open_objects
 from postil.tracker.log.new_objects import Author, NewObjects, sign
@@ -38,6 +39,8 @@ def append(
     repository: Repository, ref: str, tip: str | None, lines: bytes, count: int, clock: int, author: Author
 ) -> LogCommit:
     """Put a run of events after the tip and move the ref there. Durable when it returns; call with the lock held."""
+    if len(lines) > limits.LOG_SEGMENT:  # more than a commit's message should hold
+        return append_bulk(repository, ref, tip, [line for line in lines.split(b"\n") if line], clock, author)
     new = NewObjects(repository)
     with open_objects(repository.root) as git:
         before = git.commit(tip) if tip else None
@@ -45,7 +48,7 @@ def append(
         if before is None:
             tree = new.write_tree([])
         elif (position + count) // SEAL > position // SEAL:
-            tree = _try_to_seal(new, git, before, lines, count)
+            tree = _try_to_seal(new, git, before, lines)
         else:
             tree = before.tree
     message = b"postil %d %d %d\n\n%s" % (position, count, clock, lines)
@@ -68,11 +71,11 @@ def append_bulk(
     everything = [*held, *lines]
     script = [b"feature done\n"]
     paths: list[bytes] = []
-    for mark, at in enumerate(range(0, len(everything), _BULK_SEGMENT), 1):
-        part = everything[at : at + _BULK_SEGMENT]
+    for mark, part in enumerate(_cut(everything), 1):
         blob = b"\n".join(part) + b"\n"
         script.append(b"blob\nmark :%d\ndata %d\n%s\n" % (mark, len(blob), blob))
-        paths.append(b"M 100644 :%d %s\n" % (mark, name_segment(start + at, len(part)).encode()))
+        paths.append(b"M 100644 :%d %s\n" % (mark, name_segment(start, len(part)).encode()))
+        start += len(part)
     message = b"postil %d %d %d\n\n" % (end, len(lines), clock)
     aside = f"refs/postil/aside/{ref.rpartition('/')[2]}"
     stamp = sign(author)
@@ -88,6 +91,20 @@ def append_bulk(
     run_git(root, "update-ref", "-d", aside)
     with open_objects(root) as git:
         return git.commit(oid)
+
+
+def _cut(lines: Sequence[bytes]) -> Iterator[list[bytes]]:
+    """Yields the lines in segments, none larger than is read again."""
+    part: list[bytes] = []
+    size = 0
+    for line in lines:
+        if part and (len(part) == _BULK_SEGMENT or size + len(line) > limits.LOG_SEGMENT):
+            yield part
+            part, size = [], 0
+        part.append(line)
+        size += len(line) + 1
+    if part:
+        yield part
 
 
 def move_ref(repository: Repository, ref: str, oid: str, old: str | None, author: Author, new: NewObjects) -> None:
@@ -135,21 +152,24 @@ def _clear_stale_lock(repository: Repository, ref: str) -> bool:
     return False
 
 
-def _try_to_seal(new: NewObjects, git: Objects, before: LogCommit, lines: bytes, count: int) -> str:
+def _try_to_seal(new: NewObjects, git: Objects, before: LogCommit, lines: bytes) -> str:
     """Returns the tree with one more segment; the old one if the log before is damaged, which must stop no writer."""
     try:
-        return _seal(new, git, before, lines, count)
+        return _seal(new, git, before, lines)
     except LogDamaged:
         return before.tree
 
 
-def _seal(new: NewObjects, git: Objects, before: LogCommit, lines: bytes, count: int) -> str:
+def _seal(new: NewObjects, git: Objects, before: LogCommit, lines: bytes) -> str:
     """Returns the tree with one more segment: all that is not yet sealed, and these lines."""
     segments = git.segments(before.tree)
     held = _read_unsealed(git, before, segments)
     start = segments[-1].end if segments else 0
-    blob = b"".join(line + b"\n" for line in held) + lines
-    everything = [*segments, Segment(start, len(held) + count, new.write("blob", blob))]
+    everything = [*segments]
+    for part in _cut([*held, *(line for line in lines.split(b"\n") if line)]):
+        blob = b"\n".join(part) + b"\n"
+        everything.append(Segment(start, len(part), new.write("blob", blob)))
+        start += len(part)
     shelves: dict[int, list[Segment]] = {}
     for segment in everything:
         shelves.setdefault(segment.position // _SHELF, []).append(segment)

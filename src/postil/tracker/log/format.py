@@ -17,6 +17,7 @@ from typing import IO
 
 import msgspec
 
+from postil.core import limits
 from postil.core.failure import StorageFailed
 from postil.workspace.git import git_dialogue, try_git
 
@@ -101,6 +102,8 @@ class Objects:
         if len(head) != 3:
             raise LogDamaged(oid, "the object is missing" if head else "git could not read it")
         size = int(head[2])
+        if size > limits.GIT_OBJECT:
+            raise LogDamaged(oid, f"it has {size} bytes, and at most {limits.GIT_OBJECT} are read")
         content = self._answered.read(size)
         if len(content) != size or not self._answered.read(1):
             raise LogDamaged(oid, "git could not read it")
@@ -116,13 +119,19 @@ class Objects:
     def segments(self, tree: str) -> list[Segment]:
         """Returns the segments of a tree, in order."""
         found: list[Segment] = []
+        shelves = 0
         for name, oid in self._entries(tree):
             if name == "seg":
                 for _, shelf in self._entries(oid):
                     for entry, blob in self._entries(shelf):
                         position, _, count = entry.partition("-")
-                        if position.isdigit() and count.isdigit():
+                        if position.isdigit() and count.isdigit() and len(entry) < 40:
                             found.append(Segment(int(position), int(count), blob))
+                    shelves += 1
+                    if max(len(found), shelves) > limits.LOG_SEGMENTS:
+                        raise LogDamaged(tree, f"it has more than {limits.LOG_SEGMENTS} segments")
+        if len({segment.oid for segment in found}) < len(found):
+            raise LogDamaged(tree, "a segment stands in it twice")
         return sorted(found, key=lambda segment: segment.position)
 
     def blobs(self, oids: list[str]) -> Iterator[bytes]:
@@ -202,11 +211,14 @@ def find_unread(root: str, git: Objects, tip: LogCommit, known: tuple[str, int] 
     """
     since, start = known or ("", 0)
     tail: list[LogCommit] = []
-    at = tip
+    size, at = 0, tip
     segments = git.segments(tip.tree) if tip.end - start > _SHORT else []
     sealed = segments[-1].end if segments else 0
     while at.oid != since and at.end > max(start, sealed):
         tail.append(at)
+        size += len(at.lines)
+        if size > limits.LOG_TAIL:
+            raise LogDamaged(at.oid, f"commits before it hold more than {limits.LOG_TAIL} bytes that are in no segment")
         if at.parent is None:
             break
         at = git.commit(at.parent)

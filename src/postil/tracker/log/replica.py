@@ -10,6 +10,7 @@ import os
 import msgspec
 
 from postil.workspace.files import FileLock, atomic_write, make_folder
+from postil.workspace.git_roots import read_regular
 from postil.workspace.paths import RelativePath
 from postil.workspace.repository import Repository
 
@@ -64,10 +65,10 @@ def write_replica(repository: Repository, replica: Replica) -> Replica:
 
 
 def _read_file(repository: Repository) -> Replica | None:
+    content = read_regular(os.path.join(repository.common_dir, _FILE), 4096)
     try:
-        with open(os.path.join(repository.common_dir, _FILE), "rb") as file:
-            return msgspec.json.decode(file.read(4096), type=Replica)
-    except (OSError, msgspec.DecodeError):
+        return None if content is None else msgspec.json.decode(content, type=Replica)
+    except msgspec.DecodeError:
         return None
 
 

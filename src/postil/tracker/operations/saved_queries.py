@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from postil.core import limits
 from postil.core.answer import Answer
 from postil.core.operation import reads, writes
 from postil.tracker.failures import InvalidParams
@@ -17,6 +18,7 @@ from postil.tracker.query.parse import parse
 from postil.tracker.query.tree import QueryFault
 from postil.tracker.validation import translate_fault
 from postil.workspace.files import FileLock, atomic_write, make_folder
+from postil.workspace.git_roots import read_regular
 from postil.workspace.paths import RelativePath
 
 if TYPE_CHECKING:
@@ -90,8 +92,8 @@ def read_saved(common_dir: str) -> dict[str, SavedQuery]:
 
 
 def _read_own(common_dir: str) -> dict[str, SavedQuery]:
+    content = read_regular(os.path.join(common_dir, _FILE), limits.SMALL_FILE)
     try:
-        with open(os.path.join(common_dir, _FILE), "rb") as file:
-            return msgspec.json.decode(file.read(), type=dict[str, SavedQuery])
-    except (OSError, msgspec.DecodeError):
+        return {} if content is None else msgspec.json.decode(content, type=dict[str, SavedQuery])
+    except msgspec.DecodeError:
         return {}

@@ -14,6 +14,7 @@ import sys
 from collections.abc import Sequence
 from functools import partial
 
+from postil.core.limits import REFS
 from postil.tracker.index.db_files import find_current, open_database
 from postil.tracker.index.tables import COLUMNS, Row
 from postil.tracker.log.refs import parse_log_ref, walk_ref_files
@@ -23,7 +24,7 @@ from postil.tracker.query.sql import QueryContext, compile_condition, find_miles
 from postil.tracker.query.tree import QueryFault
 from postil.tracker.shell.columns import COLUMNS as NAMES
 from postil.tracker.shell.columns import DEFAULT_COLUMNS, draw_list
-from postil.workspace.git_roots import find_git_roots
+from postil.workspace.git_roots import find_git_roots, read_regular
 
 _KINDS = {"issue": "issue", "milestone": "milestone", "mile": "milestone"}
 _VALUED = ("--filter", "--sort", "--limit", "--columns", "--format")
@@ -134,11 +135,11 @@ def _find_git_dir(cwd: str) -> str | None:
 def _read_refs(git_dir: str) -> dict[str, str] | None:
     """Returns every log's ref and commit, from the files git keeps them in; None for what only git itself can read."""
     found: dict[str, str] = {}
-    try:
-        with open(os.path.join(git_dir, "packed-refs"), "rb") as packed:
-            content = packed.read()
-    except OSError:
-        content = b""
+    packed = os.path.join(git_dir, "packed-refs")
+    content = read_regular(packed, REFS)
+    if content is None and os.path.lexists(packed):
+        return None
+    content = content or b""
     if b"/postil/" in content:
         for line in content.split(b"\n"):
             if b"/postil/" in line and line[:1] not in (b"#", b"^"):
@@ -148,11 +149,7 @@ def _read_refs(git_dir: str) -> dict[str, str] | None:
     for path, ref in walk_ref_files(git_dir):
         if path.endswith(".lock") or not parse_log_ref(ref):
             continue
-        try:
-            with open(path, "rb") as file:
-                oid = file.read(128).strip().decode("ascii", "replace")
-        except OSError:
-            return None
+        oid = (read_regular(path, 128) or b"").strip().decode("ascii", "replace")
         if len(oid) not in (40, 64):
             return None
         found[ref] = oid

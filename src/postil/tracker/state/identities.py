@@ -16,6 +16,7 @@ from postil.core.answer import Answer
 from postil.tracker.model import Entity
 from postil.tracker.text import align, flatten
 from postil.workspace.files import atomic_write, make_folder
+from postil.workspace.git_roots import read_regular
 from postil.workspace.paths import RelativePath
 from postil.workspace.repository import Repository
 
@@ -88,10 +89,10 @@ def make_identity(entity: Entity) -> Identity:
 
 def read_adopted(repository: Repository) -> Adopted | None:
     """Returns the identity that this clone has adopted, if it has one."""
+    content = read_regular(os.path.join(repository.common_dir, _FILE), 4096)
     try:
-        with open(os.path.join(repository.common_dir, _FILE), "rb") as file:
-            return msgspec.json.decode(file.read(4096), type=Adopted)
-    except (OSError, msgspec.DecodeError):
+        return None if content is None else msgspec.json.decode(content, type=Adopted)
+    except msgspec.DecodeError:
         return None
 
 

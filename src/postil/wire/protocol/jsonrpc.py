@@ -12,9 +12,9 @@ from typing import Any, TypeAlias, cast
 import msgspec
 from msgspec import UNSET, Struct
 
-from postil.core import codes
+from postil.core import codes, limits
 
-LARGEST_FRAME = 4 * 1024 * 1024
+LARGEST_FRAME = limits.FRAME
 DEEPEST = 64
 LONGEST_ID = 256
 LARGEST_BATCH = 100

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from postil.wire.transports.http.body import Budget, TooMany
 from tests.wire.http_client import Running, request, running
 
 
@@ -63,3 +64,17 @@ def test_a_body_in_small_pieces_is_read(server: Running) -> None:
 def test_a_body_of_almost_four_mebibytes_is_served(server: Running) -> None:
     text = "x" * (4 * 1024 * 1024 - 200)
     assert server.post(request("echo", {"text": text})).json()["result"]["text"] == text
+
+
+def test_a_budget_is_shared_and_each_sender_has_a_part_of_it() -> None:
+    budget = Budget(100, 60)
+    with budget.hold("a", {b"content-length": b"50"}, 60):
+        with pytest.raises(TooMany), budget.hold("a", {b"content-length": b"11"}, 60):
+            pass
+        with pytest.raises(TooMany), budget.hold("b", {}, 60):  # not announced: as much as is taken
+            pass
+        with budget.hold("b", {b"content-length": b"50"}, 60):
+            pass
+    with budget.hold("a", {b"content-length": b"999"}, 60):  # refused later for its size, and counted as the largest
+        pass
+    assert budget._held == {}  # pyright: ignore[reportPrivateUsage] # memory is what this is about

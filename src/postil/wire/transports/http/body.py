@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import Awaitable, Callable, Generator, MutableMapping
+from contextlib import contextmanager
 from typing import Any, TypeAlias
 
 from postil.wire.transports.http.headers import Headers
@@ -20,6 +21,37 @@ class TooLarge(Exception):
 
 class ClientLeft(Exception):
     """The client went away in the middle of its body."""
+
+
+class TooMany(Exception):
+    """So many bodies are on their way that this one has to wait."""
+
+
+class Budget:
+    """How many bytes of bodies may be on their way at once: of all senders, and of one."""
+
+    def __init__(self, total: int, of_one: int) -> None:
+        self._total, self._of_one = total, of_one
+        self._held: dict[str, int] = {}
+        self._sum = 0
+
+    @contextmanager
+    def hold(self, sender: str, headers: Headers, most: int) -> Generator[None]:
+        """Count what the sender announced, or `most` without an announcement. Raises TooMany."""
+        announced = headers.get(b"content-length", b"")
+        size = min(int(announced), most) if announced.isdigit() and len(announced) < 16 else most
+        mine = self._held.get(sender, 0) + size
+        if mine > self._of_one or self._sum + size > self._total:
+            raise TooMany
+        self._held[sender] = mine
+        self._sum += size
+        try:
+            yield
+        finally:
+            self._sum -= size
+            self._held[sender] -= size
+            if not self._held[sender]:
+                del self._held[sender]
 
 
 async def read_body(receive: Receive, headers: Headers, most: int) -> bytes:

@@ -1,7 +1,7 @@
 """Text written by others, made fit for a model: nothing invisible in it, and a boundary it cannot close.
 
-Pure functions over strings. Which fields are such text is said in `model.py`; what a project's rules about authors are
-is not decided here.
+Pure functions over strings. Which texts are others' is known to the parts; whose words are withheld is not decided
+here.
 """
 
 from __future__ import annotations

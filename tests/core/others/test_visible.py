@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from postil.core.visible import harmless
+from postil.core.others.visible import harmless
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,63 @@
+"""How many bytes are taken in, by where they enter: one table. Whoever reads asks it; nothing is read without a bound.
+
+A limit is enforced before the bytes are held: by a length that was announced, or while they come. What a person typed
+or sends stays far below; what goes beyond is refused in words that name the limit. `tests/core/test_limits.py` walks
+every read of the tree.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+KIB: Final = 1024
+MIB: Final = 1024 * KIB
+
+# Sockets
+FRAME: Final = 4 * MIB
+"""A JSON-RPC message, on either transport."""
+HEAD: Final = 64 * KIB
+"""The request line and headers of an HTTP request; also what may come between two pieces of its body."""
+BODIES: Final = 48 * MIB
+"""Bodies of known callers that are on their way at once."""
+BODIES_OF_ONE: Final = 16 * MIB
+"""The same, of one caller."""
+WEBHOOK: Final = 2 * MIB
+"""The body of a delivery."""
+WEBHOOKS: Final = 16 * MIB
+"""Bodies of deliveries that nobody has verified yet, at once."""
+WEBHOOKS_OF_ONE: Final = 4 * MIB
+"""The same, from one address."""
+GITLAB_ANSWER: Final = 32 * MIB
+"""What GitLab answers."""
+FORM: Final = 16 * KIB
+"""A form of our own page."""
+
+# git
+GIT_OUTPUT: Final = 64 * MIB
+"""What one git command may print, where it is held whole."""
+GIT_OBJECT: Final = 16 * MIB
+"""An object by the size that git announces; larger ones are binary to git's diffs, and not read by us."""
+GIT_MEMORY: Final = 256 * MIB
+"""One piece of memory that git itself may take: an object that claims to be larger ends git at once."""
+GIT_INDEX_MEMORY: Final = 1024 * MIB
+"""The same for commands that hold the whole index of a very large repository."""
+CONFIG: Final = 1 * MIB
+"""A config file of a repository."""
+REFS: Final = 64 * MIB
+"""The file of packed refs."""
+LOG_SEGMENT: Final = 8 * MIB
+"""A segment of a tracker's log, as we write it."""
+LOG_TAIL: Final = 64 * MIB
+"""The commits of a log that no segment holds yet, together."""
+LOG_SEGMENTS: Final = 100_000
+"""How many they are."""
+
+# Files
+FILE: Final = 16 * MIB
+"""A source file, a sidecar, a file named by a caller."""
+SETTINGS: Final = 256 * KIB
+"""A settings file."""
+SMALL_FILE: Final = 1 * MIB
+"""A file of our own, or of another program's settings."""
+STANDARD_INPUT: Final = 64 * MIB
+"""What a person pipes into a command."""

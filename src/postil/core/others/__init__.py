@@ -1,0 +1,1 @@
+"""The words of others: shown on a terminal, and handed to a model."""
