@@ -31,7 +31,7 @@ def serve(kind: str) -> None:
     from postil.surfaces.gateway.addresses import read_lists
     from postil.surfaces.gateway.auth import Bearers, LocalToken
     from postil.surfaces.gateway.gateway import Gateway
-    from postil.surfaces.gateway.limits import Limits
+    from postil.surfaces.gateway.quotas import Limits
     from postil.surfaces.gateway.signatures import Signatures
     from postil.surfaces.http.serve import hosts_for, listen
     from postil.surfaces.http.serve import serve as serve_http

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from postil.surfaces.gateway.limits import FAILURES
+from postil.surfaces.gateway.quotas import FAILURES
 from tests.emulator.app import Emulator
 from tests.emulator.world import DEVELOPER, READER
 from tests.gitlab.http_server import postil

@@ -12,7 +12,7 @@ from postil.storage.ephemeral import MemoryEphemeralStore
 from postil.surfaces.gateway.addresses import Addresses
 from postil.surfaces.gateway.auth import Authenticator, Bearers, LocalToken
 from postil.surfaces.gateway.gateway import Gateway
-from postil.surfaces.gateway.limits import Limits
+from postil.surfaces.gateway.quotas import Limits
 from postil.surfaces.gateway.signatures import Signatures
 
 TOKEN = "the-printed-token"

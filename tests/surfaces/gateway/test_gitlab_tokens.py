@@ -22,7 +22,7 @@ from postil.surfaces.gateway.addresses import read_lists
 from postil.surfaces.gateway.auth import Authenticator, LocalToken, WrongCredential
 from postil.surfaces.gateway.gateway import Gateway
 from postil.surfaces.gateway.gitlab_tokens import GitLabTokens, Verified
-from postil.surfaces.gateway.limits import FAILURES
+from postil.surfaces.gateway.quotas import FAILURES
 from postil.surfaces.gateway.refused import Refused, Unavailable
 from postil.surfaces.gateway.visitor import Visitor
 from tests.surfaces.gateway.fake_gitlab import FakeGitLab, fake_gitlab

@@ -13,7 +13,7 @@ from postil.core.failure import Failure
 from postil.surfaces.gateway.addresses import Addresses, read_lists
 from postil.surfaces.gateway.auth import Authenticator, Bearers, LocalToken
 from postil.surfaces.gateway.gateway import Gateway
-from postil.surfaces.gateway.limits import Limits
+from postil.surfaces.gateway.quotas import Limits
 from postil.surfaces.gateway.signatures import Signatures
 from postil.wire.protocol.url_elicitation import Page
 from postil.wire.transports.http.endpoint import Receive, Scope, Send, respond

@@ -7,7 +7,7 @@ from typing import Any
 
 from postil.surfaces.gateway.addresses import Addresses
 from postil.surfaces.gateway.auth import Bearers, WrongCredential
-from postil.surfaces.gateway.limits import Headers, Incoming, Limits
+from postil.surfaces.gateway.quotas import Headers, Incoming, Limits
 from postil.surfaces.gateway.refused import Refused
 from postil.surfaces.gateway.signatures import Content, Signatures
 from postil.surfaces.gateway.visitor import Visitor

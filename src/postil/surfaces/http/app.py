@@ -9,7 +9,7 @@ from postil import __version__
 from postil.core import codes, limits
 from postil.core.call import Caller
 from postil.surfaces.gateway.gateway import Gateway
-from postil.surfaces.gateway.limits import Incoming
+from postil.surfaces.gateway.quotas import Incoming
 from postil.surfaces.gateway.refused import Refused, Unavailable
 from postil.surfaces.gateway.signatures import Bodiless
 from postil.surfaces.gateway.visitor import View, Visitor

@@ -13,7 +13,7 @@ import pytest
 from postil.storage.ephemeral import MemoryEphemeralStore
 from postil.surfaces.gateway.auth import Bearers, LocalToken
 from postil.surfaces.gateway.gateway import Gateway
-from postil.surfaces.gateway.limits import Limits
+from postil.surfaces.gateway.quotas import Limits
 from postil.surfaces.http import server as http_server
 from postil.surfaces.http.hosts import split_address
 from tests.wire.http_client import BOTH, META, STATELESS, Running, request, running

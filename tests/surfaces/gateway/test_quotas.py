@@ -12,7 +12,7 @@ import pytest
 from postil.storage.ephemeral import MemoryEphemeralStore
 from postil.surfaces.gateway import limits as limits_module
 from postil.surfaces.gateway.auth import LocalToken
-from postil.surfaces.gateway.limits import Limits
+from postil.surfaces.gateway.quotas import Limits
 from postil.surfaces.gateway.refused import Refused
 from postil.surfaces.gateway.signatures import signature
 from postil.wire.protocol import jsonrpc
