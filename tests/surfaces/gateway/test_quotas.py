@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import pytest
 
 from postil.storage.ephemeral import MemoryEphemeralStore
-from postil.surfaces.gateway import limits as limits_module
+from postil.surfaces.gateway import quotas as limits_module
 from postil.surfaces.gateway.auth import LocalToken
 from postil.surfaces.gateway.quotas import Limits
 from postil.surfaces.gateway.refused import Refused
