@@ -17,7 +17,7 @@ KNOWN = {
     "surfaces/shell/ask.py": "a line that a person types",
     "surfaces/setup/init.py": "a line that a person types",
     "comments/operations/review.py": "a line that a person types",
-    "inbox/lazygit/binding.py": "the first line of the user's own file",
+    "inbox/lazygit/install.py": "the first line of the user's own file",
     "tracker/index/disk_group.py": "a temporary file of this process",
     "comments/index/refresh_worker.py": "what the process that started us writes",
     "tracker/shell/input.py": "an import of any size that the person named",

@@ -9,10 +9,11 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 
-from postil.core.failure import Failure
+from postil.core import limits
 from postil.tracker.log.format import LogCommit, LogDamaged, Segment, Unread, open_objects
 from postil.tracker.log.refs import Tip
-from postil.workspace.git import run_git
+from postil.workspace.git_roots import read_regular
+from postil.workspace.repository import locate
 
 REFLOG_MESSAGE = "postil"
 """What our own moves of a ref say in its reflog; they only ever go forward."""
@@ -57,12 +58,9 @@ def walk(root: str, ends: Iterable[str], sealed: int = 0) -> list[LogCommit]:
 
 def read_reflog(root: str, ref: str) -> list[tuple[str, str, str]]:
     """Returns the moves of a ref as (old, new, why), the newest first. Empty where git keeps no such file."""
-    try:
-        folder = run_git(root, "rev-parse", "--git-common-dir").decode("utf-8", "surrogateescape").strip("\n")
-        with open(os.path.join(root, folder, "logs", *ref.split("/")), encoding="utf-8", errors="replace") as file:
-            lines = file.read().splitlines()
-    except (OSError, Failure):
-        return []
+    where = locate(root)
+    file = os.path.join(where.common_dir if where else root, "logs", *ref.split("/"))
+    lines = (read_regular(file, limits.GIT_OUTPUT) or b"").decode("utf-8", "replace").splitlines()
     moves: list[tuple[str, str, str]] = []
     for line in reversed(lines):
         place, _, why = line.partition("\t")
