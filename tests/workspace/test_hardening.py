@@ -1,5 +1,6 @@
 """A hostile repository runs nothing."""
 
+import ast
 import os
 import subprocess
 from contextlib import suppress
@@ -7,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from postil.workspace import hardening
 from postil.workspace.failures import GitMissing, UntrustedPath
 from postil.workspace.git import DURABLE, NETWORK, GitMode, run_git, try_git
 from postil.workspace.hardening import prepare
@@ -92,6 +94,21 @@ def _list_config_of_a_plain_one(folder: Path) -> list[str]:
 def test_an_unknown_verb_is_a_mistake_of_ours(repository: Path) -> None:
     with pytest.raises(ValueError, match="git stash is not in the table"):
         run_git(str(repository), "stash")
+
+
+def test_every_verb_that_is_used_is_in_the_table() -> None:
+    source = Path(hardening.__file__).parents[1]
+    ways = {"run_git", "try_git", "git_lines", "git_dialogue"}
+    used = {
+        (file.relative_to(source).as_posix(), node.args[1].value)
+        for file in source.rglob("*.py")
+        for node in ast.walk(ast.parse(file.read_text()))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ways
+        and len(node.args) > 1 and isinstance(node.args[1], ast.Constant)
+    }  # fmt: skip
+    assert len(used) > 30
+    known = hardening._VERBS  # pyright: ignore[reportPrivateUsage] # the table is what this is about
+    assert {pair for pair in used if pair[1] not in known} == set()
 
 
 def test_what_a_pull_brings_into_an_included_file_is_not_read(hostile: Hostile) -> None:

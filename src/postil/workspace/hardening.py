@@ -53,13 +53,25 @@ _VERBS: dict[str, tuple[str, ...]] = {
     "status": ("--ignore-submodules=dirty",),
     "init": ("--template=",),
     **dict.fromkeys((
-        "cat-file", "config", "fast-import", "for-each-ref", "hash-object", "ls-files", "ls-tree", "merge-base",
-        "remote", "rev-list", "rev-parse", "symbolic-ref", "update-ref", "version",
+        "cat-file", "config", "fast-import", "for-each-ref", "hash-object", "index-pack", "ls-files", "ls-tree",
+        "merge-base", "pack-objects", "remote", "rev-list", "rev-parse", "symbolic-ref", "update-ref", "version",
     ), ()),
 }  # fmt: skip
 # Those that hold an index, or a pack that they make.
 _HOLD_MUCH = frozenset(
-    {"diff", "diff-files", "diff-index", "fast-import", "fetch", "grep", "ls-files", "push", "status"}
+    {
+        "diff",
+        "diff-files",
+        "diff-index",
+        "fast-import",
+        "fetch",
+        "grep",
+        "index-pack",
+        "ls-files",
+        "pack-objects",
+        "push",
+        "status",
+    }
 )
 _NOWHERE = "/dev/null"
 
