@@ -58,21 +58,10 @@ _VERBS: dict[str, tuple[str, ...]] = {
     ), ()),
 }  # fmt: skip
 # Those that hold an index, or a pack that they make.
-_HOLD_MUCH = frozenset(
-    {
-        "diff",
-        "diff-files",
-        "diff-index",
-        "fast-import",
-        "fetch",
-        "grep",
-        "index-pack",
-        "ls-files",
-        "pack-objects",
-        "push",
-        "status",
-    }
-)
+_HOLD_MUCH = frozenset({
+    "diff", "diff-files", "diff-index", "fast-import", "fetch", "grep", "index-pack", "ls-files", "pack-objects",
+    "push", "status",
+})  # fmt: skip
 _NOWHERE = "/dev/null"
 
 
