@@ -107,7 +107,7 @@ def test_the_picture_shows_what_the_commands_answer() -> None:
 
 def test_the_readmes_json_is_what_setup_prints() -> None:
     blocks = re.findall(r"```json\n(.*?)\n```", README, re.DOTALL)
-    assert blocks == [snippet(CLIENTS["claude"], "/path/to/postil", "")]
+    assert blocks == [snippet(CLIENTS["claude"], "postil", "")]
 
 
 def test_the_readme_lists_every_client_with_its_file() -> None:

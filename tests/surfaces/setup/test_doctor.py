@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from tests.surfaces.programs import run
+from tests.surfaces.programs import BIN, run
 from tests.surfaces.setup.homes import home
 
 
@@ -33,3 +33,18 @@ def test_doctor_repairs_what_a_command_of_ours_can_repair(repository: Path, tmp_
     assert repaired["status"] == "ok", repaired
     assert repaired["fixed"]
     assert row()["status"] == "ok"
+
+
+def test_doctor_tells_a_path_of_one_person_in_a_file_of_the_team(repository: Path, tmp_path: Path) -> None:
+    entry = {"command": str(BIN / "postil"), "args": ["serve"]}
+    (repository / ".mcp.json").write_text(json.dumps({"mcpServers": {"postil": entry}}))
+    done = run("postil", "doctor", "--json", cwd=repository, **home(tmp_path))
+    (row,) = [row for row in json.loads(done.stdout) if row["name"] == "claude"]
+    assert row["status"] == "warning"
+    assert "a path of this machine" in row["seen"]
+    assert "postil setup claude --write" in row["fix"]
+    entry["command"] = "/home/ann/.venv/bin/postil"
+    (repository / ".mcp.json").write_text(json.dumps({"mcpServers": {"postil": entry}}))
+    done = run("postil", "doctor", "--json", cwd=repository, **home(tmp_path))
+    (row,) = [row for row in json.loads(done.stdout) if row["name"] == "claude"]
+    assert (row["status"], done.returncode) == ("error", 1)

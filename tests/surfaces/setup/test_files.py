@@ -19,6 +19,7 @@ JSON_BEFORE = """\
 }
 """
 
+YAML_BEFORE = "# mine\nmodel: o9\nextensions:\n  other: # keep\n    cmd: x\n"
 TOML_BEFORE = '# mine\nmodel = "o9"\n\n[mcp_servers.other] # keep\ncommand = "x"\n'
 
 
@@ -26,7 +27,8 @@ TOML_BEFORE = '# mine\nmodel = "o9"\n\n[mcp_servers.other] # keep\ncommand = "x"
 def test_removing_leaves_the_file_byte_for_byte(name: str, repository: Path, tmp_path: Path) -> None:
     path = file_of(name, repository, tmp_path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    before = (TOML_BEFORE if CLIENTS[name].is_toml else JSON_BEFORE).encode()
+    client = CLIENTS[name]
+    before = (TOML_BEFORE if client.is_toml else YAML_BEFORE if client.is_yaml else JSON_BEFORE).encode()
     path.write_bytes(before)
     for _ in range(2):  # the second write changes nothing, and must not become "what was before"
         assert run("postil", "setup", name, "--write", cwd=repository, **home(tmp_path)).returncode == 0

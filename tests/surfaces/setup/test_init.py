@@ -14,8 +14,6 @@ import pytest
 from tests.surfaces.programs import BIN, run
 from tests.surfaces.setup.homes import home
 
-POSTIL = str(BIN / "postil")
-
 
 def test_init_writes_checks_and_says_how_to_undo_in_a_few_lines(repository: Path, tmp_path: Path) -> None:
     done = run("postil", "init", "--with", "cursor", cwd=repository, **home(tmp_path))
@@ -23,7 +21,7 @@ def test_init_writes_checks_and_says_how_to_undo_in_a_few_lines(repository: Path
     lines = done.stdout.splitlines()
     assert len(lines) <= 12
     assert "postil setup claude --remove" in lines[0]
-    assert json.loads((repository / ".mcp.json").read_text())["mcpServers"]["postil"]["command"] == POSTIL
+    assert json.loads((repository / ".mcp.json").read_text())["mcpServers"]["postil"]["command"] == "postil"
     assert (repository / ".cursor" / "mcp.json").exists()
     assert "+++ .mcp.json" in done.stderr
 
@@ -66,7 +64,7 @@ def postil(*words: str, cwd: Path, **streams: int) -> subprocess.CompletedProces
 def test_init_asks_a_person_before_it_writes(repository: Path, tmp_path: Path, answer: bytes, written: bool) -> None:
     terminal = Terminal()
     os.write(terminal.master, answer)
-    environ = {**os.environ, "HOME": str(tmp_path), "XDG_STATE_HOME": str(tmp_path / "state")}
+    environ = {**os.environ, **home(tmp_path)}
     subprocess.run(
         [BIN / "postil", "init"],
         cwd=repository,
@@ -83,7 +81,7 @@ def test_init_asks_a_person_before_it_writes(repository: Path, tmp_path: Path, a
 
 def test_no_input_asks_nothing(repository: Path, tmp_path: Path) -> None:
     terminal = Terminal()
-    environ = {**os.environ, "HOME": str(tmp_path), "XDG_STATE_HOME": str(tmp_path / "state")}
+    environ = {**os.environ, **home(tmp_path)}
     command = [BIN / "postil", "--no-input", "init"]
     subprocess.run(
         command,
@@ -97,3 +95,44 @@ def test_no_input_asks_nothing(repository: Path, tmp_path: Path) -> None:
     )
     assert "Write this?" not in terminal.shown()
     assert (repository / ".mcp.json").exists()
+
+
+def test_yes_connects_every_assistant_that_is_found(repository: Path, tmp_path: Path) -> None:
+    (repository / ".cursor").mkdir()
+    (tmp_path / "home" / ".codex").mkdir(parents=True)
+    (tmp_path / "home" / ".config" / "goose").mkdir(parents=True)
+    done = run("postil", "init", "--yes", cwd=repository, **home(tmp_path))
+    assert done.returncode == 0, done.stderr
+    listed = json.loads(run("postil", "setup", "--json", cwd=repository, **home(tmp_path)).stdout)
+    assert {row["client"] for row in listed if row["connected"]} == {"claude", "cursor", "codex", "goose"}
+
+
+def test_client_names_the_only_ones_that_are_written(repository: Path, tmp_path: Path) -> None:
+    done = run("postil", "init", "--client", "qwen,copilot", cwd=repository, **home(tmp_path))
+    assert done.returncode == 0, done.stderr
+    assert (repository / ".qwen" / "settings.json").exists()
+    assert (tmp_path / "home" / ".copilot" / "mcp-config.json").exists()
+    assert not (repository / ".mcp.json").exists()
+
+
+def test_a_person_is_offered_what_is_found(repository: Path, tmp_path: Path) -> None:
+    (repository / ".cursor").mkdir()
+    terminal = Terminal()
+    os.write(terminal.master, b"y\ny\n")
+    subprocess.run(
+        [BIN / "postil", "init"], cwd=repository, env={**os.environ, **home(tmp_path)}, stdin=terminal.slave,
+        stderr=terminal.slave, stdout=subprocess.DEVNULL, timeout=60, check=True,
+    )  # fmt: skip
+    assert "Also found: Cursor. Connect them too?" in terminal.shown()
+    assert (repository / ".cursor" / "mcp.json").exists()
+
+
+def test_a_file_that_a_team_commits_holds_no_path_even_where_path_does_not_find_us(
+    repository: Path, tmp_path: Path
+) -> None:
+    alone = {**home(tmp_path), "PATH": "/usr/bin:/bin"}
+    done = run("postil", "init", cwd=repository, **alone)
+    assert done.returncode == 0, done.stderr
+    assert "not reached" in done.stdout
+    assert "uv tool install postil" in done.stdout
+    assert str(BIN) not in (repository / ".mcp.json").read_text()

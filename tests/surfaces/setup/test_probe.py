@@ -3,10 +3,12 @@
 import json
 import os
 import subprocess
+import tomllib
 from pathlib import Path
 
 import pytest
 
+from postil.core.failure import Unreachable
 from postil.surfaces.setup.clients import CLIENTS
 from postil.surfaces.setup.probe import NotOurs, try_entry
 from tests.surfaces.programs import BIN, run
@@ -66,7 +68,7 @@ def test_a_program_of_the_repository_is_not_run_although_path_finds_it(repositor
     put_evil(repository / "bin" / "postil", marker)
     connect(repository, str(repository / "bin" / "postil"), "serve")
     path = f"{repository / 'bin'}:{os.environ['PATH']}"
-    done = run("postil", "setup", "claude", "--check", cwd=repository, PATH=path, **home(tmp_path))
+    done = run("postil", "setup", "claude", "--check", cwd=repository, **{**home(tmp_path), "PATH": path})
     assert done.returncode == 6, done.stderr
     assert not marker.exists()
 
@@ -120,11 +122,29 @@ def test_our_own_name_counts_from_where_we_were_started(repository: Path, tmp_pa
         subprocess.run(command, cwd=tmp_path, env=environ, check=False, capture_output=True, timeout=60)
     assert not (tmp_path / "marker").exists()
     shown = subprocess.run(
-        ["tools/postil", "-C", str(repository), "setup", "claude", "--print"],
+        ["tools/postil", "-C", str(repository), "setup", "codex", "--print"],
         cwd=tmp_path,
         env=environ,
         check=True,
         capture_output=True,
         timeout=60,
     )
-    assert json.loads(shown.stdout)["mcpServers"]["postil"]["command"] == str(tmp_path / "tools" / "postil")
+    assert tomllib.loads(shown.stdout.decode())["mcp_servers"]["postil"]["command"] == str(
+        tmp_path / "tools" / "postil"
+    )
+
+
+def test_the_plain_name_is_the_postil_of_path_and_never_the_repositorys(
+    repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    entry = {"command": "postil", "args": ["serve"]}
+    monkeypatch.setenv("PATH", f"{Path(POSTIL).parent}:/usr/bin:/bin")
+    assert try_entry(CLIENTS["claude"], entry, str(repository)).name == "postil"
+    put_evil(repository / "bin" / "postil", tmp_path / "marker")
+    monkeypatch.setenv("PATH", f"{repository / 'bin'}:/usr/bin:/bin")
+    with pytest.raises(Unreachable):
+        try_entry(CLIENTS["claude"], entry, str(repository))
+    monkeypatch.setenv("PATH", f"bin:{Path(POSTIL).parent}:/usr/bin:/bin")  # another file in every folder
+    with pytest.raises(NotOurs):
+        try_entry(CLIENTS["claude"], entry, str(repository))
+    assert not (tmp_path / "marker").exists()

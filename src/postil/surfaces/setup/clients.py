@@ -30,8 +30,9 @@ class Client(Struct, frozen=True):
     """Relative to the repository, to `~`, or to `$XDG_CONFIG_HOME`: see `place`."""
     place: Literal["repository", "home", "config"]
     keys: tuple[str, ...]
-    shape: Literal["plain", "typed", "joined", "hooks"] = "plain"
+    shape: Literal["plain", "typed", "joined", "local", "goose", "hooks"] = "plain"
     """`plain`: command and args; `typed`: the same with `type: stdio`; `joined`: one list, as OpenCode has it;
+    `local`: with the tools that may be used, as Copilot CLI has it; `goose`: as Goose has it;
     `hooks`: no server at all, but the commands that bring messages into a conversation."""
     in_folder: bool = False
     """Whether it starts servers in a folder of its own, so that the entry has to name the repository."""
@@ -41,8 +42,18 @@ class Client(Struct, frozen=True):
 
     @property
     def is_toml(self) -> bool:
-        """Whether its file is TOML; all others are JSON, with comments at worst."""
+        """Whether its file is TOML; all others are JSON, with comments at worst, or YAML."""
         return self.file.endswith(".toml")
+
+    @property
+    def is_yaml(self) -> bool:
+        """Whether its file is YAML."""
+        return self.file.endswith(".yaml")
+
+    @property
+    def is_committed(self) -> bool:
+        """Whether a team commits its file, so that one person's path has no place in it."""
+        return self.place == "repository" and self.shape != "hooks"
 
 
 _DESKTOP = "Library/Application Support/Claude" if sys.platform == "darwin" else ".config/Claude"
@@ -62,6 +73,18 @@ CLIENTS = {client.name: client for client in (
            traces=(".gemini", "GEMINI.md", "~/.gemini"), program="gemini"),
     Client("opencode", "OpenCode", "opencode.json", "repository", ("mcp", NAME), shape="joined",
            traces=("opencode.json", "~/.config/opencode"), program="opencode"),
+    Client("copilot", "Copilot CLI", ".copilot/mcp-config.json", "home", ("mcpServers", NAME), shape="local",
+           traces=("~/.copilot",), program="copilot"),
+    Client("cline", "Cline", ".cline/data/settings/cline_mcp_settings.json", "home", ("mcpServers", NAME),
+           traces=("~/.cline", ".clinerules"), program="cline"),
+    Client("windsurf", "Windsurf", ".codeium/windsurf/mcp_config.json", "home", ("mcpServers", NAME),
+           in_folder=True, traces=("~/.codeium/windsurf", ".windsurf"), program="windsurf"),
+    Client("jetbrains", "JetBrains Junie", ".junie/mcp/mcp.json", "repository", ("mcpServers", NAME),
+           traces=(".junie", ".idea", "~/.junie")),
+    Client("qwen", "Qwen Code", ".qwen/settings.json", "repository", ("mcpServers", NAME),
+           traces=(".qwen", "QWEN.md", "~/.qwen"), program="qwen"),
+    Client("goose", "Goose", "goose/config.yaml", "config", ("extensions", NAME), shape="goose",
+           traces=(".goosehints", "~/.config/goose"), program="goose"),
     Client("claude-desktop", "Claude Desktop", f"{_DESKTOP}/claude_desktop_config.json", "home",
            ("mcpServers", NAME), in_folder=True, traces=(f"~/{_DESKTOP}",)),
     Client("claude-hooks", "Claude Code's hooks", ".claude/settings.local.json", "repository", ("hooks",),
@@ -74,6 +97,11 @@ def executable() -> str:
     return find_own_program()
 
 
+def program_for(client: Client) -> str:
+    """Returns how this client's file names us: a file that a team commits by the plain name, which PATH finds."""
+    return NAME if client.is_committed else executable()
+
+
 def entry(client: Client, program: str, root: str) -> dict[str, Any]:
     """Returns what stands under our name in this client's file."""
     if client.shape == "hooks":
@@ -81,7 +109,12 @@ def entry(client: Client, program: str, root: str) -> dict[str, Any]:
     args = ["-C", root, "serve"] if client.in_folder and root else ["serve"]
     if client.shape == "joined":
         return {"type": "local", "command": [program, *args], "enabled": True}
+    if client.shape == "goose":
+        described = {"name": NAME, "description": "Talk about the code in this workspace"}
+        return {"enabled": True, "type": "stdio", **described, "cmd": program, "args": args, "timeout": 300}
     plain = {"command": program, "args": args}
+    if client.shape == "local":
+        return {"type": "local", **plain, "tools": ["*"]}
     return {"type": "stdio", **plain} if client.shape == "typed" else plain
 
 
@@ -91,7 +124,8 @@ def command_of(client: Client, found: dict[str, Any]) -> list[str]:
         return [str(word) for word in found.get("command", [])]
     if client.shape == "hooks":
         return shlex.split(found["UserPromptSubmit"][0]["hooks"][0]["command"])
-    return [str(found.get("command", "")), *(str(word) for word in found.get("args", []))]
+    named = found.get("cmd" if client.shape == "goose" else "command", "")
+    return [str(named), *(str(word) for word in found.get("args", []))]
 
 
 def path_of(client: Client, folders: Folders, root: str) -> str:

@@ -10,8 +10,8 @@ import msgspec
 from postil.core.failure import Failure, NotAllowed, NotFound
 from postil.settings.model import Settings
 from postil.surfaces.composition import Composition
-from postil.surfaces.setup import jsonc
-from postil.surfaces.setup.clients import CLIENTS, Client, entry, executable, path_of
+from postil.surfaces.setup import jsonc, yaml_edit
+from postil.surfaces.setup.clients import CLIENTS, Client, entry, path_of, program_for
 from postil.surfaces.setup.files import ClientFile
 from postil.surfaces.setup.probe import try_entry
 from postil.surfaces.shell.argv import Globals
@@ -45,7 +45,7 @@ def run_setup(composed: Composition, words: list[str], program: str, options: Gl
         )
     action = given["does"] or "print"
     if action == "print":
-        sys.stdout.write(snippet(client, executable(), root) + "\n")
+        sys.stdout.write(snippet(client, program_for(client), root) + "\n")
         if given["does"] is None:
             say(f"Put this into {client.file}, or run `{program} setup {client.name} --write`")
         return 0
@@ -92,6 +92,8 @@ def snippet(client: Client, program: str, root: str) -> str:
         lines = [f"[{'.'.join(client.keys)}]"]
         lines += [f"{key} = {msgspec.json.encode(value).decode()}" for key, value in ours.items()]
         return "\n".join(lines)
+    if client.is_yaml:
+        return yaml_edit.put("", (client.keys[0], client.keys[1]), ours).rstrip("\n")
     return jsonc.put("", client.keys, ours).rstrip("\n")
 
 
@@ -113,7 +115,7 @@ def _list(settings: Settings, root: str, as_json: bool) -> int:
 
 
 def _write(client: Client, file: ClientFile, root: str) -> dict[str, Any]:
-    changed = file.write(entry(client, executable(), root))
+    changed = file.write(entry(client, program_for(client), root))
     says = f"{'Wrote' if changed else 'Already in'} {file.path}; undo with `postil setup {client.name} --remove`"
     return {"client": client.name, "file": file.path, "changed": changed, "says": says}
 

@@ -6,6 +6,7 @@ Where a check's advice is a command of ours that repairs (it ends with `--fix`),
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from collections.abc import Callable, Iterator
@@ -21,7 +22,7 @@ from postil.core.others.visible import harmless
 from postil.core.registry import Registry
 from postil.settings.model import Settings
 from postil.surfaces.composition import Composition
-from postil.surfaces.setup.clients import CLIENTS, path_of
+from postil.surfaces.setup.clients import CLIENTS, command_of, path_of
 from postil.surfaces.setup.connect import find_root
 from postil.surfaces.setup.files import ClientFile
 from postil.surfaces.setup.probe import try_entry
@@ -134,6 +135,12 @@ def _assistants(settings: Settings) -> Iterator[Checked]:
         except Failure as failure:
             none = False
             yield Checked("assistants", client.name, "error", failure.message, failure.advice)
+            continue
+        named = command_of(client, found)[0]
+        if client.is_committed and os.path.isabs(named):
+            seen = f"{client.file} names {named}: a path of this machine, in a file that a team commits"
+            fix = f"Run `postil setup {client.name} --write`, which names it `postil`"
+            yield Checked("assistants", client.name, "warning", seen, fix)
             continue
         yield Checked("assistants", client.name, "ok", f"{client.title}: answered in {answered.milliseconds} ms")
     if none:

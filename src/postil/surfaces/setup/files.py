@@ -17,7 +17,7 @@ from msgspec import Struct
 from postil.core import limits
 from postil.core.failure import Conflict, StorageFailed
 from postil.surfaces.setup import hooks as client_hooks
-from postil.surfaces.setup import jsonc
+from postil.surfaces.setup import jsonc, yaml_edit
 from postil.surfaces.setup.clients import Client, command_of
 from postil.workspace.files import atomic_write, make_folder
 from postil.workspace.paths import RelativePath
@@ -115,6 +115,8 @@ class ClientFile:
         try:
             if self.client.shape == "hooks":
                 return client_hooks.find(text)
+            if self.client.is_yaml:
+                return yaml_edit.get(text, self.client.keys)
             if not self.client.is_toml:
                 return jsonc.get(text, self.client.keys)
             import tomllib
@@ -130,6 +132,8 @@ class ClientFile:
         try:
             if self.client.shape == "hooks":
                 return client_hooks.put(text, command_of(self.client, entry)[0])
+            if self.client.is_yaml:
+                return yaml_edit.put(text, (self.client.keys[0], self.client.keys[1]), entry)
             if not self.client.is_toml:
                 return jsonc.put(text, self.client.keys, entry)
             return _toml_with(text, self.client.keys, entry)
@@ -139,11 +143,14 @@ class ClientFile:
     def _without(self, text: str) -> str:
         if self.client.shape == "hooks":
             return client_hooks.remove(text)
+        if self.client.is_yaml:
+            return yaml_edit.remove(text, (self.client.keys[0], self.client.keys[1]))
         return _toml_without(text, self.client.keys) if self.client.is_toml else jsonc.remove(text, self.client.keys)
 
     def _not_understood(self, error: ValueError) -> Unreadable:
+        kind = "TOML" if self.client.is_toml else "YAML" if self.client.is_yaml else "JSON"
         return Unreadable(
-            f"{self.path} is not valid {'TOML' if self.client.is_toml else 'JSON'}: {error}",
+            f"{self.path} is not valid {kind}: {error}",
             advice="Correct it by hand; it has not been touched",
         )
 

@@ -6,10 +6,10 @@ import difflib
 import sys
 
 from postil.core.catalogue import OperationEntry
-from postil.core.failure import Failure, NotFound
+from postil.core.failure import Failure, NotFound, Unreachable
 from postil.core.others.visible import harmless
 from postil.surfaces.composition import Composition
-from postil.surfaces.setup.clients import CLIENTS, Client, entry, executable, is_used
+from postil.surfaces.setup.clients import CLIENTS, Client, entry, is_used, program_for
 from postil.surfaces.setup.connect import find_root, may_write, open_file
 from postil.surfaces.setup.files import ClientFile
 from postil.surfaces.setup.probe import try_entry
@@ -26,13 +26,19 @@ def run_init(composed: Composition, words: list[str], program: str, options: Glo
         prog=f"{program} init",
         description="Set up this repository: writes .mcp.json, checks that it works, says how to undo it",
     )
-    parser.add_argument("--with", dest="others", metavar="NAMES", default="", help=f"also: {', '.join(CLIENTS)}, …")
+    parser.add_argument("--client", dest="clients", metavar="NAMES", default="", help=f"only: {', '.join(CLIENTS)}, …")
+    parser.add_argument("--with", dest="others", metavar="NAMES", default="", help="Claude Code's file, and these")
+    parser.add_argument("-y", "--yes", action="store_true", help="connect every assistant that is found; ask nothing")
     parser.add_argument("--dry-run", action="store_true", help="show the changes and write nothing")
     given, common = parser.read(words[1:])
     root = find_root(composed.settings)
     if not root:
         raise NotFound("There is no git repository here", advice="Change into one, or make one with `git init`")
-    wanted = ["claude", *(name.strip() for name in given["others"].split(",") if name.strip())]
+    asks = not options.no_input and not common.no_input and not given["yes"] and _is_person()
+    wanted = _split(given["clients"]) or ["claude", *_split(given["others"])]
+    found = _find_others(composed, wanted, root)
+    if not given["clients"] and found and (given["yes"] or (asks and not given["dry_run"] and _wants(found))):
+        wanted += found
     setups = {each.shell.split()[1]: each.name for each in _part_setups(composed)}
     for name in wanted:
         if name not in CLIENTS and name not in setups:
@@ -43,17 +49,14 @@ def run_init(composed: Composition, words: list[str], program: str, options: Glo
     if given["dry_run"]:
         say("Nothing was written (--dry-run)")
         return 0
-    if not options.no_input and not common.no_input and not _agreed():
+    if asks and not _agreed("Write this? [Y/n] "):
         say("Nothing was written")
         return 0
     may_write(composed.settings)
     for client, file in files:
-        file.write(entry(client, executable(), root))
-        answered = try_entry(client, file.entry() or {}, root)
-        sys.stdout.write(
-            f"{client.title}: {client.file}, answered in {answered.milliseconds} ms; "
-            f"undo: postil setup {client.name} --remove\n"
-        )
+        file.write(entry(client, program_for(client), root))
+        sys.stdout.write(f"{client.title}: {client.file}, {_try(client, file, root)}; ")
+        sys.stdout.write(f"undo: postil setup {client.name} --remove\n")
     for name in wanted:
         if name in setups:
             _set_up_part(composed, name, setups[name])
@@ -69,16 +72,47 @@ def _part_setups(composed: Composition) -> list[OperationEntry]:
 def _show_change(client: Client, file: ClientFile, root: str) -> None:
     """The change as a diff, on stderr: it is talk."""
     before = (file.text() or "").splitlines()
-    after = file.with_entry(entry(client, executable(), root)).splitlines()
+    after = file.with_entry(entry(client, program_for(client), root)).splitlines()
     for line in difflib.unified_diff(before, after, client.file, client.file, lineterm="", n=1):
         say(harmless(line))  # the file may be somebody else's
 
 
-def _agreed() -> bool:
-    """Ask a person; where there is none, the command itself is the answer."""
-    if not (sys.stdin.isatty() and sys.stderr.isatty()):
-        return True
-    sys.stderr.write("Write this? [Y/n] ")
+def _split(names: str) -> list[str]:
+    return [name.strip() for name in names.split(",") if name.strip()]
+
+
+def _find_others(composed: Composition, wanted: list[str], root: str) -> list[str]:
+    """Returns the assistants of which there are traces here, besides those that are wanted already."""
+    folders = composed.settings.folders
+    return [
+        name
+        for name, client in CLIENTS.items()
+        if name not in wanted and client.shape != "hooks" and is_used(client, folders, root)
+    ]
+
+
+def _wants(found: list[str]) -> bool:
+    titles = ", ".join(CLIENTS[name].title for name in found)
+    return _agreed(f"Also found: {titles}. Connect them too? [Y/n] ")
+
+
+def _try(client: Client, file: ClientFile, root: str) -> str:
+    """Returns how the new entry answered. A plain name that PATH does not find yet is no reason to stop."""
+    try:
+        return f"answered in {try_entry(client, file.entry() or {}, root).milliseconds} ms"
+    except Unreachable as fault:
+        if not client.is_committed:
+            raise
+        return f"not reached: {fault.message}. {fault.advice}"
+
+
+def _is_person() -> bool:
+    """Returns whether somebody can be asked; where nobody can, the command itself is the answer."""
+    return sys.stdin.isatty() and sys.stderr.isatty()
+
+
+def _agreed(question: str) -> bool:
+    sys.stderr.write(question)
     sys.stderr.flush()
     return sys.stdin.readline().strip().lower() in ("", "y", "yes")
 

@@ -14,7 +14,7 @@ import msgspec
 from msgspec import Struct
 
 from postil.core.failure import Conflict, Unreachable
-from postil.surfaces.setup.clients import Client, command_of, executable
+from postil.surfaces.setup.clients import NAME, Client, command_of, executable
 
 PATIENCE = 15.0
 HELLO = {
@@ -57,6 +57,11 @@ def try_entry(client: Client, found: dict[str, Any], root: str) -> Answered:
         named, args = "", []
     if os.path.isabs(named) and not os.path.lexists(named):
         raise Unreachable(f"{named} does not exist", advice=f"Run `postil setup {client.name} --write` again")
+    if named == NAME and not _installed(root):
+        raise Unreachable(
+            "No `postil` is on PATH, and this file names it so that everybody's finds their own",
+            advice="Install it for all programs: `uv tool install postil`, or `pipx install postil`",
+        )
     program = find_own(named, root)
     if not program or not _are_safe(client, args):
         raise NotOurs(
@@ -74,8 +79,10 @@ def find_own(named: str, root: str) -> str:
     """Returns the path of our own program if `named` is that very file, else an empty text.
 
     Ours are the program that is running and the `postil` that PATH finds outside of the repository. A relative path is
-    never ours: it may be one file for us and another one for whoever starts it.
+    never ours: it may be one file for us and another one for whoever starts it. The plain name is the one of PATH.
     """
+    if named == NAME and _is_path_absolute():
+        return _installed(root)
     if not os.path.isabs(named):
         return ""
     for own in (executable(), _installed(root)):
@@ -85,6 +92,11 @@ def find_own(named: str, root: str) -> str:
         except OSError:
             continue
     return ""
+
+
+def _is_path_absolute() -> bool:
+    """Returns whether PATH means the same in every folder; with a relative one in it the plain name is nobody's."""
+    return all(os.path.isabs(folder) for folder in os.environ.get("PATH", "").split(os.pathsep))
 
 
 def _installed(root: str) -> str:
