@@ -15,6 +15,7 @@ from statistics import median
 from bench.report import Goal, goal_table
 from bench.server import ROOT, ended_cpu
 from bench.tracker_data import EVENTS, WRITERS, event, filled, git, in_turns, writer_by_writer
+from bench.tracker_fold import fold_goals
 from bench.tracker_peer import peer
 from postil.tracker import events as ev
 
@@ -46,7 +47,7 @@ def tracker(rounds: int = 7, small: int = 10_000, large: int = 100_000) -> list[
         goals += peer(top, few, LIST, [PYTHON, MILE, "create", "issue", "One more"], small)
         goals += ordinary_git(top, many, rounds)
         goals += together(top)
-    return goals
+    return goals + fold_goals()
 
 
 def whole_processes(few: Path, many: Path, rounds: int) -> list[Goal]:
@@ -60,6 +61,11 @@ def whole_processes(few: Path, many: Path, rounds: int) -> list[Goal]:
             "git mile list, a filtered and sorted page of 50: 100k issues beside 10k", listed[many] / listed[few], 1.3
         ),
         at_most("git mile list at 100k issues beside `python -c pass`", listed[many] / nothing, 5),
+        at_most(
+            "git mile list --json of 50 at 100k issues beside `python -c pass`",
+            best([PYTHON, MILE, "list", "issue", "--json"], many, rounds) / nothing,
+            5,
+        ),
         at_most("git mile create: 100k issues beside 10k", made[many] / made[few], 1.3),
     ]
 

@@ -9,7 +9,7 @@ events mean together is `state/fold.py`'s.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Annotated
 
 import msgspec
@@ -29,6 +29,7 @@ EntityId = Annotated[str, msgspec.Meta(min_length=36, max_length=36)]
 Count = Annotated[int, msgspec.Meta(gt=0, lt=MAX_CLOCK)]
 Version = Annotated[int, msgspec.Meta(le=VERSION)]
 
+_CHUNK = 1 << 20
 _ALPHABET = "abcdefghijklmnopqrstuvwxyz234567"
 
 
@@ -200,6 +201,15 @@ def decode_lines(lines: bytes) -> list[Event]:
         pass
     found = (decode(line) for line in lines.split(b"\n") if line)
     return [event for event in found if event is not None]
+
+
+def decode_stream(lines: bytes) -> Iterator[Event]:
+    """Yields every event of a run of lines, without holding them all; lines that are none are left out."""
+    at = 0
+    while at < len(lines):
+        end = lines.find(b"\n", min(at + _CHUNK, len(lines)))
+        yield from decode_lines(lines[at : end if end >= 0 else len(lines)])
+        at = end + 1 if end >= 0 else len(lines)
 
 
 def encode_lines(events: Iterable[Known]) -> bytes:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TypeVar
 
 import msgspec
 
 from postil.tracker.events import Envelope, Event, Known, decode_lines, encode, new_event_id
+from postil.tracker.index.entity_lines import read_some_histories
 from postil.tracker.index.index import Index
 from postil.tracker.log.append import append, append_bulk, find_author
 from postil.tracker.log.format import LogDamaged, find_merge_base, find_unread, is_ancestor, open_objects, read_runs
@@ -18,7 +19,7 @@ from postil.tracker.log.refs import Tip, is_own, list_logs, name_own_ref
 from postil.tracker.log.replica import Replica, ensure_replica, lock_writes, make_replica
 from postil.tracker.model import Entity
 from postil.tracker.state.causality import Causality, prove
-from postil.tracker.state.fold import fold
+from postil.tracker.state.fold import fold, fold_lines
 from postil.tracker.text import format_moment
 from postil.workspace.git import DURABLE, run_git
 from postil.workspace.repository import Repository
@@ -58,14 +59,19 @@ class Store:
 
     def entity(self, id_: str) -> Entity | None:
         """Returns the state of an entity, deleted ones included."""
-        return fold(decode_lines(self.lines(id_)))
+        return fold_lines(self.lines(id_))
 
     def entities(self, ids: Sequence[str]) -> Iterator[Entity]:
         """Yields the states of many entities, one after the other; unknown ones are left out."""
         for _, lines in self.index.read_histories(ids):
-            entity = fold(decode_lines(lines))
+            entity = fold_lines(lines)
             if entity is not None:
                 yield entity
+
+    def known_lines(self, ids: Iterable[str]) -> Iterator[tuple[str, bytes]]:
+        """Yields the stored events of those of many entities that are known, in any order and by one git at most."""
+        with self.index.lock:
+            yield from read_some_histories(self.index.db, self.repository.root, None, list(dict.fromkeys(ids)))
 
     @contextmanager
     def transaction(
@@ -170,7 +176,7 @@ class Transaction:
 
     def write(self, kind: type[E], ent: str, /, **data: object) -> E:
         """Write one event about an entity."""
-        dep, proof = self._seen.get(ent) or self._look_at(ent)
+        dep, proof = self._seen.get(ent) or self.look_at(ent, self.store.lines(ent))
         self._number += 1
         self.clock += 1
         stamped: dict[str, object] = {
@@ -201,10 +207,12 @@ class Transaction:
         """Take over an event of another log as it is, also one of a kind that is not known here."""
         self.lines.append(line)
 
-    def _look_at(self, ent: str) -> tuple[dict[str, int] | None, str]:
-        """Returns the last number of each other writer of an entity, and the proof of having seen those events."""
+    def look_at(self, ent: str, lines: bytes) -> tuple[dict[str, int] | None, str]:
+        """Returns the last number of each other writer of an entity, and the proof of having seen those events.
+
+        Whoever writes to very many entities calls this before, with lines that were read together.
+        """
         last: dict[str, tuple[int, str]] = {}
-        lines = self.store.lines(ent)
         for event in decode_lines(lines) if lines else ():
             if event.r != self.replica and event.n > last.get(event.r, (0, ""))[0]:
                 last[event.r] = event.n, event.id

@@ -11,6 +11,8 @@ from collections.abc import Generator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
+import pytest
+
 from postil.tracker import events as ev
 from postil.tracker.log.format import SEAL
 from postil.tracker.log.verify import verify_logs
@@ -155,3 +157,24 @@ def test_a_search_for_words_does_not_wait_either(store: Store, repository: Path)
         store.index.need_words()
         found = store.index.db.execute("SELECT count(*) FROM words WHERE instr(text, 'hello')").fetchone()
         assert found[0] > 0
+
+
+def test_a_second_look_at_an_entity_reads_nothing_from_git(repository: Path, monkeypatch: pytest.MonkeyPatch):
+    store = fresh(repository)
+    with store.transaction() as tx:
+        ids = [ev.new_entity_id() for _ in range(600)]
+        for id_ in ids:
+            tx.write(ev.Created, id_, kind="issue", title="T")
+    store.index.forget()
+    store.refresh()
+    first = store.entity(ids[0])
+
+    def refuse(*_: object) -> None:
+        raise AssertionError("git was asked")
+
+    monkeypatch.setattr("postil.tracker.index.entity_lines.open_objects", refuse)
+    other = fresh(repository)
+    other.refresh()
+    with pytest.raises(AssertionError):
+        other.entity(ids[1])
+    assert other.entity(ids[0]) == first

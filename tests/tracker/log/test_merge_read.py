@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from postil.tracker import events as ev
-from postil.tracker.log.format import LogCommit, LogDamaged
+from postil.tracker.log.format import LogCommit, LogDamaged, Segment
 from postil.tracker.log.merge_read import LogSource, merge_in_order
 
 ENTITY = ev.new_entity_id()
@@ -23,7 +23,7 @@ def commit(replica: str, clocks: list[int]) -> LogCommit:
     return LogCommit(replica, "", None, 0, len(clocks), max(clocks, default=0), lines)
 
 
-def refuse(fault: LogDamaged) -> list[bytes]:
+def refuse(fault: LogDamaged, _: Segment) -> list[bytes]:
     raise AssertionError(fault)
 
 

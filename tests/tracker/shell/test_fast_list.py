@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import random
 import subprocess
@@ -134,3 +135,17 @@ def test_the_shortcut_imports_neither_msgspec_nor_the_application(full: Path):
     plain = {name: value for name, value in os.environ.items() if not name.startswith("POSTIL_")}
     done = subprocess.run([sys.executable, "-c", code], cwd=full, env=plain, capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr
+
+
+def test_the_second_list_for_programs_is_fast_and_the_same(full: Path):
+    words = ("issue", "--limit", "7", "--sort", "title")
+    assert fast_list(None, [*words, "--json"], str(full)) is None  # nothing was worked out yet
+    ordinary = listed(full, "list", *words, "--json", ordinary=True)
+    assert listed(full, "list", *words, "--json", ordinary=True) == ordinary
+    fast = fast_list(None, [*words, "--json"], str(full))
+    assert fast is not None
+    assert fast + "\n" == ordinary == listed(full, "list", *words, "--format", "json", ordinary=True)
+    id_ = json.loads(ordinary)["items"][0]["id"]
+    listed(full, "comment", "issue", id_, "--comment", "news", ordinary=True)
+    again = json.loads(listed(full, "list", *words, "--json", ordinary=False))
+    assert again["items"][0]["latest_comment_excerpt"] == "news"

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import json
+import random
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from postil.tracker.index import entity_lines
 from postil.tracker.log.verify import hash_state
+from postil.tracker.store import Store
 from tests.tracker.foreign import everything
 from tests.tracker.groups import Tracker, forged
 from tests.tracker.programs import answered, git, run, said
+from tests.tracker.questions import fill
 
 
 def test_an_export_never_leaves_its_folder(repository: Path, tmp_path: Path):
@@ -103,3 +107,26 @@ def test_a_bulk_of_thousands_is_imported_in_one_commit(repository: Path, tmp_pat
     (ref,) = git(repository, "for-each-ref", "--format=%(refname)").split()
     assert git(repository, "rev-list", "--count", ref).strip() == "1"
     assert len(answered(repository, "list", "issue", "--limit", "1000")["items"]) == 1000
+
+
+def test_a_second_import_asks_git_a_few_times_whatever_is_imported(
+    store: Store, repository: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+):
+    fill(store, 300, random.Random(1))
+    tracker = Tracker(repository)
+    tracker.issues.store.index.forget()
+    written = tracker.transfer.export("events")
+    assert not isinstance(written, str)
+    (tmp_path / "events").write_text("\n".join(written))
+    started: list[object] = []
+    real = entity_lines.open_objects
+
+    def count(root: str):
+        started.append(root)
+        return real(root)
+
+    monkeypatch.setattr(entity_lines, "open_objects", count)
+    done = Tracker(repository).transfer.import_((str(tmp_path / "events"),))
+    assert (done.created, done.updated) == (0, 0)
+    assert done.unchanged > 100
+    assert len(started) <= 2

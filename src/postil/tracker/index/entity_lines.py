@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
 
 from postil.tracker.events import entity_of
 from postil.tracker.index.disk_group import DiskGroup
@@ -70,7 +71,7 @@ class _Segments:
 
     def __init__(self, db: sqlite3.Connection, root: str) -> None:
         self._db, self._root = db, root
-        self._talk = open_objects(root)
+        self._talk = ExitStack()
         self._git: Objects | None = None
         self._kept: dict[str, dict[str, list[bytes]]] = {}
 
@@ -78,8 +79,7 @@ class _Segments:
         return [line for mark in places or "" for line in self._segment(mark).get(id_, ())]
 
     def close(self) -> None:
-        if self._git is not None:
-            self._talk.__exit__(None, None, None)
+        self._talk.close()
 
     def _segment(self, mark: str) -> dict[str, list[bytes]]:
         if mark in self._kept:
@@ -87,7 +87,7 @@ class _Segments:
             return self._kept[mark]
         (oid,) = self._db.execute("SELECT oid FROM segment WHERE mark = ?", (mark,)).fetchone()
         if self._git is None:
-            self._git = self._talk.__enter__()
+            self._git = self._talk.enter_context(open_objects(self._root))
         self._git.ask(oid)
         parted: dict[str, list[bytes]] = {}
         for line in self._git.segment(oid).split(b"\n"):

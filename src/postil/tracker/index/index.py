@@ -9,7 +9,6 @@ changes the index, a reader brings a copy of its own up to date. What rows mean 
 from __future__ import annotations
 
 import contextlib
-import gc
 import os
 import sqlite3
 import threading
@@ -38,6 +37,7 @@ from postil.tracker.log.merge_read import LogSource, merge_in_order
 from postil.tracker.log.new_commits import LogVanished, find_new_commits, note_damage, remember
 from postil.tracker.log.refs import Tip, list_logs
 from postil.tracker.log.salvage import read_reflog, walk
+from postil.tracker.text import paused_collection
 from postil.workspace.failures import LockBusy, WriteFailed
 from postil.workspace.files import FileLock, atomic_write
 from postil.workspace.paths import RelativePath
@@ -112,15 +112,27 @@ class Index:
         """Returns the events of an entity as they are stored; empty when it is not known."""
         with self.lock:
             try:
-                return next((lines for _, lines in self.read_histories([id_])), b"")
+                found = next((lines for _, lines in self.read_histories([id_])), b"")
             except LogDamaged:
                 self._discard()  # a segment is gone since the index was built: another build does without it
-                return next((lines for _, lines in self.read_histories([id_])), b"")
+                found = next((lines for _, lines in self.read_histories([id_])), b"")
+            places = self.db.execute("SELECT places, lines FROM log WHERE id = ? AND places <> ''", (id_,)).fetchone()
+            if places:  # so that the next read of it reads nothing from git
+                sql = "UPDATE log SET places = NULL, lines = ? WHERE id = ? AND places = ? AND lines IS ?"
+                self.keep(sql, [(found, id_, *places)])
+            return found
 
     def read_histories(self, ids: Sequence[str]) -> Iterable[tuple[str, bytes]]:
         """Returns the events of entities as they are stored, one after the other."""
         with self.lock:
             yield from read_histories(self.db, self.repository.root, ids)
+
+    def keep(self, sql: str, rows: Sequence[tuple[object, ...]]) -> None:
+        """Let the index remember what was worked out for a read, if nobody else is changing it; only speed is lost."""
+        with self.lock:
+            if rows and self._aside is None:
+                with contextlib.suppress(Busy, sqlite3.OperationalError), transaction(self.db):
+                    self.db.executemany(sql, rows)
 
     def read_all_histories(self) -> Iterable[tuple[str, bytes]]:
         """Returns the events of all entities as they are stored, in an order that is the same in every clone."""
@@ -199,7 +211,7 @@ class Index:
         if os.access(folder, os.W_OK) and os.access(path, os.W_OK):
             return open_database(path)
         self._db = open_database(path, read_only=True)
-        if self._db is not None and self._is_current(list_logs(self.repository.root)):
+        if self._db is not None and _is_current(self._db, list_logs(self.repository.root)):
             return self._db
         return None
 
@@ -223,7 +235,7 @@ class Index:
         self._leave_copy()
         if self._path is not None and find_current(os.path.dirname(self._path)) != self._path:
             self.close()  # another process built a new one
-        if self._is_current(found):
+        if _is_current(self.db, found):
             return False
         before = self.generation()
         try:
@@ -231,7 +243,7 @@ class Index:
                 # Looked at again: another process may have taken in newer ends meanwhile, and against those an old
                 # look would seem to be a rewritten log.
                 now = list_logs(self.repository.root)
-                if not self._is_current(now):
+                if not _is_current(self.db, now):
                     self._take_in(now)
         except (_NeedsRebuild, LogVanished, LogDamaged):
             self._discard()
@@ -261,9 +273,6 @@ class Index:
             self._aside.close()
             self._aside = None
 
-    def _is_current(self, found: Sequence[Tip]) -> bool:
-        return dict(self.db.execute("SELECT name, oid FROM ref").fetchall()) == {tip.ref: tip.oid for tip in found}
-
     def _take_in(self, found: Sequence[Tip]) -> None:
         lines: list[bytes] = []
         for arrival in find_new_commits(self.db, self.repository.root, found):
@@ -285,6 +294,10 @@ class Index:
         if generation % 256 == 0:
             self.db.execute("DELETE FROM history WHERE gen < ?", (generation - _KEPT_GENERATIONS,))
             write_meta(self.db, "history_from", max(1, generation - _KEPT_GENERATIONS))
+
+
+def _is_current(db: sqlite3.Connection, found: Sequence[Tip]) -> bool:
+    return dict(db.execute("SELECT name, oid FROM ref").fetchall()) == {tip.ref: tip.oid for tip in found}
 
 
 class _NeedsRebuild(Exception):
@@ -316,13 +329,8 @@ def _build(path: str, root: str, folder: str | None) -> sqlite3.Connection:
     db.execute("PRAGMA cache_size = -8000")
     db.execute("BEGIN")
     create_tables(db, TABLES)
-    collecting = gc.isenabled()
-    gc.disable()  # millions of short-lived objects and no cycles: collecting doubles the time
-    try:
+    with paused_collection():
         clock = _fill(db, root, folder)
-    finally:
-        if collecting:
-            gc.enable()
     write_meta(db, "clock", clock)
     write_meta(db, "epoch", os.urandom(4).hex())
     write_meta(db, "generation", 1)

@@ -16,7 +16,6 @@ from operator import itemgetter
 
 import msgspec
 
-from postil.tracker.events import decode_lines
 from postil.tracker.index.index import Index
 from postil.tracker.index.rows import write_entity, write_words
 from postil.tracker.index.tables import COLUMNS, TABLES, Row, create_tables, read_meta
@@ -33,7 +32,7 @@ from postil.tracker.query.order import (
 )
 from postil.tracker.query.parse import parse
 from postil.tracker.query.sql import Condition, QueryContext, compile_condition, find_milestones, restrict
-from postil.tracker.state.fold import fold
+from postil.tracker.state.fold import fold_lines
 
 DEFAULT_LIMIT = 50
 LARGEST_LIMIT = 1000
@@ -161,7 +160,7 @@ def _rebuild_past(db: sqlite3.Connection, generation: int, with_words: bool) -> 
     for n, count, lines in changed.fetchall():  # what changed has all its lines in the index
         if count:
             before = b"\n".join(lines.split(b"\n")[:count])
-            write_entity(past, n, fold(decode_lines(before)))
+            write_entity(past, n, fold_lines(before))
             past.execute("INSERT INTO log(n, id) VALUES (?, ?)", (n, str(n)))
             then.append((str(n), before))
     if with_words:

@@ -19,7 +19,7 @@ from postil.tracker.index.tables import (
     write_meta,
 )
 from postil.tracker.model import Entity
-from postil.tracker.state.fold import fold
+from postil.tracker.state.fold import fold, fold_lines
 
 if TYPE_CHECKING:
     import sqlite3
@@ -183,6 +183,7 @@ def _merge_one(
 
 def write_entity(db: sqlite3.Connection, n: int, entity: Entity | None, with_words: bool = False) -> None:
     """Make the tables say this of entity number n: its state, or nothing."""
+    db.execute("DELETE FROM detail WHERE n = ?", (n,))
     old = db.execute("SELECT labels FROM ent WHERE n = ?", (n,)).fetchone()
     if old is not None:
         if old[0]:
@@ -206,7 +207,7 @@ def write_entity(db: sqlite3.Connection, n: int, entity: Entity | None, with_wor
 def write_words(db: sqlite3.Connection, all_lines: Iterable[tuple[str, bytes]]) -> None:
     """Fill the table of words: only a search for text needs it, so only the first such search pays."""
     for id_, lines in all_lines:
-        entity = fold(decode_lines(lines))
+        entity = fold_lines(lines)
         if entity is not None and not entity.deleted:
             db.execute("INSERT OR REPLACE INTO words SELECT n, ? FROM log WHERE id = ?", (join_words(entity), id_))
     write_meta(db, "words", 1)

@@ -1,7 +1,8 @@
 """The tables of the index and the row an entity makes in them. The index is a cache: the logs can rebuild every row.
 
 `ent` and what hangs on it (label, assignee, link) is what lists ask; `log` says where an entity's lines are
-(`entity_lines.py`); `aim` names the milestones an entity ever belonged to; `history` lets a cursor look back.
+(`entity_lines.py`); `detail` is what `list --json` said of it last; `aim` names the milestones an entity ever belonged
+to; `history` lets a cursor look back.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
 
     from postil.tracker.model import Entity
 
-VERSION = 2
+VERSION = 3
 """Goes into `user_version` when a build is complete; another number, and the cache is built anew."""
 
 TABLES = """
@@ -32,6 +33,7 @@ CREATE TABLE link(n INTEGER, type TEXT, target TEXT, l INTEGER, r TEXT, s INTEGE
   WITHOUT ROWID;
 CREATE TABLE aim(milestone TEXT, n INTEGER, PRIMARY KEY(milestone, n)) WITHOUT ROWID;
 CREATE TABLE history(gen INTEGER, n INTEGER, lines INTEGER);
+CREATE TABLE detail(n INTEGER PRIMARY KEY, json TEXT);
 CREATE TABLE words(n INTEGER PRIMARY KEY, text TEXT);
 """
 INDEXES = """

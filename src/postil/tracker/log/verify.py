@@ -9,13 +9,13 @@ from operator import attrgetter
 import msgspec
 
 from postil.core.answer import Answer
-from postil.tracker.events import AHEAD, VERSION, Event, decode, decode_lines
+from postil.tracker.events import AHEAD, VERSION, Event, decode
 from postil.tracker.index.index import Index
 from postil.tracker.index.tables import COLUMNS, make_row
 from postil.tracker.log.format import LogCommit, LogDamaged, LogTooNew, Objects, open_objects
 from postil.tracker.log.heal import heal
 from postil.tracker.log.refs import KEPT, Tip, find_stale_locks, list_logs
-from postil.tracker.state.fold import fold
+from postil.tracker.state.fold import fold_lines
 from postil.tracker.store import Store
 from postil.tracker.text import flatten, format_count
 
@@ -142,7 +142,7 @@ def fold_all(index: Index) -> tuple[str, dict[str, int]]:
     digest = hashlib.sha256()
     rows: dict[str, int] = {}
     for id_, lines in index.read_all_histories():
-        entity = fold(decode_lines(lines))
+        entity = fold_lines(lines)
         if entity is not None:
             digest.update(msgspec.json.encode(entity) + b"\n")
             if not entity.deleted:

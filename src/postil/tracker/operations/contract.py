@@ -10,6 +10,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Annotated
 
+import msgspec
 from msgspec import Meta, Struct
 
 from postil.core.failure import Cancelled, Failure
@@ -20,7 +21,7 @@ from postil.tracker.issues import Issues
 from postil.tracker.operations.answers import Listed, Shown, show_comment
 from postil.tracker.operations.arguments import Columns, EntityKind, Filter, Format, Id, Kind, Sort, full_kind
 from postil.tracker.shell.columns import COLUMNS, DEFAULT_COLUMNS
-from postil.tracker.shell.tables import ListedDetails, Listing, ShownInFull, make_details
+from postil.tracker.shell.tables import Details, ListedDetails, Listing, ShownInFull, make_details
 
 
 class ListArguments(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -141,11 +142,26 @@ class ContractTools:
         return ShownInFull(issues.show(found), milestone.title if milestone else "", limit_comments)
 
     def _read_details(self, page: Page, long: bool) -> ListedDetails:
-        items = [
-            make_details(row, item, entity, [show_comment(c) for c in entity.comments] if long and entity else [])
-            for row, item in zip(page.rows, self._issues.make_items(page), strict=True)
-            for entity in [self._issues.store.entity(row.id)]
-        ]
+        """Returns the page for programs. What was worked out once is kept in the index until the entity changes."""
+        index, store = self._issues.store.index, self._issues.store
+        marks = ", ".join("?" * len(page.rows))
+        kept: dict[int, str] = {}
+        if not long:
+            kept = dict(index.query(f"SELECT n, json FROM detail WHERE n IN ({marks})", [row.n for row in page.rows]))
+        entities = {one.id: one for one in store.entities([row.id for row in page.rows if row.n not in kept])}
+        items: list[Details | msgspec.Raw] = []
+        new: list[tuple[object, ...]] = []
+        for row, item in zip(page.rows, self._issues.make_items(page), strict=True):
+            if row.n in kept:
+                items.append(msgspec.Raw(kept[row.n].encode()))
+                continue
+            entity = entities.get(row.id)
+            comments = [show_comment(c) for c in entity.comments] if long and entity else []
+            items.append(made := make_details(row, item, entity, comments))
+            if row.kind == "issue" and not long:
+                new.append((row.n, msgspec.json.encode(made).decode()))
+        if page.generation == index.generation():
+            index.keep("INSERT OR REPLACE INTO detail VALUES (?, ?)", new)
         cursor = page.next_cursor
         return ListedDetails(items=items, nextCursor=cursor, next_cursor=cursor, generation=page.generation)
 

@@ -1,7 +1,7 @@
 """Everything works without this file: it answers `git mile list` sooner; `test_fast_list.py` keeps both ways equal.
 
 When the index is up to date, the list is printed before most of Postil would be imported: this reads the refs and the
-cache directly, without msgspec and git's process. For everything else (a stale or missing cache, a cursor, JSON,
+cache directly, without msgspec and git's process. For everything else (a stale or missing cache, a cursor,
 worktrees, other ref formats, settings, any mistake) it returns None, and the ordinary way is taken.
 """
 
@@ -67,6 +67,8 @@ def fast_list(kind: str | None, words: Sequence[str], cwd: str) -> str | None:
             following = write_cursor(
                 Cursor(bound, str(meta["epoch"]), int(meta["generation"]), rows[limit - 1][:width])
             )
+        if style == "json":
+            return _draw_json(db, [Row(*row[width:]) for row in rows[:limit]], following)
         titles: dict[str, str] = {}
         if "milestone" in columns:
             titles = dict(db.execute("SELECT id, title FROM ent WHERE kind = 'milestone'").fetchall())
@@ -76,6 +78,18 @@ def fast_list(kind: str | None, words: Sequence[str], cwd: str) -> str | None:
     found = [Row(*row[width:]) for row in rows[:limit]]
     text = draw_list(found, columns, style, following, titles)
     return None if sys.stdout.isatty() and text.count("\n") > 20 else text
+
+
+def _draw_json(db: sqlite3.Connection, rows: Sequence[Row], following: str | None) -> str | None:
+    """Returns a page for programs, if the ordinary way has worked out every item of it before."""
+    found = dict(
+        db.execute(f"SELECT n, json FROM detail WHERE n IN ({', '.join('?' * len(rows))})", [row.n for row in rows])
+    )
+    if len(found) != len(rows):
+        return None
+    (generation,) = db.execute("SELECT value FROM meta WHERE key = 'generation'").fetchone()
+    items, cursor = ",".join(found[row.n] for row in rows), f'"{following}"' if following else "null"
+    return f'{{"items":[{items}],"nextCursor":{cursor},"next_cursor":{cursor},"generation":{generation}}}'
 
 
 Asked = tuple[str, str | None, list[str], int, tuple[str, ...], str, bool]
@@ -92,7 +106,7 @@ def _read_words(kind: str | None, words: Sequence[str]) -> Asked | None:
         name, joined, value = word.partition("=")
         if name in _VALUED and (joined or rest):
             given.setdefault(name, []).append(value if joined else rest.pop(0))
-        elif word in ("--all", "--long"):
+        elif word in ("--all", "--long", "--json"):
             flags.add(word)
         elif word.startswith("-"):
             return None
@@ -106,14 +120,16 @@ def _read_words(kind: str | None, words: Sequence[str]) -> Asked | None:
     if any(len(values) > 1 for name, values in given.items() if name != "--sort") or (bare and "--filter" in given):
         return None
     limit = given.get("--limit", ["50"])[0]
-    style = given.get("--format", ["table"])[0]
+    style = "json" if "--json" in flags else given.get("--format", ["table"])[0]
+    if style == "json" and "--long" in flags:
+        return None
     columns = DEFAULT_COLUMNS if "--long" not in flags else NAMES
     if "--columns" in given:
         columns = tuple(name.strip() for name in given["--columns"][0].split(","))
     if (
         not limit.isdigit()
         or not 1 <= int(limit) <= 1000
-        or style not in ("table", "raw")
+        or style not in ("table", "raw", "json")
         or not {*columns} <= {*NAMES}
     ):
         return None

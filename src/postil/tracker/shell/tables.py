@@ -41,7 +41,7 @@ class Details(Struct, frozen=True, kw_only=True):
 class ListedDetails(Struct, frozen=True, kw_only=True):
     """`list --json`."""
 
-    items: list[Details]
+    items: list[Details | msgspec.Raw]
     nextCursor: str | None
     next_cursor: str | None
     generation: int

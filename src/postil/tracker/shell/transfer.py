@@ -12,7 +12,7 @@ from msgspec import UNSET, Meta
 from msgspec.structs import replace
 
 from postil.core.operation import reads, writes
-from postil.tracker.events import decode
+from postil.tracker.events import decode, decode_lines
 from postil.tracker.failures import InvalidParams
 from postil.tracker.imports.model import (
     ForeignComment,
@@ -27,6 +27,8 @@ from postil.tracker.index.pages import LARGEST_LIMIT
 from postil.tracker.issues import Issues
 from postil.tracker.model import Entity
 from postil.tracker.shell.input import read_whole
+from postil.tracker.state.fold import fold_lines
+from postil.tracker.store import Transaction
 from postil.tracker.text import format_count
 from postil.workspace.files import atomic_write
 from postil.workspace.paths import RelativePath
@@ -105,32 +107,49 @@ class TransferCommands:
 
     def _take(self, foreign: list[ForeignIssue], dry_run: bool) -> Imported:
         with self._issues.transaction(dry_run=dry_run) as tx:
-            ids = [derive_entity_id(one.origin) for one in foreign]
-            known = {one.id: one for one in self._issues.store.entities(ids)}
+            here = self._read_together(tx, [derive_entity_id(one.origin) for one in foreign])
+            known = {id_: entity for id_, lines in here.items() if (entity := fold_lines(lines)) is not None}
             return write_issues(tx, foreign, known)
 
     def _retell(self, stories: list[ForeignHistory], dry_run: bool) -> Imported:
         with self._issues.transaction(dry_run=dry_run) as tx:
-            return write_histories(tx, stories, lambda id_: {event.id for event in self._issues.store.events(id_)})
+            here = self._read_together(tx, [derive_entity_id(story.origin) for story in stories])
+            return write_histories(tx, stories, lambda id_: _list_events(here.get(id_, b"")))
 
     def _copy(self, texts: list[str], dry_run: bool) -> Imported:
+        lines = [line.encode() for text in texts for line in text.split("\n") if line]
+        events = [decode(line) for line in lines]
+        if None in events:
+            raise InvalidParams("A line is no event of this tracker", advice="Use --source jsonl or beads")
         created: set[str] = set()
         changed: set[str] = set()
         same: set[str] = set()
         copied: set[str] = set()
         with self._issues.transaction(dry_run=dry_run) as tx:
-            for line in (line.encode() for text in texts for line in text.split("\n") if line):
-                event = decode(line)
+            here = self._read_together(tx, [event.ent for event in events if event is not None])
+            present = {id_: _list_events(stored) for id_, stored in here.items()}
+            for event, line in zip(events, lines, strict=True):
                 if event is None:
-                    raise InvalidParams("A line is no event of this tracker", advice="Use --source jsonl or beads")
-                present = {one.id for one in self._issues.store.events(event.ent)}
-                if event.id in present or event.id in copied:
+                    continue
+                known = present.get(event.ent, ())
+                if event.id in known or event.id in copied:
                     same.add(event.ent)
                 else:
                     copied.add(event.id)
                     tx.copy(line)
-                    (changed if present else created).add(event.ent)
+                    (changed if known else created).add(event.ent)
         return Imported(created=len(created), updated=len(changed), unchanged=len(same - created - changed))
+
+    def _read_together(self, tx: Transaction, ids: list[str]) -> dict[str, bytes]:
+        """Returns what is stored of these entities, read at once; the transaction has seen it then."""
+        here = dict(self._issues.store.known_lines(ids))
+        for id_ in dict.fromkeys(ids):
+            tx.look_at(id_, here.get(id_, b""))
+        return here
+
+
+def _list_events(lines: bytes) -> set[str]:
+    return {event.id for event in decode_lines(lines)} if lines else set()
 
 
 def to_foreign(entity: Entity) -> ForeignIssue:

@@ -24,12 +24,25 @@ from postil.tracker.events import (
     Linked,
     Released,
     Set,
+    decode_lines,
+    decode_stream,
 )
 from postil.tracker.model import Claim, Comment, Conflict, Entity, LabelEvent, Link, Stamp
 from postil.tracker.state.causality import Causality, Write
 from postil.tracker.state.members import Members
 from postil.tracker.state.text_merge import resolve_texts
-from postil.tracker.text import bound_claim
+from postil.tracker.text import bound_claim, paused_collection
+
+_MANY = 1 << 20
+"""Bytes of events from which on Python's search for cycles costs more than the fold."""
+
+
+def fold_lines(lines: bytes) -> Entity | None:
+    """Returns the entity that stored lines make."""
+    if len(lines) < _MANY:
+        return fold(decode_lines(lines))
+    with paused_collection():
+        return fold(decode_stream(lines))
 
 
 def fold(events: Iterable[Event]) -> Entity | None:

@@ -1,0 +1,91 @@
+"""The fold of one issue with very many events: CPU an event must not grow with their number, whatever they are.
+
+`python -m bench.tracker_fold KIND COUNT` folds once and prints CPU and memory; `make bench` compares 2^14 with 2^20.
+"""
+
+from __future__ import annotations
+
+import resource
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+
+from bench.report import Goal
+from bench.server import ROOT, ended_cpu
+
+PYTHON = str(ROOT / ".venv" / "bin" / "python")
+ENTITY = "8903a9b6-0000-4000-8000-000000000001"
+LESS, MORE = 14, 20
+_HEAD = '{"t":"%s","ent":"' + ENTITY + '","id":"%019d%s","r":"%s","n":%d,"l":%d,"ts":"2026-01-01T00:00:00.000Z",'
+_HEAD += '"a":"A <a@b>"'
+
+
+def _line(t: str, i: int, r: str, n: int, clock: int, more: str) -> str:
+    return _HEAD % (t, i, t[0], r, n, clock) + more + "}\n"
+
+
+KINDS: dict[str, Callable[[int], tuple[str, str]]] = {
+    "set": lambda i: ("set", f',"f":"title","value":"T{i}"'),
+    "described": lambda i: ("described", f',"text":"{i}"'),
+    "labels": lambda i: ("labels", f',"{"add" if i % 2 else "rm"}":["l{i // 2 % 8}"]'),
+    "assign": lambda i: ("assign", f',"{"add" if i % 2 else "rm"}":["p{i // 2 % 8}"]'),
+    "link": lambda i: ("link", f',"{"add" if i % 2 else "rm"}":[["related","x{i // 2 % 8}"]]'),
+    "comment": lambda i: ("comment", f',"c":"c{i}","body":"b"'),
+    "comment_edit": lambda i: ("comment_edit", ',"c":"c1","body":"b"'),
+    "comment_delete": lambda i: ("comment_delete", ',"c":"c1"'),
+    "claim": lambda i: ("claim", f',"who":"w{i % 9}","until":"2026-01-02T00:00:00.000Z"'),
+    "release": lambda i: ("release", ',"who":""'),
+    "unknown": lambda i: ("unknown", ""),
+    "created": lambda i: ("created", ',"kind":"issue","title":"T"'),
+}
+
+
+def lines(kind: str, count: int, concurrent: bool) -> Iterator[str]:
+    """The events of one issue: by one writer, or each by a writer who knew of no other."""
+    yield _line("created", 0, "aaaaaaaaaaaaa", 1, 1, ',"kind":"issue","title":"T","description":"d"')
+    for i in range(1, count):
+        t, more = KINDS[kind](i)
+        if concurrent:
+            yield _line(t, i, f"r{i}", 1, 2, more + ',"dep":{"aaaaaaaaaaaaa":1}')
+        else:
+            yield _line(t, i, "aaaaaaaaaaaaa", i + 1, i + 1, more)
+
+
+def measure(kind: str, count: int, concurrent: bool) -> tuple[float, float]:
+    """CPU seconds and megabytes of a fold, from the stored lines to the entity."""
+    from postil.tracker.state.fold import fold_lines
+
+    stored = "".join(lines(kind, count, concurrent)).encode()
+    started = time.process_time()
+    entity = fold_lines(stored)
+    used = time.process_time() - started
+    assert entity is not None
+    return used, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def fold_goals(less: int = LESS, more: int = MORE) -> list[Goal]:
+    """One row a kind, alone and all in conflict; and 20,000 titles beside bare Python."""
+    goals: list[Goal] = []
+    for kind in KINDS:
+        for concurrent in (False, True):
+            few, many = (_in_process(kind, 1 << power, concurrent) for power in (less, more))
+            growth = (many[0] / (1 << more)) / (few[0] / (1 << less))
+            what = f"fold of 2^{more} events beside 2^{less}, an event: {kind}{', all in conflict' * concurrent}"
+            met = growth <= 1.5 and many[1] <= 300
+            goals.append(Goal(what, "≤ 1.5, ≤ 300 MB", f"{growth:.2f}, {many[1]:.0f} MB", met))
+    nothing = min(ended_cpu([PYTHON, "-c", "pass"]) for _ in range(7))
+    titles = _in_process("set", 20_000, True)[0] / nothing
+    goals.append(Goal("20,000 concurrent titles beside `python -c pass`", "≤ 100", f"{titles:.1f}", titles <= 100))
+    return goals
+
+
+def _in_process(kind: str, count: int, concurrent: bool) -> tuple[float, float]:
+    command = [PYTHON, "-m", "bench.tracker_fold", kind, str(count), "conflict" if concurrent else "chain"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    cpu, memory = done.stdout.split()
+    return float(cpu), float(memory)
+
+
+if __name__ == "__main__":
+    print(*measure(sys.argv[1], int(sys.argv[2]), sys.argv[3] == "conflict"))
