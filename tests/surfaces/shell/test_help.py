@@ -1,14 +1,18 @@
 """Help names every command."""
 
+import json
+from pathlib import Path
+
 import pytest
 
+from tests.surfaces.programs import run
 from tests.surfaces.shell_of_echo import postil
 
 Capture = pytest.CaptureFixture[str]
 
 
 def test_help_names_every_command(capsys: Capture) -> None:
-    assert postil("--help") == 0
+    assert postil("help", "all") == 0
     shown = capsys.readouterr().out
     assert "echo say" in shown
     assert "completion" in shown
@@ -18,3 +22,35 @@ def test_help_names_every_command(capsys: Capture) -> None:
         postil("echo", "say", "--help")
     assert ended.value.code == 0
     assert "What to say" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("words", [(), ("--help",), ("help",)])
+def test_the_program_alone_fits_one_screen(words: tuple[str, ...], repository: Path) -> None:
+    lines = run("postil", *words, cwd=repository).stdout.splitlines()
+    assert len(lines) <= 23
+    assert max(map(len, lines)) <= 100
+    for first in ("postil init", "postil inbox send", "postil issue list", "comments", "postil help PART"):
+        assert any(first in line for line in lines), first
+
+
+def test_help_of_a_part_lists_all_of_it(repository: Path) -> None:
+    shown = run("postil", "help", "comments", cwd=repository).stdout
+    assert "comments relocate" in shown
+    assert "inbox" not in shown
+
+
+def test_a_flag_that_is_not_near_is_not_suggested(repository: Path) -> None:
+    """`--yes` is not `--json`."""
+    told = run("postil", "issue", "list", "--yes", cwd=repository).stderr
+    assert "--yes" in told
+    assert "Did you mean" not in told
+    assert "Did you mean '--json'?" in run("postil", "issue", "list", "--jsn", cwd=repository).stderr
+
+
+def test_issues_take_the_short_flags_of_git_and_gh(repository: Path) -> None:
+    made = run("postil", "issue", "create", "Crash", "-d", "It crashes", "-l", "bug", "--json", cwd=repository)
+    assert made.returncode == 0, made.stderr
+    issue = json.loads(made.stdout)["id"]
+    run("postil", "issue", "comment", issue, "-m", "Again", cwd=repository)
+    shown = json.loads(run("postil", "issue", "show", issue, "--json", cwd=repository).stdout)
+    assert (shown["description"], shown["labels"], shown["comments"][0]["body"]) == ("It crashes", ["bug"], "Again")

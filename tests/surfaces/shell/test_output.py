@@ -8,6 +8,7 @@ import subprocess
 import termios
 from pathlib import Path
 
+from postil.surfaces.shell.output import paint_states
 from tests.surfaces.programs import BIN, run
 
 
@@ -79,3 +80,8 @@ def test_others_words_cannot_steer_the_terminal(repository: Path) -> None:
     assert not {"\x1b", "\x07", "\x9b", "\u202e"} & set(shown)
     refused = run("postil", "inbox", "send", "-c", "x", "-f", "no\x1b[31m.py", cwd=repository)
     assert "\x1b" not in refused.stderr
+
+
+def test_states_have_colours_on_a_terminal_and_nothing_else_changes() -> None:
+    shown = paint_states("Crash [open], see [opening] and [closed]", lambda text, code: f"<{code}>{text}</>")
+    assert shown == "Crash [<32>open</>], see [opening] and [<35>closed</>]"

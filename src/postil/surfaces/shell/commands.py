@@ -270,8 +270,9 @@ def kebab(name: str) -> str:
 
 
 def near(word: str, known: Iterable[str]) -> str:
-    """Returns a question that names the nearest known word, or an empty text."""
+    """Returns a question that names the nearest known word, or an empty text where none is near."""
     from difflib import get_close_matches
 
-    found = get_close_matches(word, list(known), 1, 0.5)
-    return f". Did you mean {found[0]!r}?" if found else ""
+    bare = {name.lstrip("-"): name for name in known}  # two dashes are in every flag, and make none of them alike
+    found = get_close_matches(word.lstrip("-"), list(bare), 1, 0.6)
+    return f". Did you mean {bare[found[0]]!r}?" if found else ""

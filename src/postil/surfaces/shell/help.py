@@ -22,6 +22,11 @@ BUILTINS = {
     "call": "Call an operation by its name with JSON arguments",
     "completion": "Print shell completion for bash, zsh or fish",
 }
+FIRST = (
+    *("init", "status", "inbox send", "inbox list", "comments add", "comments list"),
+    *("issue create", "issue list", "serve", "doctor"),
+)
+"""What one needs first."""
 OPTIONS = """\
 Options before the command:
   -C FOLDER        work as if started in FOLDER
@@ -49,8 +54,11 @@ def explain(entries: list[OperationEntry], words: list[str], program: str, prefi
     if wants_help and not spoken:
         repeated = _repeated(entries, prefixes)
         listed = {name: says for name, says in commands.items() if name not in repeated}
-        sys.stdout.write(_everything(listed, program) + "\n")
+        sys.stdout.write((_screen(listed) if program == "postil" else _everything(listed, program)) + "\n")
         return 0 if words else 2
+    if wants_help and spoken == ["all"]:
+        sys.stdout.write(_everything(commands, program) + "\n")
+        return 0
     known = [*commands, *{name.split()[0] for name in commands}, *(BUILTINS if program == "postil" else ())]
     guess = near(" ".join(spoken[:2]), known) or near(spoken[0], known)
     raise Usage(f"There is no command `{program} {' '.join(spoken[:2])}`{guess}", advice=f"Run `{program} --help`")
@@ -98,6 +106,21 @@ def _repeated(entries: Iterable[OperationEntry], prefixes: tuple[str, ...]) -> s
     }
 
 
+def _screen(commands: dict[str, str]) -> str:
+    """What one needs first, and where the rest is: on one screen."""
+    known = {**commands, **BUILTINS}
+    lines = ["Notes in the margin: people and assistants talk about the code in a git workspace.", ""]
+    lines.append(table([(f"  postil {name}", _short(known[name], 58)) for name in FIRST if name in known]))
+    parts: dict[str, list[str]] = {}
+    for name in commands:
+        first, _, verb = name.partition(" ")
+        if verb and first not in BUILTINS:
+            parts.setdefault(first, []).append(verb)
+    lines += ["", table([(f"  {part}", _short(", ".join(verbs), 62)) for part, verbs in parts.items()]), ""]
+    lines.append("`postil help PART` lists its commands, `postil help all` every one; each has --help and --json.")
+    return "\n".join(lines)
+
+
 def _everything(commands: dict[str, str], program: str) -> str:
     groups: dict[str, dict[str, str]] = {}
     for name, says in commands.items():
@@ -119,5 +142,5 @@ def _listing(commands: dict[str, str]) -> str:
     return table([(f"  {name}", _short(says)) for name, says in commands.items()])
 
 
-def _short(sentence: str) -> str:
-    return sentence if len(sentence) <= 88 else sentence[:85].rsplit(" ", 1)[0] + " …"
+def _short(sentence: str, longest: int = 88) -> str:
+    return sentence if len(sentence) <= longest else sentence[: longest - 3].rsplit(" ", 1)[0] + " …"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TextIO, cast
@@ -154,9 +155,19 @@ def _scalar(value: object) -> str:
     return str(value)
 
 
+_STATES = {"open": 32, "opened": 32, "closed": 35, "resolved": 35, "merged": 35, "draft": 33, "review": 33} | {
+    "modified": 33, "stale": 33, "orphaned": 31, "failed": 31, "success": 32, "running": 33
+}  # fmt: skip
+
+
+def paint_states(text: str, paint: Callable[[str, int], str]) -> str:
+    """Returns a text for a terminal: states in brackets in their colours."""
+    return re.sub(rf"\[({'|'.join(_STATES)})\]", lambda found: f"[{paint(found[1], _STATES[found[1]])}]", text)
+
+
 def _paged(text: str | bytes, terminal: Terminal) -> None:
     if isinstance(text, str) and sys.stdout.isatty():
-        text = harmless(text)
+        text = paint_states(harmless(text), colored(sys.stdout, terminal))
     if isinstance(text, str) and sys.stdout.isatty() and _is_long(text):
         import shlex
         import subprocess

@@ -71,6 +71,7 @@ class AssistantTools:
         aliases=("git_mile.create",),
         crash=ServerError,
         positional=("entity", "title"),
+        flags={"description": "d", "label": "l", "milestone": "m"},
         shell_only=(
             *("description_file", "comment", "comment_file", "editor", "no_editor", "allow_empty", "label"),
             *("label_file", "assign", "message", "dry_run", *_WRITER, "in_full"),
@@ -150,6 +151,7 @@ class AssistantTools:
         crash=ServerError,
         positional=("id",),
         clears=("description",),
+        flags={"description": "d", "milestone": "m"},
         shell_only=("description_file", "remove", *_WRITER, "when_empty"),
         spellings=(
             *_spell_both(
@@ -210,6 +212,7 @@ class AssistantTools:
         aliases=("git_mile.comment",),
         crash=ServerError,
         positional=("entity", "id", "text"),
+        flags={"comment": "m"},
         shell_only=(
             *("entity", "text", "comment", "comment_file", "editor", "no_editor", "allow_empty", "quote"),
             *("dry_run", "message", *_WRITER, "in_full"),
