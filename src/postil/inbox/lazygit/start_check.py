@@ -17,8 +17,6 @@ import tempfile
 import time
 from collections.abc import Sequence
 
-from postil.workspace.git import try_git
-
 PATIENCE = 15.0
 _DRAWN = re.compile(rb"\x1b\[\?1049h[\s\S]*\x1b\[[0-9;]*H")
 _QUIET = "disableStartupPopups: true\ngit: {autoFetch: false}\nupdate: {method: never}\n"
@@ -44,13 +42,22 @@ def find_fault(program: str, configs: Sequence[str]) -> str:
             copies.append(os.path.join(folder, f"{number}.yml"))
             shutil.copyfile(path, copies[-1])
         root = os.path.join(folder, "repository")
-        try_git(folder, "init", "--quiet", root)
+        _make_repository(root)
         pairs = [f"{name}={folder}" for name in ("HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_DATA_HOME")]
         pairs += ["TERM=xterm-256color", f"LG_CONFIG_FILE={','.join(copies)}"]
         drawn, said, status = _watch([sys.executable, "-c", _IN_TERMINAL, program, *pairs], root)
         return "" if drawn else _describe(said, status, dict(zip(copies[1:], configs, strict=True)))
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def _make_repository(root: str) -> None:
+    """Make an empty repository: git itself would read templates and settings of the person."""
+    for folder in ("objects", "refs/heads"):
+        os.makedirs(os.path.join(root, ".git", folder))
+    for name, text in (("HEAD", "ref: refs/heads/main\n"), ("config", "[core]\n\trepositoryformatversion = 0\n")):
+        with open(os.path.join(root, ".git", name), "w", encoding="utf-8") as file:
+            file.write(text)
 
 
 def _describe(said: bytes, status: int, names: dict[str, str]) -> str:
