@@ -571,3 +571,12 @@ def test_the_tools_fit_their_budget(person: Person) -> None:
         "inbox_wait",
     ]
     assert len(json.dumps(ours)) <= 6000
+
+
+def test_a_delivery_that_was_confirmed_stays_so_when_the_client_ends_at_once(person: Person) -> None:
+    for number in range(1, 5):
+        person.send(f"remark {number}")
+        with person.assistant() as assistant:
+            assert f"remark {number}" in assistant.check()
+            assistant.ask("ping")  # it has read the answer
+    assert set(person.states().values()) == {"seen"}

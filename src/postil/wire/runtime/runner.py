@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Container
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
@@ -23,6 +23,12 @@ from postil.wire.runtime.wire_call import STATUS, Outlet, WireCall
 from postil.wire.runtime.work import DO
 from postil.wire.runtime.write_order import WriteOrder
 from postil.wire.server import Server
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
+
+TELLING = 10.0
+"""Seconds that the end waits for what is being told of deliveries: a write that others hold up for long."""
 
 
 class Connection(Struct, frozen=True):
@@ -60,6 +66,8 @@ class Runner:
         self.share = (f"principal {connection.caller.principal}", f"connection {connection.name}")
         """Whose share of the threads the calls take."""
         self.unconfirmed: list[tuple[WireCall, Callable[[], None], Callable[[], None]]] = []
+        self._telling: set[Future[Any]] = set()
+        """What is being told of deliveries: the end waits for it, or what was confirmed would be forgotten."""
         self._questions: dict[jsonrpc.Id, asyncio.Future[Any]] = {}
         self._updates: Updates | None = None
 
@@ -198,7 +206,9 @@ class Runner:
         for entry in answered:
             self.unconfirmed.remove(entry)
             call, confirmed, lost = entry
-            self.server.pool.submit(lost if call.cancelled else confirmed)
+            telling = self.server.pool.submit(lost if call.cancelled else confirmed)
+            self._telling.add(telling)
+            telling.add_done_callback(self._telling.discard)
 
     async def report_delivery(self, *, reached: bool, only: Container[jsonrpc.Id] | None = None) -> None:
         """Tell of every unconfirmed answer, or of those to these requests, whether it reached the client."""
@@ -216,5 +226,7 @@ class Runner:
             await asyncio.wait([task for _, task in self.running.values()], timeout=grace)
         for request_id in list(self.running):
             self.cancel(request_id)
+        if self._telling:
+            await asyncio.wait([asyncio.wrap_future(each) for each in tuple(self._telling)], timeout=TELLING)
         if self._updates is not None:
             self._updates.close()
