@@ -1,8 +1,15 @@
-"""Hooks of assistants: unread messages only, silence otherwise, and never a loop."""
+"""Hooks of assistants: unread messages only, silence otherwise, never a loop, and never in the person's way."""
 
 import json
+import os
+import signal
 import subprocess
+from pathlib import Path
 
+import pytest
+
+from postil.inbox.answers import Shown
+from postil.inbox.hooks import MOST_TEXT, Client, Event, Payload, count_fitting, format_output, format_text
 from tests.inbox.people import BIN, Person
 
 
@@ -65,3 +72,158 @@ def test_a_hook_does_not_wait_for_an_input_that_never_ends(person: Person) -> No
     assert waiting.stdout is not None
     waiting.stdin.close()
     waiting.stdout.close()
+
+
+def test_what_was_read_and_not_resolved_comes_again_at_start(person: Person) -> None:
+    person.send("unresolved")
+    person.send("resolved")
+    hook(person, "prompt")
+    assert hook(person, "prompt") == ""
+    assert person.run("postil", "inbox", "resolve", "2").returncode == 0
+    said = hook(person, "start", source="compact")
+    assert "not resolved yet" in said
+    assert "unresolved" in said
+    assert "#2" not in said
+
+
+# -- never in the way ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("words", [["nonsense"], ["start", "--flag"], ["start", "--client", "nobody"], []])
+def test_whatever_is_wrong_the_status_is_one_and_blocks_no_prompt(person: Person, words: list[str]) -> None:
+    assert person.run("postil", "inbox", "hook", *words).returncode == 1
+
+
+def test_a_broken_state_blocks_no_prompt(person: Person, tmp_path: Path) -> None:
+    person.send("kept")
+    (person.state / "postil" / "state.db").write_bytes(b"not a database" * 100)
+    done = person.run("postil", "inbox", "hook", "prompt")
+    assert (done.returncode, done.stdout) == (1, "")
+    person.environment["POSTIL_AUTH"] = "nobody"  # a setting that cannot be used
+    assert person.run("postil", "inbox", "hook", "stop").returncode == 1
+
+
+def start_hook(person: Person) -> "subprocess.Popen[bytes]":
+    return subprocess.Popen(
+        [str(BIN / "postil"), "inbox", "hook", "prompt"],
+        cwd=person.root,
+        env=person.environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+    )
+
+
+def test_what_no_reader_took_is_queued_again(person: Person) -> None:
+    person.send("not lost")
+    process = start_hook(person)
+    assert process.stdout is not None
+    process.stdout.close()  # the reader is gone before anything is printed
+    assert process.wait(timeout=60) in (0, 1)
+    assert person.states() == {1: "queued"}
+    assert "not lost" in hook(person, "prompt")
+
+
+def test_what_a_reader_left_in_the_pipe_is_queued_again(person: Person) -> None:
+    person.send("not lost")
+    process = start_hook(person)
+    assert process.wait(timeout=60) == 0  # printed into the pipe, and nobody read it
+    assert process.stdout is not None
+    process.stdout.close()
+    assert person.states() == {1: "queued"}
+
+
+def test_a_hook_that_is_killed_has_delivered_nothing(person: Person) -> None:
+    person.send("not lost")
+    process = start_hook(person)
+    while person.states() != {1: "leased"} and process.poll() is None:
+        pass
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait(timeout=60)
+    assert process.stdout is not None
+    process.stdout.close()
+    assert person.states() == {1: "queued"}
+
+
+def test_what_a_hook_brought_may_be_settled_through_any_connection(person: Person) -> None:
+    for text in ("answer me", "resolve me", "read me"):
+        person.send(text)
+    assert "resolve me" in hook(person, "prompt", "a session")
+    with person.assistant("postil", "serve") as assistant:
+        assert not assistant.call("inbox_reply", id=1, text="done").get("isError")
+        assert not assistant.call("inbox_resolve", id=2).get("isError")
+        assert not assistant.call("inbox_acknowledge", id=3).get("isError")
+
+
+def test_a_lease_of_another_living_connection_is_still_refused(person: Person) -> None:
+    person.send("mine")
+    with person.assistant("postil", "serve") as holder, person.assistant("postil", "serve") as other:
+        assert "mine" in holder.check()
+        refused = other.ask("tools/call", {"name": "inbox_resolve", "arguments": {"id": 1}})
+        assert "not yours" in str(refused)
+
+
+# -- what is said -------------------------------------------------------------------------------------------------
+
+
+def make(number: int, size: int) -> Shown:
+    return Shown(number, "leased", "a.txt", "x" * size, "2026-01-01T00:00:00Z")
+
+
+def test_a_hook_says_at_most_nine_thousand_characters_and_how_many_more() -> None:
+    messages = [make(number, 1500) for number in range(1, 11)]
+    fitting = count_fitting(messages)
+    text = format_text(messages[:fitting], more=10 - fitting)
+    assert 4 <= fitting < 10
+    assert len(text) <= MOST_TEXT
+    assert f"{10 - fitting} more: call check_lazygit_messages" in text
+
+
+def test_one_long_message_is_cut_and_says_where_the_rest_is() -> None:
+    text = format_text([make(7, 60_000)])
+    assert len(text) <= MOST_TEXT
+    assert "postil inbox show 7" in text
+
+
+def test_many_that_were_read_before_are_counted() -> None:
+    text = format_text([], open_before=[make(number, 500) for number in range(100)])
+    assert len(text) <= MOST_TEXT
+    assert "more: call inbox_list" in text
+    assert format_text([]) == ""
+
+
+@pytest.mark.parametrize(
+    ("client", "event", "shape"),
+    [
+        ("claude", "stop", {"decision": "block", "reason": "T"}),
+        ("codex", "start", {"hookSpecificOutput": {"hookEventName": "SessionStart", "additionalContext": "T"}}),
+        ("codex", "prompt", {"hookSpecificOutput": {"hookEventName": "UserPromptSubmit", "additionalContext": "T"}}),
+        ("codex", "stop", {"decision": "block", "reason": "T"}),
+        ("gemini", "prompt", {"hookSpecificOutput": {"hookEventName": "BeforeAgent", "additionalContext": "T"}}),
+        ("gemini", "stop", {"decision": "deny", "reason": "T"}),
+        ("cursor", "start", {"additional_context": "T"}),
+        ("cursor", "stop", {"followup_message": "T"}),
+        ("copilot", "start", {"additionalContext": "T"}),
+        ("copilot", "stop", {"decision": "block", "reason": "T"}),
+    ],
+)
+def test_each_client_gets_the_shape_it_documents(client: Client, event: Event, shape: object) -> None:
+    assert json.loads(format_output(client, event, "T")) == shape
+
+
+def test_a_client_that_reads_json_alone_gets_json_also_when_there_is_nothing(person: Person) -> None:
+    assert json.loads(person.run("postil", "inbox", "hook", "prompt", "--client", "gemini").stdout) == {}
+    person.send("for gemini")
+    said = json.loads(person.run("postil", "inbox", "hook", "prompt", "--client", "gemini").stdout)
+    assert "for gemini" in said["hookSpecificOutput"]["additionalContext"]
+
+
+def test_an_event_from_which_a_client_takes_nothing_takes_no_message(person: Person) -> None:
+    person.send("not here")
+    assert person.run("postil", "inbox", "hook", "prompt", "--client", "cursor").stdout.strip() == "{}"
+    assert person.states() == {1: "queued"}
+
+
+def test_sessions_are_named_in_each_clients_way() -> None:
+    assert Payload(session_id="a").client == Payload(sessionId="a").client == Payload(conversation_id="a").client
+    assert Payload(loop_count=1).goes_on

@@ -1,7 +1,7 @@
 """Hooks: programs that some assistants run when a session starts, a prompt is sent or a turn ends.
 
-What a hook prints becomes part of the conversation. It says nothing when there is nothing to say; and it never makes a
-turn go on that is going on because of a hook already, so it cannot loop.
+What a hook prints becomes part of the conversation, in the shape that its client documents. It says nothing when there
+is nothing to say; and it never makes a turn go on that is going on because of a hook already, so it cannot loop.
 """
 
 from __future__ import annotations
@@ -12,26 +12,51 @@ import select
 import sys
 import time
 from collections.abc import Sequence
+from typing import Literal, TypeAlias
 
 import msgspec
 from msgspec import Struct
 
 from postil.core import limits
 from postil.inbox.answers import Shown
+from postil.inbox.store import HOOK
 
+Event: TypeAlias = Literal["prompt", "stop", "start"]
+Client: TypeAlias = Literal["claude", "codex", "gemini", "cursor", "copilot"]
 LARGEST = limits.SMALL_FILE
 PATIENCE = 2.0
+MOST_TEXT = 9000
+"""Characters: clients cut what is longer, or put it into a file that nobody reads."""
+ROOM = 400
+"""Kept for the sentences around the messages."""
+
+_CONTEXT_EVENTS: dict[Client, dict[Event, str]] = {
+    "codex": {"start": "SessionStart", "prompt": "UserPromptSubmit"},
+    "gemini": {"start": "SessionStart", "prompt": "BeforeAgent"},
+}
+_MUTE: tuple[tuple[Client, Event], ...] = (("cursor", "prompt"), ("copilot", "prompt"))
+"""Clients that take nothing from this event: a message given there would be lost."""
 
 
 class Payload(Struct, frozen=True):
     """What the client tells its hook on standard input. Other keys are ignored."""
 
     session_id: str = ""
+    sessionId: str = ""  # Copilot's spelling
+    conversation_id: str = ""
     stop_hook_active: bool = False
+    loop_count: int = 0
 
+    @property
     def client(self) -> str:
-        """Returns a name for the session that runs the hook."""
-        return "hook-" + (re.sub(r"[^\w.-]", "", self.session_id)[:80] or "session")
+        """A name for the session that runs the hook."""
+        named = self.session_id or self.sessionId or self.conversation_id
+        return HOOK + (re.sub(r"[^\w.-]", "", named)[:80] or "session")
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether the turn is going on because of a hook already."""
+        return self.stop_hook_active or self.loop_count > 0
 
 
 def read_payload() -> Payload:
@@ -56,15 +81,61 @@ def _read_bounded(source: int) -> bytes:
     return b"".join(chunks)
 
 
-def format_output(event: str, messages: Sequence[Shown]) -> str:
-    """Returns what the client wants to read: plain text, or, to go on instead of stopping, a decision as JSON."""
-    if not messages:
+def is_mute(client: Client, event: Event) -> bool:
+    """Returns whether this client takes nothing from this event."""
+    return (client, event) in _MUTE
+
+
+def count_fitting(messages: Sequence[Shown]) -> int:
+    """Returns how many of these fit into what a hook may say; the first always does, cut if need be."""
+    size = 0
+    for number, message in enumerate(messages):
+        size += len(message.for_model()) + 2
+        if number and size > MOST_TEXT - ROOM:
+            return number
+    return len(messages)
+
+
+def format_text(new: Sequence[Shown], more: int = 0, open_before: Sequence[Shown] = ()) -> str:
+    """Returns what is said of messages: the new ones whole, then those that were read and are not resolved."""
+    pieces = _format_messages(new)
+    if pieces and len("\n\n".join(pieces)) > MOST_TEXT - ROOM:
+        rest = f"\n… cut: call inbox_show, or run `postil inbox show {new[0].id}`, for all of it"
+        pieces = ["\n\n".join(pieces)[: MOST_TEXT - ROOM - len(rest)] + rest]
+    if more:
+        pieces.append(f"{more} more: call check_lazygit_messages (or run `postil inbox check`).")
+    if open_before:
+        pieces.append("Given to an assistant before and not resolved yet:")
+        left = MOST_TEXT - ROOM - sum(len(piece) + 2 for piece in pieces)
+        for number, message in enumerate(open_before):
+            piece = f"{message.headline()}\n    {' '.join(message.comment.split())[:300]}"
+            left -= len(piece) + 2
+            if left < 0:
+                pieces.append(f"{len(open_before) - number} more: call inbox_list (or run `postil inbox list`).")
+                break
+            pieces.append(piece)
+    if not pieces:
         return ""
-    said = "\n\n".join(_format_messages(messages))
-    said += "\n\nWhen one is done, call inbox_resolve with its number (or run `postil inbox resolve NUMBER`)."
+    pieces.append("When one is done, call inbox_resolve with its number (or run `postil inbox resolve NUMBER`).")
+    return "\n\n".join(pieces)
+
+
+def format_output(client: Client, event: Event, text: str) -> str:
+    """Returns the text in the shape that this client reads after this event."""
+    if client == "claude" and event != "stop":
+        return text
+    if not text:
+        return "" if client in ("claude", "codex") else "{}"
     if event == "stop":
-        return msgspec.json.encode({"decision": "block", "reason": said}).decode()
-    return said
+        shape: object = {"decision": "deny" if client == "gemini" else "block", "reason": text}
+        if client == "cursor":
+            shape = {"followup_message": text}
+    elif client in _CONTEXT_EVENTS:
+        name = _CONTEXT_EVENTS[client][event]
+        shape = {"hookSpecificOutput": {"hookEventName": name, "additionalContext": text}}
+    else:
+        shape = {"additional_context" if client == "cursor" else "additionalContext": text}
+    return msgspec.json.encode(shape).decode()
 
 
 def _format_messages(messages: Sequence[Shown]) -> list[str]:

@@ -27,6 +27,8 @@ LEASE_SECONDS = 900.0
 CLOSED_KEPT_SECONDS = 90 * 24 * 3600.0
 HASHES_KEPT_SECONDS = 30 * 24 * 3600.0
 NOTED_EVERY = 30.0
+HOOK = "hook-"
+"""How the names of clients begin that got a message through a hook."""
 RECENT = 50
 """Replies that come along wherever a message is not shown alone: a list must not grow with every word."""
 _OPEN = ("queued", "broadcast", "leased", "seen")
@@ -106,7 +108,7 @@ class MessageStore:
         return sorted(int(key) if key.isdigit() else 0 for key, value in rows if _decode(value) is None)
 
     def waiting(self, client: str, most: int) -> list[Message]:
-        """Returns the newest that a client would be given now, oldest of these first."""
+        """Returns what a client would be given now, the oldest first."""
         with self._reading() as messages:
             return messages.find_deliverable(client, most)
 
@@ -131,7 +133,7 @@ class MessageStore:
     # -- delivering -----------------------------------------------------------------------------------------------
 
     def take(self, client: str, holder: str, most: int, after: int | None = None) -> list[Message]:
-        """Lease waiting messages to a client: the newest, oldest of these first; or the oldest after a sequence number.
+        """Lease waiting messages to a client, the oldest first; or the next after a sequence number.
 
         Reads first, so that asking again and again writes nothing.
         """
@@ -155,6 +157,14 @@ class MessageStore:
                 message = messages.find_leased(number, lease)
                 if message is not None:
                     messages.move(message, "seen")
+
+    def hand_over(self, leases: Iterable[tuple[int, str]]) -> None:
+        """Let these leases outlive their process: the answer is printed, and only time or the client ends them."""
+        with self._writing() as messages:
+            for number, name in leases:
+                message = messages.find_leased(number, name)
+                if message is not None and message.lease is not None:
+                    messages.put(structs.replace(message, lease=structs.replace(message.lease, holder="")))
 
     def lose(self, leases: Iterable[tuple[int, str]]) -> None:
         """Queue again what is still on these leases: the answer did not reach the client."""
@@ -276,8 +286,10 @@ class _Messages:
             # After the answer reached the client the lease is over, and saying so again is no fault.
             if message.state in ("queued", "leased"):
                 raise StaleLease(number)
-        elif not lease and client and held is not None and held.client != client and not self.is_lapsed(message):
-            raise StaleLease(number)
+        elif not lease and client and held is not None and held.client != client:
+            by_hook = held.client.startswith(HOOK)  # the session behind it calls through another connection
+            if not by_hook and not self.is_lapsed(message):
+                raise StaleLease(number)
         return message
 
     def find_leased(self, number: int, lease: str) -> Message | None:
@@ -286,9 +298,9 @@ class _Messages:
         return message if message is not None and message.lease is not None and message.lease.id == lease else None
 
     def find_deliverable(self, client: str, most: int, after: int | None = None) -> list[Message]:
-        """Returns what a client would be given now: the newest; or the oldest after a sequence number."""
+        """Returns what a client would be given now, the oldest first; or the next after a sequence number."""
         queued: list[Message] = []
-        for _, value in reversed(self.records.range(self._prefix + "queued")):
+        for _, value in self.records.range(self._prefix + "queued"):
             message = _decode(value)
             if message is not None:
                 queued.append(message)
@@ -302,7 +314,7 @@ class _Messages:
             if all(reader.rpartition(" ")[0] != client for reader in message.readers)
         ]
         if after is None:
-            return sorted([*queued, *lapsed, *broadcast], key=lambda message: message.id)[-most:]
+            return sorted([*queued, *lapsed, *broadcast], key=lambda message: message.id)[:most]
         later = [message for message in (*queued, *broadcast) if message.sequence > after]
         return sorted([*lapsed, *later], key=lambda message: message.sequence)[:most]
 

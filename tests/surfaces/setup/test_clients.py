@@ -18,7 +18,7 @@ PROGRAM = "/opt/postil/bin/postil"
 def test_the_command_of_our_entry_is_our_program(name: str) -> None:
     command = command_of(CLIENTS[name], entry(CLIENTS[name], PROGRAM, "/repo"))
     assert command[0] == PROGRAM
-    assert command[-1] in ("serve", "prompt")
+    assert command[-1] == "serve" or command[1:4] == ["inbox", "hook", "start"]
 
 
 def test_a_client_that_starts_servers_elsewhere_is_told_the_repository() -> None:

@@ -1,8 +1,11 @@
-"""Our hooks in Claude Code's settings, beside the user's own."""
+"""Our hooks in the settings of assistants, beside the user's own."""
 
 import json
 from pathlib import Path
 
+import pytest
+
+from postil.surfaces.setup.hooks import SHAPES, find, put, remove, wanted
 from tests.surfaces.programs import BIN, run
 from tests.surfaces.setup.homes import file_of, home
 
@@ -44,3 +47,61 @@ def test_checking_the_hooks_takes_no_message(repository: Path, tmp_path: Path) -
     assert run("postil", "setup", "claude-hooks", "--check", cwd=repository, **home(tmp_path)).returncode == 0
     listed = json.loads(run("postil", "inbox", "list", "--json", cwd=repository, **home(tmp_path)).stdout)
     assert [message["state"] for message in listed["messages"]] == ["queued"]
+
+
+DOCUMENTED = {
+    # each as its client documents it
+    "claude": {"SessionStart": [{"hooks": [{"type": "command", "command": "/p inbox hook start"}]}]},
+    "codex": {
+        "Stop": [{"hooks": [{"type": "command", "command": "/p inbox hook stop --client codex", "timeout": 30}]}]
+    },
+    "gemini": {
+        "BeforeAgent": [
+            {"hooks": [{"type": "command", "command": "/p inbox hook prompt --client gemini", "timeout": 30000}]}
+        ]
+    },
+    "cursor": {"stop": [{"command": "/p inbox hook stop --client cursor"}]},
+    "copilot": {"agentStop": [{"type": "command", "bash": "/p inbox hook stop --client copilot", "timeoutSec": 30}]},
+}
+
+
+@pytest.mark.parametrize("client", SHAPES)
+def test_each_client_has_its_documented_shape(client: str) -> None:
+    hooks = wanted("/p", SHAPES[client])
+    for event, groups in DOCUMENTED[client].items():
+        assert hooks[event] == groups
+
+
+@pytest.mark.parametrize("client", SHAPES)
+def test_putting_and_removing_leaves_the_others(client: str) -> None:
+    shape = SHAPES[client]
+    event = next(iter(shape.events))
+    other = {"command": "say inbox"} if shape.form == "bare" else {"hooks": [{"command": "x hook inbox"}]}
+    before = json.dumps({"hooks": {event: [other]}})
+    text = put(before, "/my tools/postil", shape)
+    assert put(text, "/my tools/postil", shape) == text
+    assert find(text, shape) is not None
+    assert json.loads(text).get("version", 0) == shape.version
+    assert json.loads(remove(text, shape))["hooks"] == {event: [other]}
+
+
+@pytest.mark.parametrize("client", SHAPES)
+def test_setup_writes_checks_and_removes_them(client: str, repository: Path, tmp_path: Path) -> None:
+    name = f"{client}-hooks"
+    path = file_of(name, repository, tmp_path)
+    assert run("postil", "setup", name, "--write", cwd=repository, **home(tmp_path)).returncode == 0
+    printed = json.loads(run("postil", "setup", name, "--print", cwd=repository, **home(tmp_path)).stdout)
+    assert json.loads(path.read_text()) == printed
+    assert run("postil", "setup", name, "--check", cwd=repository, **home(tmp_path)).returncode == 0
+    run("postil", "setup", name, "--remove", cwd=repository, **home(tmp_path))
+    assert not path.exists()
+
+
+def test_a_file_with_two_entries_of_ours_keeps_the_one_that_stays(repository: Path, tmp_path: Path) -> None:
+    for name in ("gemini", "gemini-hooks"):
+        run("postil", "setup", name, "--write", cwd=repository, **home(tmp_path))
+    path = file_of("gemini", repository, tmp_path)
+    both = json.loads(path.read_text())
+    assert set(both) == {"mcpServers", "hooks"}
+    run("postil", "setup", "gemini-hooks", "--remove", cwd=repository, **home(tmp_path))
+    assert json.loads(path.read_text()) == {"mcpServers": both["mcpServers"]}

@@ -15,8 +15,11 @@ from postil.inbox.contract import MOST_SHOWN
 from postil.inbox.lazygit.binding import KEY
 from postil.inbox.model import Context
 from postil.inbox.part import Inbox
+from postil.storage.holder import this_process
 from postil.workspace.program import find_own_program
 from postil.workspace.repository import Repository
+
+MOST_COUNTED = 1000
 
 
 class LazygitTools:
@@ -69,19 +72,33 @@ class LazygitTools:
         return read_screen(terminal.drawer, terminal.pane)
 
     @writes("inbox_hook", shell="inbox hook", positional=("event",), tool=False)
-    def hook(self, event: Literal["prompt", "stop", "start"]) -> Printed:
+    def hook(
+        self,
+        event: Literal["prompt", "stop", "start"],
+        client: Annotated[
+            Literal["claude", "codex", "gemini", "cursor", "copilot"], Meta(description="whose shape is printed")
+        ] = "claude",
+    ) -> Printed:
         """Print unread messages for an assistant that runs hooks; nothing when there are none."""
-        from postil.inbox.hooks import Payload, format_output, read_payload
+        from postil.inbox import hooks
 
-        asked = read_payload() if call.current().person else Payload()
-        client, store = asked.client(), self._inbox.messages
-        store.confirm_client(client)
-        if event == "stop" and asked.stop_hook_active:
-            return Printed()
+        asked = hooks.read_payload() if call.current().person else hooks.Payload()
+        store = self._inbox.messages
+        store.confirm_client(asked.client)
+        if hooks.is_mute(client, event) or (event == "stop" and asked.goes_on):
+            return Printed(hooks.format_output(client, event, ""))
         self._inbox.take_legacy()
-        # Leased by time alone: this process ends at once, and the next hook of the session says that it arrived.
-        messages = store.take(client, "", MOST_SHOWN)
-        return Printed(format_output(event, [self._inbox.show(message, own=True) for message in messages]))
+        before = [] if event != "start" else [one for one in store.open_messages() if one.state == "seen"]
+        fitting = hooks.count_fitting([self._inbox.show(one) for one in store.waiting(asked.client, MOST_SHOWN)])
+        taken = store.take(asked.client, this_process(), fitting) if fitting else []
+        leases = [(message.id, message.lease.id) for message in taken if message.lease is not None]
+        if leases:
+            # Printed, it is leased by time alone: this process ends, and the session's next hook says that it arrived.
+            call.current().when_delivered(lambda: store.hand_over(leases), lambda: store.lose(leases))
+        new = [self._inbox.show(message, own=True) for message in taken]
+        more = len(store.waiting(asked.client, MOST_COUNTED))
+        text = hooks.format_text(new, more, [self._inbox.show(message) for message in before])
+        return Printed(hooks.format_output(client, event, text))
 
     @writes("inbox_setup_lazygit", shell="setup lazygit", tool=False)
     def setup_lazygit(

@@ -40,7 +40,7 @@ class MessageResources:
         return self._inbox.on_news(look)
 
     def _waiting_numbers(self) -> list[int]:
-        return [message.id for message in self._inbox.messages.waiting("", contract.MOST_SHOWN)]
+        return [message.id for message in self._inbox.messages.waiting("", 1000)]
 
     @announcer("new messages")
     def announce(self, tell: Tell) -> Callable[[], None]:

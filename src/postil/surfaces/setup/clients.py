@@ -41,6 +41,11 @@ class Client(Struct, frozen=True):
     program: str = ""
 
     @property
+    def hook_shape(self) -> client_hooks.HookShape:
+        """How its hooks are written down."""
+        return client_hooks.SHAPES[self.name.removesuffix("-hooks")]
+
+    @property
     def is_toml(self) -> bool:
         """Whether its file is TOML; all others are JSON, with comments at worst, or YAML."""
         return self.file.endswith(".toml")
@@ -89,6 +94,14 @@ CLIENTS = {client.name: client for client in (
            ("mcpServers", NAME), in_folder=True, traces=(f"~/{_DESKTOP}",)),
     Client("claude-hooks", "Claude Code's hooks", ".claude/settings.local.json", "repository", ("hooks",),
            shape="hooks", traces=(".claude",)),
+    Client("codex-hooks", "Codex's hooks", ".codex/hooks.json", "home", ("hooks",),
+           shape="hooks", traces=("~/.codex",)),
+    Client("gemini-hooks", "Gemini CLI's hooks", ".gemini/settings.json", "repository", ("hooks",),
+           shape="hooks", traces=(".gemini",)),
+    Client("cursor-hooks", "Cursor's hooks", ".cursor/hooks.json", "repository", ("hooks",),
+           shape="hooks", traces=(".cursor",)),
+    Client("copilot-hooks", "Copilot CLI's hooks", ".github/hooks/postil.json", "repository", ("hooks",),
+           shape="hooks", traces=("~/.copilot",), program="copilot"),
 )}  # fmt: skip
 
 
@@ -105,7 +118,7 @@ def program_for(client: Client) -> str:
 def entry(client: Client, program: str, root: str) -> dict[str, Any]:
     """Returns what stands under our name in this client's file."""
     if client.shape == "hooks":
-        return client_hooks.wanted(program)
+        return client_hooks.wanted(program, client.hook_shape)
     args = ["-C", root, "serve"] if client.in_folder and root else ["serve"]
     if client.shape == "joined":
         return {"type": "local", "command": [program, *args], "enabled": True}
@@ -123,7 +136,8 @@ def command_of(client: Client, found: dict[str, Any]) -> list[str]:
     if client.shape == "joined":
         return [str(word) for word in found.get("command", [])]
     if client.shape == "hooks":
-        return shlex.split(found["UserPromptSubmit"][0]["hooks"][0]["command"])
+        first: list[object] = next(iter(found.values()))
+        return shlex.split(next(command for hook in first if (command := client_hooks.command_in(hook))))
     named = found.get("cmd" if client.shape == "goose" else "command", "")
     return [str(named), *(str(word) for word in found.get("args", []))]
 

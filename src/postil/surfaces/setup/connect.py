@@ -94,7 +94,9 @@ def snippet(client: Client, program: str, root: str) -> str:
         return "\n".join(lines)
     if client.is_yaml:
         return yaml_edit.put("", (client.keys[0], client.keys[1]), ours).rstrip("\n")
-    return jsonc.put("", client.keys, ours).rstrip("\n")
+    versioned = client.shape == "hooks" and client.hook_shape.version
+    before = jsonc.put("", ("version",), client.hook_shape.version) if versioned else ""
+    return jsonc.put(before, client.keys, ours).rstrip("\n")
 
 
 def _list(settings: Settings, root: str, as_json: bool) -> int:

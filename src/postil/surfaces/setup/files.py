@@ -107,14 +107,14 @@ class ClientFile:
         if self.client.shape != "hooks":
             return self._get(text) is not None
         try:
-            return client_hooks.remove(text) != text
+            return client_hooks.remove(text, self.client.hook_shape) != text
         except ValueError as error:
             raise self._not_understood(error) from error
 
     def _get(self, text: str) -> object:
         try:
             if self.client.shape == "hooks":
-                return client_hooks.find(text)
+                return client_hooks.find(text, self.client.hook_shape)
             if self.client.is_yaml:
                 return yaml_edit.get(text, self.client.keys)
             if not self.client.is_toml:
@@ -131,7 +131,7 @@ class ClientFile:
     def _edited(self, text: str, entry: dict[str, Any]) -> str:
         try:
             if self.client.shape == "hooks":
-                return client_hooks.put(text, command_of(self.client, entry)[0])
+                return client_hooks.put(text, command_of(self.client, entry)[0], self.client.hook_shape)
             if self.client.is_yaml:
                 return yaml_edit.put(text, (self.client.keys[0], self.client.keys[1]), entry)
             if not self.client.is_toml:
@@ -142,7 +142,7 @@ class ClientFile:
 
     def _without(self, text: str) -> str:
         if self.client.shape == "hooks":
-            return client_hooks.remove(text)
+            return client_hooks.remove(text, self.client.hook_shape)
         if self.client.is_yaml:
             return yaml_edit.remove(text, (self.client.keys[0], self.client.keys[1]))
         return _toml_without(text, self.client.keys) if self.client.is_toml else jsonc.remove(text, self.client.keys)
@@ -178,7 +178,9 @@ class ClientFile:
                 return  # something else lives there
 
     def _note(self) -> str:
-        return hashlib.sha256(os.fsencode(self.path)).hexdigest()[:24] + ".json"
+        # Two entries of ours may stand in one file (Gemini's server and its hooks): each remembers its own edit.
+        own = f"\0{self.client.name}" if self.client.shape == "hooks" and self.client.name != "claude-hooks" else ""
+        return hashlib.sha256(os.fsencode(self.path + own)).hexdigest()[:24] + ".json"
 
     def _recalled(self) -> Remembered | None:
         try:

@@ -1,4 +1,4 @@
-"""Hooks in Claude Code's settings: ours beside whatever others the user has, and out again without touching those.
+"""Hooks in the settings of assistants: ours beside whatever others the user has, and out again without touching those.
 
 Pure functions over the text of the file. A hook of ours is known by its command, `… inbox hook EVENT`.
 """
@@ -6,40 +6,67 @@ Pure functions over the text of the file. A hook of ours is known by its command
 from __future__ import annotations
 
 import shlex
-from typing import Any, cast
+from typing import Any, Literal, cast
+
+from msgspec import Struct
 
 from postil.surfaces.setup import jsonc
 
-EVENTS = {"SessionStart": "start", "UserPromptSubmit": "prompt", "Stop": "stop"}
-"""The client's name of an event, and ours."""
+
+class HookShape(Struct, frozen=True):
+    """How one client writes its hooks down."""
+
+    client: str
+    events: dict[str, str]
+    """The client's name of an event, and ours."""
+    form: Literal["grouped", "bare", "bash"] = "grouped"
+    """`grouped`: a list of groups with a list of commands each; `bare`: `{"command": …}`; `bash`: `{"bash": …}`."""
+    timeout: int = 0
+    """In the unit of the client; 0 leaves it out."""
+    version: int = 0
+    """What stands beside `hooks`, where the client asks for it."""
 
 
-def wanted(program: str) -> dict[str, Any]:
+SHAPES = {
+    shape.client: shape
+    for shape in (
+        HookShape("claude", {"SessionStart": "start", "UserPromptSubmit": "prompt", "Stop": "stop"}),
+        HookShape("codex", {"SessionStart": "start", "UserPromptSubmit": "prompt", "Stop": "stop"}, timeout=30),
+        HookShape("gemini", {"SessionStart": "start", "BeforeAgent": "prompt", "AfterAgent": "stop"}, timeout=30_000),
+        HookShape("cursor", {"sessionStart": "start", "stop": "stop"}, "bare", version=1),
+        HookShape("copilot", {"sessionStart": "start", "agentStop": "stop"}, "bash", timeout=30, version=1),
+    )
+}
+
+
+def wanted(program: str, shape: HookShape) -> dict[str, Any]:
     """Returns what stands under `hooks`, if there is nothing else."""
-    return {event: [_hook(program, ours)] for event, ours in EVENTS.items()}
+    return {event: [_hook(program, ours, shape)] for event, ours in shape.events.items()}
 
 
-def find(text: str) -> dict[str, Any] | None:
+def find(text: str, shape: HookShape) -> dict[str, Any] | None:
     """Returns our hooks in this text, or None when not all of them are there."""
-    found = {event: [hook for hook in _hooks(text, event) if _is_ours(hook)] for event in EVENTS}
+    found = {event: [hook for hook in _hooks(text, event) if command_in(hook)] for event in shape.events}
     return found if all(found.values()) else None
 
 
-def put(text: str, program: str) -> str:
+def put(text: str, program: str, shape: HookShape) -> str:
     """Returns the text with our hooks in it, each once."""
-    for event, ours in EVENTS.items():
-        others = [hook for hook in _hooks(text, event) if not _is_ours(hook)]
-        value = [*others, _hook(program, ours)]
+    if shape.version and jsonc.get(text, ("version",)) is None:
+        text = jsonc.put(text, ("version",), shape.version)
+    for event, ours in shape.events.items():
+        others = [hook for hook in _hooks(text, event) if not command_in(hook)]
+        value = [*others, _hook(program, ours, shape)]
         if _hooks(text, event) != value:
             text = jsonc.put(text, ("hooks", event), value)
     return text
 
 
-def remove(text: str) -> str:
+def remove(text: str, shape: HookShape) -> str:
     """Returns the text without our hooks; an event that has no other goes with them."""
-    for event in EVENTS:
+    for event in shape.events:
         hooks = _hooks(text, event)
-        others = [hook for hook in hooks if not _is_ours(hook)]
+        others = [hook for hook in hooks if not command_in(hook)]
         if others and others != hooks:
             text = jsonc.put(text, ("hooks", event), others)
         elif hooks and not others:
@@ -47,8 +74,30 @@ def remove(text: str) -> str:
     return text
 
 
-def _hook(program: str, event: str) -> dict[str, Any]:
-    return {"hooks": [{"type": "command", "command": f"{shlex.quote(program)} inbox hook {event}"}]}
+def command_in(hook: object) -> str:
+    """Returns the command of a hook of ours; empty for somebody else's."""
+    if not isinstance(hook, dict):
+        return ""
+    one = cast("dict[str, object]", hook)
+    grouped = one.get("hooks")
+    if isinstance(grouped, list):
+        inside = cast("list[object]", grouped)
+        return command_in(inside[0]) if len(inside) == 1 else ""
+    command = str(one.get("command") or one.get("bash") or "")
+    words = command.split()
+    at = words.index("hook") if "hook" in words else 0
+    return command if at and words[at - 1] == "inbox" and words[at + 1 : at + 2] else ""
+
+
+def _hook(program: str, event: str, shape: HookShape) -> dict[str, Any]:
+    command = f"{shlex.quote(program)} inbox hook {event}"
+    if shape.client != "claude":
+        command += f" --client {shape.client}"
+    if shape.form == "bare":
+        return {"command": command}
+    if shape.form == "bash":
+        return {"type": "command", "bash": command, "timeoutSec": shape.timeout}
+    return {"hooks": [{"type": "command", "command": command, **({"timeout": shape.timeout} if shape.timeout else {})}]}
 
 
 def _hooks(text: str, event: str) -> list[dict[str, Any]]:
@@ -58,12 +107,3 @@ def _hooks(text: str, event: str) -> list[dict[str, Any]]:
     if not isinstance(found, list):
         raise jsonc.NotJson(f"`hooks.{event}` is not a list")
     return cast("list[dict[str, Any]]", found)
-
-
-def _is_ours(hook: object) -> bool:
-    commands: object = cast("dict[str, object]", hook).get("hooks") if isinstance(hook, dict) else None
-    if not isinstance(commands, list) or len(cast("list[object]", commands)) != 1:
-        return False
-    only = cast("list[object]", commands)[0]
-    command = str(cast("dict[str, object]", only).get("command", "")) if isinstance(only, dict) else ""
-    return any(command.endswith(f"inbox hook {event}") for event in EVENTS.values())

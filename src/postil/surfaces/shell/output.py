@@ -11,7 +11,7 @@ from typing import Any, TextIO, cast
 import msgspec
 
 from postil.core.answer import Answer
-from postil.core.call import Call, Caller, Level, Question
+from postil.core.call import Call, Caller, Level, Question, current
 from postil.core.failure import Failure
 from postil.core.others.visible import harmless
 from postil.settings.model import Settings, Terminal
@@ -27,6 +27,25 @@ class ShellCall(Call):
         self.damaged = False
         self._drawn = False
         self._last = ""
+        self._undelivered: list[tuple[Callable[[], None], Callable[[], None]]] = []
+
+    def when_delivered(self, confirmed: Callable[[], None], lost: Callable[[], None]) -> None:
+        """Wait with both until the answer is printed: see `report_delivery`."""
+        self._undelivered.append((confirmed, lost))
+
+    def report_delivery(self, *, printed: bool) -> None:
+        """Tell those who wait for it whether what was printed reached its reader."""
+        if not self._undelivered:
+            return
+        from postil.surfaces.shell.delivery import is_printed_and_read  # only for what must not be lost
+
+        waiting, self._undelivered = self._undelivered, []
+        try:
+            reached = printed and is_printed_and_read()
+        except OSError:
+            reached = False
+        for confirmed, lost in waiting:
+            (confirmed if reached else lost)()
 
     def progress(self, done: float, total: float | None = None, message: str = "") -> None:
         """Draw how far the work is."""
@@ -87,6 +106,19 @@ def _bar(done: float, total: float | None, message: str) -> str:
 
 def show(result: object, settings: Settings, *, as_json: bool) -> int:
     """Print what an operation answered; the exit status is 0 unless the result has one of its own."""
+    doing = current()
+    try:
+        status = _show(result, settings, as_json=as_json)
+    except BaseException:
+        if isinstance(doing, ShellCall):
+            doing.report_delivery(printed=False)
+        raise
+    if isinstance(doing, ShellCall):
+        doing.report_delivery(printed=True)
+    return status
+
+
+def _show(result: object, settings: Settings, *, as_json: bool) -> int:
     if isinstance(result, Iterator):  # a long answer: each piece goes out as it comes
         for piece in cast("Iterator[object]", result):
             if isinstance(piece, (str, bytes)) and not as_json:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import sys
 from collections.abc import Callable
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast
 
 from postil.core import call
@@ -35,6 +36,11 @@ _SHARED = ("setup",)
 """Built-in words under which parts declare commands of their own, such as `setup lazygit`."""
 
 
+_RUN_BY_OTHERS = (("inbox", "hook"),)
+"""Commands that other programs run in the middle of a person's work and whose other statuses mean something to them:
+2 refuses the person's prompt. They end with 0 or 1, whatever is broken."""
+
+
 class Program(NamedTuple):
     """One of the executables: its name, the first words its users leave unsaid, and its part if it has only one."""
 
@@ -48,6 +54,13 @@ def run(words: list[str], program: str, compose: Compose, part: str = "") -> int
 
     A program of one part knows the commands of that part alone.
     """
+    status = _run(words, program, compose, part)
+    if status and any(pair in _RUN_BY_OTHERS for pair in pairwise(words)):
+        return 1
+    return status
+
+
+def _run(words: list[str], program: str, compose: Compose, part: str) -> int:
     settings = None
     _print_utf8()
     try:
