@@ -91,6 +91,8 @@ class HttpSettings(Struct, frozen=True, omit_defaults=True):
     allowed_hosts: tuple[str, ...] = ()
     allowed_origins: tuple[str, ...] = ()
     trusted_proxies: tuple[str, ...] = ()
+    forwarded_header: Literal["x-forwarded-for", "forwarded"] = "x-forwarded-for"
+    """The one header in which those proxies say where a request comes from."""
     behind_proxy: bool = False
     """Whether a proxy in front speaks HTTPS. Without it or a certificate, plain HTTP stays on this machine."""
     members: tuple[str, ...] = ()

@@ -1,7 +1,8 @@
 """Address lists: from where requests may come. Blocked wins over allowed; a proxy's word counts only if it is trusted.
 
-`X-Forwarded-For` is read from the right, where our own proxies write: the first address that is none of them is the
-client. What stands further left was written by the client and is no evidence.
+The operator names the one header that the proxies write. It is read from the right, where they write: the first address
+that is none of them is the client. What stands further left was written by the client and is no evidence; nor is the
+other header, and where it tells another story the request is refused.
 """
 
 from __future__ import annotations
@@ -35,27 +36,30 @@ class BadAddress(Failure):
 class Addresses:
     """The lists, ready to be asked."""
 
-    def __init__(self, allowed: list[Network], blocked: list[Network], proxies: list[Network]) -> None:
+    def __init__(
+        self, allowed: list[Network], blocked: list[Network], proxies: list[Network], header: str = "x-forwarded-for"
+    ) -> None:
         self._allowed, self._blocked, self._proxies = allowed, blocked, proxies
+        self._header = header.encode("ascii")
         self._verdicts: dict[str, bool] = {}
         self.ask = bool(allowed or blocked)
         """Whether there is anything to decide."""
 
     def client(self, peer: str | None, headers: Mapping[bytes, bytes]) -> str | None:
-        """Returns the address a request comes from: the peer's, or what trusted proxies say of theirs."""
+        """Returns the address a request comes from: the peer's, or what trusted proxies say of theirs.
+
+        Raises Refused where a trusted proxy's word cannot be understood, or the two headers contradict each other.
+        """
         if peer is None or not self._proxies or not self._is_proxy(peer):
             return peer
-        forwarded = headers.get(b"x-forwarded-for")
-        standard = headers.get(b"forwarded")
-        if forwarded is None and standard is None:
+        told = {name: read(headers[name].decode("latin-1")) for name, read in _READERS.items() if name in headers}
+        if not told:
             return peer
-        chain = _hops(forwarded.decode("latin-1").split(",")) if forwarded is not None else None
-        stated = _hops(_fors(standard.decode("latin-1"))) if standard is not None else None
-        if chain is not None and stated is not None and chain != stated:
-            return peer  # two stories: believe neither
-        for hop in reversed(chain if chain is not None else stated or []):
+        if self._header not in told or any(hops != told[self._header] for hops in told.values()):
+            raise Refused(403, _CONTRADICTION.format(self._header.decode("ascii")))
+        for hop in reversed(told[self._header]):
             if hop is None:
-                return peer
+                raise Refused(403, _CONTRADICTION.format(self._header.decode("ascii")))
             if not self._is_proxy(hop):
                 return hop
         return peer
@@ -110,6 +114,7 @@ def read_lists(
     blocked: Iterable[str],
     proxies: Iterable[str] = (),
     resolve: Resolve | None = None,
+    header: str = "x-forwarded-for",
 ) -> tuple[Addresses, list[str]]:
     """The lists from settings, and warnings. An entry that is neither an address nor a network stops the start."""
     warnings: list[str] = []
@@ -125,7 +130,7 @@ def read_lists(
         if not found:
             warnings.append(f"blocked_ips holds {entry!r}, which cannot be resolved: it blocks nothing")
         closed += found
-    lists = Addresses(_networks("ip_whitelist", allowed), closed, _networks("trusted_proxies", proxies))
+    lists = Addresses(_networks("ip_whitelist", allowed), closed, _networks("trusted_proxies", proxies), header)
     return lists, warnings
 
 
@@ -173,3 +178,13 @@ def _hops(written: list[str]) -> list[str | None]:
 def _fors(forwarded: str) -> list[str]:
     found = [re.search(r'for\s*=\s*("[^"]*"|[^;\s]+)', element, re.IGNORECASE) for element in forwarded.split(",")]
     return [match[1].strip('"') if match else "unknown" for match in found]
+
+
+_READERS: dict[bytes, Callable[[str], list[str | None]]] = {
+    b"x-forwarded-for": lambda text: _hops(text.split(",")),
+    b"forwarded": lambda text: _hops(_fors(text)),
+}
+_CONTRADICTION = (
+    "Forbidden: the proxy does not say in {} alone where the request comes from; "
+    "let it write that header, blank the other one, and name it as http.forwarded_header"
+)

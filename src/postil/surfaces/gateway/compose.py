@@ -62,7 +62,9 @@ def compose(composed: Composition, token: str) -> Guard:
     """Returns the gateway and the pages as the settings want them."""
     settings = composed.settings
     security, http = settings.security, settings.http
-    addresses, warnings = read_lists(security.ip_whitelist, security.blocked_ips, http.trusted_proxies)
+    addresses, warnings = read_lists(
+        security.ip_whitelist, security.blocked_ips, http.trusted_proxies, header=http.forwarded_header
+    )
     ephemeral = composed.ephemeral()
     limits = Limits(ephemeral, per_minute=settings.limits.per_minute, in_flight=settings.limits.in_flight)
     secrets = [read_secret(path) for path in security.signing_key_files]
