@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -80,3 +82,28 @@ def test_no_bytes_make_the_parser_raise(frame: bytes) -> None:
 def test_what_is_written_is_read_back(request_id: int | str, params: dict[str, int]) -> None:
     written = jsonrpc.encode_request(request_id, "m", params)
     assert parse(written) == Request(request_id, "m", params)
+
+
+BEFORE = b'{"jsonrpc":"2.0","id":7,"method":"x","params":{"a":'
+
+
+@pytest.mark.parametrize(
+    ("inner", "fault"),
+    [
+        (b"[" * 1_000_000, "objects and lists"),
+        (b"[" + b"[]," * 60_000 + b"1]", "objects and lists"),
+        (b"[" + b'{"a":1},' * 60_000 + b"1]", "objects and lists"),
+        (b"{" + b",".join(b'"%d":1' % number for number in range(300_000)) + b"}", "strings"),
+        (b"[" * 70 + b"]" * 70, "nested deeper"),
+    ],
+)
+def test_a_frame_of_very_many_values_is_refused_before_it_is_decoded(inner: bytes, fault: str) -> None:
+    refused = parse(BEFORE + inner + b"}}")
+    assert isinstance(refused, Invalid)
+    assert fault in refused.message
+    assert refused.id == 7
+
+
+def test_code_in_a_text_is_no_structure() -> None:
+    code = json.dumps({"jsonrpc": "2.0", "id": 7, "method": "x", "params": {"a": ['x["y"] = {}\n' * 100_000, [1]]}})
+    assert isinstance(parse(code.encode()), Request)

@@ -49,26 +49,26 @@ def complexities(text: str, language: str | None) -> list[Complexity]:
         for row in range(function.span.start - 1, function.span.last):
             owners[row] = index
     counts = [1] * len(functions)
-    for row in _branch_rows(tree.root_node):
+    for row in _branch_rows(tree.root_node, text.encode("utf-8", "surrogatepass")):
         if row in owners:
             counts[owners[row]] += 1
     return [Complexity(function, count) for function, count in zip(functions, counts, strict=True)]
 
 
-def _branch_rows(root: Node) -> Iterator[int]:
+def _branch_rows(root: Node, source: bytes) -> Iterator[int]:
     todo = [root]
     while todo:
         node = todo.pop()
-        if _is_branch(node):
+        if _is_branch(node, source):
             yield node.start_point[0]
         todo.extend(node.children)
 
 
-def _is_branch(node: Node) -> bool:
+def _is_branch(node: Node, source: bytes) -> bool:
     if node.type in _SHORT_CIRCUITS:
         return not node.is_named
     if node.type not in _BRANCHES or not node.is_named:
         return False
     # `default:`, `case _:` and `else ->` are where the flow goes when it does not branch.
-    head = (node.text or b"")[:40].replace(b":", b" ").split()[:2]
+    head = source[node.start_byte : min(node.end_byte, node.start_byte + 40)].replace(b":", b" ").split()[:2]
     return head[:1] not in _DEFAULTS and head != [b"case", b"_"]

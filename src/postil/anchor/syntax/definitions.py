@@ -59,6 +59,7 @@ _WRAPPERS = frozenset(
 _NAME_FIELDS = ("name", "declarator", "type", "key")
 _FUNCTION_VALUES = frozenset({"arrow_function", "function_expression", "generator_function"})
 _LONGEST_NAME = 80
+_LONGEST_TEXT = 4096
 
 
 @cache
@@ -72,7 +73,8 @@ def query(language: str) -> str:
 
 
 def text(node: Node | None) -> str:
-    text = node.text if node else None
+    # What is longer is no name: copying it for every level of a deep text would be quadratic.
+    text = node.text if node and node.end_byte - node.start_byte <= _LONGEST_TEXT else None
     return " ".join(text.decode("utf-8", "replace").split())[:_LONGEST_NAME] if text else ""
 
 
@@ -113,7 +115,10 @@ def _section(node: Node) -> str:
 
 
 def _rule(node: Node) -> str:
-    return text(node.children[0]) if node.type == "rule_set" else text(node).partition("{")[0].strip()
+    if node.type == "rule_set":
+        return text(node.children[0])
+    before = (child for child in node.children if child.type != "block")
+    return " ".join(filter(None, map(text, before))).partition("{")[0].strip()
 
 
 def _created(node: Node) -> str:

@@ -8,6 +8,8 @@ from importlib import import_module
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
+from postil.anchor.syntax.depth import is_too_deep
+
 if TYPE_CHECKING:
     from tree_sitter import Language, Parser, Tree
 
@@ -15,7 +17,7 @@ if TYPE_CHECKING:
 MOST_BYTES = 4_000_000
 LONGEST_LINE = 20_000
 # Seconds that parsing may take; an ordinary file of MOST_BYTES needs less than one. What takes longer is text.
-LONGEST_PARSE = 5.0
+LONGEST_PARSE = 2.0
 
 # language: (distribution module, function that gives the grammar)
 _GRAMMARS = {
@@ -112,7 +114,7 @@ def parse(text: str, language: str | None) -> Tree | None:
     if language not in _GRAMMARS:
         return None
     data = text.encode("utf-8", "surrogatepass")
-    if len(data) > MOST_BYTES or _longest_line(text) > LONGEST_LINE:
+    if len(data) > MOST_BYTES or _longest_line(text) > LONGEST_LINE or is_too_deep(text, language):
         return None
     try:
         return _parser(language).parse(data)

@@ -19,6 +19,8 @@ from postil.anchor.syntax.languages import grammar, parse
 if TYPE_CHECKING:
     from tree_sitter import Node, Query, Tree
 
+# A query looks at all ancestors of every node; no definition that anybody reads stands deeper in its tree.
+DEEPEST_NODE = 500
 FUNCTIONS = frozenset({"function", "method", "constructor"})
 
 
@@ -121,7 +123,9 @@ def symbols_of(tree: Tree, language: str) -> list[Symbol]:
 
     found: list[Symbol] = []
     open_: list[tuple[int, Symbol]] = []  # the definitions that enclose the current one, with the byte they end at
-    nodes = QueryCursor(_query(language)).captures(tree.root_node).get("definition", [])
+    cursor = QueryCursor(_query(language))
+    cursor.set_max_start_depth(DEEPEST_NODE)
+    nodes = cursor.captures(tree.root_node).get("definition", [])
     for node in sorted(nodes, key=lambda node: (node.start_byte, -node.end_byte)):
         name = definitions.name(node, language)
         if not name:

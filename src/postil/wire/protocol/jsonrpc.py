@@ -16,6 +16,11 @@ from postil.core import codes, limits
 
 LARGEST_FRAME = limits.FRAME
 DEEPEST = 64
+MOST_CONTAINERS = 50_000
+MOST_STRINGS = 200_000
+"""What is decoded costs time by the value, not by the byte."""
+_LENIENT = 64 * 1024
+"""The largest frame that is read again by a lenient reader, for its id."""
 LONGEST_ID = 256
 LARGEST_BATCH = 100
 
@@ -75,8 +80,8 @@ def parse(frame: bytes) -> Incoming | list[Incoming]:
     """Read one frame: a message, or the messages of a batch."""
     if len(frame) > LARGEST_FRAME:
         return refuse_too_large(frame)
-    if _deeper_than(frame, DEEPEST):
-        return Invalid(find_id(frame), codes.INVALID_REQUEST, f"Invalid Request: nested deeper than {DEEPEST} levels")
+    if fault := _find_excess(frame):
+        return Invalid(_find_id_in_text(frame), codes.INVALID_REQUEST, f"Invalid Request: {fault}")
     try:
         text = frame.decode("utf-8")
         if text.lstrip()[:1] == "[":
@@ -153,18 +158,26 @@ def is_id(value: object) -> bool:
     return type(value) is int and -(2**63) <= value < 2**63
 
 
-def _deeper_than(frame: bytes, limit: int) -> bool:
-    """Whether brackets nest too deep. Works by deleting innermost pairs, at the speed of `bytes.replace`."""
-    if frame.count(b"{") + frame.count(b"[") <= limit:
-        return False
+def _find_excess(frame: bytes) -> str:
+    """Returns what is too much in a frame; empty when nothing is. One pass, and never more than some milliseconds.
+
+    Depth is found by deleting innermost pairs, at the speed of `bytes.replace`; the brackets are few by then.
+    """
+    flat = frame.count(b"{") + frame.count(b"[") <= DEEPEST
+    if flat and (len(frame) < 2 * MOST_STRINGS or frame.count(b'"') <= 2 * MOST_STRINGS):
+        return ""
     if b"\\" in frame:
         frame = frame.replace(b"\\\\", b"").replace(b'\\"', b"")
+    if frame.count(b'"') > 2 * MOST_STRINGS:
+        return f"more than {MOST_STRINGS} strings"
     brackets = b"".join(frame.split(b'"')[::2]).translate(_AS_SQUARE, _NOT_BRACKETS)
-    for _ in range(limit):
+    if brackets.count(b"[") > MOST_CONTAINERS:
+        return f"more than {MOST_CONTAINERS} objects and lists"
+    for _ in range(DEEPEST):
         if not brackets:
-            return False
+            return ""
         brackets = brackets.replace(b"[]", b"")
-    return bool(brackets)
+    return f"nested deeper than {DEEPEST} levels" if brackets else ""
 
 
 _AS_SQUARE = bytes.maketrans(b"{}", b"[]")  # which kind it is does not matter for depth
@@ -176,16 +189,23 @@ def find_id(frame: bytes) -> Id | None:
     """Returns the id of a refused frame where one can be read: by a lenient reader, else from its top level."""
     import json  # only refused frames pay for it
 
+    if len(frame) > _LENIENT:
+        return _find_id_in_text(frame)
     try:
         text = frame.decode("utf-8", "replace")
         lenient = json.loads(text, parse_int=lambda digits: int(digits[:20]))
         found = cast("dict[str, Any]", lenient).get("id") if isinstance(lenient, dict) else None
     except (ValueError, RecursionError):
-        found = _id_in_text(frame)
+        return _find_id_in_text(frame)
     return cast("Id | None", found) if is_id(found) else None
 
 
-def _id_in_text(frame: bytes) -> object:
+def _find_id_in_text(frame: bytes) -> Id | None:
+    found = _search_id(frame)
+    return cast("Id | None", found) if is_id(found) else None
+
+
+def _search_id(frame: bytes) -> object:
     start = frame.find(b"{") + 1
     nested = min((at for at in (frame.find(b"{", start), frame.find(b"[", start)) if at >= 0), default=len(frame))
     last = max(frame.rfind(b"}", 0, max(frame.rfind(b"}"), 0)), frame.rfind(b"]"))
