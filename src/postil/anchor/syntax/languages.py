@@ -18,7 +18,7 @@ LONGEST_LINE = 20_000
 # Seconds that parsing may take; an ordinary file of MOST_BYTES needs less than one. What takes longer is text.
 LONGEST_PARSE = 2.0
 
-# Grammars and queries are native code: deep nesting makes queries quadratic, and the YAML scanner writes past its buffer
+# Grammars and queries are native: deep nesting makes queries quadratic, and the YAML scanner writes past its buffer
 # at 256 levels. Nobody writes so deep; a text that does is compared line by line, as one without a grammar.
 DEEPEST = 200
 _STEP = {**dict.fromkeys("([{", 1), **dict.fromkeys(")]}", -1)}
