@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+from importlib import import_module
 
 import pytest
 
 from postil.core import codes, failure
-from postil.core.failure import Failure, InternalError, NotFound
+from postil.core.failure import Extra, Failure, InternalError, NeedsExtra, NotFound
 
 DRAWN = re.findall(r"[├└]── (\w+) +([A-Z_]+) +exit (\d+)", failure.__doc__ or "")
 
@@ -44,3 +45,12 @@ def test_what_is_told_of_a_failure_does_not_change_it() -> None:
 
 def test_a_bug_is_answered_in_general_words() -> None:
     assert InternalError.of_bug(ValueError("the password is hush")).message == "Internal error"
+
+
+def test_a_missing_library_is_named_with_its_extra() -> None:
+    with pytest.raises(NeedsExtra) as caught, Extra("gateway", "The mode `oauth`"):
+        import_module("no_such_library")
+    assert caught.value.message == "The mode `oauth` needs the extra 'gateway'"
+    assert caught.value.advice == "Install it with: pip install 'postil[gateway]'"
+    with pytest.raises(ValueError, match="other"), Extra("gateway", "It"):
+        raise ValueError("other")

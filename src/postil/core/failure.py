@@ -7,6 +7,7 @@ Failure
 ├── NotFound           INVALID_PARAMS    exit 5   the thing named does not exist
 ├── Conflict           SERVER_ERROR      exit 6   someone else was first
 ├── Unreachable        INTERNAL_ERROR    exit 4   a host or a program could not be reached
+├── NeedsExtra         INTERNAL_ERROR    exit 4   a library is not installed: an optional one
 ├── StorageFailed      INTERNAL_ERROR    exit 7   the disk or the database refused
 ├── Cancelled          REQUEST_CANCELLED exit 130 the caller gave up
 └── InternalError      INTERNAL_ERROR    exit 1   a bug: logged in full, answered in general words
@@ -99,6 +100,31 @@ class Unreachable(Failure):
     """A host or a program could not be reached."""
 
     exit_status = 4
+
+
+class NeedsExtra(Failure):
+    """What was asked for needs a library that the plain install leaves out."""
+
+    exit_status = 4
+
+    def __init__(self, what: str, extra: str) -> None:
+        super().__init__(
+            f"{what} needs the extra '{extra}'", advice=f"Install it with: pip install 'postil[{extra}]'", extra=extra
+        )
+
+
+class Extra:
+    """A block of imports of an extra's libraries: where they are missing, it raises NeedsExtra."""
+
+    def __init__(self, name: str, what: str) -> None:
+        self._name, self._what = name, what
+
+    def __enter__(self) -> None:
+        return
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if kind is not None and issubclass(kind, ImportError):
+            raise NeedsExtra(self._what, self._name) from None
 
 
 class StorageFailed(Failure):

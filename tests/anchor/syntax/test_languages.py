@@ -1,5 +1,7 @@
 """Which language a file is in, and what is not worth parsing."""
 
+import sys
+
 import pytest
 
 from postil.anchor.model import Source, Span
@@ -12,6 +14,7 @@ from postil.anchor.syntax.languages import (
     MOST_BYTES,
     grammar,
     is_too_deep,
+    is_installed,
     language_of,
     parse,
 )
@@ -102,3 +105,17 @@ def test_ordinary_code_is_not_deep() -> None:
     assert not is_too_deep("x = {'a': [1, 2]}\n" * 10_000, "python")
     found = symbols("@media print {\n  p { color: red }\n}\n", "css")
     assert found[0].name == "@media print"
+
+
+def test_without_its_grammar_a_language_is_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The plain install has the grammars of eight languages."""
+    monkeypatch.setitem(sys.modules, "tree_sitter_ruby", None)
+    is_installed.cache_clear()
+    parse.cache_clear()
+    assert not is_installed("ruby")
+    assert parse("def a\nend\n", "ruby") is None
+    assert symbols("def a\nend\n", "ruby") == []
+    monkeypatch.undo()
+    is_installed.cache_clear()
+    parse.cache_clear()
+    assert parse("def a\nend\n", "ruby") is not None

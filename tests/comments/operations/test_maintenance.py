@@ -121,3 +121,16 @@ def test_the_doctor_names_damaged_files_and_a_missing_driver(tmp_path: Path) -> 
     checked = comments.maintenance.check_files()
     assert (checked.exit_status, checked.files) == (7, 2)
     assert (tmp_path / "b.py.comments").read_text() == "{"  # only a look
+
+
+def test_the_doctor_says_which_grammars_a_repository_would_gain_by(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    comments = workspace(tmp_path, **{"a.py": SOURCE, "b.rb": "def a\nend\n"})
+    comments.add("a.py", 1, "x", "NOTE")
+    comments.add("b.rb", 1, "x", "NOTE")
+    assert comments.maintenance.doctor_grammars().status == "ok"
+    monkeypatch.setattr("postil.comments.operations.maintenance.is_installed", lambda language: language != "ruby")
+    found = comments.maintenance.doctor_grammars()
+    assert (found.status, "ruby (1 files)" in found.seen) == ("warning", True)
+    assert "postil[languages]" in found.fix

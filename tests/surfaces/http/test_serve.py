@@ -157,3 +157,28 @@ def test_the_environment_says_that_a_proxy_is_in_front(tmp_path: Path, said: str
 def test_behind_a_proxy_it_listens_beyond_this_machine(repository: Path) -> None:
     with serve_http(repository, "--auth", "key", "--behind-proxy", "--http", "0.0.0.0:0") as server:
         assert "//0.0.0.0:" in server.url
+
+
+@pytest.mark.parametrize(
+    ("missing", "auth", "said_first"), [("uvloop", "local", "serving"), ("jwt", "oauth", "gateway")]
+)
+def test_what_the_extra_brings_is_missed_by_name_or_done_without(
+    repository: Path, tmp_path: Path, missing: str, auth: str, said_first: str
+) -> None:
+    (tmp_path / "without").mkdir()
+    (tmp_path / "without" / f"{missing}.py").write_text("raise ImportError\n")
+    (repository.parent / "oauth.toml").write_text(
+        '[oauth]\nissuer = "https://issuer.example"\nresource = "https://postil.example/mcp"\n'
+    )
+    environ = {
+        **os.environ,
+        "PYTHONPATH": str(tmp_path / "without"),
+        "POSTIL_CONFIG": str(repository.parent / "oauth.toml"),
+    }
+    command = [BIN / "postil", "serve", "--http", "127.0.0.1:0", "--auth", auth]
+    with subprocess.Popen(command, cwd=repository, env=environ, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        try:
+            assert said_first in process.stderr.readline()
+        finally:
+            process.kill()

@@ -90,6 +90,14 @@ def language_of(path: str) -> str | None:
 
 
 @cache
+def is_installed(language: str) -> bool:
+    """Whether the grammar is here: the plain install has those of the eight commonest languages."""
+    from importlib.util import find_spec
+
+    return find_spec(_GRAMMARS[language][0]) is not None
+
+
+@cache
 def grammar(language: str) -> Language:
     """The grammar of one of LANGUAGES."""
     from tree_sitter import Language  # 10 ms, and only whoever parses pays
@@ -117,7 +125,7 @@ def parse(text: str, language: str | None) -> Tree | None:
 
     The last two are kept: whoever compares two versions, or comments on one again, asks for the same ones.
     """
-    if language not in _GRAMMARS:
+    if language not in _GRAMMARS or not is_installed(language):
         return None
     data = text.encode("utf-8", "surrogatepass")
     if len(data) > MOST_BYTES or _longest_line(text) > LONGEST_LINE or is_too_deep(text, language):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from msgspec import Meta
 
+from postil.anchor.syntax.languages import is_installed, language_of
 from postil.comments.sidecar.dialects import Unreadable
 from postil.comments.sidecar.merge import merge_sidecars
 from postil.comments.storage.repair import Fault, find_faults
@@ -104,6 +105,20 @@ class MaintenanceTools:
             return Finding("ok", f"{sum(1 for _ in self._context.store.paths())} comment files can be read")
         named = "; ".join(f"{fault.filePath}{SUFFIX}: {fault.problem}" for fault in found[:5])
         return Finding("error", named, "Run `postil comments check --fix`")
+
+    @check("grammars")
+    def doctor_grammars(self) -> Finding:
+        """Whether comments in this repository's languages follow the syntax, not the text alone."""
+        missing: dict[str, int] = {}
+        for path in self._context.store.paths():
+            language = language_of(path)
+            if language is not None and not is_installed(language):
+                missing[language] = missing.get(language, 0) + 1
+        if not missing:
+            return Finding("ok", "every commented file's language has its grammar")
+        named = ", ".join(f"{language} ({count} files)" for language, count in sorted(missing.items()))
+        install = "Install them with: pip install 'postil[languages]'"
+        return Finding("warning", f"comments follow the text alone in {named}", install)
 
     @check("comment merge driver")
     def doctor_driver(self) -> Finding:

@@ -21,6 +21,7 @@ from typing import Literal, TypeAlias
 import msgspec
 from msgspec import Struct
 
+from postil.core.failure import Extra
 from postil.core.ports import EphemeralStore
 from postil.gitlab.failures import GitLabFailure
 from postil.gitlab.instance.client import Query, Reply
@@ -146,7 +147,8 @@ class ResponseCache:
         value = msgspec.msgpack.encode(kept)
         if not self._shared:
             return value
-        from cryptography.hazmat.primitives.ciphers.aead import AESGCM  # only where replicas share
+        with Extra("gateway", "A cache that replicas share"):
+            from cryptography.hazmat.primitives.ciphers.aead import AESGCM  # only where replicas share
 
         nonce = os.urandom(12)
         return nonce + AESGCM(question.seal).encrypt(nonce, value, question.key.encode())
@@ -155,8 +157,9 @@ class ResponseCache:
         if value is None:
             return None
         if self._shared:
-            from cryptography.exceptions import InvalidTag
-            from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+            with Extra("gateway", "A cache that replicas share"):
+                from cryptography.exceptions import InvalidTag
+                from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
             try:
                 value = AESGCM(question.seal).decrypt(value[:12], value[12:], question.key.encode())

@@ -17,7 +17,7 @@ import msgspec
 from msgspec import Struct
 
 from postil.core.call import Caller
-from postil.core.failure import Conflict, Failure, NotFound
+from postil.core.failure import Conflict, Extra, Failure, NotFound
 from postil.core.ports import State
 from postil.surfaces.gateway.auth import Attempt
 from postil.surfaces.gateway.refused import Unavailable
@@ -138,7 +138,8 @@ class AccessKeys:
 
 def seal(text: str, bound_to: str, secret: bytes) -> bytes:
     """Returns a text that only this installation can read, and only in its place."""
-    from cryptography.hazmat.primitives.ciphers.aead import AESGCM  # only stored credentials need it
+    with Extra("gateway", "A stored credential"):
+        from cryptography.hazmat.primitives.ciphers.aead import AESGCM  # only stored credentials need it
 
     nonce = secrets.token_bytes(12)
     return nonce + AESGCM(secret).encrypt(nonce, text.encode(), bound_to.encode())
@@ -146,8 +147,9 @@ def seal(text: str, bound_to: str, secret: bytes) -> bytes:
 
 def unseal(sealed: bytes, bound_to: str, secret: bytes) -> str:
     """Returns what was sealed, or nothing when the secret is another one."""
-    from cryptography.exceptions import InvalidTag
-    from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+    with Extra("gateway", "A stored credential"):
+        from cryptography.exceptions import InvalidTag
+        from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
     try:
         return AESGCM(secret).decrypt(sealed[:12], sealed[12:], bound_to.encode()).decode()

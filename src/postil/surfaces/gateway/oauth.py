@@ -9,12 +9,14 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Mapping
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import urlsplit, urlunsplit
 
 import msgspec
 
 from postil.core.call import Caller
+from postil.core.failure import Extra
 from postil.surfaces.gateway.auth import Attempt
 from postil.surfaces.gateway.refused import Refused, Unavailable
 from postil.surfaces.gateway.visitor import View, Visitor, fingerprint
@@ -67,6 +69,8 @@ class OAuthTokens:
         links: GitLabLinks | None = None,
         client: httpx2.AsyncClient | None = None,
     ) -> None:
+        with Extra("gateway", "The mode `oauth`"):
+            import_module("jwt.algorithms")  # when the server starts, not when the first caller comes
         self._settings = settings
         self._links = links
         self._members = frozenset(members)

@@ -6,7 +6,7 @@ import os
 import secrets
 import socket
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from postil.core.failure import Failure
@@ -145,8 +145,6 @@ def serve(
     counts: Callable[[], dict[str, float]] | None = None,
 ) -> NoReturn:
     """Serve on a bound socket until a signal ends it; then the process ends."""
-    import uvloop  # with the server, only where HTTP is served
-
     from postil.surfaces.http.server import HttpServer, raise_file_limit
 
     raise_file_limit()
@@ -161,6 +159,17 @@ def serve(
         await running.serve(sockets=[listener])
         return 128 + running.ended_by if running.ended_by else 0
 
-    status = uvloop.run(main())
+    status = _run(main())
     sys.stderr.flush()
     os._exit(status)  # a thread that never ends must not keep the process alive
+
+
+def _run(serving: Coroutine[Any, Any, int]) -> int:
+    """Run the server on uvloop where the extra `gateway` is installed, else on asyncio's own loop."""
+    try:
+        import uvloop  # with the server, only where HTTP is served
+    except ImportError:
+        import asyncio
+
+        return asyncio.run(serving)
+    return uvloop.run(serving)
