@@ -13,8 +13,8 @@ from postil.anchor.syntax.languages import (
     LONGEST_LINE,
     MOST_BYTES,
     grammar,
-    is_too_deep,
     is_installed,
+    is_too_deep,
     language_of,
     parse,
 )
