@@ -255,7 +255,8 @@ def _inbox(app: App) -> object:
 def _comments(app: App) -> object:
     from postil.comments.part import CommentsContext
 
-    return CommentsContext(app.settings.cwd, cache_home=app.settings.folders.cache)
+    cautious = app.settings.anchoring.caution == "high"
+    return CommentsContext(app.settings.cwd, cache_home=app.settings.folders.cache, cautious=cautious)
 
 
 def _tracker(app: App) -> object:

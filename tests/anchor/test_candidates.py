@@ -28,26 +28,26 @@ def test_the_counterpart_of_a_row_is_always_among_them() -> None:
     same = candidates(OLD, "import os\n" + OLD)
     for row, key in enumerate(same.old.keys):
         if key:
-            assert row + 1 in same.find(row, [], [])
+            assert row + 1 in same.find(row, [], [], [])
 
 
 def test_an_edited_row_is_worth_measuring_where_its_block_is() -> None:
     new = OLD.replace("count += item.price", "count += item.price * item.amount")
-    assert 8 in candidates(OLD, new).find(8, [(1.0, 7)], [(1.0, 5)])
+    assert 8 in candidates(OLD, new).find(8, [(1.0, 7)], [(1.0, 5)], [])
 
 
 def test_a_renamed_declaration_is_worth_measuring() -> None:
     new = OLD.replace("result", "surface")
-    assert 1 in candidates(OLD, new).find(1, [(1.0, 0)], [(1.0, 0)])
+    assert 1 in candidates(OLD, new).find(1, [(1.0, 0)], [(1.0, 0)], [])
 
 
 def test_they_are_in_order_and_inside_the_page() -> None:
     found = candidates(OLD, "\n".join(reversed(OLD.split("\n"))))
     for row in range(len(found.old)):
-        rows = found.find(row, [], [])
+        rows = found.find(row, [], [], [])
         assert rows == sorted(set(rows))
         assert all(0 <= at < len(found.new) for at in rows)
 
 
 def test_an_empty_page_has_none() -> None:
-    assert candidates(OLD, "").find(1, [], []) in ([], [0])
+    assert candidates(OLD, "").find(1, [], [], []) in ([], [0])

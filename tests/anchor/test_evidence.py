@@ -22,7 +22,7 @@ def total(items):
 def measure(new: str, row: int, at: int) -> dict[str, float]:
     known = Counterparts(Page(Source(OLD, "a.py")), Page(Source(new, "a.py")))
     asked = Evidence(known, Renames(known.old, known.new, known.aligned))
-    (found,) = asked.measure(row, [at], [(1.0, known.new.parents[at])], [])
+    (found,) = asked.measure(row, [at], [(1.0, known.new.parents[at])], [], [])
     return dict(zip(MEASURES, found, strict=True))
 
 

@@ -189,8 +189,8 @@ old, new = Page(Source(text, "a.py")), Page(Source(text.replace("self", "me"), "
 known = Counterparts(old, new)
 names = Renames(old, new, known.aligned)
 measured, worth = evidence.Evidence(known, names), Candidates(known, names)
-print([measured.measure(row, range(row, row + 9), [], []) for row in range(0, 200, 9)])
-print([worth.find(row, [], []) for row in range(0, 200, 3)])
+print([measured.measure(row, range(row, row + 9), [], [], []) for row in range(0, 200, 9)])
+print([worth.find(row, [], [], []) for row in range(0, 200, 3)])
 """
 
 

@@ -82,6 +82,7 @@ def test_a_comment_is_synced_before_it_is_named_and_before_it_is_answered(
 def test_a_move_is_noted_then_in_its_target_then_out_of_its_source(tmp_path: Path, needs: Callable[[str], str]) -> None:
     root = tmp_path / "work"
     comments = workspace(root, **{"a.py": CODE, "b.py": CODE})
+    comments.add("a.py", 1, "stays", "NOTE")
     identity = comments.add("a.py", 3, "moves", "NOTE").commentId
     calls = syscalls(root, needs("strace"), "comments", "move", identity, "b.py", "5")
     journal = next(each for each in calls if each.endswith(".move"))

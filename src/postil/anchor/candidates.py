@@ -28,8 +28,11 @@ class Candidates:
         self.renames = renames
         self._counterparts = counterparts
 
-    def find(self, row: int, home: Ranked, heads: Ranked) -> list[int]:
-        """Returns new rows worth measuring. `home` is where its parent row may be, `heads` where its function may."""
+    def find(self, row: int, home: Ranked, heads: Ranked, documented: Ranked) -> list[int]:
+        """Returns new rows worth measuring.
+
+        `home` is where its parent row may be, `heads` where its function, `documented` where what a comment is above.
+        """
         found: set[int] = set()
         at = self.aligned.forward[row]
         if at >= 0:
@@ -50,6 +53,8 @@ class Candidates:
         for _, parent in home[:_HOMES]:
             found.update(self._at_home(row, self.new.children.get(parent, [])))
         found.update(self._in_region(row, expected))
+        for _, declared in documented[:_HOMES]:
+            found.update(self._alike(key, self.new.comment_above(declared), 3))
         found.update(self._in_frame(row, heads))
         found.update(self.renames.find_candidates(row, expected))
         if name and len(self.renames.list_declared(self.old, row)) > 1:

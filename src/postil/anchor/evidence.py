@@ -12,7 +12,7 @@ from rapidfuzz.distance import Indel
 
 from postil.anchor.counterparts import Counterparts
 from postil.anchor.model import Ranked
-from postil.anchor.page import Page
+from postil.anchor.page import Page, is_remark
 from postil.anchor.renames import Renames
 
 _CONTEXT = 4
@@ -20,7 +20,6 @@ _BLOCK = 60  # rows of a block that are compared
 _WEIGHED = 12_000  # rows of a page whose tokens are counted
 _NEAR = 60
 
-_REMARKS = ("//", "/*", "*", "#", "--", "<!--", ";", "%", '"""')
 # What kind of statement a word opens, where it says so in most languages.
 _SORTS = {
     word: float(number)
@@ -46,6 +45,7 @@ MEASURES = tuple(
     home taken indent length support children framed local_first local_votes kind owner rival kept
     kept_near kept_frame similar_frame local_distance local_inside head_rows head_rows_now
     declares followed twins twins_now above below sort remark aligned
+    documents siblings statement kept_own kept_parent
     """.split()  # noqa: SIM905 - one name a line would fill the page
 )
 
@@ -64,8 +64,13 @@ class Evidence:
         self._kepts: dict[tuple[int, int], float] = {}
         self._rivals: dict[int, list[tuple[float, int]]] = {}
 
-    def measure(self, row: int, rows: Sequence[int], home: Ranked, heads: Ranked) -> list[tuple[float, ...]]:
-        """Returns for each candidate a number for each of MEASURES. What only the old row says is asked once."""
+    def measure(
+        self, row: int, rows: Sequence[int], home: Ranked, heads: Ranked, documented: Ranked
+    ) -> list[tuple[float, ...]]:
+        """Returns for each candidate a number for each of MEASURES. What only the old row says is asked once.
+
+        `documented` is where the declaration may be that a row of a comment stands above.
+        """
         old, new, forward, backward = self.old, self.new, self.aligned.forward, self.aligned.backward
         key, header, name, opening = old.keys[row], old.header(row), old.name(row), old.opening(row)
         before, after = self._context(old, row, -1), self._context(old, row, 1)
@@ -90,8 +95,11 @@ class Evidence:
         kept, kept_near = self._kept(0, len(old)), self._kept(max(0, row - 15), min(len(old), row + 16))
         kept_frame = self._kept(frame, old.frame_end(frame)) if frame >= 0 else -1.0
         header_rows, renames = float(old.header_rows(row)), self.renames
-        twins, sort, remark = log1p(len(old.places[key])), _SORTS.get(opening, 0.0), _is_remark(key)
+        twins, sort, remark = log1p(len(old.places[key])), _SORTS.get(opening, 0.0), is_remark(key)
         over_row, under_row = self._neighbour(old, row, -1), self._neighbour(old, row, 1)
+        declared = old.documented(row) if remark else -1
+        kept_own = self._kept(row, old.ends[row] + 1) if old.ends[row] > row else -1.0
+        kept_parent = self._kept(up, old.ends[up] + 1) if up >= 0 else -1.0
         found: list[tuple[float, ...]] = []
         for at in rows:
             now, over, rival = new.keys[at], new.parents[at], backward[at]
@@ -139,11 +147,38 @@ class Evidence:
                 _similar(over_row, self._neighbour(new, at, -1)),
                 _similar(under_row, self._neighbour(new, at, 1)),
                 sort,
-                float(remark == _is_remark(now)),
+                float(remark == is_remark(now)),
                 float(forward[row] == at),
+                -1.0 if declared < 0 else self._documents(at, documented),
+                self._siblings(row, at),
+                self._statements(row, at),
+                kept_own,
+                kept_parent,
             )
             found.append(measured)
         return found
+
+    def _documents(self, at: int, documented: Ranked) -> float:
+        """Returns the chance that a row of a comment stands above the declaration that it stood above."""
+        now = self.new.documented(at)
+        return next((chance for chance, place in documented if place == now), 0.0) if now >= 0 else 0.0
+
+    def _siblings(self, row: int, at: int) -> float:
+        """Returns the share of the rows before and after at the same level that are beside the candidate, too."""
+        old, new, forward = self.old, self.new, self.aligned.forward
+        known = near = 0
+        for mine, theirs in ((old.before(row), new.before(at)), (old.after(row), new.after(at))):
+            if mine >= 0 and len(old.keys[mine]) > 2 and forward[mine] >= 0:
+                known += 1
+                near += forward[mine] == theirs
+        return near / known if known else -1.0
+
+    def _statements(self, row: int, at: int) -> float:
+        """Returns how much of a statement with all that is under it the candidate's has: a Dice of sets."""
+        mine, theirs = self._bag(self.old, row), self._bag(self.new, at)
+        mine, theirs = mine | frozenset(self.old.header(row)), theirs | frozenset(self.new.header(at))
+        total = len(mine) + len(theirs)
+        return 2.0 * len(mine & theirs) / total if total else 1.0
 
     def _frames_alike(self, row: int, at: int) -> float:
         head, now = self.old.frames[row], self.new.frames[at]
@@ -266,10 +301,6 @@ class Evidence:
             rows = range(row + 1, min(page.ends[row], row + _BLOCK) + 1)
             found = self._bags[name] = frozenset[str]().union(*(page.tokens(at) for at in rows))
         return found
-
-
-def _is_remark(key: str) -> bool:
-    return key.startswith(_REMARKS)
 
 
 def _same(kind: str, other: str) -> float:

@@ -19,9 +19,11 @@ _DEEPEST = 1 << 30
 _FRAME = 200  # rows of a long function
 # A statement may run over several lines; more than this is data, and its beginning is enough to know it by.
 _HEADER_LINES = 6
+_LONGEST_COMMENT = 200
 # A minified line is known by its beginning too: comparing is quadratic in the length.
 LONGEST_KEY = 400
 # Braces hold bodies: they do not belong to the head of a statement.
+_REMARKS = ("//", "/*", "*", "#", "--", "<!--", ";", "%", '"""')
 _DEPTH = {"(": 1, "[": 1, ")": -1, "]": -1}
 
 
@@ -156,6 +158,25 @@ class Page:
             name = self._names[row] = found[1] if found else ""
         return name
 
+    def documented(self, row: int) -> int:
+        """The declaration that a row of a comment stands above, or -1: the first row below that is no comment."""
+        at = row
+        while at < len(self.keys) and is_remark(self.keys[at]):
+            at += 1
+        while at < len(self.keys) and self.keys[at].startswith("@"):
+            at += 1
+        return at if row < at < len(self.keys) and self.keys[at] else -1
+
+    def comment_above(self, row: int) -> range:
+        """The rows of the comment that stands above a declaration."""
+        last = row
+        while last and self.keys[last - 1].startswith("@"):
+            last -= 1
+        first = last
+        while first and last - first < _LONGEST_COMMENT and is_remark(self.keys[first - 1]):
+            first -= 1
+        return range(first, last)
+
     @cached_property
     def tree(self) -> "Tree | None":
         return parse(self.text, self.language)
@@ -245,6 +266,11 @@ class Page:
                 break
         self._header_rows[row] = at - row + 1
         return tokens
+
+
+def is_remark(key: str) -> bool:
+    """Whether a row is a comment, as far as its beginning tells."""
+    return key.startswith(_REMARKS)
 
 
 def _indent(row: str) -> int:

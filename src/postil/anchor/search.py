@@ -45,7 +45,11 @@ class Search:
     def rank(self, row: int) -> Ranked:
         """Returns the best candidates for an old row with their probabilities, the likeliest first."""
         if row not in self._found and not self._take_settled(row):
-            # Outermost first: a row is looked for where the rows it is under are, and in its function.
+            # Outermost first: a row is looked for where the rows it is under are, and in its function; and a comment
+            # where the declaration is that it stands above.
+            declared = self.old.documented(row)
+            if declared >= 0:
+                self.rank(declared)
             for each in [*self.old.ancestors(row)[-_DEEPEST:], self.old.frames[row], row]:
                 if each >= 0 and each not in self._found and not self._take_settled(each):
                     self._found[each] = self._rank_row(each)
@@ -68,8 +72,9 @@ class Search:
         parent = self.old.parents[row]
         home = self._found.get(parent, []) if parent >= 0 else [(1.0, -1)]
         heads = self._found.get(self.old.frames[row], [])
-        rows = self._worth.find(row, home, heads)
-        return rows, self._evidence.measure(row, rows, home, heads)
+        documented = self._found.get(self.old.documented(row), [])
+        rows = self._worth.find(row, home, heads, documented)
+        return rows, self._evidence.measure(row, rows, home, heads, documented)
 
     def weigh(self, row: int) -> tuple[list[int], list[tuple[float, ...]]]:
         """Returns the candidates of a row and their measures if they have to be weighed: training learns from them."""

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 class CommentsContext:
     """One workspace's comments. `start` is any folder in it; `author` signs what people write in the shell."""
 
-    def __init__(self, start: str = "", *, cache_home: str = "", author: str = "") -> None:
-        self.tree = SourceTree(start or os.getcwd(), cache_home)
+    def __init__(self, start: str = "", *, cache_home: str = "", author: str = "", cautious: bool = False) -> None:
+        self.tree = SourceTree(start or os.getcwd(), cache_home, cautious=cautious)
         self.store = Store(self.tree)
         self.versions = FileVersions(self.tree)
         self.reader = CommentReader(self.tree, self.store, self.versions)

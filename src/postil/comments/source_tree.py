@@ -61,9 +61,11 @@ def _split(text: str) -> tuple[str, ...]:
 class SourceTree:
     """One workspace. `start` is any folder in it; without git the folder itself is the workspace."""
 
-    def __init__(self, start: str, cache_home: str = "") -> None:
+    def __init__(self, start: str, cache_home: str = "", *, cautious: bool = False) -> None:
         found = locate(start)
         self.cache_home = cache_home
+        self.cautious = cautious
+        """Whether a place that is not quite sure is left to a person."""
         self.git = found is not None and not found.bare
         if found is not None and not found.bare:
             self.root, self.git_dir, self.common_dir = found.root, found.git_dir, found.common_dir

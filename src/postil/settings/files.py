@@ -15,7 +15,9 @@ import msgspec
 from postil.core import limits
 from postil.settings.model import BadSettings, Layer, Settings
 
-HARMLESS = frozenset({"parts", "read_only", "allow_tools", "deny_tools", "gitlab.projects", "gitlab.toolsets"})
+HARMLESS = frozenset(
+    {"parts", "read_only", "allow_tools", "deny_tools", "gitlab.projects", "gitlab.toolsets", "anchoring.caution"}
+)
 _OURS = frozenset({"folders", "terminal", "cwd", "secret", "debug", "warnings", "gitlab.token"})
 LARGEST = limits.SETTINGS
 

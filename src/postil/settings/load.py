@@ -28,6 +28,7 @@ _ENVIRONMENT = {
     "POSTIL_AUTH": "http.auth",
     "POSTIL_BEHIND_PROXY": "http.behind_proxy",
     "POSTIL_WEBHOOKS_INBOX": "webhooks.inbox",
+    "POSTIL_ANCHORING_CAUTION": "anchoring.caution",
     "GITLAB_URL": "gitlab.url",
     "GITLAB_TOKEN_FILE": "gitlab.token_file",
     "GITLAB_CA_FILE": "gitlab.ca_file",

@@ -148,6 +148,13 @@ class StateSettings(Struct, frozen=True, omit_defaults=True):
     """Whether the server is asked what it promises, or the operator promises it, or loss is accepted."""
 
 
+class AnchoringSettings(Struct, frozen=True, omit_defaults=True):
+    """How comments follow their code."""
+
+    caution: Literal["normal", "high"] = "normal"
+    """With `high` a place that is less than 95 % sure is left to a person."""
+
+
 class Folders(Struct, frozen=True):
     """Where Postil keeps its own things (XDG)."""
 
@@ -191,6 +198,7 @@ class Settings(Struct, frozen=True, omit_defaults=True):
     limits: LimitSettings = LimitSettings()
     security: SecuritySettings = SecuritySettings()
     webhooks: WebhookSettings = WebhookSettings()
+    anchoring: AnchoringSettings = AnchoringSettings()
     folders: Folders = Folders("", "", "")
     terminal: Terminal = Terminal()
     cwd: str = "."

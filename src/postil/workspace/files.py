@@ -45,17 +45,20 @@ def read_file(root: str, inside: RelativePath, limit: int = LARGEST_FILE) -> byt
     return b"".join(chunks)
 
 
-def atomic_write(root: str, inside: RelativePath, content: bytes) -> None:
-    """Replace (or create) the file below the root with this content, durably. Keeps its mode; refuses a symlink."""
+def atomic_write(root: str, inside: RelativePath, content: bytes, check: Callable[[], object] | None = None) -> None:
+    """Replace (or create) the file below the root with this content, durably. Keeps its mode; refuses a symlink.
+
+    `check` is called last before the file is replaced: when it raises, the file stays what it is.
+    """
     folder, _, name = inside.rpartition("/")
     parent = open_folder(root, folder)
     try:
-        _replace(parent, name, inside, content)
+        _replace(parent, name, inside, content, check)
     finally:
         os.close(parent)
 
 
-def _replace(parent: int, name: str, inside: str, content: bytes) -> None:
+def _replace(parent: int, name: str, inside: str, content: bytes, check: Callable[[], object] | None) -> None:
     old = _seen(parent, name, inside)
     temporary = f"{_PREFIX}{os.getpid():x}-{os.urandom(6).hex()}{_SUFFIX}"
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -70,6 +73,8 @@ def _replace(parent: int, name: str, inside: str, content: bytes) -> None:
                 _keep_owner_and_mode(file, old)
             _write_all(file, content)
             os.fsync(file)
+            if check is not None:
+                check()
             os.rename(temporary, name, src_dir_fd=parent, dst_dir_fd=parent)
         except BaseException:
             with suppress(OSError):

@@ -7,6 +7,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from postil.comments.part import CommentsContext
 from tests.comments.shop import CODE, add_at, line_of, root_of
 from tests.comments.sidecars import EXTENSION, FIRST, PLAYGROUND, REFERENCE, SOURCE, as_javascript
 from tests.comments.workspaces import Comments, commit, sidecar, workspace, write
@@ -150,3 +151,21 @@ def test_without_git_comments_still_follow(tmp_path: Path) -> None:
     comments.add("shop.py", line_of(CODE, "taxed = "), "plain folder", "NOTE")
     write(tmp_path, "shop.py", "# top\n" + CODE)
     assert comments.file_comments("shop.py").comments[0].line == line_of(CODE, "taxed = ") + 1
+
+
+def test_with_high_caution_a_place_that_is_not_quite_sure_is_left_to_a_person(tmp_path: Path) -> None:
+    code = "def first(value):\n    total = value + 1\n    return total\n\n\ndef second(value):\n    return value\n"
+    comments = workspace(tmp_path, **{"a.py": code})
+    identity = comments.add("a.py", 2, "why one?", "QUESTION").commentId
+    commit(tmp_path, "commented")
+    write(
+        tmp_path,
+        "a.py",
+        "import os\n\n\n"
+        + code.replace("total = value + 1", "sum_ = value + offset").replace("return total", "return sum_"),
+    )
+    usual = comments.show(identity).comment
+    careful = CommentsContext(str(tmp_path), cautious=True).find(identity).place
+    assert usual.state in ("modified", "review")
+    assert careful.state == "review"
+    assert careful.candidates[0].line == usual.line

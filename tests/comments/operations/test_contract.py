@@ -9,10 +9,12 @@ from typing import Any
 import msgspec
 import pytest
 
+from postil.comments.failures import InvalidFilePath, SourceNotParsed
+from postil.comments.operations.validation import AddArguments, Filters
 from postil.core.content import Embedded
 from postil.core.failure import Failure, InvalidArguments
 from postil.core.operation import Operation
-from tests.comments.workspaces import CONTRACT, Comments, contract_workspace, sidecar
+from tests.comments.workspaces import CONTRACT, Comments, contract_workspace, sidecar, workspace
 
 
 @pytest.fixture
@@ -216,3 +218,30 @@ def test_text_and_limits_at_their_edges_are_taken(comments: Comments) -> None:
     add = {"filePath": "src/app.ts", "line": 150, "text": "x" * 10_000, "tag": "STAR"}
     assert called(comments, "add_comment", add).line == 150
     assert called(comments, "search_comments", {"query": "x{100}", "limit": 1000}).totalResults == 1
+
+
+def test_a_syntax_error_is_told_in_the_words_of_a_parser_and_its_advice_is_on_the_face(tmp_path: Path) -> None:
+    comments = workspace(tmp_path, **{"a.ts": "function f() {\n  return (1;\n}\n"})
+    with pytest.raises(SourceNotParsed) as refused:
+        comments.add("a.ts", 2, "text", "NOTE")
+    assert re.fullmatch(r"(Unexpected token|Expected) '.+' at line \d+", str(refused.value.data["parseError"]))
+    assert 'anchor: "text"' in refused.value.advice
+    by_contract = AddArguments(filePath="a.ts", line=2, text="text", tag="NOTE")
+    with pytest.raises(SourceNotParsed) as plain:
+        comments.contract.add(**msgspec.structs.asdict(by_contract))
+    assert plain.value.advice == "Fix syntax errors before adding comments"
+
+
+def test_an_unknown_filter_is_refused() -> None:
+    with pytest.raises(msgspec.ValidationError):
+        msgspec.convert({"tag": "TODO", "file": "a.py"}, Filters)
+
+
+@pytest.mark.parametrize("folder", ["node_modules", ".venv", "lib/node_modules/x"])
+def test_a_comment_where_nobody_would_see_it_is_refused(tmp_path: Path, folder: str) -> None:
+    comments = workspace(tmp_path, **{f"{folder}/a.py": "value = 1\n", "b.py": "value = 1\n"})
+    with pytest.raises(InvalidFilePath):
+        comments.add(f"{folder}/a.py", 1, "text", "NOTE")
+    identity = comments.add("b.py", 1, "text", "NOTE").commentId
+    with pytest.raises(InvalidFilePath):
+        comments.move("b.py", f"{folder}/a.py", identity, 1)

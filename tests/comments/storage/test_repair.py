@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from postil.comments.storage.repair import find_faults
 from tests.comments.sidecars import DAMAGED_BY_REFERENCE, EXTENSION, REFERENCE, SOURCE, as_javascript
 from tests.comments.workspaces import Comments, commit, sidecar, workspace, write
 
@@ -82,3 +83,15 @@ def test_a_name_that_is_not_text_hides_no_other(comments: Comments) -> None:
         file.write(b"{}")
     assert comments.listed().total == 1
     assert comments.maintenance.check_files().faults == ()
+
+
+def test_joining_a_comment_that_is_in_two_files_never_undoes_a_move(tmp_path: Path) -> None:
+    code = "".join(f"value_{number} = {number}\n" for number in range(9))
+    comments = workspace(tmp_path, **{"a.py": code, "b.py": "# another head\n" + code})
+    identity = comments.add("a.py", 3, "moves", "NOTE").commentId
+    before = (tmp_path / "a.py.comments").read_bytes()
+    comments.move("a.py", "b.py", identity, 4)
+    (tmp_path / "a.py.comments").write_bytes(before)  # a merge brought it back: it was edited on the other branch
+    (fault,) = find_faults(comments.store, fix=True)
+    assert fault.fixed == "joined in b.py"
+    assert [each.id for each in comments.file_comments("b.py").comments] == [identity]

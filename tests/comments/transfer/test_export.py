@@ -10,6 +10,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from postil.comments.operations.validation import ExportOptions
 from postil.comments.transfer.documents import redact
 from postil.core.failure import Failure, NotFound
 from tests.comments.workspaces import Comments, workspace, write
@@ -31,12 +32,19 @@ def test_every_format_is_exported(comments: Comments) -> None:
     body = msgspec.json.decode(str(comments.export("json").document))
     assert body["totalComments"] == 1
     assert body["files"][0]["comments"][0]["text"] == "TODO: five"
-    text = str(comments.export("markdown").document)
+    text = str(comments.export("markdown", options=ExportOptions(includeSourceContext=True)).document)
     assert "## a.py" in text
     assert "value_5 = 5" in text
     assert comments.export("jsonl", "lib/b.py").totalComments == 0
     with pytest.raises(NotFound):
         comments.export("json", "missing.py")
+
+
+@pytest.mark.parametrize("form", ["json", "markdown", "jsonl", "csv", "html"])
+def test_an_export_holds_no_source_unless_it_is_asked_for(comments: Comments, form: str) -> None:
+    comments.add("a.py", 5, "five", "TODO")
+    assert "value_5 = 5" not in str(comments.export(form).document)
+    assert "value_5" in str(comments.export(form, options=ExportOptions(includeSourceContext=True)).document)
 
 
 def test_parquet_can_be_read_again(comments: Comments, tmp_path: Path) -> None:

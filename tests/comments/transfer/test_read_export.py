@@ -7,6 +7,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from postil.comments.operations.validation import ExportOptions
 from postil.core.failure import Failure, InvalidArguments, NotFound
 from tests.comments.workspaces import Comments, workspace, write
 
@@ -59,7 +60,7 @@ def test_an_export_is_taken_in_again_once(comments: Comments, tmp_path: Path, fo
 def test_imported_comments_are_found_where_their_code_is_now(comments: Comments, tmp_path: Path) -> None:
     fill(comments)
     out = str(tmp_path / "out.json")
-    comments.export("json", output=out)
+    comments.export("json", output=out, options=ExportOptions(includeSourceContext=True))
     other = workspace(tmp_path / "there", **{"a.py": "# new\n# lines\n" + CODE, "lib/b.py": CODE.replace("_30", "_x")})
     other.transfer.import_files((out,))
     found = {each.text[:8]: (each.line, each.state) for each in other.listed().comments}

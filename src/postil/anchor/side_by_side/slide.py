@@ -89,7 +89,10 @@ def _slide_up(old: Page, new: Page, forward: list[int], backward: list[int], sta
     if edited > _EDITED or (forward[below] if below < len(forward) else len(backward)) != stop:
         return
     last = stop - edited
-    if last <= start or (edited and not _is_edited_there(old.keys[row + 1 : below], new.keys, start, last)):
+    if last <= start:
+        return
+    lead = _compare_edits(old.keys[row + 1 : below], new.keys, start, last) if edited else 0.0
+    if lead < 0:
         return
     far = 0
     while (
@@ -100,7 +103,7 @@ def _slide_up(old: Page, new: Page, forward: list[int], backward: list[int], sta
         far += 1
     if not far:
         return
-    steps = range(1 if edited else 0, far + 1)
+    steps = range(1 if lead else 0, far + 1)
     best = min(steps, key=lambda step: (_judge_start(new, start - step, last - step), step))
     for each in range(best):
         backward[start - 1 - each] = -1
@@ -135,10 +138,10 @@ def _is_edited_here(rows: list[str], here: list[str], until: list[str]) -> bool:
     return _similar(mine, "\n".join(here)) >= _similar(mine, there)
 
 
-def _is_edited_there(rows: list[str], keys: list[str], start: int, last: int) -> bool:
-    """Returns whether edited rows are more like those at the end of an insertion than like those at its beginning."""
+def _compare_edits(rows: list[str], keys: list[str], start: int, last: int) -> float:
+    """Returns by how much edited rows are more like those at the end of an insertion than like those at its start."""
     mine, here = "\n".join(rows), "\n".join(keys[start : start + len(rows)])
-    return _similar(mine, "\n".join(keys[last : last + len(rows)])) > _similar(mine, here)
+    return _similar(mine, "\n".join(keys[last : last + len(rows)])) - _similar(mine, here)
 
 
 def _judge_start(new: Page, start: int, stop: int) -> tuple[int, int]:

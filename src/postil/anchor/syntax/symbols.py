@@ -110,6 +110,11 @@ def syntax_problems(text: str, language: str | None) -> list[SyntaxProblem]:
     return _problems(tree.root_node) if tree and tree.root_node.has_error else []
 
 
+def describe_problem(problem: SyntaxProblem) -> str:
+    """Returns a syntax error in the words of a parser: `Unexpected token '}' at line 42`."""
+    return f"{problem.message} at line {problem.span.start}"
+
+
 def problem_at(problems: Sequence[SyntaxProblem], named: Sequence[Symbol], line: int) -> SyntaxProblem | None:
     """The syntax error on a line or in the function it belongs to; errors elsewhere do not matter to the line."""
     symbol = innermost(named, line)
@@ -158,9 +163,10 @@ def _problems(root: Node) -> list[SyntaxProblem]:
         node = todo.pop()
         inner = [child for child in node.children if child.has_error or child.is_missing]
         if node.is_missing:
-            found.append(SyntaxProblem(Span(node.start_point[0] + 1), f"missing {node.type}"))
+            found.append(SyntaxProblem(Span(node.start_point[0] + 1), f"Expected {node.type!r}"))
         elif node.is_error and not inner:
             # A long error begins where the parser last was at ease and ends where it gave up: the end is the place.
-            found.append(SyntaxProblem(Span(last_row(node) + 1), f"unexpected {definitions.text(node)[-40:]!r}"))
+            token = (definitions.text(node).split() or [""])[-1][-40:]
+            found.append(SyntaxProblem(Span(last_row(node) + 1), f"Unexpected token {token!r}"))
         todo.extend(inner)
     return sorted(found, key=lambda problem: problem.span)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from postil.anchor.fingerprint import Fingerprint, relocate_fingerprints
+from postil.anchor.model import Candidate as Option
 from postil.anchor.model import Relocation, Span
 from postil.anchor.model import Source as Version
 from postil.anchor.relocate import relocate_all
@@ -29,13 +30,15 @@ if TYPE_CHECKING:
 
 # Below this share of unchanged words the code under a comment is another one than the comment speaks of.
 STALE_BELOW = 0.6
+VERY_SURE = 0.95
 
 
 class PresentSource:
     """A source as it is now, with what is computed from it once, however many markers ask."""
 
-    def __init__(self, path: str, source: Source | None) -> None:
+    def __init__(self, path: str, source: Source | None, *, cautious: bool = False) -> None:
         self.path = path
+        self.cautious = cautious
         self.source = source
         self.text = source.text if source else ""
         self.blob = source.blob if source else ""
@@ -91,7 +94,7 @@ def locate_all(
             found[index] = _place_unmoved(marker, now, 1.0, "the file is unchanged")
         elif not anchor and now.still_has(marker):
             found[index] = _place_unmoved(marker, now, 0.99, "the line is unchanged")
-        elif anchor and anchor.blob in read_old_texts:
+        elif anchor and anchor.blob in read_old_texts and _is_ours(marker, read_old_texts[anchor.blob]):
             by_version.setdefault(anchor.blob, []).append(index)
         elif marker.lineText or (anchor and (anchor.pre or anchor.post)):
             prints.append(index)
@@ -101,10 +104,10 @@ def locate_all(
         spans = [Span(markers[index].line, markers[index].endLine) for index in indexes]
         there = _relocate(now, Version(read_old_texts[blob], now.path), spans, elsewhere)
         for index, each in zip(indexes, there, strict=True):
-            found[index] = _place_at(markers[index], each, now)
+            found[index] = _place_at(markers[index], _doubt(each) if now.cautious else each, now)
     there = _relocate_fingerprints(now, [fingerprint_of(markers[index]) for index in prints], elsewhere)
     for index, each in zip(prints, there, strict=True):
-        found[index] = _place_at(markers[index], each, now)
+        found[index] = _place_at(markers[index], _doubt(each) if now.cautious else each, now)
     return [found[index] for index in range(len(markers))]
 
 
@@ -167,6 +170,12 @@ def current_anchor(marker: Marker) -> Anchor | None:
     """Our data on a marker, unless another program moved the marker since: then its own texts count."""
     anchor = marker.anchor
     return anchor if anchor and anchor.blob and anchor.line == marker.line else None
+
+
+def _is_ours(marker: Marker, old: str) -> bool:
+    """Whether a marker still speaks of the code we tied it to; another program may have tied it to other code there."""
+    lines = split_lines(old)
+    return not 1 <= marker.line <= len(lines) or trim_line(lines[marker.line - 1]) == marker.lineText
 
 
 def _place_unmoved(marker: Marker, now: PresentSource, confidence: float, reason: str) -> Place:
@@ -239,7 +248,7 @@ def _place_at(marker: Marker, found: Relocation, now: PresentSource) -> Place:
         found.state,
         path,
         line,
-        span.last if span and marker.endLine else 0,
+        _find_end(marker, span, now) if span and marker.endLine else 0,
         found.confidence,
         found.reason,
         found.old_text,
@@ -248,6 +257,24 @@ def _place_at(marker: Marker, found: Relocation, now: PresentSource) -> Place:
         options,
         stale=_is_stale(marker, found.state, found.old_text, found.new_text),
     )
+
+
+def _doubt(found: Relocation) -> Relocation:
+    """Returns the same, left to a person unless it is very sure."""
+    if found.span is None or found.state in ("exact", "review") or found.confidence >= VERY_SURE:
+        return found
+    place = Option(found.span, found.confidence, found.new_text, found.path)
+    reason = f"{found.reason}, {found.confidence:.0%} sure"
+    return replace(found, state="review", reason=reason, candidates=(place,), path="")
+
+
+def _find_end(marker: Marker, span: Span, now: PresentSource) -> int:
+    """Returns the last line of a range. Of the extension's only the first is known: they keep their length."""
+    anchor = current_anchor(marker)
+    if span.last > span.start or (anchor and (anchor.body or anchor.end == marker.line)):
+        return span.last
+    end = span.start + marker.endLine - marker.line
+    return max(span.start, min(end, len(now.lines))) if now.lines else end
 
 
 def _add_symbol(place: Place, now: PresentSource) -> Place:

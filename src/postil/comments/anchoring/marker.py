@@ -17,6 +17,7 @@ from postil.comments.source_tree import Source
 LONGEST_KEPT = 200
 MOST_EVENTS = 20
 MOST_BODY = 40
+_EXTENSION_LANGUAGES = (".ts", ".tsx", ".js", ".jsx", ".mjs", ".cjs", ".mts", ".cts")
 
 
 def make_marker(
@@ -37,7 +38,7 @@ def make_marker(
         id=name,
         line=line,
         endLine=end or UNSET,
-        astAnchor=_symbol_anchor(symbol, line) if symbol else None,
+        astAnchor=_symbol_anchor(symbol, line, lines, source.path) if symbol else None,
         lastVerified=now,
         anchor=Anchor(
             blob=source.blob,
@@ -91,9 +92,18 @@ def extend_history(marker: Marker, place: Place, now: str, path: str = "", comme
     return (*before, event)[-MOST_EVENTS:]
 
 
-def _symbol_anchor(symbol: Symbol, line: int) -> SymbolAnchor:
+def _symbol_anchor(symbol: Symbol, line: int, lines: Sequence[str], path: str) -> SymbolAnchor:
+    """Returns the symbol as the extension names it, and the line counted from where its editor says it begins.
+
+    To the editor a comment above a definition is none of it; a decorator is, in the languages that the extension knows.
+    So a line of that comment counts backwards.
+    """
     container = symbol.containers[-1] if symbol.containers else None
-    return SymbolAnchor(tuple(symbol.path), symbol.kind.capitalize(), container, line - symbol.span.start)
+    start = symbol.line or symbol.span.start
+    if path.endswith(_EXTENSION_LANGUAGES):
+        while start > symbol.span.start and lines[start - 2].lstrip().startswith("@"):
+            start -= 1
+    return SymbolAnchor(tuple(symbol.path), symbol.kind.capitalize(), container, line - start)
 
 
 def _shorten(lines: Sequence[str]) -> tuple[str, ...]:

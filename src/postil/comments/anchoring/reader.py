@@ -43,7 +43,7 @@ class CommentReader:
 
     def locate(self, sidecar: Sidecar, source: Source | None, elsewhere: Sequence[OtherFile] = ()) -> list[Located]:
         """Returns a sidecar's comments in their places. `elsewhere` are other files their code may have gone to."""
-        present = PresentSource(sidecar.path, source)
+        present = PresentSource(sidecar.path, source, cautious=self.tree.cautious)
         return locate_comments(sidecar, present, self.old_texts([(sidecar, present)]), elsewhere)
 
     def old_texts(self, sidecars: Sequence[tuple[Sidecar, PresentSource]]) -> dict[str, str]:
@@ -61,11 +61,13 @@ class CommentReader:
         if source is None or sidecar.is_made_on(source.blob):
             return
         named: list[Symbol] | None = None
-        present, markers = PresentSource(sidecar.path, source), sidecar.markers
+        present, markers = PresentSource(sidecar.path, source, cautious=self.tree.cautious), sidecar.markers
         places = locate_all(present, markers, self.old_texts([(sidecar, present)]))
         for marker, place in zip(markers, places, strict=True):
             if place.state in ("moved", "modified") and place.path == sidecar.path:
                 named = named if named is not None else symbols(source.text, language_of(source.path))
                 sidecar.change_marker(marker.id, renew_marker(marker, place, source, named, now()))
+                for comment in marker.commentIds:
+                    sidecar.place_comment(comment, place.line, place.endLine if marker.endLine else 0)
         if named is not None:
             self.versions.keep(source)

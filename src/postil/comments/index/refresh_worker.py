@@ -38,6 +38,7 @@ MOST_WORKERS = 8
 PIECE = 50
 """So many files are read before their comments are located: git is asked for their old versions together."""
 MOST_QUEUED = 100
+_MARK = {False: "", True: " cautious"}  # what is kept of a file was decided with it or without
 
 
 class Read(Struct, frozen=True):
@@ -59,6 +60,7 @@ class Job(Struct, frozen=True):
     cache_home: str
     paths: list[str]
     known: dict[str, str]
+    cautious: bool = False
 
 
 def read_many(reader: CommentReader, paths: Sequence[str], known: Mapping[str, str]) -> Iterator[Read]:
@@ -72,7 +74,8 @@ def read_many(reader: CommentReader, paths: Sequence[str], known: Mapping[str, s
     left = dict.fromkeys(paths)
     shares = [list(paths[number::workers]) for number in range(workers)]
     jobs = [
-        Job(tree.root, cache_home, share, {path: known[path] for path in share if path in known}) for share in shares
+        Job(tree.root, cache_home, share, {path: known[path] for path in share if path in known}, tree.cautious)
+        for share in shares
     ]
     for read in _run_workers(jobs):
         left.pop(read.path, None)
@@ -88,8 +91,11 @@ def read_files(reader: CommentReader, paths: Sequence[str], known: Mapping[str, 
         for path in paths[at : at + PIECE]:
             try:
                 data = reader.store.read_bytes(RelativePath(path))
-                now = PresentSource(path, reader.tree.source_or_none(RelativePath(path)))
-                content = f"{hashlib.sha1(data or b'', usedforsecurity=False).hexdigest()} {now.blob}"
+                source = reader.tree.source_or_none(RelativePath(path))
+                now = PresentSource(path, source, cautious=reader.tree.cautious)
+                content = (
+                    f"{hashlib.sha1(data or b'', usedforsecurity=False).hexdigest()} {now.blob}{_MARK[now.cautious]}"
+                )
                 if known.get(path) == content:
                     yield Read(path, content, None)
                 else:
@@ -159,7 +165,7 @@ def main() -> None:
 
     gc.disable()
     job = msgspec.msgpack.decode(sys.stdin.buffer.read(), type=Job)
-    tree = SourceTree(job.root, job.cache_home)
+    tree = SourceTree(job.root, job.cache_home, cautious=job.cautious)
     reader = CommentReader(tree, Store(tree), FileVersions(tree))
     for read in read_files(reader, job.paths, job.known):
         data = msgspec.msgpack.encode(read)

@@ -10,13 +10,21 @@ from msgspec import UNSET, Meta, to_builtins
 from msgspec.structs import replace
 
 from postil.anchor.syntax.languages import language_of
-from postil.anchor.syntax.symbols import Symbol, innermost, problem_at, symbols, syntax_problems
+from postil.anchor.syntax.symbols import (
+    Symbol,
+    describe_problem,
+    innermost,
+    problem_at,
+    symbols,
+    syntax_problems,
+)
 from postil.comments.anchoring.marker import make_marker
 from postil.comments.clock import new_id, now
 from postil.comments.failures import CommentChanged, CommentNotFound, SourceNotParsed
 from postil.comments.model import ALL_TAGS, TAGS, Addition, AiMeta, NewComment
 from postil.comments.operations.answers import Exported, FileComments, Found, Moved, comment_now
 from postil.comments.operations.validation import (
+    BY_CONTRACT,
     AddArguments,
     AnyState,
     AnyStatus,
@@ -46,6 +54,7 @@ from postil.comments.operations.validation import (
 )
 from postil.comments.sidecar.format import detect_tag
 from postil.comments.sidecar.template import new_params
+from postil.comments.storage.store import refuse_unlisted
 from postil.core import call
 from postil.core.answer import Answer
 from postil.core.failure import InvalidArguments, NotFound
@@ -112,6 +121,15 @@ class Deleted(Answer, frozen=True):
         return f"✅ Comment deleted\n\nComment ID: {self.commentId}\nFile: {self.filePath}"
 
 
+def _advise_parsing(anchor: str) -> str:
+    """Returns what to do about a syntax error, with what the caller's face offers."""
+    fix = "Fix syntax errors before adding comments"
+    if anchor == BY_CONTRACT:
+        return fix
+    how = "--anchor text" if call.current().person else 'anchor: "text"'
+    return f"{fix}, or comment all the same with {how}"
+
+
 class ContractTools:
     """Add, edit, delete, search, list, move and export comments."""
 
@@ -164,24 +182,19 @@ class ContractTools:
         asked = call.current()
         end = endLine if endLine != line else 0
         source = self._tree.source_with_line(asked.resolve(filePath, self._tree.root), line, end)
+        refuse_unlisted(source.path)
         language = language_of(source.path)
         problems = syntax_problems(source.text, language)
         named = symbols(source.text, language)
         symbol = innermost(named, line)
         problem = problem_at(problems, named, line) if problems else None
-        if problem and anchor == "code":
-            raise SourceNotParsed(
-                source.path,
-                f"{problem.message} at line {problem.span.start}",
-                'Fix syntax errors before adding comments, or comment all the same with anchor: "text"',
-            )
+        if problem and anchor != "text":
+            raise SourceNotParsed(source.path, describe_problem(problem), _advise_parsing(anchor))
         author = sign(author or ("" if asked.person else "ai"), self._context.person)
         added = self._add(source, symbol, line, text, author, tag or detect_tag(text), end, aiMeta, copyOf)
         if not problems:
             return added
-        return replace(
-            added, warning=f"The file has a syntax error: {problems[0].message} at line {problems[0].span.start}"
-        )
+        return replace(added, warning=f"The file has a syntax error: {describe_problem(problems[0])}")
 
     def add_on(self, source: Source, line: int, text: str, author: str) -> Added:
         """Add a comment to a version of a source at hand."""
@@ -389,6 +402,7 @@ class ContractTools:
         if not targetLine:
             raise InvalidArguments("targetLine is missing", advice="Give the line in the file", path="targetLine")
         target = self._tree.typed(targetFile)
+        refuse_unlisted(target)
         return self._in_its_file(
             sourceFile,
             commentId,

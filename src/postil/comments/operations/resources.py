@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from postil.comments.failures import SourceNotFound
 from postil.comments.model import ALL_TAGS, Located, State
 from postil.comments.operations.answers import CommentNow, comment_now, describe_anchor
 from postil.comments.sidecar.document import VERSION
@@ -106,7 +107,11 @@ class CommentResources:
     @resource(FILE_TEMPLATE, name="Comments of a file", mime_type=_JSON, watch="watch")
     def read_file(self, filePath: str) -> FileEntry:
         """Comments for specific file"""
-        path = self._context.existing(filePath)
+        try:
+            path = self._context.existing(filePath)
+        except SourceNotFound as fault:
+            fault.data = {**fault.data, "uri": f"comment://workspace/{filePath}.comments"[:1000]}
+            raise
         return _make_file_entry(path, self._context.overview.file(path))
 
     @resource(TAG_TEMPLATE, name="Comments with a tag", mime_type=_JSON, watch="watch")
@@ -114,7 +119,9 @@ class CommentResources:
         """All comments with specific tag"""
         if tag not in ALL_TAGS:
             raise ResourceNotFound(
-                f"There is no tag {tag[:50]!r}", advice=f"Use one of {', '.join(ALL_TAGS)}", uri=TAG_TEMPLATE
+                f"There is no tag {tag[:50]!r}",
+                advice=f"Use one of {', '.join(ALL_TAGS)}",
+                uri=f"comment://workspace/tags/{tag}"[:1000],
             )
         items = _make_items(self._context.overview.where("tag = ?", tag))
         return Tagged(tag, items, len(items))

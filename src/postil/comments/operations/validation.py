@@ -36,6 +36,8 @@ FORMATS = ("json", "markdown", "jsonl", "parquet")
 _ID = {"pattern": r"^c_\d+$"}  # published and not enforced: the extension's comments have UUIDs
 _UNLISTED = {"unlisted": True}
 """Taken, and not published: the contract does not have it."""
+BY_CONTRACT = "by contract"
+"""How a comment is anchored on the contract's face, which has no such argument."""
 
 Id: TypeAlias = Annotated[str, Meta(description="The comment's id", min_length=1, max_length=200)]
 AnyTag: TypeAlias = Annotated[str, Meta(description="Only this tag", extra_json_schema={"enum": list(ALL_TAGS)})]
@@ -78,8 +80,11 @@ class AddArguments(_Arguments, frozen=True, kw_only=True):
     tag: Annotated[str, Meta(description="Comment tag category", extra_json_schema={"enum": list(TAGS)})]
     author: Annotated[str, Meta(description="Author name (e.g., 'claude', 'gpt-4', 'user')")] = "ai"
     aiMeta: GivenAiMeta | None = None
+    anchor: Annotated[str, Meta(extra_json_schema=_UNLISTED)] = BY_CONTRACT
 
     def __post_init__(self) -> None:
+        if self.anchor != BY_CONTRACT:
+            raise InvalidArguments("Invalid arguments: Object contains unknown field `anchor`", path="anchor")
         check_tag(self.tag, TAGS)
         check_author(self.author)
 
@@ -95,12 +100,12 @@ class DeleteArguments(_Arguments, frozen=True, kw_only=True):
     commentId: Annotated[str, Meta(description="Comment ID to delete", extra_json_schema=_ID)]
 
 
-class DateRange(Struct, frozen=True, omit_defaults=True):
+class DateRange(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
     start: Moment | None = None
     end: Moment | None = None
 
 
-class Filters(Struct, frozen=True, omit_defaults=True):
+class Filters(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
     """Optional filters to narrow results"""
 
     tag: Annotated[str, Meta(extra_json_schema={"enum": list(TAGS)})] | None = None
@@ -125,7 +130,7 @@ class MoveArguments(_Arguments, frozen=True, kw_only=True):
     targetLine: Annotated[int, Meta(ge=1, description="New line number in target file")]
 
 
-class ExportOptions(Struct, frozen=True, omit_defaults=True):
+class ExportOptions(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
     includeSourceContext: Annotated[bool, Meta(description="Include surrounding code lines")] = False
     contextLines: Annotated[int, Meta(description="Lines of context before/after", ge=0, le=20)] = 3
 

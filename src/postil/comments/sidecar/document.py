@@ -29,6 +29,7 @@ from postil.comments.sidecar.json_edit import (
 
 VERSION = "2.1.0"
 OWN_KEY = "x-anchor"
+_OWN_KEYS = frozenset({"file", "version", "ghostMarkers", "comments"})
 
 NewId: TypeAlias = Callable[[str], str]
 """Makes an id that begins with a prefix."""
@@ -57,7 +58,7 @@ class Sidecar:
         """Read a sidecar, or begin one when there is none. Raises Unreadable when its shape cannot be understood."""
         self.path = path
         self.original = data
-        self.changed = self._stale = False
+        self.changed = self._stale = self._emptied = False
         if data is None:
             self._load(new_document({"file": path, "version": VERSION, "ghostMarkers": [], "comments": []}))
             return
@@ -231,6 +232,17 @@ class Sidecar:
         self._comments.replace(_find_index(self.comments, comment), {**kept, **values})
         self._touch()
 
+    def place_comment(self, comment: str, line: int, end: int = 0) -> None:
+        """Say on a comment itself where it is, too, as far as it says so at all: other programs read that."""
+        if self.comment(comment) is None:
+            return
+        raw = self.raw_comment(comment)
+        values: JsonObject = {key: line for key in ("line", "startLine") if key in raw}
+        if end and "endLine" in raw:
+            values["endLine"] = end
+        if any(raw[key] != value for key, value in values.items()):
+            self.change(comment, values)
+
     def change_marker(self, marker: str, values: JsonObject) -> None:
         """Set some keys of a marker; a key set to None that was never there stays away."""
         raw = self.raw_marker(marker)
@@ -257,6 +269,14 @@ class Sidecar:
         """Take a comment out, and its marker when it holds no other."""
         self._comments.remove(_find_index(self.comments, comment))
         self._take_off(comment, [each.id for each in self.markers])
+        self._emptied = True
+
+    @property
+    def removes_file(self) -> bool:
+        """Whether its last comment was taken out and it says nothing of its own: then the file goes, too."""
+        if not self._emptied or self.comments or self.markers:
+            return False
+        return self._document.keys() <= _OWN_KEYS
 
     def _take_off(self, comment: str, named: Sequence[str]) -> None:
         """Take a comment off these markers; one on which nothing hangs then is gone."""

@@ -141,6 +141,10 @@ class Document:
         text = self._new.get(key) or self._values.get(key)
         return None if text is None else decode_value(text)
 
+    def keys(self) -> set[str]:
+        """Returns the names of the top-level values."""
+        return {*self._values, *self._new}
+
     def raw(self, key: str) -> bytes:
         """Returns a top-level value as text; `null` when there is none."""
         return self._new.get(key) or self._values.get(key, b"null")

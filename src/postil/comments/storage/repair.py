@@ -66,7 +66,10 @@ def _join(store: Store, comment: str, first: RelativePath, second: RelativePath)
         sidecars = [store.read(path) for path in (first, second)]
         if not all(each.comment(comment) and each.writable for each in sidecars):
             return ""
-        home, other = sorted(sidecars, key=lambda each: not _has_its_code(store, each, comment))
+        pairs = list(zip(sidecars, reversed(sidecars), strict=True))
+        (home, other), _ = sorted(
+            pairs, key=lambda pair: (not _came_from(*pair, comment), not _has_its_code(store, pair[0], comment))
+        )
         mine, theirs = home.raw_comment(comment), other.raw_comment(comment)
         places = {key: mine[key] for key in ("line", "startLine", "endLine", "ghostMarkerId") if key in mine}
         home.change(comment, {**merge_comment({}, mine, theirs), **places})
@@ -74,6 +77,14 @@ def _join(store: Store, comment: str, first: RelativePath, second: RelativePath)
         other.remove(comment)
         store.write(other)
     return f"joined in {home.path}"
+
+
+def _came_from(sidecar: Sidecar, other: Sidecar, comment: str) -> bool:
+    """Whether a comment was moved to this file from the other one: somebody meant it to be here."""
+    found = sidecar.comment(comment)
+    marker = sidecar.marker_of(found) if found else None
+    events = marker.anchor.history if marker and marker.anchor else ()
+    return any(each.path == other.path and each.comment in ("", comment) for each in events)
 
 
 def _has_its_code(store: Store, sidecar: Sidecar, comment: str) -> bool:

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from typing import TypeVar, cast
 
 from postil.comments.clock import new_id, now
-from postil.comments.failures import FileAccessDenied, SidecarDamaged
+from postil.comments.failures import FileAccessDenied, InvalidFilePath, SidecarDamaged
 from postil.comments.model import Addition
 from postil.comments.sidecar.dialects import Unreadable
 from postil.comments.sidecar.document import LineTexts, Sidecar
@@ -33,6 +33,12 @@ LOCK_PATIENCE = 120.0
 LONGEST_SERVICE = 0.15
 """Seconds that a process goes on writing for others before it answers its own caller."""
 A_MOMENT = 0.002
+HALF_WRITTEN = 0.2
+"""Seconds for which a sidecar that cannot be understood is read again."""
+A_WHILE = 0.01
+STILL_NEW = 5.0
+MOST_MEETINGS = 20
+"""How often a write begins anew because another program wrote the same file."""
 _BACKUP = re.compile(r"\.backup-\d{4}-\d\d-\d\dT[\d-]+Z\.comments$")
 _SKIPPED_FOLDERS = frozenset({".git", "node_modules", ".venv", ".tox", "__pycache__"})
 
@@ -42,6 +48,13 @@ T = TypeVar("T")
 def sidecar_path(path: str) -> RelativePath:
     """Returns the sidecar of a source file."""
     return RelativePath(path + SUFFIX)
+
+
+_NOTHING = (0, 0, 0, 0)
+
+
+class _Met(Exception):
+    """Another program wrote the file between our reading and our writing."""
 
 
 class _Change:
@@ -65,10 +78,28 @@ class Store:
         self._mutex = threading.Lock()
         self._waiting: dict[str, list[_Change]] = {}
         self._turns: dict[str, threading.Lock] = {}
+        self._read_at = "", _NOTHING  # the file that is being changed, as it was before it was read
 
     def read(self, path: RelativePath) -> Sidecar:
-        """Returns the sidecar of a source file; an empty one when there is none."""
-        return self.parse(path, self.read_bytes(path))
+        """Returns the sidecar of a source file; an empty one when there is none.
+
+        One that cannot be understood and is new is read again for a moment: another program is writing it.
+        """
+        until = time.monotonic() + HALF_WRITTEN
+        while True:
+            try:
+                return self.parse(path, self.read_bytes(path))
+            except SidecarDamaged:
+                if time.monotonic() >= until or not self._is_new(path):
+                    raise
+            time.sleep(A_WHILE)
+
+    def _is_new(self, path: RelativePath) -> bool:
+        try:
+            seen = os.stat(os.path.join(self.tree.root, sidecar_path(path)), follow_symlinks=False)
+        except OSError:
+            return True
+        return abs(time.time() - seen.st_mtime) < STILL_NEW
 
     def parse(self, path: RelativePath, data: bytes | None) -> Sidecar:
         """Returns the sidecar from content that was read already. Raises SidecarDamaged."""
@@ -138,11 +169,13 @@ class Store:
                 if os.path.exists(self._journal):
                     self._finish_move()
                 while left:
-                    try:  # as in `read_bytes`, written out: the way of every new comment
-                        data = read_file(self.tree.root, name, LARGEST_SIDECAR)
+                    self._read_at = path, self._identity(path)
+                    try:  # as in `read`, written out: the way of every new comment
+                        sidecar = self.parse(path, read_file(self.tree.root, name, LARGEST_SIDECAR))
+                    except SidecarDamaged:
+                        sidecar = self.read(path)
                     except Failure as fault:
-                        data = _unless_missing(path, fault)
-                    sidecar = self.parse(path, data)
+                        sidecar = self.parse(path, _unless_missing(path, fault))
                     refused, others = self._change_all(path, sidecar, left)
                     if refused is None:
                         self.write(sidecar)
@@ -176,8 +209,10 @@ class Store:
                 return
             try:
                 markers = sidecar.add_all([each.addition for each in theirs])
-                atomic_write(self.tree.root, sidecar_path(path), sidecar.text())
-            except Failure:
+                atomic_write(
+                    self.tree.root, sidecar_path(path), sidecar.text(), lambda mine=ours: self._meet(path, mine)
+                )
+            except (Failure, _Met):
                 return  # it is theirs to fail: each of them tries by itself
             ours = self._identity(path)
             for one, marker in zip(theirs, markers, strict=True):
@@ -188,7 +223,7 @@ class Store:
         try:
             seen = os.stat(os.path.join(self.tree.root, sidecar_path(path)), follow_symlinks=False)
         except OSError:
-            return (0, 0, 0, 0)
+            return _NOTHING
         return (seen.st_ino, seen.st_size, seen.st_mtime_ns, seen.st_ctime_ns)
 
     def _change_all(
@@ -242,7 +277,41 @@ class Store:
             path = RelativePath(sidecar.path)
             self.finish(sidecar)
             sidecar.name_source()
-            atomic_write(self.tree.root, sidecar_path(path), sidecar.text())
+            self._replace(path, sidecar)
+
+    def _replace(self, path: RelativePath, sidecar: Sidecar) -> None:
+        """Replace a sidecar. What a program that does not know the lock wrote since it was read is merged, not lost."""
+        name, base, content = sidecar_path(path), sidecar.original, sidecar.text()
+        mine, self._read_at = self._read_at, ("", _NOTHING)
+        seen = mine[1] if mine[0] == path else None
+        for _ in range(MOST_MEETINGS):
+            if seen is None:
+                seen, there = self._identity(path), self.read_bytes(path)
+                if there != base:
+                    content, base = self._merge(path, base, content, there), there
+            try:
+                if sidecar.removes_file and content == sidecar.text():
+                    self._meet(path, seen)
+                    remove_file(self.tree.root, name)
+                else:
+                    atomic_write(self.tree.root, name, content, lambda seen=seen: self._meet(path, seen))
+                return
+            except _Met:
+                seen = None
+        raise SidecarDamaged(path, "another program writes it all the time")
+
+    def _merge(self, path: RelativePath, base: bytes | None, ours: bytes, theirs: bytes | None) -> bytes:
+        from postil.comments.sidecar.merge import merge_sidecars  # only where two programs met
+
+        try:
+            return ours if theirs is None else merge_sidecars(path, base, ours, theirs)
+        except Unreadable as fault:
+            raise SidecarDamaged(path, str(fault)) from None
+
+    def _meet(self, path: RelativePath, ours: tuple[int, int, int, int]) -> None:
+        """Raises _Met when the file is not the one that was read."""
+        if self._identity(path) != ours:
+            raise _Met
 
     def refuse_unknown(self, sidecar: Sidecar) -> None:
         """A version we do not know is read and never written."""
@@ -300,6 +369,13 @@ def is_sidecar(name: str) -> bool:
     if not name.endswith(SUFFIX) or name == SUFFIX or name.endswith(SUFFIX * 2):
         return False
     return _BACKUP.search(name) is None
+
+
+def refuse_unlisted(path: str) -> None:
+    """Raises InvalidFilePath for a source in a folder that is never searched: a comment there would be invisible."""
+    hidden = next((part for part in path.split("/")[:-1] if part in _SKIPPED_FOLDERS), "")
+    if hidden:
+        raise InvalidFilePath(path, f"comments in {hidden} are not listed, so none are added there")
 
 
 def skipped_folder(name: str) -> bool:

@@ -74,7 +74,7 @@ def markdown_pieces(rows: Rows) -> Pieces:
 def training_pieces(rows: Rows) -> Pieces:
     for comment, context in rows:
         record = {
-            "prompt": f"Analyze this code:\n{redact(context)}\n",
+            "prompt": f"Analyze this code:\n{redact(context) or _name_place(comment)}\n",
             "completion": redact(comment.text),
             "metadata": {
                 "tag": comment.tag,
@@ -93,6 +93,11 @@ def training_pieces(rows: Rows) -> Pieces:
             },
         }
         yield msgspec.json.encode(record) + b"\n", 1
+
+
+def _name_place(comment: CommentNow) -> str:
+    """Returns which code it is, where the code itself is not to be in the document."""
+    return f"{comment.movedTo or comment.filePath}:{comment.lines} ({comment.anchor})"
 
 
 def _code(comment: CommentNow) -> str:

@@ -12,6 +12,8 @@ from importlib import import_module
 from itertools import islice
 from typing import TYPE_CHECKING, Any, BinaryIO, cast, get_args
 
+from msgspec.structs import replace
+
 from postil.comments.failures import ExtraMissing
 from postil.comments.model import Located, State
 from postil.comments.operations.answers import CommentNow, Exported, comment_now
@@ -88,7 +90,8 @@ def write_export(
     overview.refresh()
     found = overview.index.stream("path = ?", (path,)) if path else overview.index.stream()
     context = _Context(tree, options)
-    rows = ((comment_now(each), context.around(each)) for each in _report_progress(found, overview))
+    show = comment_now if options.includeSourceContext else _without_source
+    rows = ((show(each), context.around(each)) for each in _report_progress(found, overview))
     if format_ == "parquet":
         return _parquet(rows, out)
     from postil.comments.transfer.documents import WRITERS  # only an export needs them
@@ -98,6 +101,11 @@ def write_export(
         out.write(piece)
         total += count
     return total
+
+
+def _without_source(each: Located) -> CommentNow:
+    """Returns a comment without any of the code that it is about."""
+    return replace(comment_now(each), oldText="", newText="", candidates=())
 
 
 def _report_progress(found: Iterator[Located], overview: Overview) -> Iterator[Located]:
@@ -120,10 +128,10 @@ class _Context:
 
     def around(self, each: Located) -> str:
         place = each.place
+        if not self._options.includeSourceContext:
+            return ""
         if place.state == "orphaned":
             return place.oldText
-        if not self._options.includeSourceContext:
-            return place.newText
         if place.path != self._path:
             self._path = place.path
             try:

@@ -18,9 +18,14 @@ def arguments_schema(arguments: type, *, closed: bool = False) -> Schema:
     """Returns the input schema of an argument struct; `closed` also publishes that no other keys are taken."""
     schema = _inlined(arguments)
     schema.pop("description", None)  # a struct's docstring speaks to us, the operation's to clients
-    if not closed:
-        schema.pop("additionalProperties", None)
-    return schema
+    return schema if closed else _open(schema)
+
+
+def _open(schema: Schema) -> Schema:
+    """Returns the schema without the word that no other keys are taken: it is so, and old contracts do not say it."""
+    fields = {name: _open(field) for name, field in schema.get("properties", {}).items()}
+    kept = {key: value for key, value in schema.items() if key != "additionalProperties" or value is not False}
+    return {**kept, "properties": fields} if fields else kept
 
 
 def without(schema: Schema, names: Collection[str]) -> Schema:

@@ -1,0 +1,90 @@
+"""Another program that does not know our lock writes the same comment file: nothing of either is lost."""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from postil.comments.failures import SidecarDamaged
+from postil.comments.storage import store as store_module
+from postil.workspace.paths import RelativePath
+from tests.comments.workspaces import Comments, workspace
+
+CODE = "".join(f"value_{number} = {number}\n" for number in range(1, 21))
+
+
+@pytest.fixture
+def comments(tmp_path: Path) -> Comments:
+    return workspace(tmp_path, **{"a.py": CODE})
+
+
+def read(comments: Comments) -> dict[str, Any]:
+    return json.loads(Path(comments.tree.root, "a.py.comments").read_text("utf-8"))
+
+
+def add_like_the_extension(comments: Comments, identity: str) -> None:
+    """What the extension does: read all, add, write in place."""
+    path = Path(comments.tree.root, "a.py.comments")
+    data = json.loads(path.read_text("utf-8"))
+    moment = "2026-01-01T00:00:00.000Z"
+    said = {"id": identity, "line": 9, "text": "theirs", "author": "ext", "created": moment, "updated": moment}
+    data["comments"].append(said)
+    path.write_text(json.dumps(data, indent=2), "utf-8")
+
+
+def test_what_another_program_wrote_between_our_reading_and_writing_is_kept(
+    comments: Comments, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    comments.add("a.py", 1, "first", "NOTE")
+    write = store_module.atomic_write
+    met: list[str] = []
+
+    def meet(root: str, inside: RelativePath, content: bytes, check: Any = None) -> None:
+        if inside.endswith(".comments") and not met:
+            met.append(inside)
+            add_like_the_extension(comments, "11111111-1111-4111-8111-111111111111")
+        write(root, inside, content, check)
+
+    monkeypatch.setattr(store_module, "atomic_write", meet)
+    comments.add("a.py", 5, "second", "NOTE")
+    assert sorted(each["text"] for each in read(comments)["comments"]) == ["first", "second", "theirs"]
+
+
+def test_a_comment_file_cut_by_its_writer_is_read_again(comments: Comments, monkeypatch: pytest.MonkeyPatch) -> None:
+    comments.add("a.py", 1, "first", "NOTE")
+    path = Path(comments.tree.root, "a.py.comments")
+    whole = path.read_bytes()
+    monkeypatch.setattr(store_module, "HALF_WRITTEN", 30.0)
+    path.write_bytes(b"")
+    threading.Timer(0.05, path.write_bytes, (whole,)).start()
+    assert [each.text for each in comments.store.read(RelativePath("a.py")).comments] == ["first"]
+
+
+def test_a_comment_file_that_stays_damaged_is_named_as_damaged(comments: Comments) -> None:
+    comments.add("a.py", 1, "first", "NOTE")
+    path = Path(comments.tree.root, "a.py.comments")
+    path.write_bytes(b"{")
+    os.utime(path, (1_600_000_000, 1_600_000_000))
+    with pytest.raises(SidecarDamaged):
+        comments.store.read(RelativePath("a.py"))
+
+
+def test_the_last_delete_removes_the_comment_file(comments: Comments) -> None:
+    first, second = (comments.add("a.py", line, "text", "NOTE").commentId for line in (1, 5))
+    comments.delete("a.py", first)
+    assert Path(comments.tree.root, "a.py.comments").exists()
+    comments.delete("a.py", second)
+    assert not Path(comments.tree.root, "a.py.comments").exists()
+
+
+def test_a_comment_file_with_keys_of_others_stays_when_its_last_comment_goes(comments: Comments) -> None:
+    only = comments.add("a.py", 1, "text", "NOTE").commentId
+    path = Path(comments.tree.root, "a.py.comments")
+    path.write_text(json.dumps({**read(comments), "settings": {"colour": "red"}}), "utf-8")
+    comments.delete("a.py", only)
+    assert read(comments)["settings"] == {"colour": "red"}
