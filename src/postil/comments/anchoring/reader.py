@@ -13,7 +13,7 @@ from postil.comments.anchoring.locate import PresentSource, current_anchor, loca
 from postil.comments.anchoring.marker import renew_marker
 from postil.comments.clock import now
 from postil.comments.model import Located, OtherFile
-from postil.comments.sidecar.document import Sidecar
+from postil.comments.sidecar.document import Sidecar, place_comment
 from postil.comments.source_tree import Source, SourceTree
 from postil.comments.storage.file_versions import FileVersions
 from postil.comments.storage.store import SUFFIX, Store
@@ -68,6 +68,6 @@ class CommentReader:
                 named = named if named is not None else symbols(source.text, language_of(source.path))
                 sidecar.change_marker(marker.id, renew_marker(marker, place, source, named, now()))
                 for comment in marker.commentIds:
-                    sidecar.place_comment(comment, place.line, place.endLine if marker.endLine else 0)
+                    place_comment(sidecar, comment, place.line, place.endLine if marker.endLine else 0)
         if named is not None:
             self.versions.keep(source)

@@ -58,7 +58,7 @@ class Sidecar:
         """Read a sidecar, or begin one when there is none. Raises Unreadable when its shape cannot be understood."""
         self.path = path
         self.original = data
-        self.changed = self._stale = self._emptied = False
+        self.changed = self._stale = False
         if data is None:
             self._load(new_document({"file": path, "version": VERSION, "ghostMarkers": [], "comments": []}))
             return
@@ -232,17 +232,6 @@ class Sidecar:
         self._comments.replace(_find_index(self.comments, comment), {**kept, **values})
         self._touch()
 
-    def place_comment(self, comment: str, line: int, end: int = 0) -> None:
-        """Say on a comment itself where it is, too, as far as it says so at all: other programs read that."""
-        if self.comment(comment) is None:
-            return
-        raw = self.raw_comment(comment)
-        values: JsonObject = {key: line for key in ("line", "startLine") if key in raw}
-        if end and "endLine" in raw:
-            values["endLine"] = end
-        if any(raw[key] != value for key, value in values.items()):
-            self.change(comment, values)
-
     def change_marker(self, marker: str, values: JsonObject) -> None:
         """Set some keys of a marker; a key set to None that was never there stays away."""
         raw = self.raw_marker(marker)
@@ -269,14 +258,6 @@ class Sidecar:
         """Take a comment out, and its marker when it holds no other."""
         self._comments.remove(_find_index(self.comments, comment))
         self._take_off(comment, [each.id for each in self.markers])
-        self._emptied = True
-
-    @property
-    def removes_file(self) -> bool:
-        """Whether its last comment was taken out and it says nothing of its own: then the file goes, too."""
-        if not self._emptied or self.comments or self.markers:
-            return False
-        return self._document.keys() <= _OWN_KEYS
 
     def _take_off(self, comment: str, named: Sequence[str]) -> None:
         """Take a comment off these markers; one on which nothing hangs then is gone."""
@@ -391,6 +372,25 @@ class Sidecar:
                 self._comments.replace(index, {**raw, **missing})
         for new in made.values():
             self._markers.insert(len(self._markers), new)
+
+
+def place_comment(sidecar: Sidecar, comment: str, line: int, end: int = 0) -> None:
+    """Say on a comment itself where it is, too, as far as it says so at all: other programs read that."""
+    if sidecar.comment(comment) is None:
+        return
+    raw = sidecar.raw_comment(comment)
+    values: JsonObject = {key: line for key in ("line", "startLine") if key in raw}
+    if end and "endLine" in raw:
+        values["endLine"] = end
+    if any(raw[key] != value for key, value in values.items()):
+        sidecar.change(comment, values)
+
+
+def is_emptied(sidecar: Sidecar) -> bool:
+    """Whether the last comment was taken out of a sidecar that says nothing else: then the file goes, too."""
+    if not sidecar.changed or sidecar.original is None or sidecar.comments or sidecar.markers:
+        return False
+    return Document(sidecar.text()).keys() <= _OWN_KEYS
 
 
 class _Ledger:

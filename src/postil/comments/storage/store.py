@@ -18,7 +18,7 @@ from postil.comments.clock import new_id, now
 from postil.comments.failures import FileAccessDenied, InvalidFilePath, SidecarDamaged
 from postil.comments.model import Addition
 from postil.comments.sidecar.dialects import Unreadable
-from postil.comments.sidecar.document import LineTexts, Sidecar
+from postil.comments.sidecar.document import LineTexts, Sidecar, is_emptied
 from postil.comments.source_tree import SourceTree
 from postil.comments.storage.group_commit import ClaimedAdd, PendingAdd, claim_pending
 from postil.core import limits
@@ -290,7 +290,7 @@ class Store:
                 if there != base:
                     content, base = self._merge(path, base, content, there), there
             try:
-                if sidecar.removes_file and content == sidecar.text():
+                if is_emptied(sidecar) and content == sidecar.text():
                     self._meet(path, seen)
                     remove_file(self.tree.root, name)
                 else:
