@@ -61,3 +61,10 @@ def test_where_there_is_no_connection_an_answer_has_arrived() -> None:
     arrived: list[str] = []
     Call().when_delivered(lambda: arrived.append("confirmed"), lambda: arrived.append("lost"))
     assert arrived == ["confirmed"]
+
+
+def test_the_author_is_who_was_verified_and_a_name_is_a_claim() -> None:
+    assert Call().sign("claude") == "claude"
+    remote = Call(Caller("gitlab:gitlab.com:42", surface="http"))
+    assert remote.sign("claude") == "gitlab:gitlab.com:42 (claude)"
+    assert remote.sign("") == "gitlab:gitlab.com:42"

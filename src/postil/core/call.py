@@ -62,6 +62,17 @@ class Call:
         """Returns a path that the caller gave, relative to `root`. Only people count from the folder they stand in."""
         return path
 
+    def sign(self, claimed: str) -> str:
+        """Returns the author of what the caller writes.
+
+        The local user's word is taken. Of anybody else it is the verified principal, and the name given is what they
+        claim.
+        """
+        principal = self.caller.principal
+        if principal == LOCAL:
+            return claimed
+        return f"{principal} ({claimed})" if claimed else principal
+
     def progress(self, done: float, total: float | None = None, message: str = "") -> None:
         """Say how far the work is; `done` only grows."""
 

@@ -97,6 +97,8 @@ class HttpSettings(Struct, frozen=True, omit_defaults=True):
     """Whether a proxy in front speaks HTTPS. Without it or a certificate, plain HTTP stays on this machine."""
     members: tuple[str, ...] = ()
     """Who else than the local user may read this workspace's comments, issues and inbox."""
+    operators: tuple[str, ...] = ()
+    """Who else than the local user may read `/metrics`: principals, as the audit names them."""
 
 
 class OAuthSettings(Struct, frozen=True, omit_defaults=True):

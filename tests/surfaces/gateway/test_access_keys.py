@@ -146,7 +146,7 @@ def test_where_signing_is_demanded_streams_ends_and_metrics_are_signed_too() -> 
         assert server.ask("GET", "/mcp", b"", **head).status == 401
         assert [server.ask("DELETE", "/mcp", b"", **head, **right).status for _ in range(2)] == [204, 401]
         assert server.ask("GET", "/metrics", b"", **bearer).status == 401
-        assert server.ask("GET", "/metrics", b"", **bearer, **signed(b"GET /metrics ")).status == 200
+        assert server.ask("GET", "/metrics", b"", **bearer, **signed(b"GET /metrics ")).status == 403  # not an operator
 
 
 def test_a_key_that_demands_signatures_opens_nothing_where_no_secret_is_known() -> None:
@@ -234,9 +234,9 @@ def test_what_a_key_may_is_what_it_was_made_with() -> None:
         assert visitor is not None
         return visitor
 
-    assert found("plain").view == View(workspace=False, gitlab_writes=True)
-    assert found("team", workspace=True).view == View(workspace=True, gitlab_writes=True)
-    assert found("reader", read_only=True).view == View(workspace=False, gitlab_writes=False)
+    assert found("plain").view == View(workspace=False, writes=True)
+    assert found("team", workspace=True).view == View(workspace=True, writes=True)
+    assert found("reader", read_only=True).view == View(workspace=False, writes=False)
     assert (found("signer", must_sign=True).must_sign, found("other").must_sign) == (True, False)
 
 

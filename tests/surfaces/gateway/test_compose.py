@@ -56,8 +56,11 @@ def test_kept_answers_are_said_to_be_kept(repository: Path) -> None:
         assert server.ask(LIST, DEVELOPER)[0].headers["X-Cache"] is None
 
 
-def test_the_metrics_count_calls_limits_kept_answers_and_what_gitlab_said(repository: Path) -> None:
-    with emulating(Emulator()) as gitlab, serve_http(repository, "--auth", "pat", GITLAB_URL=gitlab) as server:
+def test_the_metrics_count_calls_limits_kept_answers_and_what_gitlab_said(repository: Path, tmp_path: Path) -> None:
+    own = tmp_path / "own.toml"
+    own.write_text('[http]\noperators = ["*"]\n')
+    given = {"POSTIL_CONFIG": str(own)}
+    with emulating(Emulator()) as gitlab, serve_http(repository, "--auth", "pat", GITLAB_URL=gitlab, **given) as server:
         for params in ({"cache": True}, {"cache": True}, {"visibility": "odd"}):
             server.ask({**LIST, "params": params}, DEVELOPER)
         server.ask({**LIST, "method": "get_project", "params": {"project_id": 999999}}, DEVELOPER)

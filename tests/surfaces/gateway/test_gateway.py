@@ -93,7 +93,7 @@ def incoming(method: str, **params: Any) -> Any:
         (incoming("create_issue"), True),
         (incoming("tools/call", name="create_issue"), True),
         (incoming("get_issue"), False),
-        (incoming("inbox_send"), False),
+        (incoming("inbox_send"), True),
         (incoming("tools/call", name="get_issue"), False),
         (incoming("tools/call", name=5), False),
         (incoming("nothing"), False),

@@ -321,7 +321,7 @@ def test_a_token_that_is_revoked_or_not_active_is_nobodys(said: object, known: b
 def test_a_token_may_write_unless_gitlab_says_that_it_may_not(said: dict[str, object], writes: bool) -> None:
     found = identify(tokens(Answers(token=(200, {"user_id": 7, **said}))))
     assert found is not None
-    assert (found.view.gitlab_writes, found.needs) == (writes, "" if writes else "api")
+    assert (found.view.writes, found.needs) == (writes, "" if writes else "api")
 
 
 @pytest.mark.parametrize(

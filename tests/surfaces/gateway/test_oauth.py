@@ -214,7 +214,7 @@ def test_a_token_has_to_have_every_scope(scope: object, allowed: bool) -> None:
 def test_only_members_use_this_workspace(members: tuple[str, ...], workspace: bool) -> None:
     found = identify(tokens(Issuer(pages("k1")), members), issued(ISSUER))
     assert found is not None
-    assert (found.view.workspace, found.view.gitlab_writes) == (workspace, True)
+    assert (found.view.workspace, found.view.writes) == (workspace, True)
 
 
 def test_a_token_for_gitlab_may_be_brought_along() -> None:

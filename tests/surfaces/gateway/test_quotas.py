@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import time
+from contextlib import suppress
 from types import SimpleNamespace
 
 import pytest
@@ -12,7 +13,7 @@ import pytest
 from postil.storage.ephemeral import MemoryEphemeralStore
 from postil.surfaces.gateway import quotas as limits_module
 from postil.surfaces.gateway.auth import LocalToken
-from postil.surfaces.gateway.quotas import Limits
+from postil.surfaces.gateway.quotas import TOKENS_OF_ONE, Limits, find_origin
 from postil.surfaces.gateway.refused import Refused
 from postil.surfaces.gateway.signatures import signature
 from postil.wire.protocol import jsonrpc
@@ -301,16 +302,59 @@ def test_the_thirtieth_wrong_credential_is_the_last_that_is_tried() -> None:
         spent = limits()
         for made in range(100):
             try:
-                await spent.allow_attempt("203.0.113.9")
+                ticket = await spent.allow_attempt("203.0.113.9")
             except Refused as refused:
                 await spent.allow_attempt("203.0.113.10")  # another address
                 return made, refused
             await spent.note_failure("203.0.113.9")
+            spent.end_attempt("203.0.113.9", ticket)
         raise AssertionError("never refused")
 
     made, refused = asyncio.run(attempts())
     assert (made, refused.status) == (30, 429)
     assert b"retry-after" in dict(refused.headers)
+
+
+def test_the_tokens_of_one_user_have_a_limit_together() -> None:
+    async def calls() -> int:
+        counted, made = limits(per_minute=10), 0
+        with suppress(Refused):
+            for number in range(1000):  # a new token for every call
+                await counted.charge(f"token-{number}", frame(CALL), "ann")
+                made += 1
+        await counted.charge("other", frame(CALL), "bob")
+        return made
+
+    assert asyncio.run(calls()) == 10 * TOKENS_OF_ONE + 1  # of the first token nobody knew that it has sisters
+
+
+def test_attempts_count_before_anybody_is_asked() -> None:
+    async def flood() -> list[str]:
+        spent = limits()
+        tickets: list[str] = []
+        with suppress(Refused):
+            while len(tickets) < 100:  # none of them has an outcome yet
+                tickets.append(await spent.allow_attempt("203.0.113.9"))
+        spent.end_attempt("203.0.113.9", tickets.pop())
+        tickets.append(await spent.allow_attempt("203.0.113.9"))  # a place that was given back is a place
+        return tickets
+
+    assert len(asyncio.run(flood())) == 30
+
+
+@pytest.mark.parametrize(
+    ("address", "origin"),
+    [
+        ("203.0.113.9", "203.0.113.9"),
+        ("2001:db8:1:2:3:4:5:6", "2001:db8:1:2::/64"),
+        ("2001:db8:1:2:ffff::1", "2001:db8:1:2::/64"),
+        ("fe80::1%eth0", "fe80::/64"),
+        ("not:an:address", "not:an:address"),
+        ("", ""),
+    ],
+)
+def test_wrong_credentials_are_counted_by_what_one_sender_has(address: str, origin: str) -> None:
+    assert find_origin(address) == origin
 
 
 def test_both_limits_turned_off_say_nothing() -> None:

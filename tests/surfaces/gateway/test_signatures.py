@@ -149,7 +149,23 @@ def test_a_nonce_is_remembered_for_as_long_as_its_time_could_be_used() -> None:
         return True
 
     assert check(stamped(nonce=b"n-7"), signatures=Signatures("required", [SECRET], first)) == 200
-    assert asked[-1] == ("nonce:n-7", 600.0)
+    assert asked[-1] == ("nonce::n-7", 600.0)
+
+
+def test_a_nonce_of_one_caller_refuses_no_other() -> None:
+    signatures = Signatures("required", [SECRET], MemoryEphemeralStore().first)
+
+    async def both() -> list[int]:
+        return [await attempt(whose) for whose in ("ann", "bob", "ann")]
+
+    async def attempt(whose: str) -> int:
+        try:
+            await signatures.check(stamped(nonce=b"n-7"), BODY, whose=whose)
+        except Refused as refused:
+            return refused.status
+        return 200
+
+    assert asyncio.run(both()) == [200, 200, 401]
 
 
 def test_a_wrong_signature_uses_up_no_nonce() -> None:

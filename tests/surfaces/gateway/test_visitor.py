@@ -20,14 +20,14 @@ def operation(part: str, effect: Any) -> OperationEntry:
     [
         (View(), {"gitlab reads", "gitlab writes", "gitlab resource", "inbox reads", "inbox writes", "inbox resource"}),
         (View(workspace=False), {"gitlab reads", "gitlab writes", "gitlab resource"}),
-        (View(workspace=False, gitlab_writes=False), {"gitlab reads", "gitlab resource"}),
+        (View(workspace=False, writes=False), {"gitlab reads", "gitlab resource"}),
         (
-            View(gitlab_writes=False),
-            {"gitlab reads", "gitlab resource", "inbox reads", "inbox writes", "inbox resource"},
+            View(writes=False),
+            {"gitlab reads", "gitlab resource", "inbox reads", "inbox resource"},
         ),
     ],
 )
-def test_the_workspace_and_writes_at_gitlab_are_shown_apart(view: View, shown: set[str]) -> None:
+def test_the_workspace_and_writes_are_shown_apart(view: View, shown: set[str]) -> None:
     entries: dict[str, Any] = {
         f"{part} {effect}": operation(part, effect) for part in ("gitlab", "inbox") for effect in ("reads", "writes")
     }
@@ -46,5 +46,5 @@ def test_a_fingerprint_is_stable_and_tells_nothing() -> None:
 def test_a_flow_that_writes_to_gitlab_is_hidden_from_those_who_may_only_read_there() -> None:
     flow = OperationEntry("gitlab_issue", "flows", "group", "name", "writes", "", Raw(b"{}"), open_world=True)
     assert View().shows(flow)
-    assert not View(gitlab_writes=False).shows(flow)
+    assert not View(writes=False).shows(flow)
     assert not View(workspace=False).shows(flow)

@@ -303,7 +303,7 @@ def test_failed_deliveries_of_one_address_are_bounded_and_good_ones_are_not(monk
         ({"project": {"path_with_namespace": "x" * 300}}, (None, "x" * 255)),
     ],
 )
-def test_the_project_is_read_from_where_gitlab_writes_it(said: dict[str, Any], project: tuple[int | None, str]) -> None:
+def test_the_project_is_read_from_where_writes_it(said: dict[str, Any], project: tuple[int | None, str]) -> None:
     delivery = read_delivery({}, json.dumps(said).encode())
     assert (delivery.project_id, delivery.project) == project
 

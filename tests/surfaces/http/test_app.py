@@ -9,10 +9,12 @@ import pytest
 
 from postil import __version__
 from postil.core import limits
+from postil.core.call import Caller
+from postil.surfaces.gateway.visitor import Visitor
 from postil.surfaces.http import app
 from postil.surfaces.http.app import LARGEST_BODY, SMALL_BODY, has_body
 from tests.surfaces.gateway.gateways import RIGHT, gateway_of
-from tests.wire.http_client import request, running
+from tests.wire.http_client import BOTH, META, STATELESS, Connection, request, running
 
 
 def test_health_and_version_are_told_to_everyone_and_metrics_are_not() -> None:
@@ -104,3 +106,40 @@ def test_a_route_of_its_own_decides_itself_who_may_use_it() -> None:
     with running(gateway_of(), routes={"/open": open_to_all}) as server:
         assert server.ask("GET", "/open").json() == {"open": True}
         assert server.ask("GET", "/open/deeper").status == 401
+
+
+def test_what_is_open_ends_when_its_credential_is_revoked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(app, "RECHECK", 0.05)
+    way = Revocable()
+    with running(gateway_of(ways=[way])) as server:
+        client = Connection(server.port, timeout=60)
+        listen = {"notifications": {"resourceSubscriptions": ["echo://note"]}, "_meta": META}
+        body = json.dumps(request("subscriptions/listen", listen)).encode()
+        spoken = {"MCP-Protocol-Version": STATELESS, "Mcp-Method": "subscriptions/listen", "Accept": BOTH}
+        spoken |= {"Content-Type": "application/json", "Authorization": "Bearer x"}
+        client.ask("POST", "/mcp", body, spoken)
+        assert client.head()[0] == 200
+        events = client.events()
+        next(events)
+        way.known = False
+        assert client.is_closed()
+        client.close()
+        assert server.ask("GET", "/healthz").status == 200
+        assert server.bugs == []
+
+
+class Revocable:
+    """A credential that is good until somebody says otherwise."""
+
+    known = True
+
+    async def identify(self, bearer: str, headers: Any, attempt: Any) -> Visitor | None:
+        return Visitor(Caller("key:x", surface="http"), "token") if self.known else None
+
+
+def test_the_metrics_are_for_operators() -> None:
+    way = Revocable()
+    with running(gateway_of(ways=[way])) as server:
+        refused = server.ask("GET", "/metrics", Authorization="Bearer x")
+        assert refused.status == 403
+        assert b"name key:x in http.operators" in refused.body

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from postil.core import call
 from postil.workspace.operations.status import Overview
 from tests.workspace.repositories import git, workspace
 
@@ -10,6 +11,17 @@ def test_it_says_where_it_works(folder: Path) -> None:
     info = Overview(workspace(folder)).info()
     assert (info.root, info.branch, info.parts) == (str(folder.resolve()), "main", ["workspace", "inbox"])
     assert "Branch: main" in info.for_model()
+
+
+def test_who_calls_over_http_is_not_told_where_on_this_machine(folder: Path) -> None:
+    overview = Overview(workspace(folder))
+    call.enter(call.Call(call.Caller("key:x", surface="http")))
+    try:
+        said = overview.info().for_model() + overview.status().for_model() + overview.overview()
+    finally:
+        call.enter(call.Call())
+    assert folder.name in said
+    assert str(folder.parent) not in said
 
 
 def test_a_detached_head_has_no_branch(folder: Path) -> None:

@@ -12,8 +12,12 @@ from postil.gitlab.failures import invalid
 LONGEST = 2048
 # Python 3.11 calls these global; they lead to private addresses by translation or are reserved.
 _NOT_GLOBAL = tuple(
-    ipaddress.ip_network(net) for net in ("64:ff9b::/96", "64:ff9b:1::/48", "2002::/16", "2001::/32", "192.88.99.0/24")
+    ipaddress.ip_network(net)
+    for net in ("64:ff9b::/96", "64:ff9b:1::/48", "2002::/16", "2001::/32", "192.88.99.0/24", "::/96")
 )
+
+
+_LOCAL = frozenset({"local", "localhost", "localdomain", "internal", "intranet", "lan", "home", "corp", "arpa"})
 
 
 async def check_webhook_address(url: str) -> str:
@@ -27,6 +31,8 @@ async def check_webhook_address(url: str) -> str:
         raise invalid("url", "must be an https address") from None
     if parts.scheme != "https" or not host or "@" in parts.netloc:
         raise invalid("url", "must be an https address without credentials")
+    if is_odd_host(host.rstrip(".")):
+        raise invalid("url", "must name a public host: no number in an odd spelling, no name of a local network")
     for address in await _resolve(host.rstrip("."), port):
         if not is_public(address):
             raise invalid("url", "must not lead to a private, local or reserved address")
@@ -41,6 +47,20 @@ def is_public(address: str) -> bool:
     if any(ip in net for net in _NOT_GLOBAL if net.version == ip.version):
         return False
     return ip.is_global and not ip.is_multicast
+
+
+def is_odd_host(host: str) -> bool:
+    """Whether a host is a number in another spelling than usual (`0x7f.1`, `2130706433`), or a name of a local network.
+
+    Resolvers differ in what they make of those, and GitLab's is not ours.
+    """
+    try:
+        ipaddress.ip_address(host.partition("%")[0])
+        return False
+    except ValueError:
+        pass
+    last = host.rpartition(".")[2].lower()
+    return last in _LOCAL or last.isdigit() or last.startswith("0x")
 
 
 async def _resolve(host: str, port: int) -> list[str]:

@@ -24,7 +24,7 @@ from postil.surfaces.gateway.refused import Unavailable
 from postil.surfaces.gateway.visitor import View, Visitor, fingerprint
 
 SPACE = "access-keys"
-REMEMBERED = 5.0
+REMEMBERED = 2.5
 WITHOUT_STATE = 600.0
 _KEY = re.compile(r"postil_([0-9a-f]{16})_([A-Za-z0-9_-]{43})")
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,63}")

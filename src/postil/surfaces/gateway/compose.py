@@ -76,7 +76,7 @@ def compose(composed: Composition, token: str) -> Guard:
     signatures = Signatures(security.signature, secrets, ephemeral.first) if secrets else None
     links = _gitlab_links(composed)
     bearers = _bearers(composed, token, links)
-    gateway = Gateway(bearers, limits=limits, addresses=addresses, signatures=signatures)
+    gateway = Gateway(bearers, limits=limits, addresses=addresses, signatures=signatures, operators=http.operators)
     routes = _routes(composed, links, addresses)
     if links is None:
         return Guard(gateway, routes, warnings=warnings)

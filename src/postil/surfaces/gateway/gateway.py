@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from postil.core.call import LOCAL
 from postil.surfaces.gateway.addresses import Addresses
 from postil.surfaces.gateway.auth import Bearers, WrongCredential
 from postil.surfaces.gateway.quotas import Headers, Incoming, Limits
-from postil.surfaces.gateway.refused import Refused
+from postil.surfaces.gateway.refused import Refused, Unavailable
 from postil.surfaces.gateway.signatures import Content, Signatures
 from postil.surfaces.gateway.visitor import Visitor
 from postil.wire.protocol import jsonrpc
@@ -24,21 +25,46 @@ class Gateway:
         limits: Limits,
         addresses: Addresses | None = None,
         signatures: Signatures | None = None,
+        operators: Sequence[str] = (),
     ) -> None:
         self.bearers, self.limits = bearers, limits
         self.addresses = addresses or Addresses([], [], [])
         self.signatures = signatures
+        self._operators = frozenset(operators)
         self.failures = 0
 
     async def admit(self, headers: Mapping[bytes, bytes], client: tuple[str, int] | None) -> Visitor:
         """Returns who this is: checked by address, then by credential. Refused otherwise."""
         address = self.addresses.check(client, headers)
+        tickets: list[str] = []
+
+        async def attempt() -> None:
+            if not tickets:
+                tickets.append(await self.limits.allow_attempt(address))
+
         try:
-            return await self.bearers.identify(headers, lambda: self.limits.allow_attempt(address))
+            return await self.bearers.identify(headers, attempt)
         except WrongCredential:
             self.failures += 1
             await self.limits.note_failure(address)
             raise
+        finally:
+            for ticket in tickets:
+                self.limits.end_attempt(address, ticket)
+
+    async def is_still_known(self, headers: Mapping[bytes, bytes]) -> bool:
+        """Returns whether the credential of a request that is still being served would be let in now."""
+
+        async def attempt() -> None:
+            return
+
+        try:
+            await self.bearers.identify(headers, attempt)
+        except Unavailable:
+            return True  # nobody can tell just now: the credential was good when it came
+        except Refused:
+            return False
+        return True
 
     def counts(self) -> dict[str, float]:
         """For the metrics."""
@@ -55,13 +81,20 @@ class Gateway:
     async def check_signed(self, visitor: Visitor, headers: Mapping[bytes, bytes], content: Content) -> None:
         """Refuse a request whose signature is wrong, or missing where one is required."""
         if self.signatures is not None:
-            await self.signatures.check(headers, content, demanded=visitor.must_sign)
+            await self.signatures.check(headers, content, demanded=visitor.must_sign, whose=visitor.caller.principal)
         elif visitor.must_sign:
             raise Refused(403, "Forbidden: this key takes signed requests only, and the server has no secret for them")
 
     async def charge(self, visitor: Visitor, incoming: Incoming | None) -> tuple[Incoming | None, Headers, str]:
         """Count the calls against the token's limits."""
-        return await self.limits.charge(visitor.token, incoming)
+        return await self.limits.charge(visitor.token, incoming, visitor.caller.principal)
+
+    def check_operator(self, visitor: Visitor) -> None:
+        """Refuse what only those who run the server should see."""
+        principal = visitor.caller.principal
+        if principal != LOCAL and self._operators.isdisjoint({"*", principal}):
+            said = f"Forbidden: for operators only; name {principal} in http.operators to make it one"
+            raise Refused(403, said)
 
     def release(self, visitor: Visitor, ticket: str) -> None:
         """Give the places of calls that have ended back."""
@@ -73,7 +106,8 @@ class Gateway:
             return
         name = incoming.params.get("name") if incoming.method == "tools/call" else incoming.method
         entry = everything.get(name) if isinstance(name, str) else None
-        if entry is not None and entry.part == "gitlab" and entry.effect != "reads":
+        seen = entry is not None and (entry.part == "gitlab" or visitor.view.workspace)
+        if entry is not None and seen and entry.effect != "reads":
             challenge = f'Bearer realm="postil", error="insufficient_scope", scope="{visitor.needs}"'
             raise Refused(
                 403,

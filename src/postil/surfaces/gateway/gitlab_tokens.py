@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 REMEMBERED = 60.0
 MOST_REMEMBERED = 10_000
 AT_ONCE = 16
+READING = frozenset({"api", "read_api", "read_user"})
+"""Without one of these scopes a token sees nothing of the workspace."""
 _TOKEN = re.compile(r"[A-Za-z0-9_.~+/=-]{8,1024}")
 
 
@@ -74,14 +76,18 @@ class GitLabTokens:
             return None
         expires, verified = self._good.get(name, (0.0, None))
         if expires <= time.monotonic():
-            if verified is None:  # one that was good a minute ago is asked about whatever else came from its address
+            # One that was good a minute ago is asked about whatever else came from its address.
+            if verified is None and name not in self._asking:
                 await attempt()
             verified = await self._verify_once(name, bearer)
         if verified is None:
             return None
         caller = Caller(f"gitlab:{self._host}:{verified.user_id}", surface="http", credential=bearer)
         may_write = verified.scopes is None or "api" in verified.scopes
-        return Visitor(caller, name, View(self._is_member(verified), may_write), "" if may_write else "api")
+        # A token for registries or runners says nothing about who may read here.
+        may_read = verified.scopes is None or not READING.isdisjoint(verified.scopes)
+        view = View(may_read and self._is_member(verified), may_write)
+        return Visitor(caller, name, view, "" if may_write else "api")
 
     def _is_member(self, verified: Verified) -> bool:
         return not self._members.isdisjoint({"*", verified.username or "*", f"id:{verified.user_id}"})

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 ALGORITHMS = ["RS256", "RS384", "RS512", "PS256", "ES256", "ES384", "EdDSA"]
 """Asymmetric ones only: with a shared secret, a public key could be mistaken for it."""
+TYPES = frozenset({"at+jwt", "jwt", ""})
+"""RFC 9068's, and what issuers wrote before it; never a token made for something else, such as `logout+jwt`."""
 KEYS_KEPT = 600.0
 KEYS_AGAIN = 30.0
 LEEWAY = 30.0
@@ -75,7 +77,7 @@ class OAuthTokens:
         self._links = links
         self._members = frozenset(members)
         self._client = client
-        self._keys: dict[str, Any] = {}
+        self._keys: dict[str, tuple[Any, list[str]]] = {}
         self._fetched = -KEYS_KEPT
         self._fetching = asyncio.Lock()
 
@@ -85,13 +87,16 @@ class OAuthTokens:
 
         try:
             head = jwt.get_unverified_header(bearer)
-            key = await self._key(str(head.get("kid", "")), attempt)
-            if key is None:
+            if str(head.get("typ", "")).lower().removeprefix("application/") not in TYPES:
                 return None
+            found = await self._key(str(head.get("kid", "")), attempt)
+            if found is None:
+                return None
+            key, algorithms = found
             claims: dict[str, Any] = jwt.decode(
                 bearer,
                 key,
-                algorithms=ALGORITHMS,
+                algorithms=algorithms,
                 audience=self._settings.resource,
                 issuer=self._settings.issuer,
                 leeway=LEEWAY,
@@ -122,29 +127,42 @@ class OAuthTokens:
                 headers=[(b"www-authenticate", challenge.encode("latin-1"))],
             )
 
-    async def _key(self, key_id: str, attempt: Attempt) -> Any:
+    async def _key(self, key_id: str, attempt: Attempt) -> tuple[Any, list[str]] | None:
         age = time.monotonic() - self._fetched
         if age > KEYS_KEPT or (key_id not in self._keys and age > KEYS_AGAIN):
             await attempt()
             async with self._fetching:
                 if time.monotonic() - self._fetched >= min(age, KEYS_AGAIN):
-                    await self._fetch()
+                    await self._renew(key_id)
         if not key_id and len(self._keys) == 1:
             return next(iter(self._keys.values()))
         return self._keys.get(key_id)
+
+    async def _renew(self, key_id: str) -> None:
+        """Fetch the keys; while the issuer is away, those that we have still count."""
+        try:
+            await self._fetch()
+        except Unavailable:
+            if key_id not in self._keys:
+                raise
+            self._fetched = time.monotonic() - KEYS_KEPT + KEYS_AGAIN
 
     async def _fetch(self) -> None:
         import jwt
 
         address = self._settings.jwks_url or await self._discover()
         document = await self._get(address)
-        found: dict[str, Any] = {}
+        found: dict[str, tuple[Any, list[str]]] = {}
         for one in cast("list[Any]", document.get("keys") or []):
             try:
                 key = jwt.PyJWK(one)
-                found[str(one.get("kid", ""))] = key.key
+                if one.get("use", "sig") != "sig":
+                    continue
+                found[str(one.get("kid", ""))] = (key.key, [one["alg"]] if one.get("alg") in ALGORITHMS else ALGORITHMS)
             except (jwt.PyJWTError, AttributeError, TypeError):
                 continue  # a kind of key that we do not know is no fault of the others
+        if not found:
+            raise Unavailable("The authorization server names no key that can be used: try again", 5)
         self._keys, self._fetched = found, time.monotonic()
 
     async def _discover(self) -> str:

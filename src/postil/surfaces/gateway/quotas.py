@@ -19,6 +19,10 @@ WINDOW = 60.0
 FAILURES = 30
 """Wrong credentials that one address may try in a minute."""
 BUSY = "Too Many Requests: at most {} calls of one token at once"
+TOKENS_OF_ONE = 5
+"""So many tokens' worth of calls may one user make a minute, with however many tokens."""
+MOST_USERS = 10_000
+SPENT_BY_USER = "Too Many Requests: at most {} calls a minute with all tokens of one user"
 SPENT = "Too Many Requests: at most {} calls a minute"
 
 Headers = list[tuple[bytes, bytes]]
@@ -31,17 +35,26 @@ class Limits:
     def __init__(self, ephemeral: EphemeralStore, *, per_minute: int, in_flight: int) -> None:
         self._ephemeral = ephemeral
         self.per_minute, self.in_flight = per_minute, in_flight
+        self._tokens: dict[str, set[str]] = {}
         self.refused = 0
 
-    async def charge(self, token: str, incoming: Incoming | None) -> tuple[Incoming | None, Headers, str]:
+    async def charge(
+        self, token: str, incoming: Incoming | None, user: str = ""
+    ) -> tuple[Incoming | None, Headers, str]:
         """Charge one message, or each item of a batch: what remains to be served, what is left, and a ticket to land.
 
-        What goes beyond is refused: by 429, or as an item's error.
+        What goes beyond is refused: by 429, or as an item's error. The tokens of one `user` have a limit together.
         """
         at_once = 0 if _listens(incoming) else self.in_flight
         if not self.per_minute and not at_once:
             return incoming, [], ""
         cost = _cost(incoming)
+        if user and cost and self.per_minute and self._has_many(user, token):
+            most = self.per_minute * TOKENS_OF_ONE
+            taken = await self._ephemeral.take(f"user:{user}", cost, most, WINDOW)
+            if taken.granted < cost:
+                self.refused += cost
+                raise Refused(429, SPENT_BY_USER.format(most), headers=[_wait(taken)])
         entered = await self._ephemeral.enter(Entry(f"rate:{token}", cost, self.per_minute, WINDOW, at_once))
         headers = self._headers(entered) if self.per_minute else []
         if entered.granted == cost:
@@ -53,20 +66,44 @@ class Limits:
             return _cut(incoming, entered.granted, SPENT.format(self.per_minute)), headers, entered.ticket
         raise Refused(429, SPENT.format(self.per_minute), headers=[*headers, _wait(entered)])
 
+    def _has_many(self, user: str, token: str) -> bool:
+        """Returns whether a user comes with several tokens: only then is their sum counted, which costs a question."""
+        tokens = self._tokens.setdefault(user, set())
+        if len(tokens) < 2:
+            tokens.add(token)
+        if len(self._tokens) > MOST_USERS:
+            self._tokens.pop(next(iter(self._tokens)))
+        return len(tokens) > 1
+
     def release(self, token: str, ticket: str) -> None:
         """Give the places of calls that have ended back."""
         if ticket:
             self._ephemeral.leave(f"rate:{token}", ticket)
 
-    async def allow_attempt(self, address: str) -> None:
-        """Refuse an address that has brought too many wrong credentials, before anything is asked of it again."""
-        taken = await self._ephemeral.take(f"failed:{address}", 0, FAILURES, WINDOW)
+    async def allow_attempt(self, address: str) -> str:
+        """Take a place among the attempts of an address, before anybody is asked about its credential.
+
+        Returns a ticket, to be given back when the outcome is known. Refuses an address that has brought too many
+        wrong credentials, those included of which the outcome is not known yet.
+        """
+        origin = find_origin(address)
+        taken = await self._ephemeral.take(f"failed:{origin}", 0, FAILURES, WINDOW)
         if not taken.remaining:
             raise self._too_many_failures(taken)
+        entered = await self._ephemeral.enter(Entry(f"trying:{origin}", 1, 0, WINDOW, taken.remaining))
+        if entered.busy:
+            message = "Too Many Requests: too many unknown credentials from this address at once"
+            raise Refused(429, message, headers=[(b"retry-after", b"1")])
+        return entered.ticket
+
+    def end_attempt(self, address: str, ticket: str) -> None:
+        """Give the place of an attempt back."""
+        if ticket:
+            self._ephemeral.leave(f"trying:{find_origin(address)}", ticket)
 
     async def note_failure(self, address: str) -> None:
         """Count a wrong credential."""
-        await self._ephemeral.take(f"failed:{address}", 1, FAILURES, WINDOW)
+        await self._ephemeral.take(f"failed:{find_origin(address)}", 1, FAILURES, WINDOW)
 
     def _headers(self, taken: Entered) -> Headers:
         return [
@@ -79,6 +116,21 @@ class Limits:
     def _too_many_failures(taken: Taken) -> Refused:
         message = "Too Many Requests: too many wrong credentials from this address"
         return Refused(429, message, headers=[_wait(taken)])
+
+
+def find_origin(address: str) -> str:
+    """Returns what wrong credentials are counted by: an IPv4 address, or the /64 of an IPv6 address.
+
+    Whoever has one IPv6 address has the 2^64 beside it.
+    """
+    if ":" not in address:
+        return address
+    import ipaddress
+
+    try:
+        return str(ipaddress.ip_network(f"{address.partition('%')[0]}/64", strict=False))
+    except ValueError:
+        return address
 
 
 def _wait(taken: Taken | Entered) -> tuple[bytes, bytes]:

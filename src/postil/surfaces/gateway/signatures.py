@@ -53,8 +53,13 @@ class Signatures:
         # Without a time it can be replayed for ever. That is the contract's form: taken where signing is a choice.
         self._fresh = policy == "required" if fresh is None else fresh
 
-    async def check(self, headers: Mapping[bytes, bytes], content: Content, *, demanded: bool = False) -> None:
-        """Refuse a request whose signature is wrong, or missing where the server or the caller's key demands one."""
+    async def check(
+        self, headers: Mapping[bytes, bytes], content: Content, *, demanded: bool = False, whose: str = ""
+    ) -> None:
+        """Refuse a request whose signature is wrong, or missing where the server or the caller's key demands one.
+
+        A nonce is `whose` own: one caller's choice never refuses another's request.
+        """
         given = headers.get(HEADER)
         if not demanded and (self.policy == "off" or (given is None and self.policy == "optional")):
             return
@@ -69,7 +74,7 @@ class Signatures:
         if TIMESTAMP in headers:
             # The signature itself is the nonce where none was given: the same request twice is a replay either way.
             name = (headers.get(NONCE, b"").strip(b" \t") or given.strip(b" \t")).decode("latin-1")
-            if not await self._first(f"nonce:{name}", 2 * SKEW):
+            if not await self._first(f"nonce:{whose}:{name}", 2 * SKEW):
                 raise NeedsCredential("this signed request was made before")
 
     def _is_ours(self, given: bytes, signed: bytes, named: bytes | None) -> bool:

@@ -13,17 +13,14 @@ class View(Struct, frozen=True):
 
     workspace: bool = True
     """The parts that read this machine's workspace: inbox, comments, issues."""
-    gitlab_writes: bool = True
-    """The operations that change something on GitLab, which some tokens may not."""
+    writes: bool = True
+    """The operations that change anything, here or on GitLab, which some tokens may not."""
 
     def shows(self, entry: OperationEntry | ResourceEntry | PromptEntry) -> bool:
         """Returns whether such a caller sees this entry."""
-        is_ours = entry.part != "gitlab"
-        if is_ours and not self.workspace:
+        if entry.part != "gitlab" and not self.workspace:
             return False
-        if self.gitlab_writes or not isinstance(entry, OperationEntry) or entry.effect == "reads":
-            return True
-        return is_ours and not entry.open_world  # a flow may end on GitLab
+        return self.writes or not isinstance(entry, OperationEntry) or entry.effect == "reads"
 
 
 class Visitor(Struct, frozen=True):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 
 LARGEST_BODY = jsonrpc.LARGEST_FRAME
 SMALL_BODY = 64 * 1024
+RECHECK = 2.0
+"""Seconds after which the credential of what is still open is looked at again."""
 OPEN = frozenset({"/healthz", "/readyz", "/version"})
 
 
@@ -98,12 +101,17 @@ class HttpApp:
             refused.headers = [*refused.headers, *left]
             raise refused from None
         incoming, asked.carried, ticket = await gateway.charge(visitor, incoming)
+        guard = _Recheck(gateway, headers)
         try:
             if incoming is not None:
                 await self._post(asked, incoming, endpoint)
             else:
                 await self._speak(scope["method"], asked, endpoint)
+        except asyncio.CancelledError:
+            if not guard.revoked:
+                raise
         finally:
+            guard.stop()
             gateway.release(visitor, ticket)
 
     async def _checked(self, gateway: Gateway, visitor: Visitor, scope: Scope, asked: Asked) -> Incoming | None:
@@ -157,6 +165,8 @@ class HttpApp:
         if path not in OPEN and self._gateway is not None:
             visitor = await self._gateway.admit(headers, scope.get("client"))
             await self._gateway.check_signed(visitor, headers, Bodiless(scope["method"], path))
+            if path == "/metrics":
+                self._gateway.check_operator(visitor)
         if path not in OPEN and path != "/metrics":
             raise Refused(404, "Not Found", codes.INVALID_REQUEST)
         if not is_get:
@@ -198,10 +208,36 @@ class HttpApp:
 
     async def close(self, patience: float) -> None:
         """End streams with their results, give calls in flight some seconds."""
-        import asyncio
-
         self._closing = True
         await asyncio.gather(*(endpoint.close(patience) for endpoint in self._endpoints.values()))
+
+
+class _Recheck:
+    """Looks again at the credential of a request that is served for long: a stream, a wait. Ends it when it is gone."""
+
+    def __init__(self, gateway: Gateway, headers: Headers) -> None:
+        self._gateway, self._headers = gateway, headers
+        self._served = asyncio.current_task()
+        self._asking: asyncio.Task[None] | None = None
+        self._loop = asyncio.get_running_loop()
+        self._timer = self._loop.call_later(RECHECK, self._begin)
+        self.revoked = False
+
+    def _begin(self) -> None:
+        self._asking = self._loop.create_task(self._look())
+
+    async def _look(self) -> None:
+        if await self._gateway.is_still_known(self._headers):
+            self._timer = self._loop.call_later(RECHECK, self._begin)
+        elif self._served is not None:
+            self.revoked = True
+            self._served.cancel()
+
+    def stop(self) -> None:
+        """The request has ended."""
+        self._timer.cancel()
+        if self._asking is not None:
+            self._asking.cancel()
 
 
 def _too_large() -> Refused:

@@ -6,7 +6,7 @@ import os
 import time
 from collections.abc import Iterator, Sequence
 
-from postil.core import limits
+from postil.core import call, limits
 from postil.core.failure import StorageFailed
 from postil.tracker.log.format import SEAL, LogCommit, LogDamaged, Objects, Segment, open_objects
 from postil.tracker.log.new_objects import Author, NewObjects, sign
@@ -23,6 +23,9 @@ _BULK_SEGMENT = 2048
 
 def find_author(root: str, name: str | None = None, mail: str | None = None) -> Author:
     """Returns the author git would name, or the one given."""
+    verified = call.current().sign(name or "")
+    if verified != (name or ""):  # somebody else than the local user: not under the name that git has for that one
+        return Author(_strip_markup(verified), "verified-by@postil.invalid")
     if name and mail:
         return Author(_strip_markup(name), _strip_markup(mail))
     asked = try_git(root, "config", "-z", "--get-regexp", r"^user\.(name|email)$")

@@ -12,6 +12,7 @@ from typing import Annotated
 from msgspec import Meta
 
 from postil import __version__
+from postil.core import call
 from postil.core.operation import EVERYTHING, reads
 from postil.core.prompt import prompt
 from postil.core.resource import resource
@@ -31,7 +32,7 @@ class Overview:
     def info(self) -> WorkspaceInfo:
         """Where this server works: repository root, branch, parts that are on, versions"""
         root, branch = self._find_place()
-        versions = Versions(__version__, platform.python_version(), read_git_version(root or os.getcwd()))
+        versions = Versions(__version__, platform.python_version(), read_git_version(os.getcwd()))
         return WorkspaceInfo(root, branch, list(self._workspace.parts()), versions)
 
     @reads("workspace_status", thing=EVERYTHING, title="Status", shell="status", toolset="extra")
@@ -62,4 +63,5 @@ class Overview:
             found = self._workspace.find()
         except NoRepository:
             return None, None
-        return printable(found.root), found.branch()
+        root = found.root if call.current().reveals_paths else os.path.basename(found.root)
+        return printable(root), found.branch()

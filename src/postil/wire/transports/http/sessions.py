@@ -25,6 +25,8 @@ from postil.wire.server import Server
 from postil.wire.transports.http.sse import ReplyStream
 
 MOST_SESSIONS = 10_000
+MOST_OF_ONE = 1_000
+"""Sessions of one principal; the one that was used longest ago makes room."""
 IDLE = 30 * 60.0
 SWEEP_EVERY = 30.0
 LOOK_EVERY = 0.5
@@ -91,6 +93,13 @@ class Sessions:
         """Returns a new session, which cannot be found until it is kept; None when too many are in use."""
         if len(self._by_id) >= self._most and not self._end_longest_idle():
             return None
+        if len(self._by_id) >= MOST_OF_ONE:
+            own = [session for session in self._by_id.values() if session.principal == caller.principal]
+            idle = next((session for session in own if session.is_idle), None)
+            if len(own) >= MOST_OF_ONE and idle is None:
+                return None
+            if len(own) >= MOST_OF_ONE and idle is not None:
+                self.end(idle)
         return HttpSession(self._server, self._watches, caller, self._now(), session_id)
 
     @property
