@@ -113,3 +113,9 @@ def test_the_instructions_name_only_tools_that_are_listed() -> None:
     assert told
     assert set(told) <= tools
     assert "." not in " ".join(told)
+
+
+def test_the_united_server_claims_no_changes_that_it_never_tells() -> None:
+    declared = united(tuple(PARTS)).capabilities
+    assert not any("listChanged" in each for each in declared.values())
+    assert declared["resources"] == {"subscribe": True}

@@ -143,3 +143,36 @@ def test_the_metrics_are_for_operators() -> None:
         refused = server.ask("GET", "/metrics", Authorization="Bearer x")
         assert refused.status == 403
         assert b"name key:x in http.operators" in refused.body
+
+
+@pytest.mark.parametrize("path", ["/.well-known/oauth-protected-resource/mcp", "/.well-known/openid-configuration"])
+def test_a_search_for_an_authorization_server_ends_where_there_is_none(path: str) -> None:
+    """A 401 there made clients go on looking."""
+    with running(gateway_of()) as server:
+        assert server.ask("GET", path).status == 404
+        assert server.ask("POST", "/register").status == 404
+
+
+def test_the_endpoint_has_a_slash_too() -> None:
+    with running() as server:
+        assert server.ask("POST", "/mcp/", json.dumps(request("echo", {"text": "hi"})).encode(),
+                          Content_Type="application/json").json()["result"]["text"] == "hi"  # fmt: skip
+
+
+def tools(server: Any, **headers: str) -> set[str]:
+    listed = server.post(request("tools/list"), **headers).json()
+    return {tool["name"] for tool in listed["result"]["tools"]}
+
+
+def test_a_request_can_ask_to_see_less_and_never_more() -> None:
+    with running() as server:
+        every = tools(server)
+        reading = tools(server, X_MCP_Readonly="true")
+        assert "count" in every
+        assert "count" not in reading
+        assert reading < every
+        assert server.post(request("count"), X_MCP_Readonly="true").json()["error"]["code"] == -32601
+        assert tools(server, X_MCP_Toolsets="echo") == every
+        refused = server.post(request("tools/list"), X_MCP_Toolsets="nonsense")
+        assert (refused.status, "echo" in refused.json()["error"]["message"]) == (400, True)
+        assert server.post(request("tools/list"), X_MCP_Readonly="perhaps").status == 400

@@ -226,3 +226,14 @@ def test_a_question_is_asked_only_of_a_client_that_can_answer_it() -> None:
     (answered,) = session.receive(answer)
     assert isinstance(answered, Answered)
     assert (answered.id, answered.result) == (first, {})
+
+
+def test_a_second_handshake_begins_anew() -> None:
+    session = alone()
+    session.receive(request("initialize", 1, protocolVersion=1, capabilities={}))
+    session.receive(request("logging/setLevel", 2, level="debug"))
+    (answer, _) = session.receive(request("initialize", 3, protocolVersion="2025-11-25", capabilities={}))
+    assert read(answer)["result"]["protocolVersion"] == "2025-11-25"
+    assert session.log_level is None
+    listed = read(session.receive(request("prompts/list", 4))[0])["result"]["prompts"]
+    assert all("description" in each for each in listed)  # not the draft's shape

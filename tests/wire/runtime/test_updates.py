@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from postil.core.registry import Registry
+from postil.wire.server import Face, Server
+from tests.core.echo import Echo
 from tests.wire.talk import META, Talk
 
 pytestmark = pytest.mark.anyio
@@ -31,7 +34,7 @@ async def test_a_listen_stream_acknowledges_first_tells_changes_and_ends_gracefu
     assert acknowledged["method"] == "notifications/subscriptions/acknowledged"
     assert acknowledged["params"]["notifications"] == {
         "toolsListChanged": True,
-        "resourceSubscriptions": ["echo://note", "echo://nothing"],
+        "resourceSubscriptions": ["echo://note"],
     }
     stamp = {"io.modelcontextprotocol/subscriptionId": "s"}
     assert acknowledged["params"]["_meta"] == stamp
@@ -67,3 +70,14 @@ async def test_a_handshake_client_hears_that_a_list_changed_where_that_was_decla
     await talk.until(lambda frame: frame.get("method") == "notifications/tools/list_changed")
     await talk.ask("ping")
     assert "notifications/prompts/list_changed" not in [frame.get("method") for frame in talk.frames]
+
+
+async def test_a_stream_acknowledges_only_what_it_will_send() -> None:
+    face = Face("echo", "1", {"tools": {}, "resources": {"subscribe": True}})
+    talk = Talk(Server(Registry.of([("echo", Echo())]), face))
+    wanted = {"toolsListChanged": True, "resourceSubscriptions": ["echo://note", "echo://nothing"]}
+    params = {"notifications": wanted, "_meta": META}
+    talk.send({"jsonrpc": "2.0", "id": "s", "method": "subscriptions/listen", "params": params})
+    first = await talk.until(lambda frame: "method" in frame)
+    assert first["params"]["notifications"] == {"resourceSubscriptions": ["echo://note"]}
+    await talk.runner.close(1)

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
+import msgspec
 from msgspec import Struct
 
+from postil.core import codes
 from postil.core.call import Caller
 from postil.core.catalogue import OperationEntry, PromptEntry, ResourceEntry
+from postil.surfaces.gateway.refused import Refused
 
 
 class View(Struct, frozen=True):
@@ -15,12 +20,34 @@ class View(Struct, frozen=True):
     """The parts that read this machine's workspace: inbox, comments, issues."""
     writes: bool = True
     """The operations that change anything, here or on GitLab, which some tokens may not."""
+    toolsets: tuple[str, ...] = ()
+    """The only parts and sets of tools that this request wants; empty means all."""
 
     def shows(self, entry: OperationEntry | ResourceEntry | PromptEntry) -> bool:
         """Returns whether such a caller sees this entry."""
+        if self.toolsets and not {entry.part, getattr(entry, "toolset", "") or entry.part} & {*self.toolsets}:
+            return False
         if entry.part != "gitlab" and not self.workspace:
             return False
         return self.writes or not isinstance(entry, OperationEntry) or entry.effect == "reads"
+
+
+READ_ONLY, TOOLSETS = b"x-mcp-readonly", b"x-mcp-toolsets"
+MOST_TOOLSETS = 20
+
+
+def tighten(view: View, headers: Mapping[bytes, bytes]) -> View:
+    """Returns what a request sees that asks, by its headers, to see less. They can only take away."""
+    read_only, toolsets = headers.get(READ_ONLY, b"").strip(), headers.get(TOOLSETS, b"").strip()
+    if not read_only and not toolsets:
+        return view
+    if read_only.lower() not in (b"", b"true", b"1", b"false", b"0"):
+        raise Refused(400, "Bad Request: X-MCP-Readonly is true or false", codes.INVALID_REQUEST)
+    names = sorted({name.strip() for name in toolsets.decode("latin-1").split(",") if name.strip()})
+    if len(names) > MOST_TOOLSETS or not all(name.replace("_", "").isalnum() and name.isascii() for name in names):
+        raise Refused(400, "Bad Request: X-MCP-Toolsets holds names of parts or toolsets", codes.INVALID_REQUEST)
+    may_write = view.writes and read_only.lower() not in (b"true", b"1")
+    return msgspec.structs.replace(view, writes=may_write, toolsets=tuple(names))
 
 
 class Visitor(Struct, frozen=True):

@@ -13,7 +13,7 @@ from postil.surfaces.gateway.gateway import Gateway
 from postil.surfaces.gateway.quotas import Incoming
 from postil.surfaces.gateway.refused import Refused, Unavailable
 from postil.surfaces.gateway.signatures import Bodiless
-from postil.surfaces.gateway.visitor import View, Visitor
+from postil.surfaces.gateway.visitor import View, Visitor, tighten
 from postil.surfaces.http.hosts import Hosts
 from postil.surfaces.http.metrics import Metrics
 from postil.wire.protocol import jsonrpc
@@ -30,6 +30,10 @@ LARGEST_BODY = jsonrpc.LARGEST_FRAME
 SMALL_BODY = 64 * 1024
 RECHECK = 2.0
 """Seconds after which the credential of what is still open is looked at again."""
+DISCOVERY = ("/.well-known/", "/register", "/authorize", "/token")
+"""Where clients look for an authorization server: where there is none, a plain 404 ends the search, a 401 does not."""
+NARROWED = 64
+"""Views that are kept at once: narrowed by a token's rights, and by what a request asks to see less."""
 OPEN = frozenset({"/healthz", "/readyz", "/version"})
 
 
@@ -64,13 +68,14 @@ class HttpApp:
             if not self._hosts.admit(headers, scope["scheme"]):
                 raise Refused(403, "Forbidden: this Host or Origin is not served here")
             path: str = scope["path"]
-            if path == "/mcp":
+            if path in ("/mcp", "/mcp/"):
                 if self._gateway is None:
-                    await self._speak(
-                        scope["method"], Asked(headers, self._everyone, receive, send, _peer(scope)), self.endpoint
-                    )
+                    asked = Asked(headers, self._everyone, receive, send, _peer(scope))
+                    await self._speak(scope["method"], asked, self._endpoint_for(tighten(View(), headers)))
                 else:
                     await self._admit(self._gateway, scope, headers, receive, send)
+            elif path not in self._routes and path.startswith(DISCOVERY):
+                raise Refused(404, "Not Found: this server has no such page", codes.INVALID_REQUEST)
             elif path in self._routes:
                 await self._routes[path](scope, headers, receive, send)
             else:
@@ -92,7 +97,7 @@ class HttpApp:
     async def _admit(self, gateway: Gateway, scope: Scope, headers: Headers, receive: Receive, send: Send) -> None:
         visitor = await gateway.admit(headers, scope.get("client"))
         asked = Asked(headers, visitor.caller, receive, send, _peer(scope))
-        endpoint = self._endpoints.get(visitor.view) or self._narrow(visitor.view)
+        endpoint = self._endpoint_for(tighten(visitor.view, headers))
         try:
             incoming = await self._checked(gateway, visitor, scope, asked)
         except (Refused, http_body.TooLarge) as fault:
@@ -152,8 +157,19 @@ class HttpApp:
         except http_body.TooMany:
             raise Unavailable("The server is busy: try again in a second") from None
 
-    def _narrow(self, view: View) -> Endpoint:
-        """Returns the endpoint for callers who see less."""
+    def _endpoint_for(self, view: View) -> Endpoint:
+        """Returns the endpoint for callers who see this much."""
+        known = self._endpoints.get(view)
+        if known is not None:
+            return known
+        every = self.server.registry.operations.values()
+        there = {entry.part for entry in every} | {entry.toolset for entry in every if entry.toolset}
+        unknown = {*view.toolsets} - there
+        if unknown:
+            named = ", ".join(sorted(there))
+            raise Refused(400, f"Bad Request: no toolset {min(unknown)!r}; there are {named}", codes.INVALID_REQUEST)
+        if len(self._endpoints) >= NARROWED:
+            raise Unavailable("Too many different views are in use: ask with other toolsets, or without")
         endpoint = Endpoint(self.server.narrow(self.server.registry.narrowed(view.shows)))
         self._endpoints[view] = endpoint
         return endpoint

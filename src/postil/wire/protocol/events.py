@@ -9,12 +9,17 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from msgspec import Struct
 
 if TYPE_CHECKING:
+    from postil.core.registry import Listed
     from postil.wire.protocol.eras.era import Era
     from postil.wire.protocol.face import Profile
     from postil.wire.protocol.jsonrpc import Id, Request
 
 Kind: TypeAlias = Literal["tool", "direct", "resource", "prompt", "completion", "subscribe", "listen"]
-FLAGS = {"tools": "toolsListChanged", "prompts": "promptsListChanged", "resources": "resourcesListChanged"}
+FLAGS: dict[Listed, str] = {
+    "tools": "toolsListChanged",
+    "prompts": "promptsListChanged",
+    "resources": "resourcesListChanged",
+}
 """How a stream of the stateless era asks to hear that a list changed."""
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 

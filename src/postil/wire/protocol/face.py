@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from msgspec import Raw, Struct
 
 if TYPE_CHECKING:
-    from postil.core.registry import Registry  # it imports threading
+    from postil.core.registry import Listed, Registry  # it imports threading
 
 
 class Face(Struct, frozen=True):
@@ -18,6 +18,8 @@ class Face(Struct, frozen=True):
     version: str
     capabilities: Mapping[str, Any]
     instructions: str = ""
+    title: str = ""
+    """The name for people, in the eras that have one."""
     vendor: str = ""
     contract: bool = False
     """Speaks 2024-11-05 to everyone, whatever they ask for."""
@@ -38,6 +40,12 @@ UNITED: Mapping[str, Any] = {
     "completions": {},
 }
 """The capabilities of the united server."""
+
+
+def tells_changes(face: Face, what: Listed) -> bool:
+    """Returns whether a face has declared to say when this list changes."""
+    declared = face.capabilities.get(what)
+    return isinstance(declared, dict) and bool(cast("dict[str, Any]", declared).get("listChanged"))
 
 
 class Profile:

@@ -16,11 +16,13 @@ from postil.core.answer import Answer
 from postil.core.call import LEVELS
 from postil.core.content import Message
 from postil.core.failure import InvalidArguments
+from postil.core.resource import ResourceNotFound
 from postil.core.size import LARGEST
 from postil.wire.protocol import shapes
 from postil.wire.protocol.eras.era import STATELESS as STATELESS_ERA
 from postil.wire.protocol.eras.era import Era
 from postil.wire.protocol.events import FLAGS, Done, LevelSet, Unsubscribed, Work
+from postil.wire.protocol.face import tells_changes
 from postil.wire.protocol.failures import ProtocolFailure
 from postil.wire.protocol.jsonrpc import Request, encode
 
@@ -186,9 +188,19 @@ def listen(session: Session, request: Request, era: Era) -> Work:
     if not isinstance(wanted, dict):
         raise InvalidArguments('Invalid params: "notifications" must be an object', path="notifications")
     wanted = cast("dict[str, Any]", wanted)
-    flags = {flag for flag in FLAGS.values() if wanted.get(flag) is True}
-    uris = [uri for uri in wanted.get("resourceSubscriptions") or () if isinstance(uri, str)][:MOST_WATCHES]
+    # Only what will be sent is acknowledged: lists that are said to change, resources that exist and are watched.
+    face, registry = session.profile.face, session.profile.registry
+    flags = {flag for what, flag in FLAGS.items() if wanted.get(flag) is True and tells_changes(face, what)}
+    asked = [uri for uri in wanted.get("resourceSubscriptions") or () if isinstance(uri, str)][:MOST_WATCHES]
+    uris = [uri for uri in asked if _is_watched(registry, uri)]
     return Work("listen", request, era, "", (flags, uris), _stamped)
+
+
+def _is_watched(registry: Registry, uri: str) -> bool:
+    try:
+        return bool(registry.resource(uri)[0].watch)
+    except ResourceNotFound:
+        return False
 
 
 def _stamped(profile: Profile, work: Work, value: object) -> object:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from postil.core.call import LEVELS, Level
 from postil.wire.protocol import jsonrpc
 from postil.wire.protocol.events import FLAGS, Work
+from postil.wire.protocol.face import tells_changes
 
 if TYPE_CHECKING:
     from postil.core.registry import Listed
@@ -55,7 +56,5 @@ def list_change(what: Listed, face: Face, stream: Work | None = None) -> bytes:
     if stream is not None:
         is_wanted, params = FLAGS[what] in stream.arguments[0], {"_meta": stream.stamp()}
     else:
-        declared = face.capabilities.get(what)
-        is_wanted = isinstance(declared, dict) and cast("dict[str, Any]", declared).get("listChanged")
-        params = {}
+        is_wanted, params = tells_changes(face, what), {}
     return jsonrpc.encode_notification(f"notifications/{what}/list_changed", params) if is_wanted else b""

@@ -263,9 +263,12 @@ def _initialize(session: Session, request: jsonrpc.Request, era: Era) -> Done:
     face, asked = session.profile.face, request.params.get("protocolVersion")
     capabilities = request.params.get("capabilities")
     session.capabilities = cast("dict[str, Any]", capabilities) if isinstance(capabilities, dict) else {}
+    session.era, session.methods, session.log_level = eras.FIRST, methods.HANDSHAKE, None  # nothing of an earlier one
     if type(asked) is int and asked == zed_draft.VERSION:
         session.methods = zed_draft.METHODS
         return Done(zed_draft.answer_initialize(face), events.Opened())
     version, session.era = eras.negotiate(asked, only_first=face.contract)
     answer = {"protocolVersion": version, "capabilities": face.capabilities, "serverInfo": session.profile.info}
+    if face.title and session.era.structured:
+        answer["serverInfo"] = {**session.profile.info, "title": face.title}
     return Done({**answer, "instructions": face.instructions} if face.instructions else answer, events.Opened())

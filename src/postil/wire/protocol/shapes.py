@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 def describe_tool(entry: OperationEntry, era: Era) -> dict[str, Any]:
     """Returns one tool of `tools/list`."""
     shown: dict[str, Any] = {"name": entry.name}
-    if entry.title and era.structured:
-        shown["title"] = entry.title
+    if era.structured:
+        shown["title"] = entry.title or entry.name.replace("_", " ").capitalize()
     shown["description"] = entry.description
     shown["inputSchema"] = entry.input_schema
     if entry.output_schema is not None and era.structured:
@@ -40,6 +40,8 @@ def describe_effect(entry: OperationEntry) -> dict[str, bool]:
         shown["readOnlyHint"] = True
     elif entry.effect == "writes":
         shown["destructiveHint"] = False
+    else:  # what is gone once is gone: a second call changes nothing more
+        shown["idempotentHint"] = True
     if not entry.open_world:
         shown["openWorldHint"] = False
     return shown

@@ -56,8 +56,6 @@ def test_the_stream_of_a_session_carries_updates(server: Running) -> None:
     connection = server.connect()
     connection.ask("GET", "/mcp", headers={"Mcp-Session-Id": session, "Accept": "text/event-stream"})
     assert connection.head()[0] == 200
-    second = server.ask("GET", "/mcp", Mcp_Session_Id=session, Accept="text/event-stream")
-    assert second.status == 409
     server.post(request("note", {"text": "new"}))
     heard = next(connection.events())
     assert (heard["method"], heard["params"]) == ("notifications/resources/updated", {"uri": "echo://note"})
@@ -96,3 +94,18 @@ def test_of_a_batch_in_a_session_what_was_not_given_up_is_answered(server: Runni
     answer = server.in_session(session, [sleep, count, note])
     assert (answer.status, [one["id"] for one in answer.json()]) == (200, [10])
     assert server.in_session(session, [sleep, note]).status == 202
+
+
+def test_a_new_stream_replaces_a_dead_one_and_hears_what_that_did_not(server: Running) -> None:
+    """A client whose network broke was refused with 409 until the server noticed."""
+    session = server.initialize()
+    server.in_session(session, request("resources/subscribe", {"uri": "echo://note"}))
+    first, second = server.connect(), server.connect()
+    for connection in (first, second):
+        connection.ask("GET", "/mcp", headers={"Mcp-Session-Id": session, "Accept": "text/event-stream"})
+        assert connection.head()[0] == 200
+    server.post(request("note", {"text": "new"}))
+    assert next(second.events())["method"] == "notifications/resources/updated"
+    assert list(first.events()) == []  # it ended
+    first.close()
+    second.close()

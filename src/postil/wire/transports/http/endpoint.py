@@ -190,8 +190,6 @@ class Endpoint:
             session = await self._session_of(asked)
             if not accepts(asked.headers, EVENTS):
                 raise Refusal(406, codes.INVALID_REQUEST, "Accept must hold text/event-stream")
-            if session.stream is not None:
-                raise Refusal(409, codes.INVALID_REQUEST, "This session has a stream already")
             self._check_streams()
         except ProtocolFailure as failure:
             await _refuse(asked, failure)
@@ -203,7 +201,8 @@ class Endpoint:
             await self._stream(asked, reply, at_once=True)
         finally:
             self.streams -= 1
-            session.stream = None
+            if session.stream is reply:
+                session.stream = None
 
     async def delete(self, asked: Asked) -> None:
         """End a session."""

@@ -62,8 +62,14 @@ class HttpSession:
             self._missed.append(frame)
 
     def listen(self) -> ReplyStream:
-        """Open the stream; it begins with what was missed."""
+        """Open the stream; it begins with what was missed. An older one ends: its client is gone, or wants another."""
+        older = self.stream
         self.stream = ReplyStream(streams=True)
+        if older is not None:
+            for frame in older.messages:
+                self.stream.send(frame)
+            older.messages.clear()
+            older.end()
         for frame in self._missed:
             self.stream.send(frame)
         self._missed.clear()
