@@ -34,3 +34,58 @@ def test_one_file_does_not_wait_until_all_others_are_read(comments: Comments, mo
     fresh.overview._meanwhile.join(20)  # pyright: ignore[reportPrivateUsage]
     assert len(fresh.overview.index.paths()) == 7
     assert [each.id for each in fresh.file_comments("shop.py").comments] == [identity]
+
+
+def cache_of(comments: Comments) -> Path:
+    (found,) = Path(comments.overview.tree.folder).glob("comments-*.db")
+    return found
+
+
+def many(comments: Comments, first: int, last: int) -> None:
+    root = root_of(comments)
+    add_at(comments, "taxed = ")
+    one = sidecar(root, "shop.py")
+    for number in range(first, last):
+        write(root, f"many{number}.py", CODE)
+        write(root, f"many{number}.py.comments", one.replace(b"c_", b"c_%d" % number))
+
+
+@pytest.mark.parametrize("torn", range(4))
+def test_a_cache_torn_between_two_times_is_told_and_made_anew(comments: Comments, torn: int) -> None:
+    many(comments, 0, 20)
+    comments.overview.refresh()
+    before = cache_of(comments).read_bytes()
+    many(comments, 20, 60)
+    comments.overview.refresh()
+    comments.overview.index._using().__enter__().close()  # pyright: ignore[reportPrivateUsage]
+    after = bytearray(cache_of(comments).read_bytes())
+    for page in range(1 + torn, len(before) // 4096, 4):  # as pages that never reached the disk
+        after[page * 4096 : (page + 1) * 4096] = before[page * 4096 : (page + 1) * 4096]
+    cache_of(comments).write_bytes(bytes(after))
+    fresh = Comments(str(root_of(comments)))
+    whole = len(sidecar_ids(fresh))
+    shown = len(fresh.overview.ids()) if not fresh.overview.find_lies() else None
+    assert shown in (None, whole)
+    checked = fresh.maintenance.check_files(fix=True)
+    assert all(fault.fixed for fault in checked.faults)
+    assert fresh.maintenance.check_files().faults == ()
+    assert len(fresh.overview.ids()) == whole
+    assert fresh.maintenance.doctor_cache().status == "ok"
+
+
+def sidecar_ids(comments: Comments) -> set[str]:
+    return {one.id for path in comments.overview.store.paths() for one in comments.overview.store.read(path).comments}
+
+
+def test_a_cache_that_shows_less_than_the_files_hold_is_told(comments: Comments) -> None:
+    many(comments, 0, 5)
+    comments.overview.refresh()
+    with comments.overview.index._using() as db:  # pyright: ignore[reportPrivateUsage]
+        db.execute("DELETE FROM note WHERE path = 'many3.py'")
+        db.commit()
+    (lie,) = comments.overview.find_lies()
+    assert lie.startswith("the cache shows 0 comments of many3.py, which holds ")
+    assert comments.maintenance.doctor_cache().status == "error"
+    assert comments.maintenance.check_files().exit_status == 7
+    assert comments.maintenance.check_files(fix=True).exit_status == 0
+    assert comments.overview.find_lies() == []

@@ -1,7 +1,8 @@
 """A cache of every comment in its place, so that an unchanged file costs a stat and a search reads no sidecar.
 
 SQLite in the cache folder, rebuilt from the sidecars whenever it is missing, damaged or of another version. What it
-says is only believed for files whose sidecar and source are still the ones it saw.
+says is only believed for files whose sidecar and source are still the ones it saw. It is synced like any other data:
+after a power cut, pages of different times would be believed, and comments be missing without a word.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import sqlite3
 import threading
 from collections import Counter
 from collections.abc import Generator, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import chain
 from typing import Any
 
@@ -262,6 +263,22 @@ class Index:
                 self._open = self._connect()
             yield self._open
 
+    def damage(self) -> list[str]:
+        """Returns what SQLite's own check finds wrong."""
+        found = [str(row[0]) for row in self._select("PRAGMA integrity_check(5)")]
+        return [] if found == ["ok"] else found
+
+    def forget(self) -> None:
+        """Forget everything: all of it is read again from the sidecars."""
+        with self._lock:
+            if self._open is not None:
+                self._open.close()
+            for name in (self._path, f"{self._path}-journal"):
+                with suppress(OSError):
+                    os.unlink(name)
+            self._open = self._connect()
+            self._texts = TextFile(self._texts.base)
+
     def fall_back(self) -> None:
         """Go on in memory: where nothing more can be written, reading comments still works."""
         with self._lock:
@@ -286,7 +303,8 @@ class Index:
     def _prepared(self, path: str) -> sqlite3.Connection:
         db = sqlite3.connect(path, timeout=60, check_same_thread=False)
         try:
-            db.execute("PRAGMA synchronous=OFF")  # a cache: a power cut costs a rebuild, not a comment
+            db.execute("PRAGMA journal_mode=TRUNCATE")
+            db.execute("PRAGMA synchronous=FULL")
             db.execute("PRAGMA cache_size=-65536")
             (layout,) = db.execute("PRAGMA user_version").fetchone()
             if layout != LAYOUT:

@@ -22,6 +22,9 @@ from postil.core.failure import Failure
 from postil.workspace.paths import RelativePath
 
 AT_ONCE = 200
+MOST_AT_ONCE = 2000
+SAMPLE = 200
+"""Files that are compared with the cache when somebody asks whether it is right."""
 LOOKS_BEFORE_WATCHING = 3
 MANY_UNREAD = 500
 
@@ -68,6 +71,7 @@ class Overview:
             return
         batch: list[Seen] = []
         with_lost: dict[str, tuple[Seen, Sequence[Located]]] = {}
+        at_once = min(max(AT_ONCE, len(changed) // 10), MOST_AT_ONCE)  # each is synced: many files, larger steps
         reads = read_many(self.reader, changed, self._contents(changed, known))
         for number, read in enumerate(reads, 1):
             call.current().check()
@@ -77,7 +81,7 @@ class Overview:
             batch.append(seen)
             if orphans:
                 with_lost[read.path] = seen, orphans
-            if len(batch) == AT_ONCE:
+            if len(batch) >= at_once:
                 self.index.replace(batch)
                 batch = []
         self.index.replace(batch, gone)
@@ -127,6 +131,33 @@ class Overview:
             return None  # it changed meanwhile: the next look sees it
         source = self.tree.source_or_none(RelativePath(path))
         return [make_note(each) for each in self.reader.locate(sidecar, source, elsewhere)]
+
+    def find_lies(self) -> list[str]:
+        """Returns how the cache differs from the files, of a sample of them; nothing when it is right."""
+        try:
+            self.refresh()
+            damage = self.index.damage()
+        except sqlite3.DatabaseError as fault:
+            return [f"the cache of comments is damaged: {fault}"]
+        if damage:
+            return [f"the cache of comments is damaged: {damage[0]}"]
+        paths = list(self.store.paths())
+        found: list[str] = []
+        for path in paths[:: max(1, len(paths) // SAMPLE)]:
+            try:
+                held = sorted((comment.id, comment.text) for comment in self.store.read(path).comments)
+            except Failure:
+                continue  # damaged itself, which is told elsewhere
+            shown = sorted((each.comment.id, each.comment.text) for each in self.index.rows("path = ?", (path,)))
+            if shown != held:
+                found.append(f"the cache shows {len(shown)} comments of {path}, which holds {len(held)}")
+        return found
+
+    def make_anew(self) -> None:
+        """Forget the cache and read every file again."""
+        with self._lock:
+            self.index.forget()
+            self._look()
 
     def file(self, path: RelativePath) -> list[Located]:
         """The comments of one file, and those of other files whose code is in it now; SidecarDamaged as it may be."""

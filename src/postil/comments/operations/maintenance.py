@@ -50,8 +50,7 @@ class Checked(Answer, frozen=True):
         if not self.faults:
             return f"{self.files} comment files, nothing wrong"
         return "\n".join(
-            f"{fault.filePath}{SUFFIX}: {fault.problem}" + (f" — {fault.fixed}" if fault.fixed else "")
-            for fault in self.faults
+            f"{fault.shown}: {fault.problem}" + (f" — {fault.fixed}" if fault.fixed else "") for fault in self.faults
         )
 
 
@@ -95,7 +94,23 @@ class MaintenanceTools:
     ) -> Checked:
         """Name the comment files that are damaged or that the extension would not take"""
         store = self._context.store
-        return Checked(tuple(find_faults(store, fix=fix)), sum(1 for _ in store.paths()))
+        faults = [*find_faults(store, fix=fix), *self._find_lies(fix=fix)]
+        return Checked(tuple(faults), sum(1 for _ in store.paths()))
+
+    def _find_lies(self, *, fix: bool) -> list[Fault]:
+        overview = self._context.overview
+        found = overview.find_lies()
+        if found and fix:
+            overview.make_anew()
+        return [Fault("(cache)", problem, "the cache was made anew" if fix else "") for problem in found]
+
+    @check("comment cache")
+    def doctor_cache(self) -> Finding:
+        """Whether the cache shows what the files hold, in a sample of them."""
+        found = self._context.overview.find_lies()
+        if found:
+            return Finding("error", "; ".join(found[:3]), "Run `postil comments check --fix`")
+        return Finding("ok", "the cache shows what the comment files hold")
 
     @check("comment files")
     def doctor_files(self) -> Finding:
@@ -103,7 +118,7 @@ class MaintenanceTools:
         found = list(find_faults(self._context.store, fix=False))
         if not found:
             return Finding("ok", f"{sum(1 for _ in self._context.store.paths())} comment files can be read")
-        named = "; ".join(f"{fault.filePath}{SUFFIX}: {fault.problem}" for fault in found[:5])
+        named = "; ".join(f"{fault.shown}: {fault.problem}" for fault in found[:5])
         return Finding("error", named, "Run `postil comments check --fix`")
 
     @check("grammars")

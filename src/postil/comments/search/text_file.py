@@ -107,7 +107,7 @@ class TextFile:
     """The texts of one cache. `base` is what the names of its files begin with."""
 
     def __init__(self, base: str) -> None:
-        self._base = base
+        self.base = base
         self._name: str = ""
         self._file = Run()
         self._loose = Run()
@@ -156,7 +156,7 @@ class TextFile:
         if name != self._name:
             self._gone, self._gone_seen, self._loose = set(), 0, Run()
         try:
-            self._file = _map_file(self._base, name, texts, size) if texts else Run()
+            self._file = _map_file(self.base, name, texts, size) if texts else Run()
             self._name = name
         except (OSError, ValueError):
             self._file, self._name = Run(), ""
@@ -169,8 +169,8 @@ class TextFile:
             anew = not self._name or self._too_many_gone()
             name, texts, size = (secrets.token_hex(6), 0, 0) if anew else _read_state(db)
             with (
-                _open_file(self._base, name, "texts", size) as out,
-                _open_file(self._base, name, "rows", 16 * texts) as rows,
+                _open_file(self.base, name, "texts", size) as out,
+                _open_file(self.base, name, "rows", 16 * texts) as rows,
             ):
                 if not size:
                     size += out.write(_BEGIN)
@@ -197,7 +197,7 @@ class TextFile:
             self._remove_others()
 
     def _remove_others(self) -> None:
-        folder, begin = os.path.split(self._base)
+        folder, begin = os.path.split(self.base)
         for file in os.listdir(folder):
             if file.startswith(f"{begin}.") and file.endswith((".texts", ".rows")) and f".{self._name}." not in file:
                 with suppress(OSError):

@@ -33,6 +33,11 @@ class Fault(Struct, frozen=True, omit_defaults=True):
     problem: str
     fixed: str = ""
 
+    @property
+    def shown(self) -> str:
+        """The file's name, for people; the cache is none."""
+        return self.filePath if self.filePath.startswith("(") else f"{self.filePath}{SUFFIX}"
+
 
 def find_faults(store: Store, *, fix: bool) -> Iterator[Fault]:
     """Yields every sidecar that is damaged, not what the extension takes, or holds a comment that another one holds."""

@@ -310,6 +310,7 @@ def _publish(root: str, folder: str) -> sqlite3.Connection | None:
     path = os.path.join(folder, name)
     try:
         _build(path, root, folder).close()
+        _sync(path)  # before it is named: the name must not outlive what it names when the power fails
         found = open_database(path)
         atomic_write(folder, RelativePath(POINTER), name.encode() + b"\n")
     except BaseException:
@@ -318,6 +319,14 @@ def _publish(root: str, folder: str) -> sqlite3.Connection | None:
         raise
     remove_databases(folder, but=name)
     return found
+
+
+def _sync(path: str) -> None:
+    file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(file)
+    finally:
+        os.close(file)
 
 
 def _build(path: str, root: str, folder: str | None) -> sqlite3.Connection:
