@@ -298,6 +298,7 @@ PARTS: dict[str, Part] = {
             "tracked_files": "postil.workspace.operations.tracked_files:TrackedFiles",
             "leftovers": "postil.workspace.operations.checks:Leftovers",
             "checks": "postil.workspace.operations.checks:WorkspaceChecks",
+            "watching": "postil.workspace.operations.checks:Watching",
         },
     ),
     "inbox": Part(

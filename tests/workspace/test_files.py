@@ -194,6 +194,26 @@ def test_eight_writers_under_the_lock_lose_no_update(root: Path) -> None:
     assert read_file(str(root), NOTE) == b"400"
 
 
+DELETED = """
+import shutil, sys
+from postil.workspace.files import FileLock, atomic_write, read_file
+root = sys.argv[1]
+for n in range(40):
+    with FileLock(root + "/postil/notes.lock", timeout=60, folder=root):
+        before = int(read_file(root, "notes/a.comments"))
+        if n % 5 == 0:
+            shutil.rmtree(root + "/postil", ignore_errors=True)  # as somebody who thinks that it is only a cache
+        atomic_write(root, "notes/a.comments", b"%d" % (before + 1))
+"""
+
+
+def test_a_lock_file_deleted_under_its_holder_lets_nobody_in(root: Path) -> None:
+    atomic_write(str(root), NOTE, b"0")
+    writers = [subprocess.Popen([sys.executable, "-c", DELETED, str(root)]) for _ in range(4)]
+    assert [writer.wait(timeout=100) for writer in writers] == [0] * 4
+    assert read_file(str(root), NOTE) == b"160"
+
+
 def test_a_lock_that_stays_taken_is_said(root: Path) -> None:
     path = str(root / "postil" / "a.lock")
     with FileLock(path):

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 
 from postil.core.effects.joining import join
 from postil.storage.failures import StateBusy, StateDamaged, StateFull, StateNewer, StateUnwritable
+from postil.storage.steady_clock import Mark, read_now
 
 if TYPE_CHECKING:
     from postil.core.ports import Changes, Records
@@ -56,18 +57,19 @@ class SqliteState:
         self._listeners: ChangeListeners | None = None
         self._starting = threading.Lock()
         self._stop_watch: Callable[[], None] | None = None
+        self._mark: Mark | None = None
 
     @contextmanager
     def reading(self) -> Generator[Records]:
         """Give a consistent view of the records."""
         with self._transaction(READ) as connection:
-            yield _Records(connection)
+            yield _Records(connection, self._now())
 
     @contextmanager
     def writing(self) -> Generator[Changes]:
         """Change records: durable when the block ends, nothing changed when it raises."""
         with self._transaction(WRITE) as connection:
-            changes = _Changes(connection)
+            changes = _Changes(connection, self._now())
             yield changes
             join(changes)
             changes.next(_VERSION)
@@ -156,6 +158,10 @@ class SqliteState:
             self._inode = _inode(self.path)
         return self._connection
 
+    def _now(self) -> Mark:
+        self._mark = read_now(self._mark)
+        return self._mark
+
     def _connect(self) -> sqlite3.Connection:
         connection = sqlite3.connect(
             _uri(self.path), uri=True, timeout=self.busy_seconds, isolation_level=None, check_same_thread=False
@@ -165,6 +171,7 @@ class SqliteState:
             self._execute_waiting(connection, "PRAGMA synchronous = FULL", "PRAGMA journal_mode = TRUNCATE", *READ)
             (application,) = connection.execute("PRAGMA application_id").fetchone()
             (found,) = connection.execute("PRAGMA user_version").fetchone()
+            self._mark = _read_mark(connection) if application == APPLICATION and found <= FORMAT else None
             connection.execute("COMMIT")
         except BaseException:
             connection.close()
@@ -242,9 +249,9 @@ class SqliteState:
 
 
 class _Records:
-    def __init__(self, connection: sqlite3.Connection) -> None:
+    def __init__(self, connection: sqlite3.Connection, mark: Mark) -> None:
         self._connection = connection
-        self._now = time.time()
+        self._mark, self._now = mark, mark.time
 
     def get(self, space: str, key: str) -> bytes | None:
         row = self._connection.execute(
@@ -270,7 +277,9 @@ class _Records:
 class _Changes(_Records):
     def put(self, space: str, key: str, value: bytes, expires: float | None = None) -> None:
         if expires is not None:
+            expires += self._now - time.time()  # how long it lives counts, not what the wall clock says
             self._connection.execute("DELETE FROM records WHERE expires <= ?", (self._now,))
+            _keep_mark(self._connection, self._mark)
         self._connection.execute(
             "INSERT INTO records (space, key, value, expires) VALUES (?, ?, ?, ?)"
             " ON CONFLICT (space, key) DO UPDATE SET value = excluded.value, expires = excluded.expires",
@@ -287,6 +296,21 @@ class _Changes(_Records):
         )
         (value,) = self._connection.execute("SELECT value FROM counters WHERE name = ?", (counter,)).fetchone()
         return value
+
+
+def _read_mark(connection: sqlite3.Connection) -> Mark | None:
+    rows = dict(connection.execute("SELECT name, value FROM counters WHERE name IN ('clock', 'clock boot', 'boot')"))
+    if len(rows) < 3:
+        return None
+    return Mark(rows["clock"] / 1000, rows["clock boot"] / 1000, rows["boot"])
+
+
+def _keep_mark(connection: sqlite3.Connection, mark: Mark) -> None:
+    values = (("clock", int(mark.time * 1000)), ("clock boot", int(mark.since_boot * 1000)), ("boot", mark.boot))
+    connection.executemany(
+        "INSERT INTO counters (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
+        values,
+    )
 
 
 def _bytes(value: object) -> bytes:

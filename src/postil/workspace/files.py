@@ -197,18 +197,24 @@ class FileLock:
 
     Not re-entrant: the same thread taking it twice waits for itself until the timeout. `needless` is asked while
     another has it: once it says yes, waiting ends without the lock, and `held` is False.
+
+    A lock file can be deleted under its holder, and whoever comes next locks another file of that name. `folder` is
+    locked as well: one that nobody deletes without deleting what is guarded.
     """
 
-    def __init__(self, path: str, timeout: float = 10.0, needless: Callable[[], bool] = lambda: False) -> None:
+    def __init__(
+        self, path: str, timeout: float = 10.0, needless: Callable[[], bool] = lambda: False, folder: str = ""
+    ) -> None:
         self.path = path
         self.timeout = timeout
         self._needless = needless
-        self._file: int | None = None
+        self._folder = folder
+        self._files: list[int] = []
 
     @property
     def held(self) -> bool:
         """Whether we have it."""
-        return self._file is not None
+        return bool(self._files)
 
     def __enter__(self) -> Self:
         try:
@@ -216,15 +222,20 @@ class FileLock:
             file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
         except OSError as error:
             raise WriteFailed(self.path, error.strerror or str(error)) from error
+        files, taken = [file], False
         try:
             taken = self._take(file)
-        except BaseException:
-            os.close(file)
-            raise
-        if taken:
-            self._file = file
-        else:
-            os.close(file)
+            if taken and self._folder:
+                taken = False
+                files.append(os.open(self._folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC))
+                taken = self._take(files[1])
+        except OSError as error:  # the folder cannot be opened
+            raise WriteFailed(self.path, error.strerror or str(error)) from error
+        finally:
+            if not taken:
+                for each in files:
+                    os.close(each)
+        self._files = files if taken else []
         return self
 
     def _take(self, file: int) -> bool:
@@ -257,6 +268,6 @@ class FileLock:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._file is not None:
-            os.close(self._file)
-            self._file = None
+        for file in self._files:
+            os.close(file)
+        self._files = []

@@ -11,15 +11,19 @@ import os
 import select
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
+
+if TYPE_CHECKING:
+    from postil.workspace.inotify import Subscription
 
 POLL_EVERY = 0.25
 MOST_FOLDERS = 8192
-EVERYTHING = "*"
-"""Reported instead of names when the kernel's queue overflowed."""
+CALM = 100
+"""A look is followed by a pause a hundred times as long: at most one per cent of a processor."""
 
 
 class Watch:
@@ -31,12 +35,12 @@ class Watch:
 
     def __init__(self, folders: Iterable[str]) -> None:
         self.folders = list(dict.fromkeys(folders))
-        self._source: _Inotify | _Polling = _source(self.folders)
+        self._source: Subscription | _Polling = _source(self.folders)
 
     @property
     def immediate(self) -> bool:
         """Whether a change is known as soon as it is made; one found by polling is known a little later."""
-        return isinstance(self._source, _Inotify)
+        return not isinstance(self._source, _Polling)
 
     def fileno(self) -> int:
         """Readable when something changed."""
@@ -104,85 +108,13 @@ def call_on_change(folders: Iterable[str], changed: Callable[[frozenset[str]], N
     return stop
 
 
-def _source(folders: list[str]) -> _Inotify | _Polling:
+def _source(folders: list[str]) -> Subscription | _Polling:
     if sys.platform == "linux":
+        from postil.workspace.inotify import subscribe  # ctypes takes 5 ms, which `inbox send` must not pay
+
         with suppress(OSError):  # no descriptors or no instances left: looking still works
-            return _Inotify(folders)
+            return subscribe(folders)
     return _Polling(folders)
-
-
-# linux/inotify.h
-_IN_MODIFY, _IN_ATTRIB, _IN_CLOSE_WRITE = 0x2, 0x4, 0x8
-_IN_MOVED_FROM, _IN_MOVED_TO, _IN_CREATE, _IN_DELETE = 0x40, 0x80, 0x100, 0x200
-_IN_Q_OVERFLOW, _IN_IGNORED, _IN_ONLYDIR = 0x4000, 0x8000, 0x1000000
-_INTERESTING = _IN_MODIFY | _IN_CLOSE_WRITE | _IN_MOVED_FROM | _IN_MOVED_TO | _IN_CREATE | _IN_DELETE
-_HEADER = 16
-
-
-class _Inotify:
-    def __init__(self, folders: list[str]) -> None:
-        import ctypes  # 5 ms, which `inbox send` must not pay
-
-        self._libc = ctypes.CDLL(None, use_errno=True)
-        self._errno = ctypes.get_errno
-        self._file: int = self._libc.inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC)
-        if self._file < 0:
-            raise OSError(self._errno(), "inotify_init1")
-        self._names: dict[int, str] = {}
-        self._missing: set[str] = set()
-        try:
-            for folder in folders:
-                self.add(folder)
-        except OSError:
-            self.close()
-            raise
-
-    def add(self, folder: str) -> None:
-        number = self._libc.inotify_add_watch(self._file, os.fsencode(folder), _INTERESTING | _IN_ONLYDIR)
-        if number >= 0:
-            self._names[number] = folder
-        elif self._errno() in (2, 20):  # missing, or not a folder: it may become one
-            self._missing.add(folder)
-        else:
-            raise OSError(self._errno(), "inotify_add_watch")
-
-    def _look_for_missing(self) -> set[str]:
-        missing, self._missing = self._missing, set()
-        for folder in sorted(missing):
-            self.add(folder)
-        return missing - self._missing
-
-    def fileno(self) -> int:
-        return self._file
-
-    def changed(self) -> frozenset[str]:
-        seen: set[str] = set()
-        while True:
-            try:
-                events = os.read(self._file, 65536)
-            except BlockingIOError:
-                return frozenset(seen | self._look_for_missing()) if seen else frozenset()
-            except OSError:
-                return frozenset()  # closed under us
-            at = 0
-            while at < len(events):
-                number = int.from_bytes(events[at : at + 4], sys.byteorder, signed=True)
-                kind = int.from_bytes(events[at + 4 : at + 8], sys.byteorder)
-                length = int.from_bytes(events[at + 12 : at + 16], sys.byteorder)
-                name = events[at + _HEADER : at + _HEADER + length].rstrip(b"\0")
-                at += _HEADER + length
-                if kind & _IN_Q_OVERFLOW:
-                    seen.add(EVERYTHING)
-                elif kind & _IN_IGNORED and number in self._names:  # the folder itself is gone
-                    self._missing.add(self._names[number])
-                    seen.add(self._names.pop(number))
-                elif number in self._names and name:
-                    seen.add(os.path.join(self._names[number], os.fsdecode(name)))
-
-    def close(self) -> None:
-        if self._file >= 0:
-            os.close(self._file)
-            self._file = -1
 
 
 class _Polling:
@@ -201,12 +133,15 @@ class _Polling:
         self._thread.start()
 
     def _run(self) -> None:
-        while not self._ended.wait(POLL_EVERY):
+        pause = POLL_EVERY
+        while not self._ended.wait(pause):
+            begun = time.thread_time()
             with self._lock:
                 now = _look(self._folders)
                 differing = {path for path in now.keys() | self._seen.keys() if now.get(path) != self._seen.get(path)}
                 self._seen = now
                 self._changed |= differing
+            pause = max(POLL_EVERY, CALM * (time.thread_time() - begun))
             if differing:
                 with suppress(BlockingIOError):
                     os.write(self._writer, b"!")

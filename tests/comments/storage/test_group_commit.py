@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -118,3 +121,37 @@ def test_a_writer_goes_on_for_others_until_another_program_writes(
     ]
     assert b'"theirs": true' in stored
     assert extension_accepts(stored)
+
+
+def test_a_waiting_comment_whose_folder_was_deleted_is_not_taken_for_written(tmp_path: Path) -> None:
+    comments = workspace(tmp_path, **{"a.py": SOURCE})
+    waits = PendingAdd(waiting_folder(comments), "a.py", addition(comments, 3, "c_3"))
+    waits.put()
+    shutil.rmtree(comments.tree.folder)
+    assert (waits.marker(), waits.is_waiting, waits.was_lost) == ("", False, True)
+    waits.put()
+    assert waits.is_waiting
+    comments.add("a.py", 8, "the next writer", "NOTE")
+    assert waits.marker()
+    waits.take_back()
+
+
+ADDER = """
+import shutil, sys
+from postil.comments.part import CommentsContext
+from postil.comments.operations.contract import ContractTools
+context = CommentsContext(sys.argv[1])
+tools = ContractTools(context)
+for n in range(25):
+    tools.add("a.py", n + 1, f"{sys.argv[2]} {n}", "NOTE")
+    if sys.argv[2] == "0":
+        shutil.rmtree(context.tree.folder, ignore_errors=True)
+"""
+
+
+def test_deleting_the_folder_of_locks_under_writers_loses_and_doubles_nothing(tmp_path: Path) -> None:
+    workspace(tmp_path, **{"a.py": SOURCE})
+    writers = [subprocess.Popen([sys.executable, "-c", ADDER, str(tmp_path), str(n)]) for n in range(4)]
+    assert [writer.wait(timeout=200) for writer in writers] == [0] * 4
+    stored = Sidecar("a.py", sidecar(tmp_path, "a.py"))
+    assert sorted(each.text for each in stored.comments) == sorted(f"{w} {n}" for w in range(4) for n in range(25))

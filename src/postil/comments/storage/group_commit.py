@@ -2,7 +2,8 @@
 
 A process that finds the lock busy puts its comment into a small file that it keeps open and locked. The writer adds the
 comments of these files to its sidecar, writes it, and only then removes the small files, after writing the marker's id
-into each: a file without a name means "safe on disk". Files of dead processes are removed: nobody was told they are in.
+into each: a file without a name, with that id in it, means "safe on disk". Files of dead processes are removed: nobody
+was told they are in.
 """
 
 from __future__ import annotations
@@ -44,6 +45,8 @@ class PendingAdd:
 
     def __init__(self, folder: str, path: str, addition: Addition) -> None:
         self._file = -1
+        self.was_lost = False
+        """Whether its file was deleted by somebody else: another process may have written the comment all the same."""
         self._folder, self._path, self._addition = folder, path, addition
         self._name = os.path.join(folder, f"{_key(path)}-{addition.comment.id}")
 
@@ -66,7 +69,13 @@ class PendingAdd:
         """Returns the marker's id once another process has written the comment; empty before."""
         if self._file < 0 or os.fstat(self._file).st_nlink:
             return ""
-        return os.pread(self._file, 1000, 0).decode()
+        said = os.pread(self._file, 1000, 0)
+        if said.startswith(b"{") or not said:  # nobody answered: the folder was deleted with it
+            os.close(self._file)
+            self._file = -1
+            self.was_lost = True
+            return ""
+        return said.decode()
 
     def take_back(self) -> None:
         """Remove its file, so that no other process writes the comment. The caller has the lock, or has given up."""

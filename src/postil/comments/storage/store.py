@@ -163,7 +163,7 @@ class Store:
             return not left
 
         try:
-            with FileLock(self._lock, LOCK_PATIENCE, written_by_another) as lock:
+            with FileLock(self._lock, LOCK_PATIENCE, written_by_another, self.tree.root) as lock:
                 if not lock.held or (any(file.is_waiting for _, file in pending) and written_by_another()):
                     return
                 if os.path.exists(self._journal):
@@ -176,6 +176,8 @@ class Store:
                         sidecar = self.read(path)
                     except Failure as fault:
                         sidecar = self.parse(path, _unless_missing(path, fault))
+                    if any(file.was_lost for _, file in pending) and _find_written(sidecar, left):
+                        continue
                     refused, others = self._change_all(path, sidecar, left)
                     if refused is None:
                         self.write(sidecar)
@@ -260,7 +262,7 @@ class Store:
     @contextmanager
     def locked(self) -> Generator[None]:
         """Hold the workspace's write lock (not re-entrant)."""
-        with FileLock(self._lock, LOCK_PATIENCE):
+        with FileLock(self._lock, LOCK_PATIENCE, folder=self.tree.root):
             if os.path.exists(self._journal):
                 self._finish_move()
             yield
@@ -354,6 +356,17 @@ class Store:
                             stack.append(path)
                     elif is_sidecar(entry.name) and entry.is_file(follow_symlinks=False):
                         yield path.removesuffix(SUFFIX)
+
+
+def _find_written(sidecar: Sidecar, left: list[_Change]) -> bool:
+    """Take out the additions that another process has written already. Returns whether there were some."""
+    there = {comment.id: comment.markerId for comment in sidecar.comments}
+    written = [each for each in left if each.addition is not None and each.addition.comment.id in there]
+    for each in written:
+        assert each.addition is not None
+        each.answer = there[each.addition.comment.id]
+        left.remove(each)
+    return bool(written)
 
 
 def _unless_missing(path: RelativePath, fault: Failure) -> None:

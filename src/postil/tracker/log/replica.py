@@ -32,7 +32,9 @@ class Replica(msgspec.Struct, frozen=True):
 
 def lock_writes(repository: Repository) -> FileLock:
     """Returns the lock that one writer at a time holds in this clone; the kernel frees it if its holder dies."""
-    return FileLock(os.path.join(repository.postil_folder(), "tracker.lock"), timeout=30.0)
+    return FileLock(
+        os.path.join(repository.postil_folder(), "tracker.lock"), timeout=30.0, folder=repository.common_dir
+    )
 
 
 def read_replica(repository: Repository) -> Replica | None:

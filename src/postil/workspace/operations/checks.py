@@ -18,6 +18,7 @@ from postil.workspace.git import git_lines, read_git_version
 from postil.workspace.operations.answers import Cleaned
 from postil.workspace.part import Workspace
 from postil.workspace.repository import Repository
+from postil.workspace.watch import Watch
 
 OLDEST_GIT = (2, 36)
 """Before it, `core.fsync` does not exist, and what git acknowledged may be lost with the power."""
@@ -65,6 +66,26 @@ class WorkspaceChecks:
             advice = advice if is_file else "docs/deploy.md says which settings it needs, and how to accept a loss"
             return Finding("error", f"{address}: {'; '.join(damage[:3])}", advice)
         return Finding("ok", address)
+
+
+class Watching:
+    """How this machine tells of changes."""
+
+    def __init__(self, context: Workspace) -> None:
+        self._workspace = context
+
+    @check("watching")
+    def changes_are_told(self) -> Finding:
+        """Whether the kernel has room for one more watch."""
+        try:
+            with Watch([os.getcwd()]) as watch:
+                is_immediate = watch.immediate
+        except OSError as error:
+            return Finding("error", f"nothing can be watched: {error.strerror}", "Close programs that hold many files")
+        if is_immediate:
+            return Finding("ok", "changes are told by the kernel")
+        advice = "Raise fs.inotify.max_user_instances and max_user_watches (sysctl); until then Postil looks by itself"
+        return Finding("warning", "the kernel has no inotify instance left: changes are noticed by looking", advice)
 
 
 class Leftovers:

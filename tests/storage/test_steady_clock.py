@@ -1,0 +1,84 @@
+"""A wrong wall clock neither deletes what should be kept nor keeps what should go for ever."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+
+from postil.storage import steady_clock
+from postil.storage.sqlite import SqliteState
+from postil.storage.steady_clock import LONGEST_STEP, Mark, read_now
+
+DAY = 86400.0
+
+
+class Machine:
+    """A machine whose clocks the test sets."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.wall, self.since_boot, self.boot = 1_800_000_000.0, 100.0, 1
+        monkeypatch.setattr(time, "time", lambda: self.wall)
+        monkeypatch.setattr(steady_clock, "_since_boot", lambda: self.since_boot)
+        monkeypatch.setattr(steady_clock, "_find_boot", lambda: self.boot)
+
+    def pass_by(self, seconds: float) -> None:
+        self.wall += seconds
+        self.since_boot += seconds
+
+    def restart(self) -> None:
+        self.since_boot, self.boot = 1.0, self.boot + 1
+
+
+@pytest.fixture
+def machine(monkeypatch: pytest.MonkeyPatch) -> Machine:
+    return Machine(monkeypatch)
+
+
+def test_while_the_machine_runs_the_date_may_be_set_as_one_likes(machine: Machine) -> None:
+    mark = read_now(None)
+    machine.wall += 100 * DAY
+    machine.pass_by(60)
+    assert read_now(mark).time == mark.time + 60
+    machine.wall -= 1000 * DAY
+    assert read_now(mark).time == mark.time + 60
+
+
+def test_over_a_restart_it_goes_on_by_at_most_a_day_and_never_back(machine: Machine) -> None:
+    mark = read_now(None)
+    machine.restart()
+    machine.wall += 3600
+    assert read_now(mark).time == mark.time + 3600
+    machine.wall += 100 * DAY
+    assert read_now(mark).time == mark.time + LONGEST_STEP
+    machine.wall = 0
+    assert read_now(mark) == Mark(mark.time, 1.0, 2)
+
+
+@pytest.mark.parametrize("restarts", [False, True])
+def test_a_clock_100_days_ahead_deletes_nothing_that_a_right_clock_would_keep(
+    tmp_path: Path, machine: Machine, restarts: bool
+) -> None:
+    path = str(tmp_path / "state.db")
+    state = SqliteState(path)
+    with state.writing() as changes:
+        changes.put("keys", "week", b"", time.time() + 7 * DAY)
+        changes.put("keys", "hour", b"", time.time() + 3600)
+    state.close()
+    machine.wall += 100 * DAY
+    if restarts:
+        machine.restart()
+    state = SqliteState(path)
+    with state.writing() as changes:
+        assert changes.get("keys", "week") == b""
+        changes.put("keys", "another", b"", time.time() + 2 * DAY)  # clears away what has expired
+    machine.wall -= 100 * DAY
+    with state.reading() as records:
+        assert {key for key, _ in records.range("keys")} >= {"week", "another"}
+    machine.pass_by(10 * DAY)
+    with state.writing() as changes:
+        changes.put("keys", "last", b"", time.time() + 60)
+    with state.reading() as records:
+        assert [key for key, _ in records.range("keys")] == ["last"]
+    state.close()
