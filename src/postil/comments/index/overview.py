@@ -11,7 +11,7 @@ from functools import cached_property
 
 from postil.comments.anchoring.moved_files import find_other_files, list_changed
 from postil.comments.anchoring.reader import CommentReader
-from postil.comments.index.cache import IN_FILE, Index, Note, Seen, make_note
+from postil.comments.index.cache import IN_FILE, Index, Note, Seen, forget_everything, make_note
 from postil.comments.index.change_gate import FolderWatch
 from postil.comments.index.refresh_worker import Read, read_many
 from postil.comments.model import Damage, Located, OtherFile
@@ -156,7 +156,7 @@ class Overview:
     def make_anew(self) -> None:
         """Forget the cache and read every file again."""
         with self._lock:
-            self.index.forget()
+            forget_everything(self.index)
             self._look()
 
     def file(self, path: RelativePath) -> list[Located]:
