@@ -20,8 +20,8 @@ from postil.core.registry import Offer, Registry
 from postil.settings.model import REDIS, BadSettings, Settings
 
 if TYPE_CHECKING:
-    from postil.core.effects.witness import Audit
     from postil.core.ports import Deliveries, Delivery, EphemeralStore, Keys, State
+    from postil.state_operations import StateOperations
     from postil.wire.server import Server
     from postil.workspace.repository import Repository
 
@@ -105,7 +105,7 @@ class App:
         if self.settings.ephemeral_address:
             if not self.settings.ephemeral_address.startswith(REDIS):
                 raise BadSettings("POSTIL_EPHEMERAL names no Redis", advice="Give redis://…, or leave it out")
-            from postil.storage.redis_ephemeral import RedisEphemeralStore
+            from postil.storage.redis_store.redis_ephemeral import RedisEphemeralStore
 
             return RedisEphemeralStore(self.settings.ephemeral_address)
         from postil.storage.ephemeral import MemoryEphemeralStore
@@ -134,33 +134,12 @@ class App:
 
         return IdempotencyKeys(self.state)
 
-    def audit(self) -> Audit:
-        """Returns the audit in the state database, with a chain of its own."""
-        from postil.storage.audit.audit_log import AuditLog
+    @property
+    def state_operations(self) -> StateOperations:
+        """What keeps the state well."""
+        from postil.state_operations import StateOperations
 
-        return AuditLog(self.state_database)
-
-    def state_damage(self) -> tuple[str, list[str]]:
-        """Returns where the state database is, and what is wrong with it; a file that does not exist yet is well."""
-        address = self.settings.state_address
-        if "://" in address:
-            from postil.storage.shared import check_promise
-
-            return check_promise(self.state, address, self.settings.state.durability)
-        import sqlite3
-
-        from postil.storage.sqlite import SqliteState
-
-        assert isinstance(self.state, SqliteState)
-        damage = self.state.damage() if os.path.exists(address) else []
-        return f"{address}, SQLite {sqlite3.sqlite_version}", damage
-
-    def require_durable(self) -> None:
-        """Refuse to serve where the shared state loses what was acknowledged, and nobody accepted that."""
-        if self.is_shared:
-            from postil.storage.shared import require_promise
-
-            require_promise(self.state, self.settings.state_address, self.settings.state.durability)
+        return StateOperations(self.settings, self.state_database)
 
     def context(self, part: str) -> object:
         """Returns the part's context, made once for all registries of this App."""
@@ -242,7 +221,7 @@ class App:
 def _workspace(app: App) -> object:
     from postil.workspace.part import Workspace
 
-    return Workspace(lambda: app.repository, app.parts_offered, app.glances, app.state_damage)
+    return Workspace(lambda: app.repository, app.parts_offered, app.glances, app.state_operations.find_damage)
 
 
 def _inbox(app: App) -> object:

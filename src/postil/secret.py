@@ -34,6 +34,22 @@ def load(settings: Settings) -> bytes:
         ) from error
 
 
+def replace(settings: Settings, secret: bytes) -> None:
+    """Put another secret in the place of the one in the state folder: what was sealed with it can be opened again."""
+    path = os.path.join(settings.folders.state, "secret")
+    try:
+        if _read(path) != secret:
+            from postil.workspace.files import atomic_write  # only where a backup is restored
+            from postil.workspace.paths import RelativePath
+
+            _make(path)  # so that there is one, closed to others
+            with suppress(FileExistsError):
+                os.link(path, f"{path}.before-restore")
+            atomic_write(os.path.dirname(path), RelativePath("secret"), secret)
+    except OSError as error:
+        raise StorageFailed(f"The secret {path} cannot be written: {error.strerror}") from error
+
+
 def subkey(secret: bytes, purpose: str, length: int = 32) -> bytes:
     """Returns the key for one purpose. It tells nothing about the secret or the other keys."""
     import hashlib

@@ -8,8 +8,9 @@ import msgspec
 import pytest
 
 from postil.core.ports import Delivery, EphemeralStore, Keys, State
-from postil.storage import ephemeral, idempotency, memory, redis, redis_ephemeral, sqlite
+from postil.storage import ephemeral, idempotency, memory, sqlite
 from postil.storage.postgresql import postgres
+from postil.storage.redis_store import redis, redis_ephemeral
 
 
 def implementations(module: object, port: type) -> list[type]:

@@ -8,7 +8,7 @@ import pytest
 from postil.core.ports import State
 from postil.storage.memory import MemoryState
 from postil.storage.postgresql.postgres import PostgresState
-from postil.storage.redis import RedisState
+from postil.storage.redis_store.redis import RedisState
 from postil.storage.sqlite import SqliteState
 from tests.storage.postgres_server import PostgresServer, postgres_server
 from tests.storage.redis_server import RedisServer, redis_server
@@ -41,6 +41,19 @@ def state(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[State]:
         made = SqliteState(str(tmp_path / "postil" / "state.db")) if request.param == "sqlite" else MemoryState()
     yield made
     made.close()
+
+
+def open_state(
+    kind: str, folder: Path, redis: RedisServer, postgres: PostgresServer
+) -> SqliteState | RedisState | PostgresState:
+    """An empty state of a kind that a setting can name."""
+    if kind == "redis":
+        redis.clear()
+        return RedisState(redis.address)
+    if kind == "postgres":
+        postgres.clear()
+        return PostgresState(postgres.address)
+    return SqliteState(str(folder / "state.db"))
 
 
 __all__ = ["postgres", "redis", "state"]

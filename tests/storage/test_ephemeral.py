@@ -11,7 +11,7 @@ import pytest
 from postil.core.ports import EphemeralStore
 from postil.storage import ephemeral
 from postil.storage.ephemeral import OVERHEAD, MemoryEphemeralStore
-from postil.storage.redis_ephemeral import RedisEphemeralStore
+from postil.storage.redis_store.redis_ephemeral import RedisEphemeralStore
 from tests.storage.entries import entry, until_admitted
 
 Run = Callable[[Callable[[EphemeralStore, EphemeralStore], Awaitable[None]]], None]

@@ -11,7 +11,7 @@ import redis as redis_library
 from postil.storage.failures import StateUnable
 from postil.storage.memory import MemoryState
 from postil.storage.postgresql.postgres import PostgresState
-from postil.storage.redis import RedisState
+from postil.storage.redis_store.redis import RedisState
 from postil.storage.shared import BadState, NotDurable, check_promise, describe, open_shared, require_promise
 from tests.storage.postgres_server import PostgresServer
 from tests.storage.redis_server import RedisServer

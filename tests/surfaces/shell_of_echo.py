@@ -9,6 +9,7 @@ from postil.core.catalogue import OperationEntry
 from postil.core.ports import Deliveries, EphemeralStore, Keys, State
 from postil.core.registry import Registry
 from postil.settings.model import Settings
+from postil.state_operations import StateOperations
 from postil.storage.ephemeral import MemoryEphemeralStore
 from postil.storage.idempotency import IdempotencyKeys
 from postil.storage.memory import MemoryState
@@ -32,6 +33,10 @@ class EchoApp:
     @property
     def is_shared(self) -> bool:
         return False
+
+    @property
+    def state_operations(self) -> StateOperations:
+        return StateOperations(self.settings, self.state_database)
 
     def counts(self) -> dict[str, float]:
         return {}

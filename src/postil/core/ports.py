@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from msgspec import Raw, Struct
 
@@ -96,6 +96,23 @@ class State(Protocol):
 
     def close(self) -> None:
         """Let go of files and threads."""
+        ...
+
+
+RecordRow: TypeAlias = tuple[str, str, bytes, float | None]
+"""Space, key, value, and how many seconds it still lives; None if it does not expire."""
+CounterRow: TypeAlias = tuple[str, int]
+
+
+class Dumpable(Protocol):
+    """A state that can be copied as a whole."""
+
+    def dump(self) -> tuple[Sequence[CounterRow], Iterator[RecordRow]]:
+        """Returns all counters and records of one moment."""
+        ...
+
+    def load(self, counters: Iterable[CounterRow], records: Iterable[RecordRow]) -> None:
+        """Replace all counters and records, all or nothing."""
         ...
 
 

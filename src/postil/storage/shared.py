@@ -52,7 +52,7 @@ def open_shared(address: str) -> State:
         except ImportError:  # an extra
             raise _missing("PostgreSQL", "postgres") from None
     if address.startswith(REDIS):
-        from postil.storage.redis import RedisState
+        from postil.storage.redis_store.redis import RedisState
 
         try:
             return RedisState(address)

@@ -14,7 +14,7 @@ import os
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
@@ -23,7 +23,7 @@ from postil.storage.failures import StateBusy, StateDamaged, StateFull, StateNew
 from postil.storage.steady_clock import Mark, read_now
 
 if TYPE_CHECKING:
-    from postil.core.ports import Changes, Records
+    from postil.core.ports import Changes, CounterRow, RecordRow, Records
     from postil.storage.listeners import ChangeListeners
 
 FORMAT = 1
@@ -40,6 +40,7 @@ CREATE INDEX expiring ON records (expires) WHERE expires IS NOT NULL;
 CREATE TABLE counters (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
 """
 _VERSION = "version"
+_CLOCK = ("clock", "clock boot", "boot")
 READ = ("BEGIN", "SELECT 1 FROM sqlite_schema LIMIT 1")  # takes the lock at once, not with the first question
 WRITE = ("BEGIN IMMEDIATE",)
 PAUSE = 0.002
@@ -104,6 +105,22 @@ class SqliteState:
         with self._transaction(READ) as connection:
             found = [str(row[0]) for row in connection.execute("PRAGMA integrity_check(20)")]
         return [] if found == ["ok"] else found
+
+    def dump(self) -> tuple[list[CounterRow], Iterator[RecordRow]]:
+        """Returns all counters and records of one moment, from a copy in memory: writers do not wait."""
+        copy = sqlite3.connect(":memory:")
+        with self._transaction(READ) as connection:
+            connection.backup(copy)
+            now = self._now().time
+        counters = [(name, value) for name, value in copy.execute("SELECT * FROM counters") if name not in _CLOCK]
+        rows = copy.execute("SELECT * FROM records WHERE expires IS NULL OR expires > ?", (now,))
+        return counters, ((space, key, _bytes(value), expires and expires - now) for space, key, value, expires in rows)
+
+    def load(self, counters: Iterable[CounterRow], records: Iterable[RecordRow]) -> None:
+        """Replace all counters and records, all or nothing. The version only grows."""
+        with self._transaction(WRITE) as connection:
+            changes = _Changes(connection, self._now())
+            changes.replace_all(counters, records)
 
     @contextmanager
     def _transaction(self, begin: tuple[str, ...]) -> Generator[sqlite3.Connection]:
@@ -288,6 +305,17 @@ class _Changes(_Records):
 
     def delete(self, space: str, key: str) -> None:
         self._connection.execute("DELETE FROM records WHERE space = ? AND key = ?", (space, key))
+
+    def replace_all(self, counters: Iterable[CounterRow], records: Iterable[RecordRow]) -> None:
+        """Put this in the place of everything. The version only grows."""
+        version = self.next(_VERSION)
+        self._connection.execute("DELETE FROM records")
+        for space, key, value, lives in records:
+            expires = None if lives is None else self._now + lives
+            self._connection.execute("INSERT INTO records VALUES (?, ?, ?, ?)", (space, key, value, expires))
+        for name, number in counters:
+            kept = max(version, number) + 1 if name == _VERSION else number
+            self._connection.execute("REPLACE INTO counters VALUES (?, ?)", (name, kept))
 
     def next(self, counter: str) -> int:
         self._connection.execute(

@@ -14,6 +14,30 @@ if TYPE_CHECKING:
     from postil.wire.server import Server
 
 
+class StateOperations(Protocol):
+    """What keeps the state well, for operators."""
+
+    def require_durable(self) -> None:
+        """Raises where the shared state may lose what was acknowledged, and nobody accepted that."""
+        ...
+
+    def check_writable(self) -> None:
+        """Raises where a write to the state would fail now. Blocks: use a thread."""
+        ...
+
+    def save_backup(self, path: str) -> tuple[int, float]:
+        """Write a backup of the state and the secret. Returns how many records it holds, and when it was made."""
+        ...
+
+    def restore_backup(self, path: str, *, force: bool) -> tuple[int, float]:
+        """Replace the state and the secret by a backup. Returns as `save_backup` does."""
+        ...
+
+    def audit(self) -> Audit:
+        """Returns the audit in the state database."""
+        ...
+
+
 class Composition(Protocol):
     """One composed Postil, as `postil.app` makes it."""
 
@@ -22,6 +46,11 @@ class Composition(Protocol):
     @property
     def is_shared(self) -> bool:
         """Whether other replicas see the same state."""
+        ...
+
+    @property
+    def state_operations(self) -> StateOperations:
+        """What keeps the state well."""
         ...
 
     def registry(self, parts: Iterable[str] = ()) -> Registry:
@@ -38,14 +67,6 @@ class Composition(Protocol):
 
     def state_database(self) -> State:
         """Returns the state database, opened on first use."""
-        ...
-
-    def require_durable(self) -> None:
-        """Raises where the shared state may lose what was acknowledged, and nobody accepted that."""
-        ...
-
-    def audit(self) -> Audit:
-        """Returns the audit in the state database."""
         ...
 
     def counts(self) -> dict[str, float]:

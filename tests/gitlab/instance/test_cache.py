@@ -14,7 +14,7 @@ from postil.gitlab.failures import GitLabFailure
 from postil.gitlab.instance.cache import Question, ResponseCache, make_question
 from postil.gitlab.instance.client import Reply
 from postil.storage.ephemeral import MemoryEphemeralStore
-from postil.storage.redis_ephemeral import RedisEphemeralStore
+from postil.storage.redis_store.redis_ephemeral import RedisEphemeralStore
 from tests.storage.redis_server import RedisServer, redis_server
 
 Run = Callable[[Callable[["Replica", "Replica", "Upstream"], Awaitable[None]]], None]

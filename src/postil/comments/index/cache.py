@@ -268,12 +268,19 @@ class Index:
         found = [str(row[0]) for row in self._select("PRAGMA integrity_check(5)")]
         return [] if found == ["ok"] else found
 
-    def fall_back(self) -> None:
-        """Go on in memory: where nothing more can be written, reading comments still works."""
+    def start_again(self, in_memory: bool = False) -> None:
+        """Forget everything: it is read again from the sidecars. Where nothing can be written, it goes on in memory."""
         with self._lock:
             if self._open is not None:
                 self._open.close()
-            self._open = self._prepared(":memory:")
+            if in_memory:
+                self._open = self._prepared(":memory:")
+                return
+            for name in (self._path, f"{self._path}-journal"):
+                with suppress(OSError):
+                    os.unlink(name)
+            self._open = self._connect()
+            self._texts = TextFile(self._texts.base)
 
     def _connect(self) -> sqlite3.Connection:
         try:
@@ -306,18 +313,6 @@ class Index:
             db.close()
             raise
         return db
-
-
-def forget_everything(index: Index) -> None:
-    """Delete the cache: all of it is read again from the sidecars."""
-    with index._lock:
-        if index._open is not None:
-            index._open.close()
-        for name in (index._path, f"{index._path}-journal"):
-            with suppress(OSError):
-                os.unlink(name)
-        index._open = index._connect()
-        index._texts = TextFile(index._texts.base)
 
 
 def _replace_notes(db: sqlite3.Connection, path: str, notes: Sequence[Note]) -> None:

@@ -11,7 +11,7 @@ from functools import cached_property
 
 from postil.comments.anchoring.moved_files import find_other_files, list_changed
 from postil.comments.anchoring.reader import CommentReader
-from postil.comments.index.cache import IN_FILE, Index, Note, Seen, forget_everything, make_note
+from postil.comments.index.cache import IN_FILE, Index, Note, Seen, make_note
 from postil.comments.index.change_gate import FolderWatch
 from postil.comments.index.refresh_worker import Read, read_many
 from postil.comments.model import Damage, Located, OtherFile
@@ -58,7 +58,7 @@ class Overview:
         try:
             self._catch_up()
         except sqlite3.DatabaseError:  # a full or failing disk: the cache is what can be done without
-            self.index.fall_back()
+            self.index.start_again(in_memory=True)
             self._catch_up()
 
     def _catch_up(self) -> None:
@@ -156,7 +156,7 @@ class Overview:
     def make_anew(self) -> None:
         """Forget the cache and read every file again."""
         with self._lock:
-            forget_everything(self.index)
+            self.index.start_again()
             self._look()
 
     def file(self, path: RelativePath) -> list[Located]:

@@ -11,12 +11,12 @@ from __future__ import annotations
 import secrets
 import threading
 import time
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager, suppress
 
 from postil.core.effects.joining import join
 from postil.core.failure import Failure
-from postil.core.ports import Changes, Records
+from postil.core.ports import Changes, CounterRow, RecordRow, Records
 from postil.storage.failures import StateAway, StateBusy, StateUnclear
 from postil.storage.last_seen import LastSeen, StaleRecords
 from postil.storage.listeners import ChangeListeners
@@ -30,6 +30,11 @@ _BEGIN_READ = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 _BEGIN_WRITE = "BEGIN; UPDATE postil_counters SET value = value + 1 WHERE name = 'version'"
 _BEGIN_LOCKED = "BEGIN; SELECT 1 FROM postil_counters WHERE name = 'version' FOR UPDATE"
 _COMMIT = "INSERT INTO postil_commits (name) VALUES ('{name}'); NOTIFY postil_changed; COMMIT"
+_DUMP = """
+SELECT space, key, value, (expires - extract(epoch FROM now()))::double precision FROM postil_records
+WHERE (space, key) > (%s, %s) AND (expires IS NULL OR expires > extract(epoch FROM now()))
+ORDER BY space, key LIMIT 5000
+"""
 _TIDY = "DELETE FROM postil_commits WHERE made < now() - interval '1 hour'"
 _TIDY_EVERY = 1000
 
@@ -148,6 +153,25 @@ class PostgresState:
         if watcher is not None:
             watcher.join(2)
         self._connections.close()
+
+    def dump(self) -> tuple[list[CounterRow], Iterator[RecordRow]]:
+        """Returns all counters and records of one moment."""
+        with self._connections.using() as connection:
+            connection.execute(_BEGIN_READ)
+            counters = [(name, int(value)) for name, value in connection.execute("SELECT * FROM postil_counters")]
+            records: list[RecordRow] = []
+            after = ("", "")
+            while page := connection.execute(_DUMP, after).fetchall():
+                records += [(space, key, bytes(value), lives) for space, key, value, lives in page]
+                after = page[-1][:2]
+            connection.execute("COMMIT")
+        return counters, iter(records)
+
+    def load(self, counters: Iterable[CounterRow], records: Iterable[RecordRow]) -> None:
+        """Replace all counters and records, all or nothing. The version only grows."""
+        with self.writing() as changes:
+            assert isinstance(changes, PostgresRecords)
+            changes.replace_all(counters, records)
 
     def promise(self) -> tuple[str, list[str]]:
         """Returns what this PostgreSQL was told to promise, in words; and what must be changed, if anything."""

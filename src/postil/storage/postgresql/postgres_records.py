@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterable
 from typing import Any
 
+from postil.core.ports import CounterRow, RecordRow
 from postil.storage.last_seen import LastSeen
 
 _GET = """
@@ -21,6 +23,12 @@ SELECT count(*) FROM postil_records WHERE space = %s AND (expires IS NULL OR exp
 _PUT = """
 INSERT INTO postil_records (space, key, value, expires) VALUES (%s, %s, %b, extract(epoch FROM now()) + %s)
 ON CONFLICT (space, key) DO UPDATE SET value = excluded.value, expires = excluded.expires
+"""
+
+
+_COUNT_TO = """
+INSERT INTO postil_counters AS c (name, value) VALUES (%s, %s) ON CONFLICT (name) DO UPDATE
+SET value = CASE WHEN c.name = 'version' THEN greatest(c.value, excluded.value) + 1 ELSE excluded.value END
 """
 
 
@@ -56,6 +64,15 @@ class PostgresRecords:
         if lives is not None:
             self._connection.execute("DELETE FROM postil_records WHERE expires <= extract(epoch FROM now())")
         self._connection.execute(_PUT, (space, key, value, lives))
+
+    def replace_all(self, counters: Iterable[CounterRow], records: Iterable[RecordRow]) -> None:
+        """Put this in the place of everything. The version only grows."""
+        self._connection.execute("DELETE FROM postil_records")
+        for space, key, value, lives in records:
+            self.spaces.add(space)
+            self._connection.execute(_PUT, (space, key, value, lives))
+        for name, number in counters:
+            self._connection.execute(_COUNT_TO, (name, number))
 
     def delete(self, space: str, key: str) -> None:
         self.spaces.add(space)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from postil import __version__
@@ -16,6 +16,7 @@ from postil.surfaces.gateway.signatures import Bodiless
 from postil.surfaces.gateway.visitor import View, Visitor, tighten
 from postil.surfaces.http.hosts import Hosts
 from postil.surfaces.http.metrics import Metrics
+from postil.surfaces.http.readiness import Readiness
 from postil.wire.protocol import jsonrpc
 from postil.wire.server import Server
 from postil.wire.transports.http import body as http_body
@@ -49,8 +50,10 @@ class HttpApp:
         endpoint: Endpoint | None = None,
         routes: Mapping[str, Route] | None = None,
         metrics: Metrics | None = None,
+        check_writable: Callable[[], None] | None = None,
     ) -> None:
         self.server = server
+        self._readiness = Readiness(check_writable)
         self.endpoint = endpoint or Endpoint(server)
         self.metrics = metrics or Metrics()
         self._endpoints = {View(): self.endpoint}
@@ -190,8 +193,8 @@ class HttpApp:
         if path == "/healthz":
             await respond(send, 200, b'{"status":"ok"}')
         elif path == "/readyz":
-            ready = not self._closing
-            await respond(send, 200 if ready else 503, b'{"status":"ready"}' if ready else b'{"status":"ending"}')
+            status = b"ending" if self._closing else await self._readiness.ask()
+            await respond(send, 200 if status == b"ready" else 503, b'{"status":"%s"}' % status)
         elif path == "/version":
             await respond(send, 200, jsonrpc.encode({"name": self.server.face.name, "version": __version__}))
         else:

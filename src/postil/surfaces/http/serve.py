@@ -61,7 +61,7 @@ def run(server: Server, composed: Composition) -> NoReturn:
     except ValueError as wrong:
         raise CannotListen(f"Cannot listen: {wrong}", advice="Give --http HOST:PORT") from None
     check_reach(host, settings)
-    composed.require_durable()
+    composed.state_operations.require_durable()
     token = secrets.token_urlsafe(24)
     guard = compose(composed, token)
     tls = tls_options(settings)
@@ -79,12 +79,21 @@ def run(server: Server, composed: Composition) -> NoReturn:
     if composed.is_shared and not settings.ephemeral_address:
         say("warning: POSTIL_EPHEMERAL names no Redis: limits, nonces and sessions are each replica's own")
     hooks = Hooks(
-        witness=composed.audit(),
+        witness=composed.state_operations.audit(),
         page_for=guard.page_for,
         shared=composed.ephemeral() if settings.ephemeral_address else None,
     )
     server = server.with_hooks(hooks)
-    serve(server, guard.gateway, hosts, listener, routes=guard.routes, tls=tls, counts=composed.counts)
+    serve(
+        server,
+        guard.gateway,
+        hosts,
+        listener,
+        routes=guard.routes,
+        tls=tls,
+        counts=composed.counts,
+        check_writable=composed.state_operations.check_writable,
+    )
 
 
 def check_reach(host: str, settings: Settings) -> None:
@@ -143,6 +152,7 @@ def serve(
     routes: Mapping[str, Route] | None = None,
     tls: dict[str, Any] | None = None,
     counts: Callable[[], dict[str, float]] | None = None,
+    check_writable: Callable[[], None] | None = None,
 ) -> NoReturn:
     """Serve on a bound socket until a signal ends it; then the process ends."""
     from postil.surfaces.http.server import HttpServer, raise_file_limit
@@ -154,7 +164,9 @@ def serve(
         metrics.sources.append(lambda: count_calls(server))
         counting = [getattr(each, "counts", None) for each in (gateway, *(routes or {}).values())]
         metrics.sources += [source for source in (*counting, counts) if source is not None]
-        app = HttpApp(server, gateway=gateway, hosts=hosts, routes=routes, metrics=metrics)
+        app = HttpApp(
+            server, gateway=gateway, hosts=hosts, routes=routes, metrics=metrics, check_writable=check_writable
+        )
         running = HttpServer(app, **(tls or {}))
         await running.serve(sockets=[listener])
         return 128 + running.ended_by if running.ended_by else 0

@@ -1,4 +1,4 @@
-"""Built-in commands over the whole: `tools`, `call`, and for HTTP `key` and `audit`."""
+"""Built-in commands over the whole: `tools`, `call`, `backup`, `restore`, and for HTTP `key` and `audit`."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def run_audit(composed: Composition, words: list[str], program: str, options: Gl
     parser.add_argument("VERB", nargs="?", choices=("verify",), help="check the chains, and find writes without an end")
     parser.add_argument("--limit", type=int, default=50, help="how many, counted from the last")
     parsed, common = parser.read(words[1:])
-    log = composed.audit()
+    log = composed.state_operations.audit()
     if parsed["VERB"] == "verify":
         from postil.core.effects.witness import AuditBroken
 
@@ -122,10 +122,39 @@ def run_audit(composed: Composition, words: list[str], program: str, options: Gl
     return show(table(rows) if rows else "No writes yet", composed.settings, as_json=False)
 
 
+def run_backup(composed: Composition, words: list[str], program: str, options: Globals) -> int:
+    """Write a backup."""
+    parser = Parser(prog=f"{program} backup", description="Copy the state and the secret into one file (mode 0600)")
+    parser.add_argument("FILE", help="where to write it; an older file of that name is replaced")
+    parsed, common = parser.read(words[1:])
+    records, made = composed.state_operations.save_backup(os.path.abspath(parsed["FILE"]))
+    shown = {"file": parsed["FILE"], "records": records, "made": _utc(made)}
+    text = f"{records} records are in {parsed['FILE']}. It holds the secret: keep it where you keep secrets"
+    return show(shown if common.as_json else text, composed.settings, as_json=common.as_json)
+
+
+def run_restore(composed: Composition, words: list[str], program: str, options: Globals) -> int:
+    """Restore a backup."""
+    parser = Parser(prog=f"{program} restore", description="Put a backup in the place of the state and the secret")
+    parser.add_argument("FILE", help="the backup")
+    parser.add_argument("--force", action="store_true", help="also where the state is not empty: it is replaced")
+    parsed, common = parser.read(words[1:])
+    if options.flags.get("read_only") or composed.settings.read_only:
+        raise Usage("Read-only: nothing is restored", advice="Leave out --read-only")
+    records, made = composed.state_operations.restore_backup(os.path.abspath(parsed["FILE"]), force=parsed["force"])
+    shown = {"records": records, "made": _utc(made)}
+    text = f"Restored {records} records of {_utc(made)}. Restart the servers that were running"
+    return show(shown if common.as_json else text, composed.settings, as_json=common.as_json)
+
+
+def _utc(moment: float) -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(moment))
+
+
 def _shown(key: AccessKey) -> dict[str, object]:
     """Returns what may be told of a key."""
     may = [word for word, given in (("workspace", key.workspace), ("GitLab token", bool(key.sealed))) if given]
-    when = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(key.created))
+    when = _utc(key.created)
     only = [word for word, given in (("read only", key.read_only), ("signed only", key.must_sign)) if given]
     return {"name": key.name, "id": key.id, "created": when, "may": [*may, *only]}
 

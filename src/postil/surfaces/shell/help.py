@@ -18,6 +18,8 @@ BUILTINS = {
     "doctor": "Look for what is wrong, and say what to do",
     "key": "Make, list and revoke access keys for HTTP",
     "audit": "Show who changed what over HTTP, or check it (verify)",
+    "backup": "Copy messages, keys, the audit and the secret into a file, also while servers run",
+    "restore": "Put a backup in the place of what is there",
     "tools": "List what assistants see",
     "call": "Call an operation by its name with JSON arguments",
     "completion": "Print shell completion for bash, zsh or fish",

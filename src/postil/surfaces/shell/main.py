@@ -11,6 +11,7 @@ import sys
 
 def main() -> int:
     """Returns the `postil` command."""
+    _open_closed()
     words = sys.argv[1:]
     if words == ["--version"] or words == ["-V"]:
         return _version("postil")
@@ -19,6 +20,7 @@ def main() -> int:
 
 def lazygit_mcp_bridge() -> int:
     """The `lazygit-mcp-bridge` command: `server` and `send`, as its contract says, with its two exit statuses."""
+    _open_closed()
     words = sys.argv[1:]
     if words == ["--version"] or words == ["version"]:
         return _version("lazygit-mcp-bridge")
@@ -31,6 +33,7 @@ def lazygit_mcp_bridge() -> int:
 
 def git_mile() -> int:
     """Returns the `git-mile` command, which git also runs as `git mile`."""
+    _open_closed()
     words = sys.argv[1:]
     if words == ["--version"]:
         return _version("git-mile")
@@ -60,10 +63,23 @@ def _mile_globals(words: list[str]) -> tuple[list[str], list[str]]:
 
 def paired_comments() -> int:
     """Returns the `paired-comments-mcp-server` command: a server, and nothing else."""
+    _open_closed()
     words = sys.argv[1:]
     if words == ["--version"]:
         return _version("paired-comments-mcp-server")
     return _run(["serve", "--parts", "comments", *words], "paired-comments-mcp-server")
+
+
+def _open_closed() -> None:
+    """Where the caller closed a standard stream, open nothing in its place: a database must not become our output."""
+    if sys.stdin is None or sys.stdout is None or sys.stderr is None:  # pyright: ignore[reportUnnecessaryComparison]
+        import os
+
+        while os.open(os.devnull, os.O_RDWR) < 3:  # the lowest that is free
+            pass
+        sys.stdin = sys.stdin or open(0, closefd=False, encoding="utf-8")  # noqa: SIM115 - open to the end
+        sys.stdout = sys.stdout or open(1, "w", closefd=False, encoding="utf-8")  # noqa: SIM115 - open to the end
+        sys.stderr = sys.stderr or open(2, "w", closefd=False, encoding="utf-8")  # noqa: SIM115 - open to the end
 
 
 def _quick(program: str, words: list[str]) -> bool:
@@ -78,7 +94,7 @@ def _quick(program: str, words: list[str]) -> bool:
     try:
         sys.stdout.write(text + "\n" if text else "")
         sys.stdout.flush()
-    except BrokenPipeError:
+    except OSError:
         return False  # the ordinary way knows what to do when nobody reads
     return True
 

@@ -26,6 +26,8 @@ _BUILTINS = {
     "tools": "shell.builtins",
     "key": "shell.builtins",
     "audit": "shell.builtins",
+    "backup": "shell.builtins",
+    "restore": "shell.builtins",
     "setup": "setup.connect",
     "doctor": "setup.doctor",
     "init": "setup.init",
@@ -81,6 +83,12 @@ def _run(words: list[str], program: str, compose: Compose, part: str) -> int:
         return 130
     except BrokenPipeError:
         return _leave_pipe()
+    except OSError as error:
+        if not _is_output(error):
+            return _tell_bug(settings is not None and settings.debug)
+        _leave_pipe()
+        sys.stderr.write(f"error: The output cannot be written: {error.strerror}\n")
+        return 7
     except Exception:
         return _tell_bug(settings is not None and settings.debug)
 
@@ -204,6 +212,13 @@ def _builtin(word: str) -> Builtin | None:
 
         return getattr(import_module(f"postil.surfaces.{module}"), f"run_{word.replace('-', '_')}")
     return None
+
+
+def _is_output(error: OSError) -> bool:
+    """Whether the output itself failed: a full disk behind a redirection. Files of ours have failures of their own."""
+    import errno
+
+    return error.filename is None and error.errno in (errno.ENOSPC, errno.EIO, errno.EDQUOT, errno.EFBIG)
 
 
 def _leave_pipe() -> int:

@@ -5,7 +5,7 @@ import redis
 
 from postil.core.failure import StorageFailed
 from postil.storage.failures import StateAway
-from postil.storage.redis_connection import connect, text, translate_errors
+from postil.storage.redis_store.redis_connection import connect, text, translate_errors
 
 
 def test_errors_of_redis_become_one_failure_with_its_cause() -> None:

@@ -4,8 +4,8 @@ import time
 
 import pytest
 
-from postil.storage.redis import RedisState
-from postil.storage.redis_records import RedisRecords
+from postil.storage.redis_store.redis import RedisState
+from postil.storage.redis_store.redis_records import RedisRecords
 
 
 @pytest.fixture

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from postil.storage.redis_connection import PREFIX
+from postil.storage.redis_store.redis_connection import PREFIX
 
 CHANNEL = PREFIX + "changed"
 _WANTED_MS = 250

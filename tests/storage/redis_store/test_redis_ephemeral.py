@@ -10,8 +10,8 @@ import redis as redis_client
 
 from postil.storage import outage as outages
 from postil.storage.outage import LONGEST, find_outage
-from postil.storage.redis_connection import PATIENCE
-from postil.storage.redis_ephemeral import RedisEphemeralStore
+from postil.storage.redis_store.redis_connection import PATIENCE
+from postil.storage.redis_store.redis_ephemeral import RedisEphemeralStore
 from tests.storage.entries import entry, until_admitted
 
 NOWHERE = "unix:///nonexistent/redis.sock"

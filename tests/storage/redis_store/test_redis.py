@@ -9,15 +9,15 @@ import time
 
 import pytest
 
-from postil.storage import redis as redis_state
 from postil.storage.failures import StateAway, StateBusy, StateUnclear
 from postil.storage.idempotency import IdempotencyKeys
-from postil.storage.redis import RedisState
+from postil.storage.redis_store import redis as redis_state
+from postil.storage.redis_store.redis import RedisState
 from tests.storage.redis_server import RedisServer
 
 WRITER = """
 import sys
-from postil.storage.redis import RedisState
+from postil.storage.redis_store.redis import RedisState
 state = RedisState(sys.argv[1])
 for n in range(int(sys.argv[2])):
     with state.writing() as changes:
@@ -180,7 +180,7 @@ def test_expired_records_are_cleared_away(address: str) -> None:
 
 KILLED = """
 import os, signal, sys
-from postil.storage.redis import RedisState
+from postil.storage.redis_store.redis import RedisState
 state = RedisState(sys.argv[1])
 with getattr(state, sys.argv[2])() as records:
     print("inside", flush=True)

@@ -14,8 +14,8 @@ from typing import Any, cast
 from postil.core.ports import Entered, Entry, Taken
 from postil.storage.ephemeral import MemoryEphemeralStore
 from postil.storage.outage import find_outage
-from postil.storage.redis_connection import PREFIX, connect_async
-from postil.storage.redis_scripts import ENTER, KEEP, LEAVE, RENEW
+from postil.storage.redis_store.redis_connection import PREFIX, connect_async
+from postil.storage.redis_store.redis_scripts import ENTER, KEEP, LEAVE, RENEW
 
 LEASE = 30.0
 """Seconds that a call counts as running without a sign of life: as long as a killed replica's calls are counted."""

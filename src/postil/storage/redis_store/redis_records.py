@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterable
 from typing import Any, cast
 
+from postil.core.ports import CounterRow, RecordRow
 from postil.storage.last_seen import LastSeen
-from postil.storage.redis_connection import PREFIX, text, translate_errors
+from postil.storage.redis_store.redis_connection import PREFIX, text, translate_errors
 
 COUNTERS = PREFIX + "counters"
 
@@ -73,6 +75,29 @@ class RedisRecords:
                 self._counters[counter] = int(self._redis.hget(COUNTERS, counter) or 0)
         self._counters[counter] += 1
         return self._counters[counter]
+
+    def read_all(self) -> tuple[list[CounterRow], list[RecordRow]]:
+        """Returns all counters and living records."""
+        with translate_errors():
+            counted = cast("dict[bytes, bytes]", self._redis.hgetall(COUNTERS))
+            spaces = [text(name).removeprefix(_values_key("")) for name in self._redis.scan_iter(_values_key("*"))]
+            stored = {space: cast("dict[bytes, bytes]", self._redis.hgetall(_values_key(space))) for space in spaces}
+        rows: list[RecordRow] = []
+        for space, values in sorted(stored.items()):
+            for key, value in sorted(values.items()):
+                alive = self._unless_expired(value)
+                if alive is not None:
+                    expires = float(value.partition(b"\n")[0])
+                    rows.append((space, text(key), alive, expires - self._now if expires else None))
+        return [(text(name), int(value)) for name, value in counted.items()], rows
+
+    def replace_all(self, counters: Iterable[CounterRow], records: Iterable[RecordRow]) -> None:
+        """Put this in the place of everything."""
+        for space, key, _, _ in self.read_all()[1]:
+            self.delete(space, key)
+        for space, key, value, lives in records:
+            self.put(space, key, value, None if lives is None else self._now + lives)
+        self._counters.update(counters)
 
     def changed_spaces(self) -> set[str]:
         """Returns the spaces that the block changed, or would have."""

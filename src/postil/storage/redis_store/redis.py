@@ -14,22 +14,22 @@ import random
 import secrets
 import threading
 import time
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, cast
 
 import msgspec
 
 from postil.core.effects.joining import join
-from postil.core.ports import Changes, Records
+from postil.core.ports import Changes, CounterRow, RecordRow, Records
 from postil.storage.failures import StateAway, StateBusy, StateUnable, StateUnclear
 from postil.storage.holder import is_alive, this_process
 from postil.storage.last_seen import LastSeen, StaleRecords
 from postil.storage.listeners import ChangeListeners
 from postil.storage.outage import find_outage
-from postil.storage.redis_connection import PREFIX, connect, text, translate_errors
-from postil.storage.redis_records import COUNTERS, RedisRecords
-from postil.storage.redis_scripts import CHANNEL, COMMIT, ENTER_READ, ENTER_WRITE, LEAVE, UNLOCK
+from postil.storage.redis_store.redis_connection import PREFIX, connect, text, translate_errors
+from postil.storage.redis_store.redis_records import COUNTERS, RedisRecords
+from postil.storage.redis_store.redis_scripts import CHANNEL, COMMIT, ENTER_READ, ENTER_WRITE, LEAVE, UNLOCK
 
 LEASE_MS = 3_000
 """How long a replica that was killed in the middle of a block holds up the others: blocks take milliseconds."""
@@ -126,6 +126,19 @@ class RedisState:
         if watcher is not None:
             watcher.join(2)
         self._redis.close()
+
+    def dump(self) -> tuple[list[CounterRow], Iterator[RecordRow]]:
+        """Returns all counters and records of one moment. Raises StateBusy where that takes longer than a lease."""
+        with self.reading() as records:
+            assert isinstance(records, RedisRecords)
+            counters, rows = records.read_all()
+        return counters, iter(rows)
+
+    def load(self, counters: Iterable[CounterRow], records: Iterable[RecordRow]) -> None:
+        """Replace all counters and records, all or nothing."""
+        with self.writing() as changes:
+            assert isinstance(changes, RedisRecords)
+            changes.replace_all(counters, records)
 
     def promise(self) -> tuple[str, list[str]]:
         """Returns what this Redis was told to promise, in words; and what must be changed for nothing to be lost."""

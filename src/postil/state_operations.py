@@ -1,0 +1,76 @@
+"""What keeps the state well: its promise, backups, the audit, and whether it can be written. For operators."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import TYPE_CHECKING, cast
+
+from postil.settings.model import Settings
+
+if TYPE_CHECKING:
+    from postil.core.effects.witness import Audit
+    from postil.core.ports import Dumpable, State
+
+
+class StateOperations:
+    """Operations on one composed Postil's state. Everything is imported by those who ask for it."""
+
+    def __init__(self, settings: Settings, state: Callable[[], State]) -> None:
+        self._settings, self._state = settings, state
+
+    def find_damage(self) -> tuple[str, list[str]]:
+        """Returns where the state database is, and what is wrong with it; a file that does not exist yet is well."""
+        address = self._settings.state_address
+        if "://" in address:
+            from postil.storage.shared import check_promise
+
+            return check_promise(self._state(), address, self._settings.state.durability)
+        import sqlite3
+
+        from postil.storage.sqlite import SqliteState
+
+        state = self._state()
+        assert isinstance(state, SqliteState)
+        damage = state.damage() if os.path.exists(address) else []
+        return f"{address}, SQLite {sqlite3.sqlite_version}", damage
+
+    def require_durable(self) -> None:
+        """Raises where the shared state may lose what was acknowledged, and nobody accepted that."""
+        if "://" in self._settings.state_address:
+            from postil.storage.shared import require_promise
+
+            require_promise(self._state(), self._settings.state_address, self._settings.state.durability)
+
+    def check_writable(self) -> None:
+        """Raises a Failure where a write to the state would fail now. Blocks."""
+        from postil.storage.writable import check_writable
+
+        check_writable(self._state(), self._settings.state_address)
+
+    def save_backup(self, path: str) -> tuple[int, float]:
+        """Write a backup of the state and the secret. Returns how many records it holds, and when it was made."""
+        from postil import __version__, secret
+        from postil.storage.backup import save
+
+        saved = save(self._dumpable(), path, secret.load(self._settings), __version__)
+        return saved.records, saved.made
+
+    def restore_backup(self, path: str, *, force: bool) -> tuple[int, float]:
+        """Replace the state by a backup, and the secret where it is a file. Returns as `save_backup` does."""
+        from postil import secret
+        from postil.storage.backup import restore
+
+        saved = restore(self._dumpable(), path, force=force)
+        if not self._settings.secret:
+            secret.replace(self._settings, saved.secret)
+        return saved.records, saved.made
+
+    def audit(self) -> Audit:
+        """Returns the audit in the state database, with a chain of its own."""
+        from postil.storage.audit.audit_log import AuditLog
+
+        return AuditLog(self._state)
+
+    def _dumpable(self) -> Dumpable:
+        return cast("Dumpable", self._state())  # every state that a setting can name

@@ -1,0 +1,1 @@
+"""The state database and the ephemeral store in Redis or Valkey."""

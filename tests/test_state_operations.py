@@ -1,0 +1,96 @@
+"""What operators do with the state, as they do it: backups, the audit, and commands whose output goes nowhere."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from postil.settings.load import load
+from postil.state_operations import StateOperations
+from postil.storage.sqlite import SqliteState
+from tests.surfaces.conftest import repository
+from tests.surfaces.programs import BIN, run
+
+__all__ = ["repository"]  # a fixture
+
+
+@pytest.fixture(autouse=True)
+def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A state of its own: these tests replace it as a whole."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+
+
+def send(folder: Path, text: str) -> None:
+    sent = run("postil", "inbox", "send", "--file", "a.py", "-c", text, cwd=folder)
+    assert sent.returncode == 0, sent.stderr
+
+
+def test_a_backup_brings_messages_keys_and_the_secret_back(repository: Path, tmp_path: Path) -> None:
+    send(repository, "before the backup")
+    run("postil", "key", "create", "team", "--json", cwd=repository)
+    backup = str(tmp_path / "backup")
+    made = run("postil", "backup", backup, "--json", cwd=repository)
+    assert json.loads(made.stdout)["records"] >= 2, made.stderr
+    secret = Path(os.environ["XDG_STATE_HOME"]) / "postil" / "secret"
+    was = secret.read_bytes()
+    send(repository, "after the backup")
+    secret.write_bytes(b"another secret, of another machine")
+    refused = run("postil", "restore", backup, cwd=repository)
+    assert (refused.returncode, "not empty" in refused.stderr) == (6, True)
+    restored = run("postil", "restore", backup, "--force", cwd=repository)
+    assert restored.returncode == 0, restored.stderr
+    listed = run("postil", "inbox", "list", "--json", cwd=repository).stdout
+    assert ("before the backup" in listed, "after the backup" in listed) == (True, False)
+    assert "team" in run("postil", "key", "list", cwd=repository).stdout
+    assert secret.read_bytes() == was
+
+
+def test_half_a_backup_is_refused_with_7_and_changes_nothing(repository: Path, tmp_path: Path) -> None:
+    send(repository, "kept")
+    backup = tmp_path / "backup"
+    run("postil", "backup", str(backup), cwd=repository)
+    backup.write_bytes(backup.read_bytes()[:-9])
+    refused = run("postil", "restore", str(backup), "--force", cwd=repository)
+    assert refused.returncode == 7
+    assert "kept" in run("postil", "inbox", "list", cwd=repository).stdout
+    assert run("postil", "--read-only", "restore", str(backup), cwd=repository).returncode == 2
+
+
+def test_the_audit_is_verified_from_the_shell(repository: Path) -> None:
+    settings = load(cwd=str(repository))
+    state = SqliteState(settings.state_address)
+    from postil.core.call import Caller
+
+    operations = StateOperations(settings, lambda: state)
+    operations.audit().open(Caller("ada"), "send", {"id": 7}).close("ok")
+    told = run("postil", "audit", "verify", cwd=repository)
+    assert (told.returncode, "The chains are whole" in told.stdout) == (0, True)
+    with state.writing() as changes:
+        (key, value), *_ = changes.range("audit", limit=1)
+        changes.put("audit", key, value.replace(b"begin", b"begun"))
+    told = run("postil", "audit", "verify", cwd=repository)
+    assert (told.returncode, "not as it was written" in told.stderr) == (7, True)
+    state.close()
+
+
+@pytest.mark.parametrize("command", ["status", "inbox list", "issue list", "tools", "--help", "--version"])
+def test_a_closed_output_is_harmless_and_a_full_one_is_told(command: str, repository: Path) -> None:
+    environ = {**os.environ, "PAGER": "cat"}
+
+    def status(redirection: str) -> tuple[int, str]:
+        line = f'exec "{BIN / "postil"}" {command} {redirection}'
+        done = subprocess.run(
+            ["sh", "-c", line], cwd=repository, stderr=subprocess.PIPE, text=True, timeout=60, env=environ
+        )
+        return done.returncode, done.stderr
+
+    assert status(">&-") == (0, "")
+    assert status("2>&- >/dev/null")[0] == 0
+    assert status("<&- >/dev/null")[0] == 0
+    if command != "--version":  # written as Python ends, which complains by itself
+        code, told = status("> /dev/full")
+        assert (code, "The output cannot be written" in told) == (7, True)
