@@ -54,8 +54,11 @@ fuzz: setup ## fuzz both transports for longer than CI does (FRAMES=1000000)
 mutants: setup ## break the code on purpose and count what the tests notice (ARGS="core --sample 50")
 	$(BIN)/python -m scripts.mutants $(or $(ARGS),--map)
 
-attack: setup ## hostile repositories against the product, with the installed git
-	$(BIN)/python -m pytest -n $(WORKERS) tests/workspace $(ARGS)
+ATTACKS := tests/attack tests/workspace tests/core/test_limits.py tests/core/others tests/anchor/syntax tests/wire/protocol/test_jsonrpc.py \
+  tests/surfaces/http tests/surfaces/gateway tests/gitlab/policy tests/fuzz
+
+attack: setup ## the whole corpus (hostile repositories, requests, texts) against the product, with the installed git
+	$(BIN)/python -m pytest -n $(WORKERS) $(ATTACKS) $(ARGS)
 
 attack-newest: .tools/git-newest/bin/git ## the same with the newest git, built from Debian's source package
 	PATH="$(CURDIR)/.tools/git-newest/bin:$$PATH" $(MAKE) attack

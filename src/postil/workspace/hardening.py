@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import NamedTuple
 
 import msgspec
@@ -18,7 +18,7 @@ import msgspec
 from postil.core import limits
 from postil.core.failure import InvalidArguments
 from postil.workspace.failures import GitMissing
-from postil.workspace.git_folder import check_trusted, find_git_folder
+from postil.workspace.git_folder import AskUser, check_trusted, find_git_folder
 from postil.workspace.repository import Repository, locate
 from postil.workspace.spawn import run
 
@@ -74,6 +74,7 @@ def prepare(root: str, arguments: tuple[str, ...], extra: Mapping[str, str] | No
         raise InvalidArguments("No name, path or revision can hold a NUL character", advice="Leave it out")
     where = locate(root)
     program, path = _find_program(os.environ.get("PATH", os.defpath), "" if where is None else where.root)
+    ask_user = partial(_read_user_setting, program, path)
     clean = _clean(mode.network)
     clean["PATH"] = path
     # Where there is no repository, git must not find one that we did not see.
@@ -82,7 +83,7 @@ def prepare(root: str, arguments: tuple[str, ...], extra: Mapping[str, str] | No
     else:
         clean["GIT_DIR"] = _NOWHERE if where is None else where.git_dir
     if where is not None:
-        clean["GIT_COMMON_DIR"] = find_git_folder(where, _find_cache(), read_user_setting)
+        clean["GIT_COMMON_DIR"] = find_git_folder(where, _find_cache(), ask_user)
         if where.bare:
             clean["GIT_IMPLICIT_WORK_TREE"] = "0"  # or git would take the folder that it starts in for the work tree
         else:
@@ -100,7 +101,7 @@ def prepare(root: str, arguments: tuple[str, ...], extra: Mapping[str, str] | No
     words = [program, "-C", root, "--no-pager", "--literal-pathspecs"]
     command = GitCommand([*words, verb, *_VERBS[verb], *rest], clean)
     if verb == "push" and where is not None:
-        _check_push(where, words, rest, clean)
+        _check_push(where, words, rest, clean, ask_user)
     return command
 
 
@@ -180,15 +181,14 @@ def read_sudo_user() -> int:
 # The user's own settings, and pushing to another folder of this machine
 
 
-def read_user_setting(key: str) -> list[str]:
+def _read_user_setting(program: str, path: str, key: str) -> list[str]:
     """Returns every value of a setting in the user's and the system's git configuration; no repository is asked."""
-    program, path = _find_program(os.environ.get("PATH", os.defpath), "")
     clean = _clean(network=False) | {"PATH": path, "GIT_DIR": _NOWHERE}
     status, out, _ = run([program, "-C", "/", "config", "-z", "--get-all", key], clean, b"", timeout=60)
     return out.decode("utf-8", "surrogateescape").split("\0")[:-1] if status == 0 else []
 
 
-def _check_push(where: Repository, start: list[str], rest: list[str], clean: dict[str, str]) -> None:
+def _check_push(where: Repository, start: list[str], rest: list[str], clean: dict[str, str], ask_user: AskUser) -> None:
     """A push into a folder of this machine runs that folder's hooks: only where the user's own settings name it."""
     remote = next((word for word in rest if not word.startswith("-")), "")
     # `insteadOf` of the user's config may turn one into the other, so git itself says where it would push.
@@ -199,10 +199,10 @@ def _check_push(where: Repository, start: list[str], rest: list[str], clean: dic
         if address.startswith("file://"):
             from urllib.parse import unquote
 
-            check_trusted(unquote(address.removeprefix("file://")), "A push would run the hooks of", read_user_setting)
+            check_trusted(unquote(address.removeprefix("file://")), "A push would run the hooks of", ask_user)
         elif _is_path(address):
             folder = os.path.join(where.root, os.path.expanduser(address))
-            check_trusted(folder, "A push would run the hooks of", read_user_setting)
+            check_trusted(folder, "A push would run the hooks of", ask_user)
 
 
 def _is_path(address: str) -> bool:

@@ -14,6 +14,7 @@ from postil.comments.model import ALL_TAGS, Located
 from postil.comments.operations.answers import comment_now
 from postil.comments.source_tree import Source
 from postil.core.failure import InvalidArguments
+from postil.core.others.untrusted import frame
 from postil.core.prompt import prompt
 from postil.workspace.git import git_lines
 
@@ -157,7 +158,8 @@ class CommentPrompts:
         shown = "\n\n".join(_show_orphan(number, each) for number, each in enumerate(found[:MOST_ORPHANS], 1))
         more = f"\n\nand {len(found) - MOST_ORPHANS} more" if len(found) > MOST_ORPHANS else ""
         return (
-            f"Find where the code of these comments{where} is now, or decide that it is gone.\n\n{shown}{more}\n\n"
+            f"Find where the code of these comments{where} is now, or decide that it is gone.\n\n"
+            f"{frame(shown + more, 'comments')}\n\n"
             "For each comment:\n1. Read the candidates and the code around them\n"
             "2. If one of them is the code the comment speaks of, call move_comment with that file and line\n"
             "3. If the code is gone and the comment with it, say so and call delete_comment once the user agrees\n"

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import base64
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, cast
 
-from msgspec import Struct
+from msgspec import Struct, structs
 from msgspec.json import decode, encode
 
 from postil.core.answer import Answer
 from postil.core.catalogue import OperationEntry, PromptEntry, ResourceEntry
-from postil.core.content import Block, Document, Link, Message, Text
+from postil.core.content import Block, Document, Embedded, Link, Message, Text
 from postil.core.failure import Failure
 from postil.core.size import bound, cut, measure
 
@@ -71,10 +72,11 @@ def describe_prompt(entry: PromptEntry, era: Era) -> dict[str, Any]:
 def make_document(uri: str, mime_type: str, read: object) -> Document:
     """Returns what a resource's method answered, as one document."""
     if isinstance(read, Document):
-        return read
+        return _clean_document(read)
     if isinstance(read, bytes):
         return Document(uri, mime_type, blob=base64.b64encode(read).decode("ascii"))
-    return Document(uri, mime_type, text=read if isinstance(read, str) else encode(read).decode("utf-8"))
+    text = read if isinstance(read, str) else encode(read).decode("utf-8")
+    return _clean_document(Document(uri, mime_type, text=text))
 
 
 def make_result(value: object, era: Era, *, says_success: bool, structured: bool = False) -> dict[str, Any]:
@@ -91,6 +93,7 @@ def make_result(value: object, era: Era, *, says_success: bool, structured: bool
             shown["metadata"] = meta["postil/metadata"] = metadata
     if structured and era.structured and isinstance(value, Struct):
         shown["structuredContent"] = value
+        meta["postil/untrusted"] = True  # the words of others are in its fields, as they wrote them
     if says_success:
         shown["isError"] = False
     if meta:
@@ -102,8 +105,10 @@ def make_blocks(value: object, era: Era) -> Sequence[Block]:
     """Returns the content of a result: what it says to models, or its JSON."""
     read = value.for_model() if isinstance(value, Answer) else value
     if isinstance(value, Answer) and not isinstance(read, str):
-        return [_in_era(block, era) for block in cast("Sequence[Block]", read)]
-    return [Text(read if isinstance(read, str) else encode(read).decode("utf-8"))]
+        return [_clean_block(_in_era(block, era)) for block in cast("Sequence[Block]", read)]
+    if isinstance(read, str):
+        return [Text(_clean(read, is_json=isinstance(value, Answer) and not value.says_itself()))]
+    return [Text(_clean(encode(read).decode("utf-8"), is_json=True))]
 
 
 def bound_result(result: dict[str, Any], entry: OperationEntry, largest: int) -> dict[str, Any]:
@@ -138,12 +143,44 @@ def make_plain(value: object) -> object:
 
 def make_messages(written: Sequence[Message], era: Era) -> list[Message]:
     """Returns a prompt's messages, without what the era lacks."""
-    return [Message(message.role, _in_era(message.content, era)) for message in written]
+    return [Message(message.role, _clean_block(_in_era(message.content, era))) for message in written]
+
+
+# What a model reads holds words of others, whichever part it comes from: nothing invisible passes here.
+
+_CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
+
+
+def _clean(text: str, *, is_json: bool = False) -> str:
+    if text.isascii() and "&" not in text and not _CONTROL.search(text):
+        return text
+    from postil.core.others.untrusted import clean  # most texts need nothing of it
+
+    if is_json:  # there a line break is written as an escape
+        text = text.replace("\u2028", "\\n").replace("\u2029", "\\n")
+    return clean(text)
+
+
+def _clean_block(block: Block) -> Block:
+    if isinstance(block, Text):
+        cleaned = _clean(block.text)
+        return block if cleaned is block.text else Text(cleaned)
+    if isinstance(block, Embedded):
+        return Embedded(_clean_document(block.resource))
+    if isinstance(block, Link):
+        return structs.replace(block, name=_clean(block.name), description=_clean(block.description))
+    return block
+
+
+def _clean_document(document: Document) -> Document:
+    if document.text is None:
+        return document
+    return structs.replace(document, text=_clean(document.text, is_json="json" in document.mime_type))
 
 
 def make_error(failure: Failure) -> dict[str, Any]:
     """Returns a failure as an error object."""
-    shown: dict[str, Any] = {"code": failure.code, "message": failure.message}
+    shown: dict[str, Any] = {"code": failure.code, "message": _clean(failure.message)}
     details = failure.details()
     return {**shown, "data": details} if details else shown
 
@@ -151,7 +188,7 @@ def make_error(failure: Failure) -> dict[str, Any]:
 def make_failed_result(failure: Failure) -> dict[str, Any]:
     """Returns a failure as a tool's result: the text for the model; the error object, for programs, in `_meta`."""
     return {
-        "content": [Text(cut(failure.reply())[0])],
+        "content": [Text(_clean(cut(failure.reply())[0]))],
         "isError": True,
         "_meta": {"postil/error": make_error(failure)},
     }

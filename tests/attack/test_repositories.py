@@ -1,0 +1,110 @@
+"""The product in a hostile repository: whatever people run there, none of its programs starts."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import zlib
+from hashlib import sha1
+from pathlib import Path
+
+import pytest
+
+from tests.workspace.hostile import Hostile, make_hostile, plant_hooks
+from tests.workspace.repositories import git
+
+BIN = Path(sys.executable).parent
+COMMANDS = [
+    ["postil", "status"],
+    ["postil", "doctor"],
+    ["postil", "workspace", "info"],
+    ["postil", "workspace", "check"],
+    ["postil", "comments", "list"],
+    ["postil", "comments", "add", "a.txt:1", "a remark"],
+    ["postil", "comments", "check"],
+    ["postil", "issue", "create", "a title"],
+    ["postil", "issue", "list"],
+    ["postil", "issue", "init"],
+    ["postil", "issue", "sync", "shell"],
+    ["postil", "issue", "sync", "inside"],
+    ["postil", "issue", "sync", "git"],
+    ["postil", "issue", "sync", "ssh"],
+    ["postil", "inbox", "list"],
+    ["git-mile", "list"],
+]
+
+
+@pytest.fixture
+def hostile(tmp_path: Path) -> Hostile:
+    """Also with modules and programs in the work tree, and a bare repository in it that is a remote."""
+    made = make_hostile(tmp_path)
+    root = made.root
+    for name in ("msgspec.py", "postil.py", "sitecustomize.py", "json.py", "re.py"):
+        (root / name).write_text(f"open({str(made.marker)!r}, 'a').write({name!r})\n")
+    for name in ("git", "bin/git", "ssh", "sh", "python3"):
+        (root / name).parent.mkdir(exist_ok=True)
+        (root / name).write_text(made.program.read_text())
+        (root / name).chmod(0o755)
+    git(tmp_path, "init", "-q", "--bare", str(root / "inside.git"))
+    plant_hooks(root / "inside.git", made.program)
+    with (root / "inside.git/config").open("a") as config:
+        config.write(f"[core]\n\tfsmonitor = {made.program} inside\n\tgitProxy = {made.program} inside\n")
+    with (root / ".git/config").open("a") as config:
+        config.write('[remote "inside"]\n\turl = inside.git\n\tfetch = +refs/heads/*:refs/remotes/inside/*\n')
+    for number in range(100):  # so many sidecars start a worker for the index
+        (root / f"f{number}.txt").write_text("line\n")
+        (root / f"f{number}.txt.comments").write_text(SIDECAR % number)
+    return made
+
+
+SIDECAR = (
+    '{"file":"f%d.txt","version":"2.0.0","ghostMarkers":[],"comments":[{"id":"c1","text":"hello","line":1,'
+    '"author":"a","created":"2026-01-01T00:00:00Z","updated":"2026-01-01T00:00:00Z","ghostMarkerId":null}]}\n'
+)
+
+
+def run(hostile: Hostile, command: list[str], home: Path) -> subprocess.CompletedProcess[bytes]:
+    own = home / "gitconfig"
+    own.write_text("[user]\nname = A\nemail = a@example.org\n")
+    environ = {**os.environ, "PATH": f".:{hostile.root / 'bin'}:{os.environ['PATH']}", "PYTHONPATH": ""}
+    environ |= {"HOME": str(home), "GIT_CONFIG_GLOBAL": str(own), "XDG_STATE_HOME": str(home / "state")}
+    environ |= {"XDG_CACHE_HOME": str(home / "cache"), "XDG_CONFIG_HOME": str(home / "config")}
+    return subprocess.run(
+        [BIN / command[0], *command[1:]],
+        cwd=hostile.root,
+        env=environ,
+        capture_output=True,
+        timeout=120,
+        stdin=subprocess.DEVNULL,
+    )
+
+
+def test_nothing_of_a_hostile_repository_runs(hostile: Hostile, tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    home.mkdir()
+    hostile.marker.unlink(missing_ok=True)
+    answered = 0
+    for command in COMMANDS:
+        done = run(hostile, command, home)
+        assert not hostile.marker.exists(), (command, hostile.marker.read_text())
+        assert done.returncode >= 0, (command, done.stderr)
+        answered += done.returncode == 0
+    assert answered >= 8, "the commands themselves work"
+
+
+def test_a_log_that_is_a_bomb_is_named_and_the_rest_is_listed(tmp_path: Path) -> None:
+    home, root = tmp_path / "home", tmp_path / "repository"
+    home.mkdir()
+    root.mkdir()
+    git(root, "init", "-q")
+    fake = Hostile(root, root, tmp_path / "ran")
+    assert run(fake, ["postil", "issue", "create", "a true one"], home).returncode == 0
+    content = b"commit 999999999999\0tree " + b"0" * 40
+    name = sha1(content).hexdigest()
+    (root / ".git/objects" / name[:2]).mkdir(exist_ok=True)
+    (root / ".git/objects" / name[:2] / name[2:]).write_bytes(zlib.compress(content))
+    (root / ".git/refs/postil/remote/evil").mkdir(parents=True)
+    (root / ".git/refs/postil/remote/evil/aaaaaaaaaaaaa").write_text(name + "\n")
+    listed = run(fake, ["postil", "issue", "list"], home)
+    assert b"a true one" in listed.stdout, listed.stderr
