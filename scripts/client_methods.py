@@ -127,6 +127,8 @@ def _python_type(field: Field) -> str:
         return "Literal[" + ", ".join(f'"{value}"' for value in field["enum"]) + "]"
     if field.get("type") == "array":
         return f"list[{_python_type(field['items'])}]"
+    if "properties" in field:
+        return "Mapping[str, Any]"
     if field.get("type") == "object":
         return f"Mapping[str, {_python_type(field['additionalProperties'])}]"
     return _united(field, _python_type) if "anyOf" in field else _PYTHON[field["type"]]
@@ -137,6 +139,12 @@ def _typescript_type(field: Field) -> str:
         return " | ".join(f"'{value}'" for value in field["enum"])
     if field.get("type") == "array":
         return f"Array<{_typescript_type(field['items'])}>"
+    if "properties" in field:
+        required = field.get("required", ())
+        inner = (
+            f"{n}{'' if n in required else '?'}: {_typescript_type(one)}" for n, one in field["properties"].items()
+        )
+        return f"{{ {'; '.join(inner)} }}"
     if field.get("type") == "object":
         return f"Record<string, {_typescript_type(field['additionalProperties'])}>"
     return _united(field, _typescript_type) if "anyOf" in field else _TYPESCRIPT[field["type"]]

@@ -251,6 +251,7 @@ def _gitlab(app: App) -> object:
     from postil.gitlab.instance.connection import Connection
     from postil.gitlab.part import GitLab
     from postil.gitlab.policy.guard import Guard, Policy
+    from postil.gitlab.where import WorkTree
 
     gitlab = app.settings.gitlab
     connection = Connection(
@@ -261,7 +262,14 @@ def _gitlab(app: App) -> object:
         cache=ResponseCache(app.ephemeral(), shared=bool(app.settings.ephemeral_address)),
         guard=Guard(Policy(gitlab.lockdown, gitlab.no_private_to_public), app.ephemeral()),
     )
-    return GitLab(connection, EventLog(app.state))
+
+    def look_around() -> WorkTree:
+        from postil.workspace.remotes import list_remotes
+
+        found = app.repository
+        return WorkTree(list_remotes(found), found.branch())
+
+    return GitLab(connection, EventLog(app.state), look_around)
 
 
 def _flows(app: App) -> object:
@@ -326,8 +334,11 @@ PARTS: dict[str, Part] = {
             "projects": "postil.gitlab.operations.projects:ProjectOperations",
             "issues": "postil.gitlab.operations.issues:IssueOperations",
             "merge_requests": "postil.gitlab.operations.merge_requests:MergeRequestOperations",
+            "review": "postil.gitlab.operations.review:ReviewOperations",
             "pipelines": "postil.gitlab.operations.pipelines:PipelineOperations",
             "repository": "postil.gitlab.operations.repository:RepositoryOperations",
+            "history": "postil.gitlab.operations.history:HistoryOperations",
+            "people": "postil.gitlab.operations.people:PeopleOperations",
             "webhooks": "postil.gitlab.operations.webhooks:WebhookOperations",
             "events": "postil.gitlab.operations.events:EventOperations",
         },

@@ -14,7 +14,11 @@ from typing import Any
 from urllib.parse import unquote
 
 from tests.emulator import routes as _routes
+from tests.emulator import routes_ci as _routes_ci
 from tests.emulator import routes_code as _routes_code
+from tests.emulator import routes_history as _routes_history
+from tests.emulator import routes_people as _routes_people
+from tests.emulator import routes_review as _routes_review
 from tests.emulator.faults import RESHAPE, Fault, Faults, refusal
 from tests.emulator.params import Refusal, Row, accept, given
 from tests.emulator.routing import Answer, Asked, find
@@ -24,7 +28,14 @@ Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
-REGISTERED = (_routes, _routes_code)  # importing them declares the routes
+REGISTERED = (
+    _routes,
+    _routes_ci,
+    _routes_code,
+    _routes_history,
+    _routes_people,
+    _routes_review,
+)  # importing them declares the routes
 LIMIT = 2000
 GRAPHQL_ISSUE = re.compile(r'issue\s*\(\s*id:\s*"gid://gitlab/Issue/(\d+)"\s*\)')
 

@@ -10,7 +10,8 @@ from tests.emulator.routing import GUEST, MAINTAINER, REPORTER, Answer, Asked, p
 from tests.emulator.world import HOOK_EVENTS, Project
 
 VISIBILITY = ("private", "internal", "public")
-ORDER: Kinds = {"order_by": "str", "sort": ("asc", "desc")}
+ORDERS = ("created_at", "updated_at", "priority", "title", "due_date", "relative_position", "id", "ref", "status")
+ORDER: Kinds = {"order_by": ORDERS, "sort": ("asc", "desc")}
 
 
 @route("GET", "user", scopes=("api", "read_api", "read_user"))
@@ -83,6 +84,8 @@ ISSUE_FILTERS: Kinds = (
         "assignee_username": "csv",
         "author_id": "int",
         "milestone": "str",
+        "created_after": "str",
+        "updated_after": "str",
         "search": "str",
         "in": "str",
         "scope": ("created_by_me", "assigned_to_me", "all"),
@@ -108,11 +111,21 @@ def wanted(asked: Asked, row: Row) -> bool:
         return False
     if asks.get("iids") and row["iid"] not in asks["iids"]:
         return False
+    chosen = asks.get("milestone")
+    title = row["milestone"]["title"] if row["milestone"] else None
+    if chosen is not None and not {"None": title is None, "Any": title is not None}.get(chosen, chosen == title):
+        return False
+    for name in ("created_after", "updated_after"):
+        if row[name.replace("_after", "_at")] < asks.get(name, ""):
+            return False
     within = asks.get("in", "title,description").split(",")
     return asks.get("search", "").lower() in " ".join(row[name] or "" for name in within).lower()
 
 
 def ordered(asked: Asked, rows: list[Any]) -> list[Any]:
+    field = asked.params.get("order_by")
+    if field in ("updated_at", "title") and rows and isinstance(rows[0], dict):
+        rows = sorted(rows, key=lambda row: row[field])
     return rows if asked.params.get("sort") == "asc" else list(reversed(rows))
 
 
@@ -173,6 +186,11 @@ ISSUE_FIELDS: Kinds = {
 }
 
 
+def the_milestone(owner: Project, number: int | None) -> Row | None:
+    """The milestone of this number as other answers show it; GitLab ignores one that is not there."""
+    return next((row for row in owner.milestones if row["id"] == number), None)
+
+
 def act_on_commands(asked: Asked, row: Row) -> None:
     """Quick actions: GitLab runs and removes lines of a text that begin with a slash and a known word."""
     kept: list[str] = []
@@ -203,6 +221,7 @@ def create_issue(asked: Asked) -> Answer:
         labels=asks.get("labels", []),
         confidential=asks.get("confidential", False),
         due_date=asks.get("due_date"),
+        milestone=the_milestone(owner, asks.get("milestone_id")),
     )
     act_on_commands(asked, row)
     return Answer(shapes.issue(asked.world, owner, row, asked.base), 201)
@@ -224,6 +243,8 @@ def update_issue(asked: Asked) -> Answer:
     for name in ("title", "description", "labels", "confidential", "due_date"):
         if name in asks:
             row[name] = asks[name]
+    if "milestone_id" in asks:
+        row["milestone"] = the_milestone(owner, asks["milestone_id"])
     if "assignee_ids" in asks:
         row["assignees"] = [user for user in asks["assignee_ids"] if user in asked.world.users]
     row["labels"] = [name for name in row["labels"] if name not in asks.get("remove_labels", [])]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from tests.emulator import shapes
 from tests.emulator.params import PAGING, Kinds, Refusal, Row
-from tests.emulator.routes import ORDER, ordered, wanted
-from tests.emulator.routing import DEVELOPER_ROLE, GUEST, READ, REPORTER, Answer, Asked, keyset, page, route
+from tests.emulator.routes import ORDER, ordered, the_milestone, wanted
+from tests.emulator.routing import DEVELOPER_ROLE, READ, REPORTER, Answer, Asked, keyset, page, route
 from tests.emulator.world import Project
 
 FILES = (*READ, "read_repository")
@@ -31,6 +31,9 @@ STATUSES = (
         "author_id": "int",
         "assignee_id": "int_or_word",
         "reviewer_id": "int_or_word",
+        "milestone": "str",
+        "created_after": "str",
+        "updated_after": "str",
         "iids": "ints",
     },
 )
@@ -40,12 +43,21 @@ def merge_requests(asked: Asked) -> Answer:
         row
         for row in owner.merge_requests
         if wanted(asked, row)
+        and reviewed(asked, row)
         and asks.get("source_branch", row["source_branch"]) == row["source_branch"]
         and asks.get("target_branch", row["target_branch"]) == row["target_branch"]
     ]
     answer = page(asked, ordered(asked, rows), f"projects/{owner.id}/merge_requests")
     answer.body = [shapes.merge_request(asked.world, owner, row, asked.base, full=False) for row in answer.body]
     return answer
+
+
+def reviewed(asked: Asked, row: Row) -> bool:
+    """Whether a merge request passes the filter of reviewers."""
+    chosen = asked.params.get("reviewer_id")
+    if chosen in ("None", "Any"):
+        return bool(row["reviewers"]) == (chosen == "Any")
+    return chosen is None or chosen in row["reviewers"]
 
 
 def the_merge_request(asked: Asked, role: int = 0) -> tuple[Project, Row]:
@@ -75,6 +87,7 @@ def one_merge_request(asked: Asked) -> Answer:
         "labels": "csv",
         "remove_source_branch": "bool",
         "squash": "bool",
+        "milestone_id": "int",
         "target_project_id": "int",
     },
     ("title", "source_branch", "target_branch"),
@@ -100,63 +113,11 @@ def create_merge_request(asked: Asked) -> Answer:
         assignees=[user for user in asks.get("assignee_ids", []) if user in asked.world.users],
         labels=asks.get("labels", []),
         remove_source_branch=asks.get("remove_source_branch"),
+        reviewers=[user for user in asks.get("reviewer_ids", []) if user in asked.world.users],
+        milestone=the_milestone(owner, asks.get("milestone_id")),
+        squash=asks.get("squash", False),
     )
     return Answer(shapes.merge_request(asked.world, owner, row, asked.base, full=True), 201)
-
-
-@route("GET", "projects/:id/merge_requests/:iid/diffs", PAGING | {"unidiff": "bool"})
-def merge_request_diffs(asked: Asked) -> Answer:
-    owner, row = the_merge_request(asked)
-    answer = page(asked, row["diffs"], f"projects/{owner.id}/merge_requests/{row['iid']}/diffs", no_totals=True)
-    answer.body = [shapes.diff(item) for item in answer.body]
-    return answer
-
-
-@route("GET", "projects/:id/merge_requests/:iid/discussions", PAGING)
-def discussions(asked: Asked) -> Answer:
-    owner, row = the_merge_request(asked)
-    answer = page(asked, row["discussions"], f"projects/{owner.id}/merge_requests/{row['iid']}/discussions")
-    answer.body = [shapes.discussion(asked.world, item) for item in answer.body]
-    return answer
-
-
-@route("POST", "projects/:id/merge_requests/:iid/discussions", {"body": "str", "position": "object"}, ("body",))
-def start_discussion(asked: Asked) -> Answer:
-    _, row = the_merge_request(asked, GUEST)
-    position = asked.params.get("position")
-    if position is not None and not {"base_sha", "head_sha", "start_sha", "position_type"} <= set(position):
-        raise Refusal(400, {"error": "position[base_sha] is missing"})
-    made = asked.world.note(asked.token.user, asked.params["body"], resolvable=True, position=position)
-    return Answer(shapes.discussion(asked.world, asked.world.add_discussion(row, [made])), 201)
-
-
-def the_discussion(asked: Asked) -> Row:
-    _, row = the_merge_request(asked, GUEST)
-    found = next((item for item in row["discussions"] if item["id"] == asked.path["discussion_id"]), None)
-    if found is None:
-        raise Refusal(404, {"message": "404 Discussion Not Found"})
-    return found
-
-
-@route("GET", "projects/:id/merge_requests/:iid/discussions/:discussion_id")
-def one_discussion(asked: Asked) -> Answer:
-    return Answer(shapes.discussion(asked.world, the_discussion(asked)))
-
-
-@route("POST", "projects/:id/merge_requests/:iid/discussions/:discussion_id/notes", {"body": "str"}, ("body",))
-def reply(asked: Asked) -> Answer:
-    thread = the_discussion(asked)
-    made = asked.world.note(asked.token.user, asked.params["body"], resolvable=thread["notes"][0]["resolvable"])
-    thread["notes"].append(made)
-    return Answer(shapes.note(asked.world, made), 201)
-
-
-@route("PUT", "projects/:id/merge_requests/:iid/discussions/:discussion_id", {"resolved": "bool"}, ("resolved",))
-def resolve(asked: Asked) -> Answer:
-    thread = the_discussion(asked)
-    for item in thread["notes"]:
-        item["resolved"] = asked.params["resolved"]
-    return Answer(shapes.discussion(asked.world, thread))
 
 
 @route(
@@ -227,7 +188,7 @@ def trigger(asked: Asked) -> Answer:
     return Answer(shapes.pipeline(asked.world, owner, row, asked.base), 201)
 
 
-def _head(owner: Project, ref: str) -> str | None:
+def head_of(owner: Project, ref: str) -> str | None:
     name = owner.default_branch if ref == "HEAD" else ref
     return owner.branches.get(name or "") or (ref if ref in owner.commits else None)
 
@@ -235,7 +196,7 @@ def _head(owner: Project, ref: str) -> str | None:
 @route("GET", "projects/:id/repository/files/:file_path", {"ref": "str"}, ("ref",), scopes=FILES)
 def repository_file(asked: Asked) -> Answer:
     owner, path, ref = asked.project(), asked.path["file_path"], asked.params["ref"]
-    head = _head(owner, ref)
+    head = head_of(owner, ref)
     if head is None:
         raise Refusal(404, {"message": "404 Commit Not Found"})
     if path not in owner.files:
@@ -257,7 +218,7 @@ def tree(asked: Asked) -> Answer:
     owner, asks = asked.project(), asked.params
     if owner.visibility == "private" and asked.role(owner) < REPORTER:
         raise Refusal(403, {"message": "403 Forbidden"})
-    if not owner.branches or _head(owner, asks.get("ref", "HEAD")) is None:
+    if not owner.branches or head_of(owner, asks.get("ref", "HEAD")) is None:
         raise Refusal(404, {"message": "404 Tree Not Found"})
     under = asks.get("path", "")
     if under.endswith("/"):
@@ -283,7 +244,7 @@ def tree(asked: Asked) -> Answer:
 @route("GET", "projects/:id/repository/commits/:sha", {"stats": "bool"}, scopes=FILES)
 def commit(asked: Asked) -> Answer:
     owner = asked.project()
-    found = owner.commits.get(_head(owner, asked.path["sha"]) or "")
+    found = owner.commits.get(head_of(owner, asked.path["sha"]) or "")
     if found is None:
         raise Refusal(404, {"message": "404 Commit Not Found"})
     return Answer(shapes.commit(owner, found, asked.base))

@@ -238,10 +238,10 @@ def merge_request(world: World, owner: Project, row: Row, base: str, full: bool)
         "merge_status": "can_be_merged",
         "detailed_merge_status": "mergeable",
         "has_conflicts": False,
-        "merge_when_pipeline_succeeds": False,
-        "merge_commit_sha": None,
+        "merge_when_pipeline_succeeds": row["auto_merge"],
+        "merge_commit_sha": row.get("merge_commit_sha"),
         "squash_commit_sha": None,
-        "squash": False,
+        "squash": row["squash"],
         "squash_on_merge": False,
         "should_remove_source_branch": None,
         "force_remove_source_branch": row["remove_source_branch"],
@@ -257,11 +257,14 @@ def merge_request(world: World, owner: Project, row: Row, base: str, full: bool)
     if not full:
         return answer
     base_sha = owner.branches.get(row["target_branch"], sha("base"))
+    refs = {"base_sha": base_sha, "head_sha": row["sha"], "start_sha": base_sha}
+    if row["versions"]:
+        refs = {name: row["versions"][-1][name] for name in refs}
     runs = [pipeline for pipeline in owner.pipelines if pipeline["ref"] == row["source_branch"]]
     head = pipeline_basic(owner, runs[-1], base) if runs else None
     return answer | {
         "changes_count": str(len(row["diffs"])) if row["diffs"] else None,
-        "diff_refs": {"base_sha": base_sha, "head_sha": row["sha"], "start_sha": base_sha},
+        "diff_refs": refs,
         "first_deployed_to_production_at": None,
         "first_contribution": False,
         "head_pipeline": head,
@@ -276,7 +279,8 @@ def merge_request(world: World, owner: Project, row: Row, base: str, full: bool)
 
 def diff(row: Row) -> Row:
     rest = {"a_mode": "100644", "b_mode": "100644", "new_file": False, "renamed_file": False, "deleted_file": False}
-    return rest | {"collapsed": False, "too_large": False, "generated_file": False} | row
+    shown = {name: value for name, value in row.items() if not name.startswith("_")}
+    return rest | {"collapsed": False, "too_large": False, "generated_file": False} | shown
 
 
 def note(world: World, row: Row) -> Row:
@@ -293,8 +297,39 @@ def note(world: World, row: Row) -> Row:
         "attachment": None,
     }
     if row["resolvable"]:
-        answer |= {"resolved": row["resolved"], "resolved_by": None, "position": row["position"]}
+        answer |= {"resolved": row["resolved"], "resolved_by": None, "position": row["position"], "suggestions": []}
     return answer
+
+
+def draft(row: Row) -> Row:
+    """A note that only its author sees yet."""
+    return {
+        "id": row["id"],
+        "author_id": row["author"],
+        "merge_request_id": row["merge_request"],
+        "resolve_discussion": False,
+        "discussion_id": row["discussion"],
+        "note": row["note"],
+        "commit_id": None,
+        "line_code": None,
+        "position": row["position"],
+    }
+
+
+def version(row: Row, base: str, full: bool) -> Row:
+    """A version of a merge request's diff."""
+    answer: Row = {
+        "id": row["id"],
+        "base_commit_sha": row["base_sha"],
+        "start_commit_sha": row["start_sha"],
+        "head_commit_sha": row["head_sha"],
+        "created_at": row["created_at"],
+        "merge_request_id": 1,
+        "state": "collected",
+        "real_size": str(len(row["diffs"])),
+        "patch_id_sha": None,
+    }
+    return answer | {"commits": [], "diffs": [diff(one) for one in row["diffs"]]} if full else answer
 
 
 def discussion(world: World, row: Row) -> Row:

@@ -7,6 +7,8 @@ import hashlib
 from dataclasses import dataclass, field
 from typing import Any
 
+from tests.emulator.changes import changed
+
 Row = dict[str, Any]
 
 # Tokens the world starts with. They open nothing but this emulator.
@@ -72,6 +74,11 @@ class Project:
     pipelines: list[Row] = field(default_factory=list[Row])
     jobs: list[Row] = field(default_factory=list[Row])
     hooks: list[Row] = field(default_factory=list[Row])
+    labels: list[Row] = field(default_factory=list[Row])
+    milestones: list[Row] = field(default_factory=list[Row])
+    tags: dict[str, str] = field(default_factory=dict[str, str])
+    reports: dict[int, list[Row]] = field(default_factory=dict[int, list[Row]])
+    """Test suites by pipeline."""
     moved_from: tuple[str, ...] = ()
 
     @property
@@ -86,6 +93,7 @@ class World:
     users: dict[int, Row] = field(default_factory=dict[int, Row])
     tokens: dict[str, Token] = field(default_factory=dict[str, Token])
     projects: list[Project] = field(default_factory=list[Project])
+    todos: list[Row] = field(default_factory=list[Row])
     next_ids: dict[str, int] = field(default_factory=dict[str, int])
     ticks: int = 0
 
@@ -159,10 +167,26 @@ class World:
             "remove_source_branch": None,
             "discussions": [],
             "diffs": [],
+            "versions": [],
+            "drafts": [],
+            "approved_by": [],
+            "squash": False,
+            "auto_merge": False,
         } | more
         row["updated_at"] = row["created_at"]
         project.merge_requests.append(row)
         return row
+
+    def push(self, project: Project, row: Row, diffs: list[Row]) -> Row:
+        """A new version of a merge request: another head, another diff; earlier versions stay readable."""
+        head = row["sha"] if not row["versions"] else sha(f"push {self.now()}")
+        base = project.branches.get(row["target_branch"], sha("base"))
+        refs = {"base_sha": base, "start_sha": base, "head_sha": head}
+        version: Row = {"id": self.new_id("version"), "created_at": self.now(), "diffs": diffs} | refs
+        row["versions"].append(version)
+        row |= {"sha": head, "diffs": diffs}
+        project.branches[row["source_branch"]] = head
+        return version
 
     def add_discussion(self, thread: Row, notes: list[Row]) -> Row:
         row: Row = {"id": sha(f"discussion {self.new_id('discussion')}"), "individual_note": False, "notes": notes}
@@ -259,10 +283,16 @@ def _main_project(world: World) -> Project:
     )
     first["notes"].append(world.note(1, "Seen it too.\n"))
     merge = world.add_merge_request(project, 456, "Add greeting", "feature-branch", "main", description="Greets.")
-    merge["diffs"] = [
-        {"old_path": "src/app.py", "new_path": "src/app.py", "diff": "@@ -1 +1 @@\n-print('hello')\n+print('hi')\n"},
-        {"old_path": "docs/new.md", "new_path": "docs/new.md", "diff": "@@ -0,0 +1 @@\n+New\n", "new_file": True},
+    first_file = changed("src/app.py", "src/app.py", "print('hello')\n", "print('hi')\n")
+    world.push(project, merge, [first_file, changed("docs/new.md", "docs/new.md", None, "New\n")])
+    project.labels = [
+        {"id": 11, "name": "bug", "color": "#d9534f", "description": "Something is broken"},
+        {"id": 12, "name": "feature", "color": "#5cb85c", "description": None},
     ]
+    project.milestones = [
+        {"id": 21, "iid": 1, "title": "v1.0", "description": "First release", "state": "active", "due_date": None}
+    ]
+    project.tags = {"v0.1": head}
     position = {"new_path": "src/app.py", "old_path": "src/app.py", "new_line": 1, "old_line": None}
     world.add_discussion(
         merge, [world.note(1, "Why not `hello`?", resolvable=True, type="DiffNote", position=position)]

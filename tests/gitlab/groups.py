@@ -7,12 +7,15 @@ from typing import Any
 
 from postil.core.registry import Registry
 from postil.gitlab.operations.events import EventOperations
+from postil.gitlab.operations.history import HistoryOperations
 from postil.gitlab.operations.how_to_connect import ConnectOperations
 from postil.gitlab.operations.issues import IssueOperations
 from postil.gitlab.operations.merge_requests import MergeRequestOperations
+from postil.gitlab.operations.people import PeopleOperations
 from postil.gitlab.operations.pipelines import PipelineOperations
 from postil.gitlab.operations.projects import ProjectOperations
 from postil.gitlab.operations.repository import RepositoryOperations
+from postil.gitlab.operations.review import ReviewOperations
 from postil.gitlab.operations.webhooks import WebhookOperations
 from postil.gitlab.part import GitLab
 
@@ -26,6 +29,9 @@ class Groups:
         self.projects = ProjectOperations(context)
         self.issues = IssueOperations(context)
         self.merge_requests = MergeRequestOperations(context)
+        self.review = ReviewOperations(context)
+        self.history = HistoryOperations(context)
+        self.people = PeopleOperations(context)
         self.pipelines = PipelineOperations(context)
         self.repository = RepositoryOperations(context)
         self.webhooks = WebhookOperations(context)

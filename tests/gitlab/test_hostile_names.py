@@ -47,12 +47,13 @@ HOSTILE: dict[str, list[Any]] = {
     "project_id": [*SIGNS, -1, 0, 2**63, 1.5, True, None, [1], {"id": 1}],
     **{
         name: [*SIGNS, -1, 0, 2**63, 1.5, True, [1]]
-        for name in ("issue_iid", "issue_id", "merge_request_iid", "pipeline_id")
+        for name in ("issue_iid", "issue_id", "merge_request_iid", "pipeline_id", "job_id")
     },
     "discussion_id": [sign for sign in SIGNS if sign not in ("0", "9" * 300)] + ["9" * 300, 5, [1]],
     "file_path": [*FILES, ".", "", 5],
     "path": [*(file for file in FILES if file != "/etc/passwd"), 5],  # a folder's first slash is the repository's root
     "ref": [*REFS, 5],
+    "sha": [*REFS, "main", 5],
 }
 PLAIN_REF = {"list_pipelines"}
 """Where `ref` only filters: it goes into the query, and any line of text is a good question."""
@@ -181,7 +182,11 @@ VALUES: dict[str, st.SearchStrategy[Any]] = {
     "search": WORD,
     "source_branch": WORD,
     "target_branch": WORD,
-    **{name: st.integers(-2, 2**64) for name in ("issue_iid", "issue_id", "merge_request_iid", "pipeline_id")},
+    "sha": WORD,
+    "base": WORD,
+    "head": WORD,
+    **{name: st.integers(-2, 2**64) for name in ("pipeline_id", "job_id")},
+    **{name: st.one_of(st.integers(-2, 2**64), NAME) for name in ("issue_iid", "issue_id", "merge_request_iid")},
 }
 
 

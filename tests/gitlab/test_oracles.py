@@ -49,11 +49,11 @@ async def ours(address: str) -> dict[str, Any]:
             for item in direct(await part.merge_requests.list_merge_requests(123, state="opened"))["data"]
         ]
         seen["diffs"] = [
-            item["new_path"] for item in direct(await part.merge_requests.get_merge_request_diff(123, 1))["data"]
+            item["new_path"] for item in direct(await part.review.get_merge_request_diff(123, 1))["data"]
         ]
-        thread = direct(await part.merge_requests.list_merge_request_discussions(123, 1))["data"][0]
-        await part.merge_requests.comment_on_merge_request(123, 1, "Because.", thread["id"])
-        after = direct(await part.merge_requests.list_merge_request_discussions(123, 1))["data"][0]
+        thread = direct(await part.review.list_merge_request_discussions(123, 1))["data"][0]
+        await part.review.comment_on_merge_request(123, 1, "Because.", thread["id"])
+        after = direct(await part.review.list_merge_request_discussions(123, 1))["data"][0]
         seen["notes"] = [note["body"] for note in after["notes"]]
         seen["pipelines"] = [item["status"] for item in direct(await part.pipelines.list_pipelines(123))["data"]]
         started = direct(await part.pipelines.trigger_pipeline(123, "main", {"CUSTOM_VAR": "value"}))

@@ -40,8 +40,27 @@ class Statistics(Struct, frozen=True):
     storage_size: int | None
 
 
+class IssueRow(Struct, frozen=True, omit_defaults=True):
+    """An issue in a list, as a model reads it: people by name."""
+
+    iid: int | None
+    title: str | None
+    state: str | None
+    description: str | None = None
+    labels: list[str] = []
+    author_name: str | None = None
+    assignee_name: str | None = None
+    updated_at: str | None = None
+    confidential: bool = False
+    web_url: str | None = None
+    project_id: int | None = None
+
+    def line(self) -> str:
+        return _row_line(self, "#", self.confidential and "confidential")
+
+
 class IssueItem(Struct, frozen=True):
-    """An issue in a project's list."""
+    """An issue in a project's list, as the contract has it."""
 
     id: int | None
     iid: int | None
@@ -72,6 +91,30 @@ class FoundIssue(Struct, frozen=True):
         return f"project {self.project_id} " + _thread_line(
             "#", self.iid, self.state, self.title, self.assignee, self.description
         )
+
+
+class MergeRequestRow(Struct, frozen=True, omit_defaults=True):
+    """A merge request in a list, as a model reads it: people by name."""
+
+    iid: int | None
+    title: str | None
+    state: str | None
+    draft: bool | None = None
+    source_branch: str | None = None
+    target_branch: str | None = None
+    description: str | None = None
+    labels: list[str] = []
+    author_name: str | None = None
+    assignee_name: str | None = None
+    reviewer_names: list[str] = []
+    updated_at: str | None = None
+    web_url: str | None = None
+    project_id: int | None = None
+
+    def line(self) -> str:
+        reviewers = f"for review by {', '.join(self.reviewer_names)}" if self.reviewer_names else ""
+        branches = f"{self.source_branch} → {self.target_branch}" if self.source_branch else ""
+        return _row_line(self, "!", self.draft and "draft", branches, reviewers)
 
 
 class MergeRequestItem(Struct, frozen=True):
@@ -129,7 +172,7 @@ class Job(Struct, frozen=True, omit_defaults=True):
 
     def line(self) -> str:
         reason = f" ({self.failure_reason})" if self.failure_reason else ""
-        return f"{self.stage}/{self.name}: {self.status}{reason}"
+        return f"{self.stage}/{self.name} ({self.id}): {self.status}{reason}"
 
 
 class PipelineState(Struct, frozen=True):
@@ -153,6 +196,34 @@ class FileItem(Struct, frozen=True):
         return f"{self.path}/" if self.type == "tree" else self.path or ""
 
 
+class Label(Struct, frozen=True, omit_defaults=True):
+    """A label of a project."""
+
+    id: int | None
+    name: str | None
+    color: str | None = None
+    about: str | None = None
+
+    def line(self) -> str:
+        return f"{self.name}: {self.about}" if self.about else self.name or ""
+
+
+class MilestoneItem(Struct, frozen=True):
+    """A milestone of a project."""
+
+    id: int | None
+    iid: int | None
+    title: str | None
+    description: str | None
+    state: str | None
+    due_date: str | None
+    web_url: str | None
+
+    def line(self) -> str:
+        due = f", due {self.due_date}" if self.due_date else ""
+        return f"{self.title} [{self.state}{due}] {' '.join((self.description or '').split())}".rstrip()
+
+
 class LastCommit(Struct, frozen=True, omit_defaults=True):
     """The commit that last changed a file; only its id where the commit could not be read."""
 
@@ -161,8 +232,108 @@ class LastCommit(Struct, frozen=True, omit_defaults=True):
     author_name: str | None = None
 
 
+class CommitItem(Struct, frozen=True):
+    """A commit in a list."""
+
+    id: str | None
+    title: str | None
+    author_name: str | None
+    authored_date: str | None
+    web_url: str | None
+
+    def line(self) -> str:
+        return f"{(self.id or '')[:12]} {(self.authored_date or '')[:10]} {self.author_name}: {self.title}"
+
+
+class RefItem(Struct, frozen=True, omit_defaults=True):
+    """A branch or a tag."""
+
+    name: str | None
+    commit_id: str | None
+    commit_title: str | None = None
+    commit_date: str | None = None
+    is_default: bool = False
+    is_protected: bool = False
+    is_merged: bool = False
+
+    def line(self) -> str:
+        flags = (("default", self.is_default), ("protected", self.is_protected), ("merged", self.is_merged))
+        words = ", ".join(word for word, holds in flags if holds)
+        said = f" ({words})" if words else ""
+        date = (self.commit_date or "")[:10]
+        return f"{self.name}{said} {(self.commit_id or '')[:12]} {date} {self.commit_title or ''}".rstrip()
+
+
+class CodeMatch(Struct, frozen=True):
+    """Lines of a file in which a search found its words."""
+
+    path: str | None
+    startline: int | None
+    data: str | None
+    ref: str | None
+
+    def line(self) -> str:
+        return f"{self.path}:{self.startline}\n{(self.data or '').rstrip()}"
+
+
+class BlameRange(Struct, frozen=True):
+    """Lines that one commit wrote last."""
+
+    lines: str
+    commit_id: str | None
+    author_name: str | None
+    date: str | None
+    title: str | None
+    text: str
+
+    def line(self) -> str:
+        head = f"{self.lines} {(self.commit_id or '')[:12]} {(self.date or '')[:10]} {self.author_name}: {self.title}"
+        return f"{head}\n{self.text}"
+
+
+class UserItem(Struct, frozen=True):
+    """A user of this GitLab."""
+
+    id: int | None
+    username: str | None
+    name: str | None
+    state: str | None
+    web_url: str | None
+
+    def line(self) -> str:
+        state = "" if self.state in (None, "active") else f" ({self.state})"
+        return f"{self.id} @{self.username} {self.name}{state}"
+
+
+class Todo(Struct, frozen=True):
+    """Something that GitLab reminds the caller of."""
+
+    id: int | None
+    action: str | None
+    reference: str | None
+    title: str | None
+    author_name: str | None
+    created_at: str | None
+    web_url: str | None
+
+    def line(self) -> str:
+        return (
+            f"{self.action} {self.reference} {self.title or ''} (by {self.author_name}) {self.web_url or ''}".rstrip()
+        )
+
+
+class Suggestion(Struct, frozen=True):
+    """A change that a note suggests: these lines of the new file, replaced by this text."""
+
+    id: int | None
+    from_line: int | None
+    to_line: int | None
+    applied: bool | None
+    to_content: str | None
+
+
 class Note(Struct, frozen=True, omit_defaults=True):
-    """A note on an issue or merge request; `file` and `line_number` where it stands on code."""
+    """A note on an issue or merge request; `file`, `line_number` and `side` where it stands on code."""
 
     id: int | None
     body: str | None
@@ -171,11 +342,23 @@ class Note(Struct, frozen=True, omit_defaults=True):
     system: bool | None = None
     file: str | None = None
     line_number: int | None = None
+    side: str | None = None
+    """Whether the line is of the old file or of the new one."""
+    first_line: int | None = None
+    """Where a range begins that ends at `line_number`."""
+    first_side: str | None = None
+    suggestions: list[Suggestion] = []
 
     def line(self) -> str:
-        where = f" on {self.file}:{self.line_number}" if self.file else ""
+        place = str(self.line_number) + (" of the old file" if self.side == "old" else "")
+        if self.first_line is not None:
+            crosses = self.first_side is not None and self.first_side != self.side
+            place = f"{self.first_line}{' of the old file' if crosses and self.first_side == 'old' else ''}-{place}"
+        where = f" on {self.file}:{place}" if self.file and self.line_number is not None else ""
+        where = where or (f" on {self.file}" if self.file else "")
         who = self.author.line() if self.author else "somebody"
-        return f"{who}{where}, {self.created_at}: {self.body or ''}"
+        applied = " (suggestion applied)" if any(one.applied for one in self.suggestions) else ""
+        return f"{who}{where}, {self.created_at}{applied}: {self.body or ''}"
 
 
 class Discussion(Struct, frozen=True):
@@ -201,9 +384,38 @@ class Change(Struct, frozen=True, omit_defaults=True):
     renamed_file: bool = False
     deleted_file: bool = False
     too_large: bool = False
+    collapsed: bool = False
+    left_out: str | None = None
+    """Which lines of the diff a model was not given, and the call that gets them."""
 
     def line(self) -> str:
-        return f"--- {self.old_path}\n+++ {self.new_path}\n{self.diff or ''}"
+        words = (
+            (self.new_file, "new file"),
+            (self.deleted_file, "deleted"),
+            (self.renamed_file, f"renamed from {self.old_path}"),
+            (self.too_large, "too large: GitLab does not show the diff"),
+            (self.collapsed, "collapsed: GitLab does not show the diff here"),
+        )
+        said = ", ".join(word for holds, word in words if holds)
+        head = f"--- {self.old_path}\n+++ {self.new_path}" + (f"  ({said})" if said else "")
+        return "\n".join(part for part in (head, (self.diff or "").rstrip("\n"), self.left_out) if part)
+
+
+def _row_line(row: IssueRow | MergeRequestRow, sign: str, *words: str | bool | None) -> str:
+    """Return a row of a list on one line: what it is, who is about it, what it says, where it is."""
+    about = [
+        *(word for word in words if isinstance(word, str)),
+        f"by {row.author_name}" if row.author_name else "",
+        f"assigned to {row.assignee_name}" if row.assignee_name else "",
+        f"labels {', '.join(row.labels)}" if row.labels else "",
+        f"updated {row.updated_at[:10]}" if row.updated_at else "",
+    ]
+    said = ", ".join(word for word in about if word)
+    project = f"project {row.project_id} " if row.project_id else ""
+    text = f": {' '.join(row.description.split())}" if row.description else ""
+    return f"{project}{sign}{row.iid} [{row.state}] {row.title or ''} ({said}){text}" + (
+        f" {row.web_url}" if row.web_url and row.project_id else ""
+    )
 
 
 def _thread_line(

@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from postil.core.ports import Delivery
 from postil.gitlab.events import EventLog
 from postil.gitlab.instance.connection import Connection
 from postil.gitlab.instance.identifiers import make_route
+from postil.gitlab.where import Pointer, WorkTree
 
 
 class GitLab:
     """The context of this part's groups."""
 
-    def __init__(self, connection: Connection, events: EventLog | None = None) -> None:
+    def __init__(
+        self,
+        connection: Connection,
+        events: EventLog | None = None,
+        look_around: Callable[[], WorkTree] | None = None,
+    ) -> None:
         self.connection, self.events = connection, events
+        self.pointer = Pointer(connection, look_around)
 
     def counts(self) -> dict[str, float]:
         """Return for the metrics what was kept, and what GitLab answered."""

@@ -35,17 +35,17 @@ async def test_a_merge_request_shows_its_pipeline_and_people(gitlab: Groups) -> 
 
 
 async def test_a_reviewer_reads_the_changes_and_takes_part_in_the_discussion(gitlab: Groups) -> None:
-    changes = await gitlab.merge_requests.get_merge_request_diff(123, 1)
+    changes = await gitlab.review.get_merge_request_diff(123, 1)
     assert [item.new_path for item in changes.diffs] == ["src/app.py", "docs/new.md"]
     assert changes.pagination.total is None
-    (thread,) = (await gitlab.merge_requests.list_merge_request_discussions(123, 1)).discussions
+    (thread,) = (await gitlab.review.list_merge_request_discussions(123, 1)).discussions
     assert (thread.resolvable, thread.resolved, thread.notes[0].file) == (True, False, "src/app.py")
     assert thread.id is not None
-    await gitlab.merge_requests.comment_on_merge_request(123, 1, "Because.", thread.id)
-    await gitlab.merge_requests.resolve_discussion(123, 1, thread.id)
-    (after,) = (await gitlab.merge_requests.list_merge_request_discussions(123, 1)).discussions
+    await gitlab.review.comment_on_merge_request(123, 1, "Because.", thread.id)
+    await gitlab.review.resolve_discussion(123, 1, thread.id)
+    (after,) = (await gitlab.review.list_merge_request_discussions(123, 1)).discussions
     assert after.resolved
     assert [note.body for note in after.notes] == ["Why not `hello`?", "Because."]
-    started = await gitlab.merge_requests.comment_on_merge_request(123, 1, "Another thing")
+    started = await gitlab.review.comment_on_merge_request(123, 1, "Another thing")
     assert started.discussion_id is not None
     assert started.id is not None

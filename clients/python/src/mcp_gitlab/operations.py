@@ -50,9 +50,18 @@ class Operations(Generic[T]):
             },
         )
 
-    def get_project(self, *, project_id: int | str, cache: bool | None = None, cache_ttl: int | None = None) -> T:
+    def get_project(
+        self,
+        *,
+        project_id: int | str | None = None,
+        max_bytes: int | None = None,
+        cache: bool | None = None,
+        cache_ttl: int | None = None,
+    ) -> T:
         """Get details of one project."""
-        return self.call("get_project", {"project_id": project_id, "cache": cache, "cache_ttl": cache_ttl})
+        return self.call(
+            "get_project", {"project_id": project_id, "max_bytes": max_bytes, "cache": cache, "cache_ttl": cache_ttl}
+        )
 
     def search_projects(
         self,
@@ -77,13 +86,68 @@ class Operations(Generic[T]):
             },
         )
 
+    def list_labels(
+        self,
+        *,
+        project_id: int | str | None = None,
+        search: str | None = None,
+        page: int | None = None,
+        per_page: int | None = None,
+        cache: bool | None = None,
+        cache_ttl: int | None = None,
+    ) -> T:
+        """List the labels of a project and of the groups above it."""
+        return self.call(
+            "list_labels",
+            {
+                "project_id": project_id,
+                "search": search,
+                "page": page,
+                "per_page": per_page,
+                "cache": cache,
+                "cache_ttl": cache_ttl,
+            },
+        )
+
+    def list_milestones(
+        self,
+        *,
+        project_id: int | str | None = None,
+        state: Literal["active", "closed"] | None = None,
+        search: str | None = None,
+        page: int | None = None,
+        per_page: int | None = None,
+        cache: bool | None = None,
+        cache_ttl: int | None = None,
+    ) -> T:
+        """List the milestones of a project and of the groups above it."""
+        return self.call(
+            "list_milestones",
+            {
+                "project_id": project_id,
+                "state": state,
+                "search": search,
+                "page": page,
+                "per_page": per_page,
+                "cache": cache,
+                "cache_ttl": cache_ttl,
+            },
+        )
+
     def list_issues(
         self,
         *,
-        project_id: int | str,
+        project_id: int | str | None = None,
         state: Literal["all", "closed", "opened"] | None = None,
         labels: list[str] | None = None,
-        assignee_id: int | Literal["Any", "None"] | None = None,
+        assignee_id: int | str | None = None,
+        author: int | str | None = None,
+        milestone: str | None = None,
+        search: str | None = None,
+        created_after: str | None = None,
+        updated_after: str | None = None,
+        order_by: Literal["created_at", "priority", "title", "updated_at"] | None = None,
+        sort: Literal["asc", "desc"] | None = None,
         page: int | None = None,
         per_page: int | None = None,
         cache: bool | None = None,
@@ -97,6 +161,13 @@ class Operations(Generic[T]):
                 "state": state,
                 "labels": labels,
                 "assignee_id": assignee_id,
+                "author": author,
+                "milestone": milestone,
+                "search": search,
+                "created_after": created_after,
+                "updated_after": updated_after,
+                "order_by": order_by,
+                "sort": sort,
                 "page": page,
                 "per_page": per_page,
                 "cache": cache,
@@ -107,9 +178,10 @@ class Operations(Generic[T]):
     def get_issue(
         self,
         *,
-        project_id: int | str,
-        issue_id: int | None = None,
-        issue_iid: int | None = None,
+        project_id: int | str | None = None,
+        issue_id: int | str | None = None,
+        issue_iid: int | str | None = None,
+        max_bytes: int | None = None,
         cache: bool | None = None,
         cache_ttl: int | None = None,
     ) -> T:
@@ -120,6 +192,7 @@ class Operations(Generic[T]):
                 "project_id": project_id,
                 "issue_id": issue_id,
                 "issue_iid": issue_iid,
+                "max_bytes": max_bytes,
                 "cache": cache,
                 "cache_ttl": cache_ttl,
             },
@@ -128,11 +201,13 @@ class Operations(Generic[T]):
     def create_issue(
         self,
         *,
-        project_id: int | str,
+        project_id: int | str | None = None,
         title: str,
         description: str | None = None,
-        assignee_id: int | None = None,
+        assignee_id: int | str | None = None,
         labels: list[str] | None = None,
+        milestone: str | None = None,
+        confidential: bool | None = None,
         idempotency_key: str | None = None,
     ) -> T:
         """Create an issue."""
@@ -144,6 +219,8 @@ class Operations(Generic[T]):
                 "description": description,
                 "assignee_id": assignee_id,
                 "labels": labels,
+                "milestone": milestone,
+                "confidential": confidential,
                 "idempotency_key": idempotency_key,
             },
         )
@@ -151,14 +228,16 @@ class Operations(Generic[T]):
     def update_issue(
         self,
         *,
-        project_id: int | str,
-        issue_iid: int,
+        project_id: int | str | None = None,
+        issue_iid: int | str | None = None,
         title: str | None = None,
         description: str | None = None,
         state_event: Literal["close", "reopen"] | None = None,
-        assignee_id: int | None = None,
+        assignee_id: int | str | None = None,
         add_labels: list[str] | None = None,
         remove_labels: list[str] | None = None,
+        milestone: str | None = None,
+        confidential: bool | None = None,
         idempotency_key: str | None = None,
     ) -> T:
         """Change an issue: only what is given (assignee_id 0 removes the assignee)."""
@@ -173,6 +252,8 @@ class Operations(Generic[T]):
                 "assignee_id": assignee_id,
                 "add_labels": add_labels,
                 "remove_labels": remove_labels,
+                "milestone": milestone,
+                "confidential": confidential,
                 "idempotency_key": idempotency_key,
             },
         )
@@ -180,8 +261,9 @@ class Operations(Generic[T]):
     def list_issue_notes(
         self,
         *,
-        project_id: int | str,
-        issue_iid: int,
+        project_id: int | str | None = None,
+        issue_iid: int | str | None = None,
+        max_bytes: int | None = None,
         page: int | None = None,
         per_page: int | None = None,
         cache: bool | None = None,
@@ -193,6 +275,7 @@ class Operations(Generic[T]):
             {
                 "project_id": project_id,
                 "issue_iid": issue_iid,
+                "max_bytes": max_bytes,
                 "page": page,
                 "per_page": per_page,
                 "cache": cache,
@@ -201,7 +284,12 @@ class Operations(Generic[T]):
         )
 
     def create_issue_note(
-        self, *, project_id: int | str, issue_iid: int, body: str, idempotency_key: str | None = None
+        self,
+        *,
+        project_id: int | str | None = None,
+        issue_iid: int | str | None = None,
+        body: str,
+        idempotency_key: str | None = None,
     ) -> T:
         """Write a note on an issue."""
         return self.call(
@@ -237,10 +325,20 @@ class Operations(Generic[T]):
     def list_merge_requests(
         self,
         *,
-        project_id: int | str,
+        project_id: int | str | None = None,
         state: Literal["all", "closed", "locked", "merged", "opened"] | None = None,
         target_branch: str | None = None,
         source_branch: str | None = None,
+        author: int | str | None = None,
+        assignee: int | str | None = None,
+        reviewer: int | str | None = None,
+        labels: list[str] | None = None,
+        milestone: str | None = None,
+        search: str | None = None,
+        created_after: str | None = None,
+        updated_after: str | None = None,
+        order_by: Literal["created_at", "priority", "title", "updated_at"] | None = None,
+        sort: Literal["asc", "desc"] | None = None,
         page: int | None = None,
         per_page: int | None = None,
         cache: bool | None = None,
@@ -254,6 +352,16 @@ class Operations(Generic[T]):
                 "state": state,
                 "target_branch": target_branch,
                 "source_branch": source_branch,
+                "author": author,
+                "assignee": assignee,
+                "reviewer": reviewer,
+                "labels": labels,
+                "milestone": milestone,
+                "search": search,
+                "created_after": created_after,
+                "updated_after": updated_after,
+                "order_by": order_by,
+                "sort": sort,
                 "page": page,
                 "per_page": per_page,
                 "cache": cache,
@@ -262,24 +370,41 @@ class Operations(Generic[T]):
         )
 
     def get_merge_request(
-        self, *, project_id: int | str, merge_request_iid: int, cache: bool | None = None, cache_ttl: int | None = None
+        self,
+        *,
+        project_id: int | str | None = None,
+        merge_request_iid: int | str | None = None,
+        max_bytes: int | None = None,
+        cache: bool | None = None,
+        cache_ttl: int | None = None,
     ) -> T:
         """Get one merge request in full."""
         return self.call(
             "get_merge_request",
-            {"project_id": project_id, "merge_request_iid": merge_request_iid, "cache": cache, "cache_ttl": cache_ttl},
+            {
+                "project_id": project_id,
+                "merge_request_iid": merge_request_iid,
+                "max_bytes": max_bytes,
+                "cache": cache,
+                "cache_ttl": cache_ttl,
+            },
         )
 
     def create_merge_request(
         self,
         *,
-        project_id: int | str,
+        project_id: int | str | None = None,
         title: str,
         source_branch: str,
         target_branch: str,
         description: str | None = None,
-        assignee_id: int | None = None,
+        assignee_id: int | str | None = None,
         remove_source_branch: bool | None = None,
+        reviewers: list[int | str] | None = None,
+        labels: list[str] | None = None,
+        milestone: str | None = None,
+        draft: bool | None = None,
+        squash: bool | None = None,
         idempotency_key: str | None = None,
     ) -> T:
         """Create a merge request."""
@@ -293,6 +418,100 @@ class Operations(Generic[T]):
                 "description": description,
                 "assignee_id": assignee_id,
                 "remove_source_branch": remove_source_branch,
+                "reviewers": reviewers,
+                "labels": labels,
+                "milestone": milestone,
+                "draft": draft,
+                "squash": squash,
+                "idempotency_key": idempotency_key,
+            },
+        )
+
+    def update_merge_request(
+        self,
+        *,
+        project_id: int | str | None = None,
+        merge_request_iid: int | str | None = None,
+        title: str | None = None,
+        description: str | None = None,
+        state_event: Literal["close", "reopen"] | None = None,
+        draft: bool | None = None,
+        target_branch: str | None = None,
+        assignees: list[int | str] | None = None,
+        reviewers: list[int | str] | None = None,
+        add_labels: list[str] | None = None,
+        remove_labels: list[str] | None = None,
+        milestone: str | None = None,
+        squash: bool | None = None,
+        remove_source_branch: bool | None = None,
+        idempotency_key: str | None = None,
+    ) -> T:
+        """Change a merge request: only what is given (an empty list removes all reviewers or assignees)."""
+        return self.call(
+            "update_merge_request",
+            {
+                "project_id": project_id,
+                "merge_request_iid": merge_request_iid,
+                "title": title,
+                "description": description,
+                "state_event": state_event,
+                "draft": draft,
+                "target_branch": target_branch,
+                "assignees": assignees,
+                "reviewers": reviewers,
+                "add_labels": add_labels,
+                "remove_labels": remove_labels,
+                "milestone": milestone,
+                "squash": squash,
+                "remove_source_branch": remove_source_branch,
+                "idempotency_key": idempotency_key,
+            },
+        )
+
+    def approve_merge_request(
+        self,
+        *,
+        project_id: int | str | None = None,
+        merge_request_iid: int | str | None = None,
+        sha: str | None = None,
+        revoke: bool | None = None,
+        idempotency_key: str | None = None,
+    ) -> T:
+        """Approve a merge request, or revoke your approval."""
+        return self.call(
+            "approve_merge_request",
+            {
+                "project_id": project_id,
+                "merge_request_iid": merge_request_iid,
+                "sha": sha,
+                "revoke": revoke,
+                "idempotency_key": idempotency_key,
+            },
+        )
+
+    def merge_merge_request(
+        self,
+        *,
+        project_id: int | str | None = None,
+        merge_request_iid: int | str | None = None,
+        sha: str | None = None,
+        when_pipeline_succeeds: bool | None = None,
+        squash: bool | None = None,
+        remove_source_branch: bool | None = None,
+        message: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> T:
+        """Merge a merge request now, or when its pipeline succeeds."""
+        return self.call(
+            "merge_merge_request",
+            {
+                "project_id": project_id,
+                "merge_request_iid": merge_request_iid,
+                "sha": sha,
+                "when_pipeline_succeeds": when_pipeline_succeeds,
+                "squash": squash,
+                "remove_source_branch": remove_source_branch,
+                "message": message,
                 "idempotency_key": idempotency_key,
             },
         )
@@ -300,8 +519,11 @@ class Operations(Generic[T]):
     def get_merge_request_diff(
         self,
         *,
-        project_id: int | str,
-        merge_request_iid: int,
+        project_id: int | str | None = None,
+        merge_request_iid: int | str | None = None,
+        path: str | None = None,
+        lines: str | None = None,
+        max_bytes: int | None = None,
         page: int | None = None,
         per_page: int | None = None,
         cache: bool | None = None,
@@ -313,6 +535,9 @@ class Operations(Generic[T]):
             {
                 "project_id": project_id,
                 "merge_request_iid": merge_request_iid,
+                "path": path,
+                "lines": lines,
+                "max_bytes": max_bytes,
                 "page": page,
                 "per_page": per_page,
                 "cache": cache,
@@ -323,8 +548,9 @@ class Operations(Generic[T]):
     def list_merge_request_discussions(
         self,
         *,
-        project_id: int | str,
-        merge_request_iid: int,
+        project_id: int | str | None = None,
+        merge_request_iid: int | str | None = None,
+        max_bytes: int | None = None,
         page: int | None = None,
         per_page: int | None = None,
         cache: bool | None = None,
@@ -336,6 +562,7 @@ class Operations(Generic[T]):
             {
                 "project_id": project_id,
                 "merge_request_iid": merge_request_iid,
+                "max_bytes": max_bytes,
                 "page": page,
                 "per_page": per_page,
                 "cache": cache,
@@ -346,13 +573,20 @@ class Operations(Generic[T]):
     def comment_on_merge_request(
         self,
         *,
-        project_id: int | str,
-        merge_request_iid: int,
-        body: str,
+        project_id: int | str | None = None,
+        merge_request_iid: int | str | None = None,
+        body: str | None = None,
         discussion_id: str | None = None,
+        path: str | None = None,
+        line: int | None = None,
+        old_line: int | None = None,
+        start_line: int | None = None,
+        start_old_line: int | None = None,
+        suggestion: str | None = None,
+        sha: str | None = None,
         idempotency_key: str | None = None,
     ) -> T:
-        """Reply in a discussion of a merge request, or start one."""
+        """Comment on a merge request, on lines of its diff (with a suggestion), or reply in a discussion."""
         return self.call(
             "comment_on_merge_request",
             {
@@ -360,6 +594,36 @@ class Operations(Generic[T]):
                 "merge_request_iid": merge_request_iid,
                 "body": body,
                 "discussion_id": discussion_id,
+                "path": path,
+                "line": line,
+                "old_line": old_line,
+                "start_line": start_line,
+                "start_old_line": start_old_line,
+                "suggestion": suggestion,
+                "sha": sha,
+                "idempotency_key": idempotency_key,
+            },
+        )
+
+    def review_merge_request(
+        self,
+        *,
+        project_id: int | str | None = None,
+        merge_request_iid: int | str | None = None,
+        comments: list[Mapping[str, Any]] | None = None,
+        body: str | None = None,
+        sha: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> T:
+        """Submit several comments as one review: all of them, or none."""
+        return self.call(
+            "review_merge_request",
+            {
+                "project_id": project_id,
+                "merge_request_iid": merge_request_iid,
+                "comments": comments,
+                "body": body,
+                "sha": sha,
                 "idempotency_key": idempotency_key,
             },
         )
@@ -367,10 +631,11 @@ class Operations(Generic[T]):
     def resolve_discussion(
         self,
         *,
-        project_id: int | str,
-        merge_request_iid: int,
+        project_id: int | str | None = None,
+        merge_request_iid: int | str | None = None,
         discussion_id: str,
         resolved: bool | None = None,
+        body: str | None = None,
         idempotency_key: str | None = None,
     ) -> T:
         """Resolve a discussion of a merge request, or open it again."""
@@ -381,6 +646,7 @@ class Operations(Generic[T]):
                 "merge_request_iid": merge_request_iid,
                 "discussion_id": discussion_id,
                 "resolved": resolved,
+                "body": body,
                 "idempotency_key": idempotency_key,
             },
         )
@@ -388,7 +654,7 @@ class Operations(Generic[T]):
     def list_pipelines(
         self,
         *,
-        project_id: int | str,
+        project_id: int | str | None = None,
         status: Literal[
             "canceled",
             "canceling",
@@ -406,18 +672,20 @@ class Operations(Generic[T]):
         ]
         | None = None,
         ref: str | None = None,
+        merge_request_iid: int | str | None = None,
         page: int | None = None,
         per_page: int | None = None,
         cache: bool | None = None,
         cache_ttl: int | None = None,
     ) -> T:
-        """List CI/CD pipelines of a project."""
+        """List CI/CD pipelines of a project, or of a merge request."""
         return self.call(
             "list_pipelines",
             {
                 "project_id": project_id,
                 "status": status,
                 "ref": ref,
+                "merge_request_iid": merge_request_iid,
                 "page": page,
                 "per_page": per_page,
                 "cache": cache,
@@ -426,18 +694,80 @@ class Operations(Generic[T]):
         )
 
     def get_pipeline(
-        self, *, project_id: int | str, pipeline_id: int, cache: bool | None = None, cache_ttl: int | None = None
+        self,
+        *,
+        project_id: int | str | None = None,
+        pipeline_id: int | None = None,
+        merge_request_iid: int | str | None = None,
+        cache: bool | None = None,
+        cache_ttl: int | None = None,
     ) -> T:
         """Get a pipeline with its jobs and the log ends of failed ones."""
         return self.call(
             "get_pipeline",
-            {"project_id": project_id, "pipeline_id": pipeline_id, "cache": cache, "cache_ttl": cache_ttl},
+            {
+                "project_id": project_id,
+                "pipeline_id": pipeline_id,
+                "merge_request_iid": merge_request_iid,
+                "cache": cache,
+                "cache_ttl": cache_ttl,
+            },
+        )
+
+    def get_job_log(
+        self,
+        *,
+        project_id: int | str | None = None,
+        job_id: int,
+        tail: int | None = None,
+        lines: str | None = None,
+        search: str | None = None,
+        max_bytes: int | None = None,
+        cache: bool | None = None,
+        cache_ttl: int | None = None,
+    ) -> T:
+        """Get the log of a CI job: its end, a range of lines, or the lines with certain words."""
+        return self.call(
+            "get_job_log",
+            {
+                "project_id": project_id,
+                "job_id": job_id,
+                "tail": tail,
+                "lines": lines,
+                "search": search,
+                "max_bytes": max_bytes,
+                "cache": cache,
+                "cache_ttl": cache_ttl,
+            },
+        )
+
+    def get_test_report(
+        self,
+        *,
+        project_id: int | str | None = None,
+        pipeline_id: int | None = None,
+        merge_request_iid: int | str | None = None,
+        max_bytes: int | None = None,
+        cache: bool | None = None,
+        cache_ttl: int | None = None,
+    ) -> T:
+        """Get what the tests of a pipeline said: counts, and the failed cases."""
+        return self.call(
+            "get_test_report",
+            {
+                "project_id": project_id,
+                "pipeline_id": pipeline_id,
+                "merge_request_iid": merge_request_iid,
+                "max_bytes": max_bytes,
+                "cache": cache,
+                "cache_ttl": cache_ttl,
+            },
         )
 
     def trigger_pipeline(
         self,
         *,
-        project_id: int | str,
+        project_id: int | str | None = None,
         ref: str,
         variables: Mapping[str, str | int | float | bool] | None = None,
         idempotency_key: str | None = None,
@@ -448,25 +778,81 @@ class Operations(Generic[T]):
             {"project_id": project_id, "ref": ref, "variables": variables, "idempotency_key": idempotency_key},
         )
 
+    def control_pipeline(
+        self,
+        *,
+        project_id: int | str | None = None,
+        action: Literal["cancel", "play", "retry"],
+        pipeline_id: int | None = None,
+        job_id: int | None = None,
+        variables: Mapping[str, str | int | float | bool] | None = None,
+        idempotency_key: str | None = None,
+    ) -> T:
+        """Retry or cancel a pipeline or a job, or play a manual job."""
+        return self.call(
+            "control_pipeline",
+            {
+                "project_id": project_id,
+                "action": action,
+                "pipeline_id": pipeline_id,
+                "job_id": job_id,
+                "variables": variables,
+                "idempotency_key": idempotency_key,
+            },
+        )
+
+    def wait_pipeline(
+        self,
+        *,
+        project_id: int | str | None = None,
+        pipeline_id: int | None = None,
+        merge_request_iid: int | str | None = None,
+        timeout_seconds: int | None = None,
+        cache: bool | None = None,
+        cache_ttl: int | None = None,
+    ) -> T:
+        """Wait until a pipeline has ended, or the time is over."""
+        return self.call(
+            "wait_pipeline",
+            {
+                "project_id": project_id,
+                "pipeline_id": pipeline_id,
+                "merge_request_iid": merge_request_iid,
+                "timeout_seconds": timeout_seconds,
+                "cache": cache,
+                "cache_ttl": cache_ttl,
+            },
+        )
+
     def get_file_content(
         self,
         *,
-        project_id: int | str,
+        project_id: int | str | None = None,
         file_path: str,
         ref: str | None = None,
+        lines: str | None = None,
+        max_bytes: int | None = None,
         cache: bool | None = None,
         cache_ttl: int | None = None,
     ) -> T:
         """Get a file of the repository with its last commit."""
         return self.call(
             "get_file_content",
-            {"project_id": project_id, "file_path": file_path, "ref": ref, "cache": cache, "cache_ttl": cache_ttl},
+            {
+                "project_id": project_id,
+                "file_path": file_path,
+                "ref": ref,
+                "lines": lines,
+                "max_bytes": max_bytes,
+                "cache": cache,
+                "cache_ttl": cache_ttl,
+            },
         )
 
     def list_repository_files(
         self,
         *,
-        project_id: int | str,
+        project_id: int | str | None = None,
         path: str | None = None,
         ref: str | None = None,
         recursive: bool | None = None,
@@ -488,6 +874,188 @@ class Operations(Generic[T]):
                 "cache": cache,
                 "cache_ttl": cache_ttl,
             },
+        )
+
+    def search_code(
+        self,
+        *,
+        search: str,
+        project_id: int | str | None = None,
+        ref: str | None = None,
+        page: int | None = None,
+        per_page: int | None = None,
+        cache: bool | None = None,
+        cache_ttl: int | None = None,
+    ) -> T:
+        """Search the code of a project."""
+        return self.call(
+            "search_code",
+            {
+                "search": search,
+                "project_id": project_id,
+                "ref": ref,
+                "page": page,
+                "per_page": per_page,
+                "cache": cache,
+                "cache_ttl": cache_ttl,
+            },
+        )
+
+    def list_commits(
+        self,
+        *,
+        project_id: int | str | None = None,
+        ref: str | None = None,
+        path: str | None = None,
+        author: str | None = None,
+        since: str | None = None,
+        until: str | None = None,
+        page: int | None = None,
+        per_page: int | None = None,
+        cache: bool | None = None,
+        cache_ttl: int | None = None,
+    ) -> T:
+        """List commits, newest first."""
+        return self.call(
+            "list_commits",
+            {
+                "project_id": project_id,
+                "ref": ref,
+                "path": path,
+                "author": author,
+                "since": since,
+                "until": until,
+                "page": page,
+                "per_page": per_page,
+                "cache": cache,
+                "cache_ttl": cache_ttl,
+            },
+        )
+
+    def get_commit(
+        self,
+        *,
+        project_id: int | str | None = None,
+        sha: str,
+        path: str | None = None,
+        lines: str | None = None,
+        max_bytes: int | None = None,
+        cache: bool | None = None,
+        cache_ttl: int | None = None,
+    ) -> T:
+        """Get a commit with its message and changes."""
+        return self.call(
+            "get_commit",
+            {
+                "project_id": project_id,
+                "sha": sha,
+                "path": path,
+                "lines": lines,
+                "max_bytes": max_bytes,
+                "cache": cache,
+                "cache_ttl": cache_ttl,
+            },
+        )
+
+    def compare_refs(
+        self,
+        *,
+        project_id: int | str | None = None,
+        base: str,
+        head: str,
+        path: str | None = None,
+        lines: str | None = None,
+        straight: bool | None = None,
+        max_bytes: int | None = None,
+        cache: bool | None = None,
+        cache_ttl: int | None = None,
+    ) -> T:
+        """Compare two refs: the commits and changes that one has more than the other."""
+        return self.call(
+            "compare_refs",
+            {
+                "project_id": project_id,
+                "base": base,
+                "head": head,
+                "path": path,
+                "lines": lines,
+                "straight": straight,
+                "max_bytes": max_bytes,
+                "cache": cache,
+                "cache_ttl": cache_ttl,
+            },
+        )
+
+    def blame_file(
+        self,
+        *,
+        project_id: int | str | None = None,
+        file_path: str,
+        ref: str | None = None,
+        lines: str | None = None,
+        max_bytes: int | None = None,
+        cache: bool | None = None,
+        cache_ttl: int | None = None,
+    ) -> T:
+        """Say which commit wrote each line of a file last."""
+        return self.call(
+            "blame_file",
+            {
+                "project_id": project_id,
+                "file_path": file_path,
+                "ref": ref,
+                "lines": lines,
+                "max_bytes": max_bytes,
+                "cache": cache,
+                "cache_ttl": cache_ttl,
+            },
+        )
+
+    def list_refs(
+        self,
+        *,
+        project_id: int | str | None = None,
+        kind: Literal["branches", "tags"] | None = None,
+        search: str | None = None,
+        page: int | None = None,
+        per_page: int | None = None,
+        cache: bool | None = None,
+        cache_ttl: int | None = None,
+    ) -> T:
+        """List the branches or tags of a project."""
+        return self.call(
+            "list_refs",
+            {
+                "project_id": project_id,
+                "kind": kind,
+                "search": search,
+                "page": page,
+                "per_page": per_page,
+                "cache": cache,
+                "cache_ttl": cache_ttl,
+            },
+        )
+
+    def my_work(self, *, per_page: int | None = None, cache: bool | None = None, cache_ttl: int | None = None) -> T:
+        """Show reviews asked of you, your merge requests, your issues and to-dos."""
+        return self.call("my_work", {"per_page": per_page, "cache": cache, "cache_ttl": cache_ttl})
+
+    def whoami(self, *, cache: bool | None = None, cache_ttl: int | None = None) -> T:
+        """Say whose GitLab token this is, and what it may do."""
+        return self.call("whoami", {"cache": cache, "cache_ttl": cache_ttl})
+
+    def find_user(
+        self,
+        *,
+        search: str,
+        page: int | None = None,
+        per_page: int | None = None,
+        cache: bool | None = None,
+        cache_ttl: int | None = None,
+    ) -> T:
+        """Find users by name."""
+        return self.call(
+            "find_user", {"search": search, "page": page, "per_page": per_page, "cache": cache, "cache_ttl": cache_ttl}
         )
 
     def configure_webhook(

@@ -96,7 +96,7 @@ class Instance:
             await self._sleep(wait)
             attempt += 1
 
-    async def send(self, method: Literal["POST", "PUT"], path: str, body: object, *, token: str) -> Reply:
+    async def send(self, method: Literal["POST", "PUT", "DELETE"], path: str, body: object, *, token: str) -> Reply:
         """Write, once. What GitLab accepted is a success, whatever its body looks like."""
         if self._read_only:
             raise NotOffered("This server is read-only")
@@ -116,6 +116,10 @@ class Instance:
         except _Unanswered as error:
             raise GitLabFailure(504, str(error)) from None
         return _check_status(reply, token).json()
+
+    async def pause(self, seconds: float) -> None:
+        """Wait before something is asked again."""
+        await self._sleep(seconds)
 
     async def close(self) -> None:
         """Close the pool."""
@@ -149,7 +153,7 @@ class Instance:
 
     async def _send_once(
         self,
-        method: Literal["GET", "POST", "PUT"],
+        method: Literal["GET", "POST", "PUT", "DELETE"],
         url: str,
         query: Query | None,
         token: str,

@@ -127,10 +127,10 @@ class Connection:
         """Whether a project, as GitLab describes it, is among those offered."""
         return self._lists(project.number("id"), project.text("path_with_namespace"))
 
-    def allows_issue(self, issue: Record) -> bool:
-        """Whether an issue found by a search is in a project that is offered."""
-        full = issue.record("references").text("full") or ""
-        return self._lists(issue.number("project_id"), full.partition("#")[0])
+    def allows_issue(self, found: Record) -> bool:
+        """Whether an issue or merge request that was found anywhere is in a project that is offered."""
+        full = found.record("references").text("full") or ""
+        return self._lists(found.number("project_id"), full.partition("#")[0].partition("!")[0])
 
     def _lists(self, number: int | None, path: str | None) -> bool:
         return not self._allowed or str(number) in self._allowed or (path or "").lower() in self._allowed
@@ -159,7 +159,7 @@ class Connection:
         row = Record(reply.json())
         if not row:
             raise reply.unreadable()
-        return (await self._apply_rules(path, [row]))[0] if self.guard.policy.is_on else row
+        return (await self.apply_rules(path, [row]))[0] if self.guard.policy.is_on else row
 
     async def get_page(
         self,
@@ -178,7 +178,7 @@ class Connection:
         if path.endswith("issues"):
             self.learn_issues(rows)
         if self.guard.policy.is_on:
-            rows = await self._apply_rules(path, rows)
+            rows = await self.apply_rules(path, rows)
         pagination = read_pagination(reply.headers, **page)
         if keeps is not None and self._allowed:  # GitLab's totals count the hidden rows too
             return [row for row in rows if keeps(row)], replace(pagination, total=None, total_pages=None)
@@ -193,7 +193,7 @@ class Connection:
             if not pagination.has_next:
                 break
 
-    async def _apply_rules(self, path: str, rows: list[Record]) -> list[Record]:
+    async def apply_rules(self, path: str, rows: list[Record]) -> list[Record]:
         """Return what the operator's rules leave of these rows."""
         return await self.guard.filter_rows(identifiers.find_project(path), rows, self._get_unguarded, self.token())
 
@@ -204,7 +204,7 @@ class Connection:
             raise reply.unreadable()
         return Record(body)
 
-    async def send(self, method: Literal["POST", "PUT"], path: str, body: dict[str, object]) -> Record:
+    async def send(self, method: Literal["POST", "PUT", "DELETE"], path: str, body: dict[str, object]) -> Record:
         """Write as this caller; what was kept about the project is forgotten. Fields that are None are left out."""
         about = identifiers.find_project(path)
         await self.guard.check_write(about, self._get_unguarded, self.token())

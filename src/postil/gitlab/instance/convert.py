@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import base64
 import binascii
-import re
 from collections.abc import Callable, Iterable
 from functools import cache
 from types import NoneType
@@ -18,18 +17,14 @@ from msgspec import Struct
 from msgspec.structs import fields
 
 from postil.gitlab.instance.records import Record
-from postil.gitlab.instance.redaction import redact
 from postil.gitlab.model import Person, PipelineState
 
 S = TypeVar("S", bound=Struct)
 Way: TypeAlias = Callable[[Record, str], object]
 """Reads a field, whose name it is told."""
 
-TAIL_LINES = 40
-TAIL_CHARACTERS = 4000
-OURS = ("untrusted",)
+OURS = ("untrusted", "left_out")
 """Fields that are said by us and not by GitLab."""
-_ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b\][^\x07]*\x07|section_(?:start|end):\d+:[\w.-]+(?:\[[^\]]*\])?\r?")
 
 
 def read(kind: type[S], raw: Record, **given: object) -> S:
@@ -105,6 +100,32 @@ def _read_line_number(raw: Record, _: str) -> int | None:
     return position.number("new_line") or position.number("old_line")
 
 
+def _read_side(raw: Record, _: str) -> str | None:
+    """Read on which side a note stands: an unchanged line is on both, and then it is said to be of the new file."""
+    position = raw.record("position")
+    if position.number("new_line") is not None:
+        return "new"
+    return "old" if position.number("old_line") is not None else None
+
+
+def _read_first_line(raw: Record, _: str) -> int | None:
+    """Read where a range begins; a note on one line has a range of that line, which is worth no word."""
+    first, last = _read_range(raw)
+    return None if first.fields == last.fields else first.number("new_line") or first.number("old_line")
+
+
+def _read_first_side(raw: Record, _: str) -> str | None:
+    first, last = _read_range(raw)
+    if first.fields == last.fields or not first:
+        return None
+    return "new" if first.number("new_line") is not None else "old"
+
+
+def _read_range(raw: Record) -> tuple[Record, Record]:
+    spanned = raw.record("position").record("line_range")
+    return spanned.record("start"), spanned.record("end")
+
+
 def _list_resolvable(raw: Record) -> list[Record]:
     return [one for one in raw.records("notes") if one.flag("resolvable")]
 
@@ -115,7 +136,26 @@ def _read_resolved(raw: Record, _: str) -> bool:
     return bool(resolvable) and all(one.flag("resolved") for one in resolvable)
 
 
+def _name_person(raw: Record) -> str | None:
+    username = raw.text("username")
+    return f"@{username}" if username else raw.text("name")
+
+
 WAYS: dict[str, Way] = {
+    "author_name": lambda raw, _: _name_person(raw.record("author")),
+    "assignee_name": lambda raw, _: _name_person(
+        raw.record("assignee") or next(iter(raw.records("assignees")), Record(None))
+    ),
+    "reviewer_names": lambda raw, _: [name for one in raw.records("reviewers") if (name := _name_person(one))],
+    "commit_id": lambda raw, _: raw.record("commit").text("id") or raw.text("commit_id"),
+    "commit_title": lambda raw, _: raw.record("commit").text("title"),
+    "commit_date": lambda raw, _: (
+        raw.record("commit").text("committed_date") or raw.record("commit").text("created_at")
+    ),
+    "is_default": lambda raw, _: bool(raw.flag("default")),
+    "is_protected": lambda raw, _: bool(raw.flag("protected")),
+    "is_merged": lambda raw, _: bool(raw.flag("merged")),
+    "about": lambda raw, _: raw.text("description"),
     "namespace": lambda raw, _: raw.record("namespace").text("full_path") or raw.text("namespace"),
     "assignee": _read_assignee,
     "labels": _read_labels,
@@ -123,7 +163,9 @@ WAYS: dict[str, Way] = {
     "draft": _read_draft,
     "detailed_merge_status": lambda raw, _: raw.text("detailed_merge_status") or raw.text("merge_status"),
     "pipeline": lambda raw, _: _read_nested(PipelineState, raw.record("head_pipeline") or raw.record("pipeline")),
-    "too_large": lambda raw, _: bool(raw.flag("too_large") or raw.flag("collapsed")),
+    "side": _read_side,
+    "first_line": _read_first_line,
+    "first_side": _read_first_side,
     "file": _read_file,
     "line_number": _read_line_number,
     "system": lambda raw, _: raw.flag("system") or None,  # worth a word only where it is so
@@ -131,14 +173,6 @@ WAYS: dict[str, Way] = {
     "resolvable": lambda raw, _: bool(_list_resolvable(raw)),
     "resolved": _read_resolved,
 }
-
-
-def cut_log(trace: bytes, token: str) -> str:
-    """Return the end of a job's log: no colours, no secrets, the last lines."""
-    text = _ANSI.sub("", trace[-16 * TAIL_CHARACTERS :].decode("utf-8", "replace"))
-    text = redact(text, token)  # before it is cut: half of a secret would not be known as one
-    lines = [line.rstrip("\r").rpartition("\r")[2] for line in text.rstrip().split("\n")]  # what \r overwrote is gone
-    return "\n".join(lines[-TAIL_LINES:])[-TAIL_CHARACTERS:]
 
 
 def decode_text(content: str | None, encoding: str | None) -> str | None:

@@ -2,28 +2,40 @@
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Literal, TypeAlias
 
 from msgspec import Meta
 
 from postil.gitlab.failures import invalid
-from postil.gitlab.instance.identifiers import check_line, check_number
+from postil.gitlab.instance.identifiers import check_line
 
 _UNLISTED = {"unlisted": True}  # taken, and in no published schema: core/arguments/schema.py
 
-Project: TypeAlias = Annotated[int | str, Meta(description="id or group/path")]
-Iid: TypeAlias = Annotated[int, Meta(ge=1)]
+Project: TypeAlias = Annotated[int | str, Meta(description="id, group/path or address; else of the git remote")]
+Iid: TypeAlias = Annotated[int | str, Meta(description="number as in !12 or #34, or web address")]
+Number: TypeAlias = Annotated[int, Meta(ge=1)]
 Page: TypeAlias = Annotated[int, Meta(ge=1)]
-PerPage: TypeAlias = Annotated[int, Meta(ge=1)]
+PerPage: TypeAlias = Annotated[int, Meta(ge=1, description="at most 100")]
 Visibility: TypeAlias = Literal["public", "private", "internal"]
 IssueState: TypeAlias = Literal["opened", "closed", "all"]
 MergeRequestState: TypeAlias = Literal["opened", "closed", "merged", "locked", "all"]
-Assignee: TypeAlias = int | Literal["None", "Any"]
+User: TypeAlias = Annotated[int | str, Meta(description="user id, name or me")]
+Users: TypeAlias = Annotated[list[int | str], Meta(description="user ids or names")]
+UserFilter: TypeAlias = Annotated[int | str, Meta(description="user id, name, me, None or Any")]
 Labels: TypeAlias = list[str]
+Milestone: TypeAlias = Annotated[str, Meta(description="title; None or Any in filters")]
+Search: TypeAlias = Annotated[str, Meta(description="in title and description")]
+Since: TypeAlias = Annotated[str, Meta(description="date or time, ISO 8601")]
+OrderBy: TypeAlias = Literal["created_at", "updated_at", "priority", "title"]
+Sort: TypeAlias = Literal["asc", "desc"]
+Lines: TypeAlias = Annotated[str, Meta(description="range of lines: 10-20 or 10-")]
+MaxBytes: TypeAlias = Annotated[int, Meta(ge=1000, le=1_000_000, description="size of the answer; 24000 otherwise")]
 Cache: TypeAlias = Annotated[bool, Meta(extra_json_schema=_UNLISTED)]
 CacheTtl: TypeAlias = Annotated[int, Meta(ge=0, extra_json_schema=_UNLISTED)]
 
 LONGEST_TITLE = 255
+_TIME = re.compile(r"\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:?\d\d)?)?", re.ASCII)
 
 
 def join_labels(labels: Labels | None) -> str | None:
@@ -48,6 +60,8 @@ def check_body(given: str) -> str:
     return given
 
 
-def list_assignees(assignee_id: int | None) -> list[int] | None:
-    """Return the one assignee as the list that GitLab takes; None leaves the assignees as they are."""
-    return None if assignee_id is None else [check_number("assignee_id", assignee_id)]
+def check_time(name: str, given: str | None) -> str | None:
+    """Return a date or a time as GitLab takes it."""
+    if given is not None and not _TIME.fullmatch(given):
+        raise invalid(name, "must be a date such as 2026-01-31, or a time such as 2026-01-31T12:00:00Z")
+    return given

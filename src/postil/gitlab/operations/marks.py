@@ -21,3 +21,8 @@ def reads(name: str, **declared: Any) -> Callable[[F], F]:
 def writes(name: str, **declared: Any) -> Callable[[F], F]:
     """Mark a method that changes something at GitLab."""
     return operation.writes(name, open_world=True, ignores=("cache", "cache_ttl"), **declared)
+
+
+def destroys(name: str, **declared: Any) -> Callable[[F], F]:
+    """Mark a method that overwrites something at GitLab, or cannot be taken back."""
+    return operation.destroys(name, open_world=True, ignores=("cache", "cache_ttl"), **declared)

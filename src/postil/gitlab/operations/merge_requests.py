@@ -1,142 +1,247 @@
-"""Operations on merge requests: read, create, look at the changes, take part in the discussions."""
+"""Operations on merge requests: list, get, create, change, approve, merge."""
 
 from __future__ import annotations
 
+import re
+from typing import Annotated, Literal
+
+from msgspec import Meta
+
+from postil.gitlab.failures import invalid
 from postil.gitlab.instance.connection import ReadOptions
 from postil.gitlab.instance.convert import read
-from postil.gitlab.instance.identifiers import check_discussion, check_line, check_number, check_ref
-from postil.gitlab.instance.records import Record
-from postil.gitlab.model import Change
+from postil.gitlab.instance.identifiers import check_commit, check_line, check_ref
 from postil.gitlab.operations import answers, arguments
-from postil.gitlab.operations.arguments import Cache, CacheTtl, Iid, MergeRequestState, Page, PerPage, Project
-from postil.gitlab.operations.marks import reads, writes
-from postil.gitlab.operations.presentation import fit_for_models, list_page
+from postil.gitlab.operations.arguments import (
+    Cache,
+    CacheTtl,
+    Iid,
+    Labels,
+    MaxBytes,
+    MergeRequestState,
+    Milestone,
+    OrderBy,
+    Page,
+    PerPage,
+    Project,
+    Search,
+    Since,
+    Sort,
+    User,
+    UserFilter,
+    Users,
+)
+from postil.gitlab.operations.marks import destroys, reads, writes
+from postil.gitlab.operations.presentation import fit_for_models, limit_prose, list_page
 from postil.gitlab.part import GitLab
-from postil.gitlab.policy.guard import WITHHELD
+from postil.gitlab.people import filter_by_user, find_milestone, find_user, find_users
 
-TOOLSET = "merge_requests"
+TOOLSET = "review"
 ONE = ("project_id", "merge_request_iid")
+_DRAFT = re.compile(r"^\s*(?:\[draft\]|\(draft\)|draft:)\s*", re.IGNORECASE)
 
 
 class MergeRequestOperations:
-    """What a reviewer does with merge requests."""
+    """What is done with a merge request as a whole."""
 
     def __init__(self, context: GitLab) -> None:
-        self._gitlab = context.connection
+        self._gitlab, self._pointer = context.connection, context.pointer
 
-    @reads("list_merge_requests", toolset=TOOLSET, shell="gitlab merge-requests", positional=("project_id",))
+    @reads("list_merge_requests", shell="gitlab merge-requests", positional=("project_id",), output_depth=0)
     async def list_merge_requests(
         self,
-        project_id: Project,
+        project_id: Project | None = None,
         state: MergeRequestState | None = None,
         target_branch: str | None = None,
         source_branch: str | None = None,
+        author: User | None = None,
+        assignee: UserFilter | None = None,
+        reviewer: UserFilter | None = None,
+        labels: Labels | None = None,
+        milestone: Milestone | None = None,
+        search: Search | None = None,
+        created_after: Since | None = None,
+        updated_after: Since | None = None,
+        order_by: OrderBy | None = None,
+        sort: Sort | None = None,
         page: Page = 1,
         per_page: PerPage = 20,
         cache: Cache = False,
         cache_ttl: CacheTtl = 300,
     ) -> answers.MergeRequests:
         """List merge requests of a project"""
-        path = f"{await self._gitlab.check_project(project_id)}/merge_requests"
+        path = f"{await self._pointer.project(project_id)}/merge_requests"
         query: dict[str, str | int | bool | None] = {
             "state": state,
             "target_branch": arguments.check_optional_line("target_branch", target_branch),
             "source_branch": arguments.check_optional_line("source_branch", source_branch),
+            "labels": arguments.join_labels(labels),
+            "milestone": arguments.check_optional_line("milestone", milestone),
+            "search": arguments.check_optional_line("search", search),
+            "created_after": arguments.check_time("created_after", created_after),
+            "updated_after": arguments.check_time("updated_after", updated_after),
+            "order_by": order_by,
+            "sort": sort,
+            **await filter_by_user(self._gitlab, "author_id", author),
+            **await filter_by_user(self._gitlab, "assignee_id", assignee),
+            **await filter_by_user(self._gitlab, "reviewer_id", reviewer),
         }
         options = ReadOptions(cache, cache_ttl, page, per_page)
-        return await list_page(self._gitlab, answers.MergeRequests, path, query, options)
+        return await list_page(
+            self._gitlab, answers.MergeRequests, path, query, options, plain=answers.PlainMergeRequests
+        )
 
     @reads("get_merge_request", toolset=TOOLSET, shell="gitlab merge-request", positional=ONE)
     async def get_merge_request(
-        self, project_id: Project, merge_request_iid: Iid, cache: Cache = False, cache_ttl: CacheTtl = 300
+        self,
+        project_id: Project | None = None,
+        merge_request_iid: Iid | None = None,
+        max_bytes: MaxBytes | None = None,
+        cache: Cache = False,
+        cache_ttl: CacheTtl = 300,
     ) -> answers.MergeRequestDetails:
         """Get one merge request in full"""
-        path = await self._make_path(project_id, merge_request_iid)
+        path = await self._pointer.merge_request(project_id, merge_request_iid)
         raw = await self._gitlab.get_one(path, None, ReadOptions(cache, cache_ttl))
-        return fit_for_models(read(answers.MergeRequestDetails, raw))
+        return limit_prose(fit_for_models(read(answers.MergeRequestDetails, raw)), max_bytes)
 
-    @writes("create_merge_request", toolset=TOOLSET, shell="gitlab create-merge-request", positional=("project_id",))
+    @writes(
+        "create_merge_request",
+        shell="gitlab create-merge-request",
+        positional=("project_id",),
+        requires=("title", "source_branch", "target_branch"),
+    )
     async def create_merge_request(
         self,
-        project_id: Project,
-        title: str,
-        source_branch: str,
-        target_branch: str,
-        description: str | None = None,
-        assignee_id: int | None = None,
+        project_id: Project | None = None,
+        title: str = "",
+        source_branch: str = "",
+        target_branch: str = "",
+        description: Annotated[str, Meta(description="Markdown")] | None = None,
+        assignee_id: User | None = None,
         remove_source_branch: bool | None = None,
+        reviewers: Users | None = None,
+        labels: Labels | None = None,
+        milestone: Milestone | None = None,
+        draft: bool | None = None,
+        squash: bool | None = None,
     ) -> answers.Created:
         """Create a merge request"""
-        project = await self._gitlab.check_project(project_id)
+        named = check_line("title", title, arguments.LONGEST_TITLE)
         body: dict[str, object] = {
-            "title": self._gitlab.escape(check_line("title", title, arguments.LONGEST_TITLE)),
+            "title": self._gitlab.escape(named if draft is None else set_draft(named, draft)),
             "source_branch": check_ref(source_branch, "source_branch"),
             "target_branch": check_ref(target_branch, "target_branch"),
             "description": self._gitlab.escape(description),
-            "assignee_ids": arguments.list_assignees(assignee_id),
             "remove_source_branch": remove_source_branch,
+            "labels": arguments.join_labels(labels),
+            "squash": squash,
         }
+        project = await self._pointer.project(project_id)
+        if assignee_id is not None:
+            body["assignee_ids"] = [await find_user(self._gitlab, "assignee_id", assignee_id)]
+        body["reviewer_ids"] = await find_users(self._gitlab, "reviewers", reviewers)
+        body["milestone_id"] = await find_milestone(self._gitlab, project, milestone)
         return read(answers.Created, await self._gitlab.send("POST", f"{project}/merge_requests", body))
 
-    @reads("get_merge_request_diff", toolset=TOOLSET, shell="gitlab merge-request-diff", positional=ONE)
-    async def get_merge_request_diff(
+    @destroys("update_merge_request", toolset=TOOLSET, shell="gitlab update-merge-request", positional=ONE)
+    async def update_merge_request(
         self,
-        project_id: Project,
-        merge_request_iid: Iid,
-        page: Page = 1,
-        per_page: PerPage = 20,
-        cache: Cache = False,
-        cache_ttl: CacheTtl = 300,
-    ) -> answers.Changes:
-        """Get the changed files of a merge request as unified diffs"""
-        path = await self._make_path(project_id, merge_request_iid)
-        options = ReadOptions(cache, cache_ttl, page, per_page)
-        changes = await list_page(self._gitlab, answers.Changes, f"{path}/diffs", {}, options)
-        if self._gitlab.guard.policy.lockdown and (await self._gitlab.get_one(path)).text("title") == WITHHELD:
-            # a diff is its author's words, and so are file names
-            return answers.Changes([Change(None, None, WITHHELD) for _ in changes.diffs], pagination=changes.pagination)
-        return changes
+        project_id: Project | None = None,
+        merge_request_iid: Iid | None = None,
+        title: str | None = None,
+        description: Annotated[str, Meta(description="Markdown")] | None = None,
+        state_event: Literal["close", "reopen"] | None = None,
+        draft: Annotated[bool, Meta(description="false marks it as ready")] | None = None,
+        target_branch: str | None = None,
+        assignees: Users | None = None,
+        reviewers: Users | None = None,
+        add_labels: Labels | None = None,
+        remove_labels: Labels | None = None,
+        milestone: Annotated[str, Meta(description="title; empty removes it")] | None = None,
+        squash: bool | None = None,
+        remove_source_branch: bool | None = None,
+    ) -> answers.Created:
+        """Change a merge request: only what is given (an empty list removes all reviewers or assignees)"""
+        new_title = None if title is None else check_line("title", title, arguments.LONGEST_TITLE)
+        body: dict[str, object] = {
+            "description": self._gitlab.escape(description),
+            "state_event": state_event,
+            "target_branch": None if target_branch is None else check_ref(target_branch, "target_branch"),
+            "add_labels": arguments.join_labels(add_labels),
+            "remove_labels": arguments.join_labels(remove_labels),
+            "squash": squash,
+            "remove_source_branch": remove_source_branch,
+        }
+        others = (new_title, draft, assignees, reviewers, milestone)
+        if all(value is None for value in (*body.values(), *others)):
+            raise invalid("title", "or another field to change must be given")
+        path = await self._pointer.merge_request(project_id, merge_request_iid)
+        if draft is not None:  # GitLab keeps it in the title
+            now = new_title or (await self._gitlab.get_one(path)).text("title") or ""
+            new_title = set_draft(now, draft)
+        body["title"] = self._gitlab.escape(new_title)
+        body["assignee_ids"] = await find_users(self._gitlab, "assignees", assignees)
+        body["reviewer_ids"] = await find_users(self._gitlab, "reviewers", reviewers)
+        body["milestone_id"] = await find_milestone(self._gitlab, path.partition("/merge_requests/")[0], milestone)
+        return read(answers.Created, await self._gitlab.send("PUT", path, body))
 
-    @reads("list_merge_request_discussions", toolset=TOOLSET, shell="gitlab discussions", positional=ONE)
-    async def list_merge_request_discussions(
+    @writes("approve_merge_request", toolset=TOOLSET, shell="gitlab approve", positional=ONE)
+    async def approve_merge_request(
         self,
-        project_id: Project,
-        merge_request_iid: Iid,
-        page: Page = 1,
-        per_page: PerPage = 20,
-        cache: Cache = False,
-        cache_ttl: CacheTtl = 300,
-    ) -> answers.Discussions:
-        """List the discussions of a merge request with their notes"""
-        path = f"{await self._make_path(project_id, merge_request_iid)}/discussions"
-        options = ReadOptions(cache, cache_ttl, page, per_page)
-        return await list_page(self._gitlab, answers.Discussions, path, {}, options)
+        project_id: Project | None = None,
+        merge_request_iid: Iid | None = None,
+        sha: Annotated[str, Meta(description="refuse if the head is another commit")] | None = None,
+        revoke: Annotated[bool, Meta(description="take your approval back")] = False,
+    ) -> answers.Approved:
+        """Approve a merge request, or revoke your approval"""
+        head = check_sha(sha)
+        path = await self._pointer.merge_request(project_id, merge_request_iid)
+        if revoke:
+            await self._gitlab.send("POST", f"{path}/unapprove", {})
+        else:
+            await self._gitlab.send("POST", f"{path}/approve", {"sha": head})
+        return answers.Approved(not revoke)
 
-    @writes("comment_on_merge_request", toolset=TOOLSET, shell="gitlab comment", positional=ONE)
-    async def comment_on_merge_request(
-        self, project_id: Project, merge_request_iid: Iid, body: str, discussion_id: str | None = None
-    ) -> answers.Noted:
-        """Reply in a discussion of a merge request, or start one"""
-        path = f"{await self._make_path(project_id, merge_request_iid)}/discussions"
-        sent: dict[str, object] = {"body": self._gitlab.escape(arguments.check_body(body))}
-        if discussion_id is not None:
-            thread = check_discussion(discussion_id)
-            raw = await self._gitlab.send("POST", f"{path}/{thread}/notes", sent)
-            return read(answers.Noted, raw, discussion_id=thread)
-        raw = await self._gitlab.send("POST", path, sent)
-        first = next(iter(raw.records("notes")), Record(None))
-        return read(answers.Noted, first, discussion_id=raw.text("id"))
+    @destroys("merge_merge_request", toolset=TOOLSET, shell="gitlab merge", positional=ONE)
+    async def merge_merge_request(
+        self,
+        project_id: Project | None = None,
+        merge_request_iid: Iid | None = None,
+        sha: Annotated[str, Meta(description="head_sha that was reviewed: refused if the head is another")]
+        | None = None,
+        when_pipeline_succeeds: bool = False,
+        squash: bool | None = None,
+        remove_source_branch: bool | None = None,
+        message: Annotated[str, Meta(description="merge commit message")] | None = None,
+    ) -> answers.Merged:
+        """Merge a merge request now, or when its pipeline succeeds"""
+        head = check_sha(sha)
+        path = await self._pointer.merge_request(project_id, merge_request_iid)
+        if head is None:  # a push that comes between this question and the merge is refused all the same
+            head = check_commit((await self._gitlab.get_one(path)).text("sha"))
+        body: dict[str, object] = {
+            "sha": head,
+            "squash": squash,
+            "should_remove_source_branch": remove_source_branch,
+            "merge_commit_message": message,
+            # auto_merge since 17.11; earlier versions know the other name only, and later ones still take it
+            "auto_merge": when_pipeline_succeeds or None,
+            "merge_when_pipeline_succeeds": when_pipeline_succeeds or None,
+        }
+        raw = await self._gitlab.send("PUT", f"{path}/merge", body)
+        return read(answers.Merged, raw, waits=raw.text("state") == "opened")
 
-    @writes("resolve_discussion", toolset=TOOLSET, shell="gitlab resolve", positional=(*ONE, "discussion_id"))
-    async def resolve_discussion(
-        self, project_id: Project, merge_request_iid: Iid, discussion_id: str, resolved: bool = True
-    ) -> answers.Resolved:
-        """Resolve a discussion of a merge request, or open it again"""
-        path = await self._make_path(project_id, merge_request_iid)
-        thread = check_discussion(discussion_id)
-        await self._gitlab.send("PUT", f"{path}/discussions/{thread}", {"resolved": resolved})
-        return answers.Resolved(thread, resolved)
 
-    async def _make_path(self, project_id: int | str, iid: int) -> str:
-        project = await self._gitlab.check_project(project_id)
-        return f"{project}/merge_requests/{check_number('merge_request_iid', iid)}"
+def set_draft(title: str, draft: bool) -> str:
+    """Return a title that marks a draft, or one that does not."""
+    while (found := _DRAFT.match(title)) is not None:
+        title = title[found.end() :]
+    return f"Draft: {title}" if draft else title
+
+
+def check_sha(given: str | None) -> str | None:
+    """Return a commit that guards a write: all of its digits, because GitLab compares them."""
+    if given is not None and (check_commit(given) is None or len(given) not in (40, 64)):
+        raise invalid("sha", "must be a whole commit id of 40 digits")
+    return given

@@ -10,12 +10,13 @@ from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, TypeVar, cast
 
 import msgspec
-from msgspec import Struct
+from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import force_setattr
 
 from postil.core import call
 from postil.core.answer import Answer
 from postil.core.others.untrusted import clean, clean_prose, frame, shorten
+from postil.gitlab.fitting import count_fitting, cut, measure, next_page, room_for_text
 from postil.gitlab.instance.connection import PLAIN_READ, Connection, ReadOptions
 from postil.gitlab.instance.convert import read_rows
 from postil.gitlab.instance.pages import Pagination
@@ -23,6 +24,7 @@ from postil.gitlab.instance.records import Record
 from postil.gitlab.model import Job, Note, Person
 
 A = TypeVar("A", bound="UntrustedAnswer")
+D = TypeVar("D", bound="Details")
 L = TypeVar("L", bound="Listing")
 SHORT = 120
 """Characters of a description in a list that a model reads; `get_issue` and the like give all of it."""
@@ -55,7 +57,7 @@ class UntrustedAnswer(Answer, frozen=True, dict=True):
         last: list[str] = []
         for name in self.__struct_fields__:
             value: object = getattr(self, name)
-            if value is None or value == [] or name == "untrusted":
+            if value is None or value == [] or value is UNSET or name == "untrusted":
                 continue
             if name in _PROSE:
                 last = [f"{name}:\n{value}"]
@@ -67,7 +69,13 @@ class UntrustedAnswer(Answer, frozen=True, dict=True):
 class Details(UntrustedAnswer, frozen=True, dict=True, kw_only=True):
     """One thing in full."""
 
+    left_out: str | UnsetType = UNSET
+    """What a model was not given, and the call that gets it."""
     untrusted: bool = True
+
+    def shape(self, body: dict[str, object]) -> dict[str, object]:
+        body.pop("left_out", None)
+        return body
 
 
 class Listing(UntrustedAnswer, frozen=True, dict=True, kw_only=True):
@@ -76,6 +84,7 @@ class Listing(UntrustedAnswer, frozen=True, dict=True, kw_only=True):
     longest: ClassVar[int | None] = None
     """Characters that a model reads of a description in the list."""
     pagination: Pagination
+    left_out: str | UnsetType = UNSET
     untrusted: bool = True
 
     def shape(self, body: dict[str, object]) -> dict[str, object]:
@@ -85,7 +94,8 @@ class Listing(UntrustedAnswer, frozen=True, dict=True, kw_only=True):
 
     def write(self) -> str:
         items: Sequence[Any] = getattr(self, self.__struct_fields__[0])
-        return "\n".join([*(item.line() for item in items), f"({self.pagination.line()})"])
+        rest = [f"({self.left_out})"] if self.left_out else []
+        return "\n".join([*(item.line() for item in items), f"({self.pagination.line()})", *rest])
 
 
 async def list_page(
@@ -95,10 +105,79 @@ async def list_page(
     query: dict[str, str | int | bool | None],
     options: ReadOptions = PLAIN_READ,
     keeps: Callable[[Record], bool] | None = None,
+    plain: type[Listing] | None = None,
+    max_bytes: int | None = None,
 ) -> L:
-    """Read a page of a list as a listing of this kind, fit for models."""
+    """Read a page of a list as a listing of this kind, fit for models; `plain` is the kind that programs get."""
     rows, pagination = await gitlab.get_page(path, query, options, keeps)
-    return fit_for_models(read_rows(kind, rows, pagination=pagination), kind.longest)
+    fit = fit_for_models(read_rows(kind, rows, pagination=pagination), kind.longest)
+    if plain is not None:
+        force_setattr(fit, "original", read_rows(plain, rows, pagination=pagination))
+    return limit_rows(fit, room_for_text(max_bytes))
+
+
+def limit_rows(listing: L, room: int) -> L:
+    """Return the listing with as many of its rows as a model has room for, and the call that gets the others."""
+    name = listing.__struct_fields__[0]
+    items: list[Any] = getattr(listing, name)
+    sizes = [max(len(msgspec.json.encode(item)), measure(item.line())) for item in items]
+    if sum(sizes) <= room:
+        return listing
+    original = cast(object, listing.__dict__.get("original", listing))
+    kept = max(1, count_sizes(sizes, room))
+    page = listing.pagination
+    if kept < len(items):
+        kept, number, size = next_page(page.page, page.per_page, kept)
+        said = f"{len(items) - kept} more of this page are left out: page={number} per_page={size} goes on there"
+    else:
+        said = "long texts are cut: max_bytes gets more of them"
+    share = room // kept
+    shown = [_cut_prose(item, share) if size > share else item for item, size in zip(items, sizes, strict=True)]
+    limited = msgspec.structs.replace(listing, **{name: shown[:kept], "left_out": said})
+    force_setattr(limited, "original", original)
+    return limited
+
+
+def count_sizes(sizes: Sequence[int], room: int) -> int:
+    """Return how many things of these sizes, from the first, have room."""
+    used = 0
+    for number, size in enumerate(sizes):
+        used += size
+        if used > room:
+            return number
+    return len(sizes)
+
+
+def limit_prose(answer: D, max_bytes: int | None) -> D:
+    """Return details with their long text cut to what a model has room for, and the call that gets more."""
+    room = room_for_text(max_bytes)
+    name = next((name for name in _PROSE if isinstance(getattr(answer, name, None), str)), "")
+    if not name or len(msgspec.json.encode(answer)) <= room:
+        return answer
+    text: str = getattr(answer, name)
+    others = len(msgspec.json.encode(answer)) - measure(text)
+    short = cut(text, max(200, room - others))
+    said = (
+        f"{name}: {len(short)} of {len(text)} characters are shown; max_bytes={measure(text) + others + 2000} gets all"
+    )
+    limited = msgspec.structs.replace(answer, **{name: short, "left_out": said})
+    force_setattr(limited, "original", answer.__dict__.get("original", answer))
+    return limited
+
+
+def _cut_prose(value: Any, room: int) -> Any:
+    """Return a row with its long texts cut, and those of the notes inside it."""
+    changes: dict[str, object] = {}
+    for name in value.__struct_fields__:
+        item: object = getattr(value, name)
+        if isinstance(item, str) and measure(item) > room // 2:
+            short = cut(item, max(200, room // 2))
+            changes[name] = f"{short} […{len(item) - len(short)} more characters]"
+        elif isinstance(item, list) and item and isinstance(item[0], Struct):
+            inner = cast(list[Struct], item)
+            kept = max(1, count_fitting([msgspec.json.encode(one).decode() for one in inner], room // 2))
+            changes[name] = [_cut_prose(one, room // 2 // kept) for one in inner[:kept]]
+    return msgspec.structs.replace(value, **changes) if changes else value
 
 
 def fit_for_models(original: A, longest: int | None = None, *, read_as: A | None = None) -> A:

@@ -1,54 +1,84 @@
-"""Operations on the repository as GitLab holds it: a file, a folder."""
+"""Operations on the repository as GitLab holds it: a file, a folder, a search in the code."""
 
 from __future__ import annotations
 
-from msgspec.structs import replace
+from typing import Annotated
+
+from msgspec import UNSET, Meta
+from msgspec.structs import force_setattr, replace
 
 from postil.gitlab.failures import GitLabFailure
+from postil.gitlab.fitting import choose_window, read_lines, room_for_text
 from postil.gitlab.instance.connection import ReadOptions
 from postil.gitlab.instance.convert import decode_text, read
-from postil.gitlab.instance.identifiers import check_commit, check_file_path, check_folder, check_ref, make_route
+from postil.gitlab.instance.identifiers import (
+    check_commit,
+    check_file_path,
+    check_folder,
+    check_line,
+    check_ref,
+    make_route,
+)
 from postil.gitlab.model import LastCommit
-from postil.gitlab.operations.answers import FileContent, Files
-from postil.gitlab.operations.arguments import Cache, CacheTtl, Page, PerPage, Project
+from postil.gitlab.operations.answers import CodeMatches, FileContent, Files
+from postil.gitlab.operations.arguments import (
+    Cache,
+    CacheTtl,
+    Lines,
+    MaxBytes,
+    Page,
+    PerPage,
+    Project,
+    check_optional_line,
+)
 from postil.gitlab.operations.marks import reads
 from postil.gitlab.operations.presentation import fit_for_models, list_page
 from postil.gitlab.part import GitLab
 
-LONGEST_TEXT = 1_000_000
-"""Characters of a file that a model is given."""
+LONGEST_MATCH = 600
+"""Characters of a match in the code that a model is given."""
 
 
 class RepositoryOperations:
     """What can be read of a repository."""
 
     def __init__(self, context: GitLab) -> None:
-        self._gitlab = context.connection
+        self._gitlab, self._pointer = context.connection, context.pointer
 
-    @reads("get_file_content", toolset="repository", shell="gitlab file", positional=("project_id", "file_path"))
+    @reads(
+        "get_file_content", shell="gitlab file", positional=("project_id", "file_path"), requires=("file_path",),
+        output_depth=0,
+    )  # fmt: skip
     async def get_file_content(
         self,
-        project_id: Project,
-        file_path: str,
-        ref: str | None = None,
+        project_id: Project | None = None,
+        file_path: str = "",
+        ref: Annotated[str, Meta(description="branch, tag or commit")] | None = None,
+        lines: Lines | None = None,
+        max_bytes: MaxBytes | None = None,
         cache: Cache = False,
         cache_ttl: CacheTtl = 300,
     ) -> FileContent:
         """Get a file of the repository with its last commit"""
-        project = await self._gitlab.check_project(project_id)
+        wanted = read_lines(lines)
+        segment = make_route(check_file_path(file_path))
+        asked = "HEAD" if ref is None else check_ref(ref)
+        project = await self._pointer.project(project_id)
         options = ReadOptions(cache, cache_ttl)
-        path = f"{project}/repository/files/{make_route(check_file_path(file_path))}"
-        raw = await self._gitlab.get_one(path, {"ref": "HEAD" if ref is None else check_ref(ref)}, options)
+        raw = await self._gitlab.get_one(f"{project}/repository/files/{segment}", {"ref": asked}, options)
         last = await self._get_last_commit(project, check_commit(raw.text("last_commit_id")), options)
         original = read(FileContent, raw, last_commit=last)
-        return fit_for_models(original, read_as=_decode(original))
+        fit = fit_for_models(original, read_as=_decode(original, wanted, room_for_text(max_bytes)))
+        if wanted is not None or max_bytes is not None:
+            force_setattr(fit, "original", fit)  # who asks for lines gets lines, a program too
+        return fit
 
-    @reads("list_repository_files", toolset="repository", shell="gitlab files", positional=("project_id", "path"))
+    @reads("list_repository_files", shell="gitlab files", positional=("project_id", "path"))
     async def list_repository_files(
         self,
-        project_id: Project,
-        path: str = "",
-        ref: str | None = None,
+        project_id: Project | None = None,
+        path: Annotated[str, Meta(description="folder")] = "",
+        ref: Annotated[str, Meta(description="branch, tag or commit")] | None = None,
         recursive: bool | None = None,
         page: Page = 1,
         per_page: PerPage = 20,
@@ -56,14 +86,35 @@ class RepositoryOperations:
         cache_ttl: CacheTtl = 300,
     ) -> Files:
         """List a folder of the repository"""
-        project = await self._gitlab.check_project(project_id)
         query: dict[str, str | int | bool | None] = {
             "path": check_folder(path) or None,
             "ref": None if ref is None else check_ref(ref),
             "recursive": recursive or None,
         }
+        project = await self._pointer.project(project_id)
         options = ReadOptions(cache, cache_ttl, page, per_page)
         return await list_page(self._gitlab, Files, f"{project}/repository/tree", query, options)
+
+    @reads("search_code", toolset="code", shell="gitlab search-code", positional=("search", "project_id"))
+    async def search_code(
+        self,
+        search: Annotated[str, Meta(description="words; filename:, path: and extension: narrow")],
+        project_id: Project | None = None,
+        ref: Annotated[str, Meta(description="branch or tag")] | None = None,
+        page: Page = 1,
+        per_page: PerPage = 20,
+        cache: Cache = False,
+        cache_ttl: CacheTtl = 300,
+    ) -> CodeMatches:
+        """Search the code of a project"""
+        query: dict[str, str | int | bool | None] = {
+            "scope": "blobs",
+            "search": check_line("search", search),
+            "ref": check_optional_line("ref", ref),
+        }
+        project = await self._pointer.project(project_id)
+        options = ReadOptions(cache, cache_ttl, page, per_page)
+        return await list_page(self._gitlab, CodeMatches, f"{project}/search", query, options)
 
     async def _get_last_commit(self, project: str, sha: str | None, options: ReadOptions) -> LastCommit | None:
         """Return the commit behind the id that GitLab gives; only the id when the commit cannot be read."""
@@ -76,14 +127,18 @@ class RepositoryOperations:
         return read(LastCommit, raw, id=raw.text("id") or sha)
 
 
-def _decode(file: FileContent) -> FileContent:
+def _decode(file: FileContent, wanted: tuple[int, int | None] | None, room: int) -> FileContent:
     """Return what a model gets: the text, not base64, which it cannot read and in which invisible characters hide.
 
-    No more of it than a conversation can hold; a program gets all.
+    No more of it than was asked for; a program gets all.
     """
     text = decode_text(file.content, file.encoding)
     if text is None:
-        return file if len(file.content or "") <= LONGEST_TEXT else replace(file, content=None)
-    if len(text) > LONGEST_TEXT:
-        text = f"{text[:LONGEST_TEXT]}\n[cut here: the first {LONGEST_TEXT} of {len(text)} characters]"
-    return replace(file, content=text, encoding="text")
+        return replace(file, content=None)
+    window = choose_window(text, wanted, room)
+    left = UNSET
+    if not window.is_whole:
+        left = f"lines {window.first}-{window.last} of {window.total}"
+        left += "; the line is cut: max_bytes gets more" if window.is_cut else ""
+        left += f"; lines={window.last + 1}- goes on" if window.last < window.total else ""
+    return replace(file, content=window.text, encoding="text", left_out=left)

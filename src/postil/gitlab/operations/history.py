@@ -1,0 +1,214 @@
+"""Operations on the history of a repository: commits, comparison, blame, branches and tags."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Annotated, Literal, TypeVar
+
+from msgspec import UNSET, Meta
+from msgspec.structs import force_setattr, replace
+
+from postil.gitlab.fitting import count_fitting, read_lines, room_for_text
+from postil.gitlab.instance.connection import ReadOptions
+from postil.gitlab.instance.convert import read
+from postil.gitlab.instance.identifiers import check_file_path, check_folder, check_ref, make_route
+from postil.gitlab.instance.records import Record, list_records
+from postil.gitlab.model import BlameRange, Change, CommitItem
+from postil.gitlab.operations.answers import Blame, CommitDetails, Commits, Comparison, Refs
+from postil.gitlab.operations.arguments import (
+    Cache,
+    CacheTtl,
+    Lines,
+    MaxBytes,
+    Page,
+    PerPage,
+    Project,
+    Since,
+    check_optional_line,
+    check_time,
+)
+from postil.gitlab.operations.marks import reads
+from postil.gitlab.operations.presentation import fit_for_models, list_page
+from postil.gitlab.part import GitLab
+from postil.gitlab.review.limits import limit_changes
+
+W = TypeVar("W", Comparison, CommitDetails)
+MOST_COMMITS = 100
+"""Commits of a comparison that a model is given."""
+
+
+class HistoryOperations:
+    """What can be asked about how a repository came to be."""
+
+    def __init__(self, context: GitLab) -> None:
+        self._gitlab, self._pointer = context.connection, context.pointer
+
+    @reads("list_commits", toolset="code", shell="gitlab commits", positional=("project_id",))
+    async def list_commits(
+        self,
+        project_id: Project | None = None,
+        ref: Annotated[str, Meta(description="branch, tag or commit")] | None = None,
+        path: Annotated[str, Meta(description="only those that touch it")] | None = None,
+        author: Annotated[str, Meta(description="name or e-mail")] | None = None,
+        since: Since | None = None,
+        until: Since | None = None,
+        page: Page = 1,
+        per_page: PerPage = 20,
+        cache: Cache = False,
+        cache_ttl: CacheTtl = 300,
+    ) -> Commits:
+        """List commits, newest first"""
+        query: dict[str, str | int | bool | None] = {
+            "ref_name": None if ref is None else check_ref(ref),
+            "path": None if path is None else check_folder(path) or None,
+            "author": check_optional_line("author", author),
+            "since": check_time("since", since),
+            "until": check_time("until", until),
+        }
+        project = await self._pointer.project(project_id)
+        options = ReadOptions(cache, cache_ttl, page, per_page)
+        return await list_page(self._gitlab, Commits, f"{project}/repository/commits", query, options)
+
+    @reads(
+        "get_commit", toolset="code", shell="gitlab commit", positional=("project_id", "sha"), requires=("sha",),
+        output_depth=0,
+    )  # fmt: skip
+    async def get_commit(
+        self,
+        project_id: Project | None = None,
+        sha: Annotated[str, Meta(description="commit, branch or tag")] = "",
+        path: Annotated[str, Meta(description="only the diff of this file")] | None = None,
+        lines: Lines | None = None,
+        max_bytes: MaxBytes | None = None,
+        cache: Cache = False,
+        cache_ttl: CacheTtl = 300,
+    ) -> CommitDetails:
+        """Get a commit with its message and changes"""
+        wanted, only = read_lines(lines), None if path is None else check_file_path(path, "path")
+        name = make_route(check_ref(sha, "sha"))
+        route = f"{await self._pointer.project(project_id)}/repository/commits/{name}"
+        options = ReadOptions(cache, cache_ttl)
+        about, rows = await asyncio.gather(
+            self._gitlab.get_one(route, None, options), self._list_diffs(f"{route}/diff", options)
+        )
+        whole = read(CommitDetails, about, diffs=_read_changes(rows, only))
+        return _limit_diffs(whole, wanted, max_bytes)
+
+    @reads(
+        "compare_refs", toolset="code", shell="gitlab compare", positional=("project_id", "base", "head"),
+        requires=("base", "head"), output_depth=0,
+    )  # fmt: skip
+    async def compare_refs(
+        self,
+        project_id: Project | None = None,
+        base: Annotated[str, Meta(description="branch, tag or commit to start from")] = "",
+        head: Annotated[str, Meta(description="branch, tag or commit to look at")] = "",
+        path: Annotated[str, Meta(description="only the diff of this file")] | None = None,
+        lines: Lines | None = None,
+        straight: Annotated[bool, Meta(description="compare the two directly, not from where they parted")] = False,
+        max_bytes: MaxBytes | None = None,
+        cache: Cache = False,
+        cache_ttl: CacheTtl = 300,
+    ) -> Comparison:
+        """Compare two refs: the commits and changes that one has more than the other"""
+        wanted, only = read_lines(lines), None if path is None else check_file_path(path, "path")
+        query: dict[str, str | int | bool | None] = {
+            "from": check_ref(base, "base"),
+            "to": check_ref(head, "head"),
+            "straight": straight or None,
+        }
+        route = f"{await self._pointer.project(project_id)}/repository/compare"
+        raw = await self._gitlab.get_one(route, query, ReadOptions(cache, cache_ttl))
+        commits = [read(CommitItem, one) for one in raw.records("commits")]
+        whole = read(Comparison, raw, commits=commits, diffs=_read_changes(raw.records("diffs"), only))
+        return _limit_diffs(whole, wanted, max_bytes)
+
+    @reads(
+        "blame_file", toolset="code", shell="gitlab blame", positional=("project_id", "file_path"),
+        requires=("file_path",), output_depth=0,
+    )  # fmt: skip
+    async def blame_file(
+        self,
+        project_id: Project | None = None,
+        file_path: str = "",
+        ref: Annotated[str, Meta(description="branch, tag or commit")] | None = None,
+        lines: Lines | None = None,
+        max_bytes: MaxBytes | None = None,
+        cache: Cache = False,
+        cache_ttl: CacheTtl = 300,
+    ) -> Blame:
+        """Say which commit wrote each line of a file last"""
+        wanted, path = read_lines(lines), check_file_path(file_path)
+        query: dict[str, str | int | bool | None] = {"ref": "HEAD" if ref is None else check_ref(ref)}
+        if wanted is not None:
+            first, last = wanted
+            query |= {"range[start]": first, "range[end]": last if last is not None else first + 999}
+        project = await self._pointer.project(project_id)
+        route = f"{project}/repository/files/{make_route(path)}/blame"
+        reply = await self._gitlab.get(route, query, ReadOptions(cache, cache_ttl))
+        ranges = _read_blame(list_records(reply.json()), wanted[0] if wanted else 1)
+        whole = fit_for_models(Blame(path, ranges))
+        kept = count_fitting([one.line() for one in whole.ranges], room_for_text(max_bytes))
+        if kept == len(ranges):
+            return whole
+        after = ranges[kept].lines.partition("-")[0]
+        limited = replace(whole, ranges=whole.ranges[: max(1, kept)], left_out=f"lines={after}- goes on")
+        force_setattr(limited, "original", whole.__dict__["original"])
+        return limited
+
+    @reads("list_refs", toolset="code", shell="gitlab refs", positional=("project_id",))
+    async def list_refs(
+        self,
+        project_id: Project | None = None,
+        kind: Literal["branches", "tags"] = "branches",
+        search: Annotated[str, Meta(description="in the name; ^ and $ mark its ends")] | None = None,
+        page: Page = 1,
+        per_page: PerPage = 20,
+        cache: Cache = False,
+        cache_ttl: CacheTtl = 300,
+    ) -> Refs:
+        """List the branches or tags of a project"""
+        query = {"search": check_optional_line("search", search)}
+        project = await self._pointer.project(project_id)
+        options = ReadOptions(cache, cache_ttl, page, per_page)
+        return await list_page(self._gitlab, Refs, f"{project}/repository/{kind}", {**query}, options)
+
+    async def _list_diffs(self, route: str, options: ReadOptions) -> list[Record]:
+        return [raw async for raw in self._gitlab.get_every(route, options)]
+
+
+def _read_changes(rows: list[Record], only: str | None) -> list[Change]:
+    changes = [read(Change, raw) for raw in rows]
+    return changes if only is None else [one for one in changes if only in (one.new_path, one.old_path)]
+
+
+def _limit_diffs(whole: W, wanted: tuple[int, int | None] | None, max_bytes: int | None) -> W:
+    """Return a commit or a comparison with what a model has room for."""
+    fit = fit_for_models(whole)
+    room = room_for_text(max_bytes)
+    said: list[str] = []
+    if isinstance(fit, Comparison):
+        room -= sum(len(one.line()) + 60 for one in fit.commits[:MOST_COMMITS])
+        if len(fit.commits) > MOST_COMMITS:
+            said.append(f"{len(fit.commits) - MOST_COMMITS} commits are left out: list_commits with ref shows them")
+            fit = replace(fit, commits=fit.commits[-MOST_COMMITS:])
+    else:
+        room -= len(fit.message or "")
+    diffs, left = limit_changes(fit.diffs, wanted, room)
+    limited = replace(fit, diffs=diffs, left_out="; ".join([*said, *filter(None, [left])]) or UNSET)
+    force_setattr(limited, "original", whole)
+    return limited
+
+
+def _read_blame(rows: list[Record], first: int) -> list[BlameRange]:
+    found: list[BlameRange] = []
+    for raw in rows:
+        lines = raw.texts("lines")
+        commit = raw.record("commit")
+        title = (commit.text("message") or "").partition("\n")[0]
+        numbers = f"{first}-{first + len(lines) - 1}"
+        date = commit.text("authored_date")
+        text = "\n".join(lines)
+        found.append(BlameRange(numbers, commit.text("id"), commit.text("author_name"), date, title, text))
+        first += len(lines)
+    return found
