@@ -152,10 +152,13 @@ class App:
         """Returns a new group of operations over the part's context."""
         return group_class(part, name)(self.context(part))
 
-    def registry(self, parts: Iterable[str] = ()) -> Registry:
-        """Returns what these parts (all by default) offer to a person; groups are made on first use."""
+    def registry(self, parts: Iterable[str] = (), *, brought: bool = False) -> Registry:
+        """Returns what these parts (all by default) offer to a person; groups are made on first use.
+
+        Callers may have `brought` a GitLab token of their own.
+        """
         catalogue = read_catalogue(parts)
-        hidden = self._hidden_of_gitlab(catalogue)
+        hidden = self._hidden_of_gitlab(catalogue, brought=brought)
         return Registry(
             catalogue, self.group, msgspec.structs.replace(self.settings.offer(), hidden=hidden, for_person=True)
         )
@@ -173,15 +176,16 @@ class App:
     def _offer(self, catalogue: Catalogue, *, brought: bool = False) -> Offer:
         """Returns what assistants are offered. Callers may have `brought` a GitLab token of their own."""
         hidden = {"extra"}.difference(self.settings.toolsets) | self._hidden_of_gitlab(catalogue, brought=brought)
-        return msgspec.structs.replace(self.settings.offer(), hidden=frozenset(hidden))
+        unlisted = frozenset(f"gitlab/{name}" for name in self.settings.gitlab.unlisted_toolsets())
+        return msgspec.structs.replace(self.settings.offer(), hidden=frozenset(hidden), unlisted=unlisted)
 
     def _hidden_of_gitlab(self, catalogue: Catalogue, *, brought: bool = False) -> frozenset[str]:
-        """Returns GitLab's hidden toolsets: without a token all but `connect`, else that one and those not chosen."""
+        """Returns GitLab's hidden toolsets: without a token all but `connect`, else that one."""
         gitlab = self.settings.gitlab
+        if brought or gitlab.token or gitlab.token_file:
+            return frozenset({"gitlab/connect"})
         every = {entry.toolset for entry in catalogue.operations if entry.part == "gitlab"}
-        connected = brought or gitlab.token or gitlab.token_file
-        shown = {*(gitlab.toolsets or every)} - {"connect"} if connected else {"connect"}
-        return frozenset(f"gitlab/{toolset}" for toolset in every - shown)
+        return frozenset(f"gitlab/{toolset}" for toolset in every - {"connect"})
 
     def server(self, contract: str = "", *, over_http: bool = False) -> Server:
         """The united server, or the face of one old contract. Over HTTP callers bring a GitLab token of their own."""
@@ -273,7 +277,7 @@ def _gitlab(app: App) -> object:
 
 
 def _flows(app: App) -> object:
-    return app.registry().operation
+    return app.registry(brought=True).operation  # whether there is a token, each call decides
 
 
 # A part adds its lines here: how its context is made from the App, and where its groups of operations are.

@@ -50,7 +50,7 @@ CALLS: dict[str, dict[str, Any]] = {
     "get_job_log": {"project_id": 123, "job_id": 1003},
     "get_test_report": {"project_id": 123, "pipeline_id": 1002},
     "control_pipeline": {"project_id": 123, "action": "retry", "pipeline_id": 1002},
-    "wait_pipeline": {"project_id": 123, "pipeline_id": 1002},
+    "wait_pipeline": {"project_id": 123, "pipeline_id": 1001, "timeout_seconds": 0},
     "search_code": {"project_id": 123, "search": "hello"},
     "list_commits": {"project_id": 123, "ref": "main"},
     "get_commit": {"project_id": 123, "sha": "main"},
@@ -138,7 +138,9 @@ ROUTES: dict[str, set[str]] = {
         "GET projects/:id/pipelines/:pipeline/test_report",
     },
     "control_pipeline": {
-        f"POST projects/:id/{kind}/:number/{action}" for kind in ("pipelines", "jobs") for action in ("retry", "cancel", "play")
+        f"POST projects/:id/{kind}/:number/{action}"
+        for kind in ("pipelines", "jobs")
+        for action in ("retry", "cancel", "play")
     },
     "wait_pipeline": {
         *NEWEST_PIPELINE,

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from postil.core.failure import Failure
 from postil.gitlab import fitting
 
-TEXT = st.text(st.sampled_from("ab\n\"\\é€😀\x01"), max_size=300)
+TEXT = st.text(st.sampled_from('ab\n"\\é€😀\x01'), max_size=300)
 
 
 @given(TEXT, st.integers(0, 400))

@@ -48,9 +48,7 @@ async def ours(address: str) -> dict[str, Any]:
             item["source_branch"]
             for item in direct(await part.merge_requests.list_merge_requests(123, state="opened"))["data"]
         ]
-        seen["diffs"] = [
-            item["new_path"] for item in direct(await part.review.get_merge_request_diff(123, 1))["data"]
-        ]
+        seen["diffs"] = [item["new_path"] for item in direct(await part.review.get_merge_request_diff(123, 1))["data"]]
         thread = direct(await part.review.list_merge_request_discussions(123, 1))["data"][0]
         await part.review.comment_on_merge_request(123, 1, "Because.", thread["id"])
         after = direct(await part.review.list_merge_request_discussions(123, 1))["data"][0]

@@ -10,25 +10,45 @@ from typing import Any
 import msgspec
 
 from postil.app import App
-from postil.settings.model import GitLabSettings, Settings
+from postil.settings.model import GitLabSettings, Settings, Toolset
 from postil.wire.protocol.shapes import describe_tool
 from tests.emulator.recorded import answers, differences
 from tests.emulator.world import seeded
+from tests.gitlab.calls import ENTRIES
 from tests.test_app import NEWEST
 
 # A file of types recorded from real answers; it is not part of this project, so the test exists only where it is named.
 RECORDED = os.environ.get("RECORDED_TYPES", "")
 
 
-def listed(connected: bool) -> list[dict[str, Any]]:
-    settings = Settings(parts=("gitlab",), gitlab=GitLabSettings(token="glpat-x" if connected else ""))
-    return [describe_tool(entry, NEWEST) for entry in App(settings).registry().tools if entry.part == "gitlab"]
+def listed(connected: bool, *toolsets: Toolset) -> list[dict[str, Any]]:
+    settings = Settings(
+        parts=("gitlab",), gitlab=GitLabSettings(token="glpat-x" if connected else "", toolsets=toolsets)
+    )
+    return [describe_tool(entry, NEWEST) for entry in App(settings).tools() if entry.part == "gitlab"]
 
 
-def test_the_tools_fit_into_twelve_kilobytes_and_declare_no_schemas_of_results() -> None:
-    tools = listed(connected=True)
-    assert not any("outputSchema" in one for one in tools)
-    assert len(msgspec.json.encode({"tools": tools})) <= 12_000
+def test_the_usual_tools_fit_into_24_kilobytes_and_all_into_60() -> None:
+    assert len(msgspec.json.encode({"tools": listed(True)})) <= 24_000
+    assert len(msgspec.json.encode({"tools": listed(True, "all")})) <= 60_000
+    assert not any("outputSchema" in one for one in listed(True, "all"))
+
+
+def test_every_tool_has_a_title_and_every_parameter_a_description() -> None:
+    for one in msgspec.json.decode(msgspec.json.encode(listed(True, "all"))):
+        assert one["title"], one["name"]
+        bare = [name for name, field in one["inputSchema"].get("properties", {}).items() if "description" not in field]
+        assert bare == [], one["name"]
+
+
+def test_what_overwrites_says_so() -> None:
+    hints = {one["name"]: one["annotations"].get("destructiveHint") for one in msgspec.json.decode(
+        msgspec.json.encode(listed(True, "all"))
+    )}  # fmt: skip
+    overwriting = {"update_issue", "update_merge_request", "merge_merge_request", "configure_webhook"}
+    assert {name for name, hint in hints.items() if hint is not False} - overwriting == {
+        name for name, entry in ENTRIES.items() if entry.effect == "reads" and entry.toolset != "connect"
+    }
 
 
 def test_without_a_token_the_list_is_one_small_tool() -> None:

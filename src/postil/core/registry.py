@@ -30,6 +30,8 @@ class Offer(Struct, frozen=True):
     deny: tuple[str, ...] = ()
     hidden: frozenset[str] = frozenset({"extra"})
     """Toolsets that are not offered: `extra` of any part, or one of a part's own as `part/toolset`."""
+    unlisted: frozenset[str] = frozenset()
+    """Toolsets that are called as methods and commands, and are no tools: as `part/toolset`."""
     for_person: bool = False
     """Whether a person at the shell asks: the lists speak of assistants' usual tools, and leave `extra` alone."""
 
@@ -84,7 +86,8 @@ class Registry:
             catalogue = catalogue.of_parts(offer.parts)
         self.operations: dict[str, OperationEntry] = {e.name: e for e in offer.select(catalogue.operations)}
         self.withheld: list[OperationEntry] = [e for e in everything if e.name not in self.operations]
-        self.tools: list[OperationEntry] = [e for e in self.operations.values() if e.tool]
+        self._unlisted = offer.unlisted
+        self.tools: list[OperationEntry] = [e for e in self.operations.values() if self.is_tool(e)]
         self._names = {alias: e.name for e in self.operations.values() for alias in e.aliases}
         self.resources: list[ResourceEntry] = [e for e in catalogue.resources if "{" not in e.uri]
         self.templates: list[ResourceEntry] = [e for e in catalogue.resources if "{" in e.uri]
@@ -131,6 +134,10 @@ class Registry:
 
     def _is_tool(self, name: str) -> bool:
         return name in self.operations and self.operations[name].tool
+
+    def is_tool(self, entry: OperationEntry) -> bool:
+        """Returns whether assistants may call it: a tool, of a toolset that is listed."""
+        return entry.tool and f"{entry.part}/{entry.toolset}" not in self._unlisted
 
     def operation(self, name: str) -> Operation:
         """Returns the operation of this name, ready to run. Raises UnknownOperation."""

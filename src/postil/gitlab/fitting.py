@@ -15,7 +15,7 @@ from postil.gitlab.failures import invalid
 
 USUAL = 24_000
 """Bytes of an answer when nobody asks for more."""
-MOST = 1_000_000
+LEAST, MOST = 2_000, 1_000_000
 ENVELOPE = 1_500
 """Bytes that an answer needs besides its text: the frame, the pagination, the sentence about the rest."""
 _LINES = re.compile(r"(\d{1,9})(?:-(\d{0,9}))?", re.ASCII)
@@ -43,7 +43,9 @@ def measure(text: str) -> int:
 
 def room_for_text(max_bytes: int | None) -> int:
     """Return how many bytes of text an answer of this size has room for."""
-    return max(200, min(max_bytes or USUAL, MOST) - ENVELOPE)
+    if max_bytes is not None and not LEAST <= max_bytes <= MOST:
+        raise invalid("max_bytes", f"must be between {LEAST} and {MOST}")
+    return (max_bytes or USUAL) - ENVELOPE
 
 
 def read_lines(given: str | None, name: str = "lines") -> tuple[int, int | None] | None:

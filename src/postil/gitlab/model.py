@@ -48,8 +48,8 @@ class IssueRow(Struct, frozen=True, omit_defaults=True):
     state: str | None
     description: str | None = None
     labels: list[str] = []
-    author_name: str | None = None
-    assignee_name: str | None = None
+    written_by: str | None = None
+    assigned_to: str | None = None
     updated_at: str | None = None
     confidential: bool = False
     web_url: str | None = None
@@ -104,15 +104,15 @@ class MergeRequestRow(Struct, frozen=True, omit_defaults=True):
     target_branch: str | None = None
     description: str | None = None
     labels: list[str] = []
-    author_name: str | None = None
-    assignee_name: str | None = None
-    reviewer_names: list[str] = []
+    written_by: str | None = None
+    assigned_to: str | None = None
+    asked_reviewers: list[str] = []
     updated_at: str | None = None
     web_url: str | None = None
     project_id: int | None = None
 
     def line(self) -> str:
-        reviewers = f"for review by {', '.join(self.reviewer_names)}" if self.reviewer_names else ""
+        reviewers = f"for review by {', '.join(self.asked_reviewers)}" if self.asked_reviewers else ""
         branches = f"{self.source_branch} → {self.target_branch}" if self.source_branch else ""
         return _row_line(self, "!", self.draft and "draft", branches, reviewers)
 
@@ -312,14 +312,12 @@ class Todo(Struct, frozen=True):
     action: str | None
     reference: str | None
     title: str | None
-    author_name: str | None
+    written_by: str | None
     created_at: str | None
     web_url: str | None
 
     def line(self) -> str:
-        return (
-            f"{self.action} {self.reference} {self.title or ''} (by {self.author_name}) {self.web_url or ''}".rstrip()
-        )
+        return f"{self.action} {self.reference} {self.title or ''} (by {self.written_by}) {self.web_url or ''}".rstrip()
 
 
 class Suggestion(Struct, frozen=True):
@@ -405,8 +403,8 @@ def _row_line(row: IssueRow | MergeRequestRow, sign: str, *words: str | bool | N
     """Return a row of a list on one line: what it is, who is about it, what it says, where it is."""
     about = [
         *(word for word in words if isinstance(word, str)),
-        f"by {row.author_name}" if row.author_name else "",
-        f"assigned to {row.assignee_name}" if row.assignee_name else "",
+        f"by {row.written_by}" if row.written_by else "",
+        f"assigned to {row.assigned_to}" if row.assigned_to else "",
         f"labels {', '.join(row.labels)}" if row.labels else "",
         f"updated {row.updated_at[:10]}" if row.updated_at else "",
     ]

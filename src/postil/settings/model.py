@@ -19,6 +19,13 @@ Layer: TypeAlias = dict[str, Any]
 Drawer: TypeAlias = Literal["", "tmux", "kitty", "wezterm", "zellij"]
 REDIS = ("redis://", "rediss://", "unix://")
 Auth: TypeAlias = Literal["", "local", "pat", "key", "oauth"]
+Toolset: TypeAlias = Literal[
+    "all", "review", "ci", "issues", "code", "admin",
+    "projects", "merge_requests", "pipelines", "repository", "webhooks",
+]  # fmt: skip
+"""GitLab's toolsets; those of the second line are the names that 0.1 had for them."""
+EARLIER_TOOLSETS = {"merge_requests": "review", "pipelines": "ci", "repository": "code", "webhooks": "admin"}
+USUAL_TOOLSETS = ("review", "ci", "issues")
 
 
 class BadSettings(Failure):
@@ -37,7 +44,8 @@ class GitLabSettings(Struct, frozen=True, omit_defaults=True):
     """Certificates (PEM) to trust instead of the system's: for an instance whose authority is its owner's own."""
     projects: tuple[str, ...] = ()
     """Only these projects (`group/name` or number) may be touched; empty means all that the token may."""
-    toolsets: tuple[str, ...] = ()
+    toolsets: tuple[Toolset, ...] = ()
+    """Which tools assistants see beside the twelve of the contract; empty means `review`, `ci` and `issues`."""
     allow_quick_actions: bool = False
     """Whether lines such as `/close` in texts we send are left for GitLab to execute."""
     lockdown: bool = False
@@ -48,6 +56,12 @@ class GitLabSettings(Struct, frozen=True, omit_defaults=True):
 
     def __repr__(self) -> str:
         return f"GitLabSettings(url={self.url!r}, token={'set' if self.token or self.token_file else 'not set'})"
+
+    def unlisted_toolsets(self) -> frozenset[str]:
+        """Returns the toolsets whose operations are methods and commands, but no tools."""
+        chosen = {EARLIER_TOOLSETS.get(name, name) for name in self.toolsets or USUAL_TOOLSETS}
+        every = {"review", "ci", "issues", "code", "admin"}
+        return frozenset() if "all" in chosen else frozenset(every - chosen)
 
     def read_token(self) -> str:
         """Returns the token, or an empty text when none is configured. Raises BadSettings."""

@@ -94,7 +94,7 @@ async def test_a_write_that_gitlab_accepted_is_never_reported_as_failed(
     await gitlab.pipelines.trigger_pipeline(123, "main")
     await gitlab.issues.update_issue(123, 1, title="Accepted")
     await gitlab.issues.create_issue_note(123, 1, "Accepted")
-    await gitlab.merge_requests.comment_on_merge_request(123, 1, "Accepted")
+    await gitlab.review.comment_on_merge_request(123, 1, "Accepted")
     assert emulator.world.projects[0].issues[-1]["title"] == "Accepted"
 
 
@@ -222,8 +222,8 @@ async def test_a_read_only_server_sends_no_write(connect: Connect, emulator: Emu
         part.issues.update_issue(123, 1, title="x"),
         part.issues.create_issue_note(123, 1, "x"),
         part.merge_requests.create_merge_request(123, "x", "other", "main"),
-        part.merge_requests.comment_on_merge_request(123, 1, "x"),
-        part.merge_requests.resolve_discussion(123, 1, "abc"),
+        part.review.comment_on_merge_request(123, 1, "x"),
+        part.review.resolve_discussion(123, 1, "abc"),
         part.pipelines.trigger_pipeline(123, "main"),
         part.webhooks.configure_webhook(123, "https://93.184.216.34/", ["push"]),
     ):

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from postil.gitlab.instance.convert import TAIL_CHARACTERS, cut_log, decode_text, read, read_rows
+from postil.gitlab.instance.convert import decode_text, read, read_rows
+from postil.gitlab.instance.logs import TAIL_CHARACTERS, cut_log
 from postil.gitlab.instance.pages import Pagination
 from postil.gitlab.instance.records import Record
 from postil.gitlab.model import Change, Discussion, Job, LastCommit, MergeRequestItem, Note, Person, ProjectItem
@@ -97,10 +98,11 @@ def test_a_discussion_is_resolved_when_all_that_can_be_is() -> None:
     assert (state((False, True)), state()) == ((False, False), (False, False))
 
 
-def test_a_collapsed_diff_is_too_large_and_a_missing_flag_is_no() -> None:
+def test_a_collapsed_diff_and_one_too_large_are_told_apart_and_a_missing_flag_is_no() -> None:
     given: tuple[dict[str, Any], ...]
     given = ({"too_large": True}, {"collapsed": True}, {"too_large": None}, {})
-    assert [read(Change, Record(raw)).too_large for raw in given] == [True, True, False, False]
+    assert [read(Change, Record(raw)).too_large for raw in given] == [True, False, False, False]
+    assert [read(Change, Record(raw)).collapsed for raw in given] == [False, True, False, False]
     assert [read(Change, Record({"new_file": flag})).new_file for flag in (True, False, None)] == [True, False, False]
     assert [read(Job, Record({"allow_failure": flag})).allow_failure for flag in (True, False)] == [True, None]
     assert read(Job, Record({"duration": 1.5})).duration == 1.5

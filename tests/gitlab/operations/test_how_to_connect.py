@@ -5,29 +5,49 @@ from __future__ import annotations
 import pytest
 
 from postil.app import App
-from postil.settings.model import GitLabSettings, Settings
+from postil.settings.model import GitLabSettings, Settings, Toolset
 from tests.gitlab.calls import ENTRIES
 
 pytestmark = pytest.mark.anyio
 
 
-def offered(token: str, toolsets: tuple[str, ...] = ()) -> set[str]:
+CONTRACT = {
+    "list_projects", "get_project", "list_issues", "create_issue", "list_merge_requests", "create_merge_request",
+    "list_pipelines", "trigger_pipeline", "get_file_content", "list_repository_files", "search_projects",
+    "search_issues",
+}  # fmt: skip
+
+
+def offered(token: str, toolsets: tuple[Toolset, ...] = ()) -> set[str]:
     settings = Settings(parts=("gitlab",), gitlab=GitLabSettings(token=token, toolsets=toolsets))
-    return {entry.name for entry in App(settings).registry().tools if entry.part == "gitlab"}
+    return {entry.name for entry in App(settings).tools() if entry.part == "gitlab"}
 
 
 def test_without_a_token_one_tool_says_how_to_connect() -> None:
     assert offered("") == {"connect_gitlab"}
     assert offered("", toolsets=("issues",)) == {"connect_gitlab"}
     assert "connect_gitlab" not in offered("glpat-x")
-    assert {"list_issues", "configure_webhook"} <= offered("glpat-x")
+    assert {"list_issues", "review_merge_request", "get_job_log", "get_issue"} <= offered("glpat-x")
+    assert not {"configure_webhook", "search_code"} & offered("glpat-x")
 
 
-def test_only_the_chosen_toolsets_are_offered() -> None:
-    some = offered("glpat-x", toolsets=("issues", "pipelines"))
-    chosen = {entry.name for entry in ENTRIES.values() if entry.toolset in ("issues", "pipelines")}
-    assert some == chosen
-    assert {"search_issues", "trigger_pipeline"} <= some
+def of_toolsets(*names: str) -> set[str]:
+    return {entry.name for entry in ENTRIES.values() if entry.toolset in names}
+
+
+def test_the_contracts_twelve_and_the_chosen_toolsets_are_tools() -> None:
+    assert of_toolsets("contract") == CONTRACT
+    assert offered("glpat-x", ("code",)) == CONTRACT | of_toolsets("code")
+    assert offered("glpat-x", ("issues", "pipelines")) == CONTRACT | of_toolsets("issues", "ci")  # an earlier name
+    assert offered("glpat-x", ("all",)) == set(ENTRIES) - {"connect_gitlab"}
     assert {entry.toolset for entry in ENTRIES.values()} == {
-        "connect", "projects", "issues", "merge_requests", "pipelines", "repository", "webhooks",
+        "connect", "contract", "review", "ci", "issues", "code", "admin",
     }  # fmt: skip
+
+
+def test_a_toolset_that_is_not_listed_is_no_tool_and_still_a_method() -> None:
+    registry = App(Settings(gitlab=GitLabSettings(token="glpat-x", toolsets=("ci",)))).server().registry
+    entry = registry.find("search_code")
+    assert entry is not None
+    assert not registry.is_tool(entry)
+    assert registry.operation("search_code").mark.name == "search_code"

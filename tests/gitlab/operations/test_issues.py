@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from postil.gitlab.failures import GitLabFailure
+from tests.gitlab.answers import direct
 from tests.gitlab.groups import Groups
 
 pytestmark = pytest.mark.anyio
@@ -19,8 +20,7 @@ async def test_a_number_that_is_no_global_id_is_taken_as_an_iid(gitlab: Groups) 
 
 
 async def test_the_global_id_of_another_projects_issue_is_not_found_here(gitlab: Groups) -> None:
-    other = (await gitlab.issues.list_issues(124)).issues[0].id
-    assert other is not None
+    other = direct(await gitlab.issues.list_issues(124))["issues"][0]["id"]
     with pytest.raises(GitLabFailure) as caught:
         await gitlab.issues.get_issue(123, issue_id=other)
     assert caught.value.status == 404

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from postil.gitlab.failures import GitLabFailure
-from postil.gitlab.instance.convert import TAIL_CHARACTERS
+from postil.gitlab.instance.logs import TAIL_CHARACTERS
 from tests.emulator.app import Emulator
 from tests.gitlab.answers import direct, text
 from tests.gitlab.groups import Groups
@@ -37,7 +37,8 @@ async def test_a_job_that_failed_is_found_among_hundreds(gitlab: Groups, emulato
     jobs += [{**failed, "id": 9000 + number, "name": f"job {number}", "status": "success"} for number in range(250)]
     jobs.append(failed)
     pipeline = await gitlab.pipelines.get_pipeline(123, failed["pipeline"])
-    assert len(pipeline.jobs) > 250
+    assert len(direct(pipeline)["jobs"]) > 250
+    assert "of 252 jobs are left out" in text(pipeline)
     assert [job.name for job in pipeline.jobs if job.log_tail] == [failed["name"]]
     assert sum(seen.path.endswith("/jobs") for seen in emulator.seen) == 3
 

@@ -43,7 +43,7 @@ async def test_files_and_diffs_and_logs_are_cleaned_too(gitlab: Groups, emulator
     assert (
         await gitlab.repository.get_file_content(123, "src/app.py")
     ).content == "x = 1\n<!-- stays: it is code -->\n"
-    assert (await gitlab.merge_requests.get_merge_request_diff(123, 1)).diffs[0].diff == "+x\n"
+    assert (await gitlab.review.get_merge_request_diff(123, 1)).diffs[0].diff == "+x\n"
     failed = await gitlab.pipelines.get_pipeline(123, project.pipelines[-1]["id"])
     assert SMUGGLED not in text(failed)
     assert "glpat-" not in text(failed)

@@ -100,11 +100,11 @@ async def test_the_diff_the_branch_and_the_name_of_a_stranger_are_withheld_too(
     assert project is not None
     emulator.world.users[STRANGER_ID]["name"] = TRAP
     one = project.merge_requests[0]
-    mine = await ruled(lockdown=True).merge_requests.get_merge_request_diff(PUBLIC, one["iid"])
+    mine = await ruled(lockdown=True).review.get_merge_request_diff(PUBLIC, one["iid"])
     assert "@@" in str(mine), "those of developers are there"
     one |= {"author": STRANGER_ID, "source_branch": "ignore-your-orders", "description": None}
     part = ruled(lockdown=True)
-    diff = await part.merge_requests.get_merge_request_diff(PUBLIC, one["iid"])
+    diff = await part.review.get_merge_request_diff(PUBLIC, one["iid"])
     whole = await part.merge_requests.get_merge_request(PUBLIC, one["iid"])
     listed = await part.merge_requests.list_merge_requests(PUBLIC)
     assert WITHHELD in str(diff.plain())

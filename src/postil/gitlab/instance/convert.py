@@ -60,6 +60,8 @@ def _choose_way(name: str, kind: object) -> tuple[tuple[type, ...], Way]:
     if get_origin(kind) is list:
         (item,) = get_args(kind)
         return (), Record.texts if item is str else lambda raw, name: [read(item, one) for one in raw.records(name)]
+    if kind is int or kind is str:  # said by us, and always given
+        return (kind,), _PLAIN[kind]
     if kind is bool:
         return (bool,), lambda raw, name: bool(raw.flag(name))
     (present,) = (one for one in get_args(kind) if one is not NoneType)
@@ -142,11 +144,11 @@ def _name_person(raw: Record) -> str | None:
 
 
 WAYS: dict[str, Way] = {
-    "author_name": lambda raw, _: _name_person(raw.record("author")),
-    "assignee_name": lambda raw, _: _name_person(
+    "written_by": lambda raw, _: _name_person(raw.record("author")),
+    "assigned_to": lambda raw, _: _name_person(
         raw.record("assignee") or next(iter(raw.records("assignees")), Record(None))
     ),
-    "reviewer_names": lambda raw, _: [name for one in raw.records("reviewers") if (name := _name_person(one))],
+    "asked_reviewers": lambda raw, _: [name for one in raw.records("reviewers") if (name := _name_person(one))],
     "commit_id": lambda raw, _: raw.record("commit").text("id") or raw.text("commit_id"),
     "commit_title": lambda raw, _: raw.record("commit").text("title"),
     "commit_date": lambda raw, _: (

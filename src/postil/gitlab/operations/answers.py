@@ -333,7 +333,8 @@ class FileContent(Details, frozen=True, dict=True):
 
     def write(self) -> str:
         head = f"{self.file_path} ({self.size} bytes)"
-        return f"{head}\n{self.content or ''}" if self.encoding == "text" else f"{head}, not text"
+        rest = f"\n({self.left_out})" if self.left_out else ""
+        return f"{head}\n{self.content or ''}{rest}" if self.encoding == "text" else f"{head}, not text"
 
 
 class Labels(Listing, frozen=True, dict=True):

@@ -12,25 +12,33 @@ from postil.gitlab.instance.identifiers import check_line
 
 _UNLISTED = {"unlisted": True}  # taken, and in no published schema: core/arguments/schema.py
 
-Project: TypeAlias = Annotated[int | str, Meta(description="id, group/path or address; else of the git remote")]
-Iid: TypeAlias = Annotated[int | str, Meta(description="number as in !12 or #34, or web address")]
+Project: TypeAlias = Annotated[int | str, Meta(description="id, path or address")]
+Iid: TypeAlias = Annotated[int | str, Meta(description="number or address")]
 Number: TypeAlias = Annotated[int, Meta(ge=1)]
-Page: TypeAlias = Annotated[int, Meta(ge=1)]
+Page: TypeAlias = Annotated[int, Meta(ge=1, description="from 1")]
 PerPage: TypeAlias = Annotated[int, Meta(ge=1, description="at most 100")]
-Visibility: TypeAlias = Literal["public", "private", "internal"]
-IssueState: TypeAlias = Literal["opened", "closed", "all"]
-MergeRequestState: TypeAlias = Literal["opened", "closed", "merged", "locked", "all"]
-User: TypeAlias = Annotated[int | str, Meta(description="user id, name or me")]
-Users: TypeAlias = Annotated[list[int | str], Meta(description="user ids or names")]
-UserFilter: TypeAlias = Annotated[int | str, Meta(description="user id, name, me, None or Any")]
-Labels: TypeAlias = list[str]
-Milestone: TypeAlias = Annotated[str, Meta(description="title; None or Any in filters")]
+Visibility: TypeAlias = Annotated[Literal["public", "private", "internal"], Meta(description="only these")]
+IssueState: TypeAlias = Annotated[Literal["opened", "closed", "all"], Meta(description="only these")]
+MergeRequestState: TypeAlias = Annotated[
+    Literal["opened", "closed", "merged", "locked", "all"], Meta(description="only these")
+]
+User: TypeAlias = Annotated[int | str, Meta(description="id, name or me")]
+Users: TypeAlias = Annotated[list[int | str], Meta(description="ids or names")]
+UserFilter: TypeAlias = Annotated[int | str, Meta(description="id, name, me, None, Any")]
+Labels: TypeAlias = Annotated[list[str], Meta(description="names")]
+Title: TypeAlias = Annotated[str, Meta(description="one line")]
+Branch: TypeAlias = Annotated[str, Meta(description="name")]
+StateEvent: TypeAlias = Annotated[Literal["close", "reopen"], Meta(description="new state")]
+Flag: TypeAlias = Annotated[bool, Meta(description="set it")]
+Milestone: TypeAlias = Annotated[str, Meta(description="title, None or Any")]
 Search: TypeAlias = Annotated[str, Meta(description="in title and description")]
-Since: TypeAlias = Annotated[str, Meta(description="date or time, ISO 8601")]
-OrderBy: TypeAlias = Literal["created_at", "updated_at", "priority", "title"]
-Sort: TypeAlias = Literal["asc", "desc"]
+Since: TypeAlias = Annotated[str, Meta(description="date or time")]
+OrderBy: TypeAlias = Annotated[
+    Literal["created_at", "updated_at", "priority", "title"], Meta(description="order of the list")
+]
+Sort: TypeAlias = Annotated[Literal["asc", "desc"], Meta(description="direction")]
 Lines: TypeAlias = Annotated[str, Meta(description="range of lines: 10-20 or 10-")]
-MaxBytes: TypeAlias = Annotated[int, Meta(ge=1000, le=1_000_000, description="size of the answer; 24000 otherwise")]
+MaxBytes: TypeAlias = Annotated[int, Meta(description="size of the answer")]
 Cache: TypeAlias = Annotated[bool, Meta(extra_json_schema=_UNLISTED)]
 CacheTtl: TypeAlias = Annotated[int, Meta(ge=0, extra_json_schema=_UNLISTED)]
 

@@ -43,14 +43,14 @@ class EventOperations:
     def __init__(self, context: GitLab) -> None:
         self._gitlab, self._log = context.connection, context.events
 
-    @reads("list_webhook_events", toolset="webhooks", shell="gitlab events")
+    @reads("list_webhook_events", title="List webhook events", toolset="admin", shell="gitlab events")
     async def list_webhook_events(
         self,
-        project_id: int | None = None,
-        event: str | None = None,
-        after: str = "",
-        limit: Annotated[int, Meta(ge=1, le=100)] = 20,
-        payload: bool = False,
+        project_id: Annotated[int, Meta(description="only of this project")] | None = None,
+        event: Annotated[str, Meta(description="only of this kind")] | None = None,
+        after: Annotated[str, Meta(description="next_after of another answer")] = "",
+        limit: Annotated[int, Meta(ge=1, le=100, description="at most 100")] = 20,
+        payload: Annotated[bool, Meta(description="with all that GitLab sent")] = False,
     ) -> WebhookEvents:
         """List events that webhooks sent here, oldest first"""
         if event is not None and event not in READ_BY:

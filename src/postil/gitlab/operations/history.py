@@ -6,7 +6,7 @@ import asyncio
 from typing import Annotated, Literal, TypeVar
 
 from msgspec import UNSET, Meta
-from msgspec.structs import force_setattr, replace
+from msgspec.structs import replace
 
 from postil.gitlab.fitting import count_fitting, read_lines, room_for_text
 from postil.gitlab.instance.connection import ReadOptions
@@ -28,7 +28,7 @@ from postil.gitlab.operations.arguments import (
     check_time,
 )
 from postil.gitlab.operations.marks import reads
-from postil.gitlab.operations.presentation import fit_for_models, list_page
+from postil.gitlab.operations.presentation import fit_for_models, list_page, remember
 from postil.gitlab.part import GitLab
 from postil.gitlab.review.limits import limit_changes
 
@@ -71,7 +71,6 @@ class HistoryOperations:
 
     @reads(
         "get_commit", toolset="code", shell="gitlab commit", positional=("project_id", "sha"), requires=("sha",),
-        output_depth=0,
     )  # fmt: skip
     async def get_commit(
         self,
@@ -96,7 +95,7 @@ class HistoryOperations:
 
     @reads(
         "compare_refs", toolset="code", shell="gitlab compare", positional=("project_id", "base", "head"),
-        requires=("base", "head"), output_depth=0,
+        requires=("base", "head"),
     )  # fmt: skip
     async def compare_refs(
         self,
@@ -125,12 +124,12 @@ class HistoryOperations:
 
     @reads(
         "blame_file", toolset="code", shell="gitlab blame", positional=("project_id", "file_path"),
-        requires=("file_path",), output_depth=0,
+        requires=("file_path",),
     )  # fmt: skip
     async def blame_file(
         self,
         project_id: Project | None = None,
-        file_path: str = "",
+        file_path: Annotated[str, Meta(description="file")] = "",
         ref: Annotated[str, Meta(description="branch, tag or commit")] | None = None,
         lines: Lines | None = None,
         max_bytes: MaxBytes | None = None,
@@ -150,17 +149,17 @@ class HistoryOperations:
         whole = fit_for_models(Blame(path, ranges))
         kept = count_fitting([one.line() for one in whole.ranges], room_for_text(max_bytes))
         if kept == len(ranges):
-            return whole
+            return remember(whole, whole, max_bytes)
         after = ranges[kept].lines.partition("-")[0]
-        limited = replace(whole, ranges=whole.ranges[: max(1, kept)], left_out=f"lines={after}- goes on")
-        force_setattr(limited, "original", whole.__dict__["original"])
-        return limited
+        return remember(
+            replace(whole, ranges=whole.ranges[: max(1, kept)], left_out=f"lines={after}- goes on"), whole, max_bytes
+        )
 
     @reads("list_refs", toolset="code", shell="gitlab refs", positional=("project_id",))
     async def list_refs(
         self,
         project_id: Project | None = None,
-        kind: Literal["branches", "tags"] = "branches",
+        kind: Annotated[Literal["branches", "tags"], Meta(description="which")] = "branches",
         search: Annotated[str, Meta(description="in the name; ^ and $ mark its ends")] | None = None,
         page: Page = 1,
         per_page: PerPage = 20,
@@ -195,9 +194,9 @@ def _limit_diffs(whole: W, wanted: tuple[int, int | None] | None, max_bytes: int
     else:
         room -= len(fit.message or "")
     diffs, left = limit_changes(fit.diffs, wanted, room)
-    limited = replace(fit, diffs=diffs, left_out="; ".join([*said, *filter(None, [left])]) or UNSET)
-    force_setattr(limited, "original", whole)
-    return limited
+    return remember(
+        replace(fit, diffs=diffs, left_out="; ".join([*said, *filter(None, [left])]) or UNSET), fit, max_bytes
+    )
 
 
 def _read_blame(rows: list[Record], first: int) -> list[BlameRange]:

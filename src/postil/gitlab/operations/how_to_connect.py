@@ -26,7 +26,7 @@ class ConnectOperations:
     def __init__(self, context: GitLab) -> None:
         self._gitlab = context.connection
 
-    @reads("connect_gitlab", toolset="connect", shell="gitlab connect")
+    @reads("connect_gitlab", title="Connect GitLab", toolset="connect", shell="gitlab connect")
     async def connect_gitlab(self) -> HowToConnect:
         """Say how to connect GitLab: no token is configured"""
         connected = self._gitlab.is_connected

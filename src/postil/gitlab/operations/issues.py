@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated
 
 from msgspec import Meta
 
@@ -24,6 +24,7 @@ from postil.gitlab.operations.answers import (
 from postil.gitlab.operations.arguments import (
     Cache,
     CacheTtl,
+    Flag,
     Iid,
     IssueState,
     Labels,
@@ -36,10 +37,12 @@ from postil.gitlab.operations.arguments import (
     Search,
     Since,
     Sort,
+    StateEvent,
+    Title,
     User,
     UserFilter,
 )
-from postil.gitlab.operations.marks import destroys, reads, writes
+from postil.gitlab.operations.marks import CONTRACT, destroys, reads, writes
 from postil.gitlab.operations.presentation import fit_for_models, limit_prose, list_page
 from postil.gitlab.part import GitLab
 from postil.gitlab.people import filter_by_user, find_milestone, find_user
@@ -51,7 +54,7 @@ class IssueOperations:
     def __init__(self, context: GitLab) -> None:
         self._gitlab, self._pointer = context.connection, context.pointer
 
-    @reads("list_issues", shell="gitlab issues", positional=("project_id",))
+    @reads("list_issues", toolset=CONTRACT, shell="gitlab issues", positional=("project_id",))
     async def list_issues(
         self,
         project_id: Project | None = None,
@@ -109,16 +112,22 @@ class IssueOperations:
         self._gitlab.learn_issues([raw])
         return limit_prose(fit_for_models(read(IssueDetails, raw)), max_bytes)
 
-    @writes("create_issue", shell="gitlab create-issue", positional=("project_id", "title"), requires=("title",))
+    @writes(
+        "create_issue",
+        toolset=CONTRACT,
+        shell="gitlab create-issue",
+        positional=("project_id", "title"),
+        requires=("title",),
+    )
     async def create_issue(
         self,
         project_id: Project | None = None,
-        title: str = "",
+        title: Title = "",
         description: Annotated[str, Meta(description="Markdown")] | None = None,
         assignee_id: User | None = None,
         labels: Labels | None = None,
         milestone: Milestone | None = None,
-        confidential: bool | None = None,
+        confidential: Flag | None = None,
     ) -> Created:
         """Create an issue"""
         body: dict[str, object] = {
@@ -135,29 +144,25 @@ class IssueOperations:
         self._gitlab.learn_issues([raw])
         return read(Created, raw)
 
-<<<<<<< HEAD
-    @writes(
+    @destroys(
         "update_issue",
         toolset="issues",
         shell="gitlab update-issue",
         positional=("project_id", "issue_iid"),
-        clears=("description",),
+        clears=("description", "milestone"),
     )
-=======
-    @destroys("update_issue", toolset="issues", shell="gitlab update-issue", positional=("project_id", "issue_iid"))
->>>>>>> 796c649 (gitlab: review, CI, history and people in answers that fit)
     async def update_issue(
         self,
         project_id: Project | None = None,
         issue_iid: Iid | None = None,
-        title: str | None = None,
+        title: Title | None = None,
         description: Annotated[str, Meta(description="Markdown")] | None = None,
-        state_event: Literal["close", "reopen"] | None = None,
+        state_event: StateEvent | None = None,
         assignee_id: User | None = None,
         add_labels: Labels | None = None,
         remove_labels: Labels | None = None,
         milestone: Annotated[str, Meta(description="title; empty removes it")] | None = None,
-        confidential: bool | None = None,
+        confidential: Flag | None = None,
     ) -> Created:
         """Change an issue: only what is given (assignee_id 0 removes the assignee)"""
         new_title = None if title is None else check_line("title", title, arguments.LONGEST_TITLE)
@@ -212,7 +217,7 @@ class IssueOperations:
         path = f"{await self._pointer.issue(project_id, issue_iid)}/notes"
         return read(Noted, await self._gitlab.send("POST", path, {**sent}))
 
-    @reads("search_issues", shell="gitlab search-issues", positional=("search",))
+    @reads("search_issues", toolset=CONTRACT, shell="gitlab search-issues", positional=("search",))
     async def search_issues(
         self,
         search: Search,

@@ -10,19 +10,26 @@ from typing import Any, TypeVar
 
 from postil.core import operation
 
+CONTRACT = "contract"
+"""The toolset of the twelve operations that the contract lists: they are always offered."""
 F = TypeVar("F", bound=Callable[..., object])
 
 
 def reads(name: str, **declared: Any) -> Callable[[F], F]:
     """Mark a method that asks GitLab."""
-    return operation.reads(name, open_world=True, **declared)
+    return operation.reads(name, title=make_title(name), open_world=True, **declared)
 
 
 def writes(name: str, **declared: Any) -> Callable[[F], F]:
     """Mark a method that changes something at GitLab."""
-    return operation.writes(name, open_world=True, ignores=("cache", "cache_ttl"), **declared)
+    return operation.writes(name, title=make_title(name), open_world=True, ignores=("cache", "cache_ttl"), **declared)
 
 
 def destroys(name: str, **declared: Any) -> Callable[[F], F]:
     """Mark a method that overwrites something at GitLab, or cannot be taken back."""
-    return operation.destroys(name, open_world=True, ignores=("cache", "cache_ttl"), **declared)
+    return operation.destroys(name, title=make_title(name), open_world=True, ignores=("cache", "cache_ttl"), **declared)
+
+
+def make_title(name: str) -> str:
+    """Return what people read for a name: `list_issues` is "List issues"."""
+    return name.replace("_", " ").capitalize()

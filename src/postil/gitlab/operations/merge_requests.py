@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Annotated, Literal
+from typing import Annotated
 
 from msgspec import Meta
 
@@ -13,8 +13,10 @@ from postil.gitlab.instance.convert import read
 from postil.gitlab.instance.identifiers import check_commit, check_line, check_ref
 from postil.gitlab.operations import answers, arguments
 from postil.gitlab.operations.arguments import (
+    Branch,
     Cache,
     CacheTtl,
+    Flag,
     Iid,
     Labels,
     MaxBytes,
@@ -27,11 +29,13 @@ from postil.gitlab.operations.arguments import (
     Search,
     Since,
     Sort,
+    StateEvent,
+    Title,
     User,
     UserFilter,
     Users,
 )
-from postil.gitlab.operations.marks import destroys, reads, writes
+from postil.gitlab.operations.marks import CONTRACT, destroys, reads, writes
 from postil.gitlab.operations.presentation import fit_for_models, limit_prose, list_page
 from postil.gitlab.part import GitLab
 from postil.gitlab.people import filter_by_user, find_milestone, find_user, find_users
@@ -47,13 +51,13 @@ class MergeRequestOperations:
     def __init__(self, context: GitLab) -> None:
         self._gitlab, self._pointer = context.connection, context.pointer
 
-    @reads("list_merge_requests", shell="gitlab merge-requests", positional=("project_id",), output_depth=0)
+    @reads("list_merge_requests", toolset=CONTRACT, shell="gitlab merge-requests", positional=("project_id",))
     async def list_merge_requests(
         self,
         project_id: Project | None = None,
         state: MergeRequestState | None = None,
-        target_branch: str | None = None,
-        source_branch: str | None = None,
+        target_branch: Branch | None = None,
+        source_branch: Branch | None = None,
         author: User | None = None,
         assignee: UserFilter | None = None,
         reviewer: UserFilter | None = None,
@@ -107,6 +111,7 @@ class MergeRequestOperations:
 
     @writes(
         "create_merge_request",
+        toolset=CONTRACT,
         shell="gitlab create-merge-request",
         positional=("project_id",),
         requires=("title", "source_branch", "target_branch"),
@@ -114,17 +119,17 @@ class MergeRequestOperations:
     async def create_merge_request(
         self,
         project_id: Project | None = None,
-        title: str = "",
-        source_branch: str = "",
-        target_branch: str = "",
+        title: Title = "",
+        source_branch: Branch = "",
+        target_branch: Branch = "",
         description: Annotated[str, Meta(description="Markdown")] | None = None,
         assignee_id: User | None = None,
-        remove_source_branch: bool | None = None,
+        remove_source_branch: Annotated[bool, Meta(description="when merged")] | None = None,
         reviewers: Users | None = None,
         labels: Labels | None = None,
         milestone: Milestone | None = None,
-        draft: bool | None = None,
-        squash: bool | None = None,
+        draft: Flag | None = None,
+        squash: Annotated[bool, Meta(description="into one commit")] | None = None,
     ) -> answers.Created:
         """Create a merge request"""
         named = check_line("title", title, arguments.LONGEST_TITLE)
@@ -144,23 +149,29 @@ class MergeRequestOperations:
         body["milestone_id"] = await find_milestone(self._gitlab, project, milestone)
         return read(answers.Created, await self._gitlab.send("POST", f"{project}/merge_requests", body))
 
-    @destroys("update_merge_request", toolset=TOOLSET, shell="gitlab update-merge-request", positional=ONE)
+    @destroys(
+        "update_merge_request",
+        toolset=TOOLSET,
+        shell="gitlab update-merge-request",
+        positional=ONE,
+        clears=("description", "milestone"),
+    )
     async def update_merge_request(
         self,
         project_id: Project | None = None,
         merge_request_iid: Iid | None = None,
-        title: str | None = None,
+        title: Title | None = None,
         description: Annotated[str, Meta(description="Markdown")] | None = None,
-        state_event: Literal["close", "reopen"] | None = None,
+        state_event: StateEvent | None = None,
         draft: Annotated[bool, Meta(description="false marks it as ready")] | None = None,
-        target_branch: str | None = None,
+        target_branch: Branch | None = None,
         assignees: Users | None = None,
         reviewers: Users | None = None,
         add_labels: Labels | None = None,
         remove_labels: Labels | None = None,
         milestone: Annotated[str, Meta(description="title; empty removes it")] | None = None,
-        squash: bool | None = None,
-        remove_source_branch: bool | None = None,
+        squash: Annotated[bool, Meta(description="into one commit")] | None = None,
+        remove_source_branch: Annotated[bool, Meta(description="when merged")] | None = None,
     ) -> answers.Created:
         """Change a merge request: only what is given (an empty list removes all reviewers or assignees)"""
         new_title = None if title is None else check_line("title", title, arguments.LONGEST_TITLE)
@@ -191,7 +202,7 @@ class MergeRequestOperations:
         self,
         project_id: Project | None = None,
         merge_request_iid: Iid | None = None,
-        sha: Annotated[str, Meta(description="refuse if the head is another commit")] | None = None,
+        sha: Annotated[str, Meta(description="head_sha that was reviewed")] | None = None,
         revoke: Annotated[bool, Meta(description="take your approval back")] = False,
     ) -> answers.Approved:
         """Approve a merge request, or revoke your approval"""
@@ -208,11 +219,10 @@ class MergeRequestOperations:
         self,
         project_id: Project | None = None,
         merge_request_iid: Iid | None = None,
-        sha: Annotated[str, Meta(description="head_sha that was reviewed: refused if the head is another")]
-        | None = None,
-        when_pipeline_succeeds: bool = False,
-        squash: bool | None = None,
-        remove_source_branch: bool | None = None,
+        sha: Annotated[str, Meta(description="head_sha that was reviewed")] | None = None,
+        when_pipeline_succeeds: Annotated[bool, Meta(description="not before")] = False,
+        squash: Annotated[bool, Meta(description="into one commit")] | None = None,
+        remove_source_branch: Annotated[bool, Meta(description="when merged")] | None = None,
         message: Annotated[str, Meta(description="merge commit message")] | None = None,
     ) -> answers.Merged:
         """Merge a merge request now, or when its pipeline succeeds"""

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import msgspec
 from msgspec import UNSET, Meta
-from msgspec.structs import force_setattr, replace
+from msgspec.structs import replace
 
 from postil.gitlab.failures import GitLabFailure
 from postil.gitlab.fitting import room_for_text
@@ -19,7 +19,7 @@ from postil.gitlab.model import IssueRow, MergeRequestRow, Todo
 from postil.gitlab.operations.answers import Myself, MyWork, Users
 from postil.gitlab.operations.arguments import Cache, CacheTtl, Page, PerPage
 from postil.gitlab.operations.marks import reads
-from postil.gitlab.operations.presentation import SHORT, count_sizes, fit_for_models, list_page
+from postil.gitlab.operations.presentation import SHORT, count_sizes, fit_for_models, list_page, remember
 from postil.gitlab.part import GitLab
 from postil.gitlab.policy.guard import WITHHELD
 
@@ -32,7 +32,7 @@ class PeopleOperations:
     def __init__(self, context: GitLab) -> None:
         self._gitlab = context.connection
 
-    @reads("my_work", toolset="review", shell="gitlab my-work", output_depth=0)
+    @reads("my_work", toolset="review", shell="gitlab my-work")
     async def my_work(
         self,
         per_page: Annotated[int, Meta(ge=1, le=100, description="most of each kind")] = MOST_OF_EACH,
@@ -58,7 +58,7 @@ class PeopleOperations:
         more = [name for name, (_, has_next) in kinds if has_next]
         return _limit_work(fit_for_models(whole, SHORT), more)
 
-    @reads("whoami", toolset="review", shell="gitlab whoami")
+    @reads("whoami", toolset="admin", shell="gitlab whoami")
     async def whoami(self, cache: Cache = False, cache_ttl: CacheTtl = 300) -> Myself:
         """Say whose GitLab token this is, and what it may do"""
         options = ReadOptions(cache, cache_ttl)
@@ -70,7 +70,7 @@ class PeopleOperations:
         scopes, expires = token.texts("scopes"), token.text("expires_at")
         return fit_for_models(read(Myself, raw, scopes=scopes, expires_at=expires, instance=self._gitlab.instance.url))
 
-    @reads("find_user", toolset="review", shell="gitlab find-user", positional=("search",))
+    @reads("find_user", toolset="admin", shell="gitlab find-user", positional=("search",))
     async def find_user(
         self,
         search: Annotated[str, Meta(description="name, username or e-mail")],
@@ -125,6 +125,4 @@ def _limit_work(fit: MyWork, more: list[str]) -> MyWork:
         if kept < len(rows):
             changes[name] = rows[:kept]
             said.append(f"{len(rows) - kept} of {name} are left out")
-    limited = replace(fit, **changes, left_out="; ".join(said) or UNSET)
-    force_setattr(limited, "original", fit.__dict__["original"])
-    return limited
+    return remember(replace(fit, **changes, left_out="; ".join(said) or UNSET), fit)

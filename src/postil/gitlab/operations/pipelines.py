@@ -6,7 +6,7 @@ import asyncio
 from typing import Annotated, Literal, TypeAlias
 
 from msgspec import UNSET, Meta
-from msgspec.structs import force_setattr, replace
+from msgspec.structs import replace
 
 from postil.core import call
 from postil.gitlab.failures import GitLabFailure, invalid
@@ -29,8 +29,8 @@ from postil.gitlab.operations.arguments import (
     Project,
     check_optional_line,
 )
-from postil.gitlab.operations.marks import reads, writes
-from postil.gitlab.operations.presentation import fit_for_models, list_page
+from postil.gitlab.operations.marks import CONTRACT, reads, writes
+from postil.gitlab.operations.presentation import fit_for_models, list_page, remember
 from postil.gitlab.part import GitLab
 from postil.core.others.untrusted import clean
 
@@ -38,8 +38,8 @@ Status: TypeAlias = Literal[
     "created", "waiting_for_resource", "preparing", "waiting_for_callback", "pending", "running", "success", "failed",
     "canceling", "canceled", "skipped", "manual", "scheduled",
 ]  # fmt: skip
-PipelineId: TypeAlias = Annotated[int, Meta(ge=1)]
-JobId: TypeAlias = Annotated[int, Meta(ge=1)]
+PipelineId: TypeAlias = Annotated[int, Meta(ge=1, description="id")]
+JobId: TypeAlias = Annotated[int, Meta(ge=1, description="id")]
 Variables: TypeAlias = dict[str, str | int | float | bool]
 MOST_LOGS = 5
 MOST_JOBS = 60
@@ -56,13 +56,13 @@ class PipelineOperations:
     def __init__(self, context: GitLab) -> None:
         self._gitlab, self._pointer = context.connection, context.pointer
 
-    @reads("list_pipelines", shell="gitlab pipelines", positional=("project_id",))
+    @reads("list_pipelines", toolset=CONTRACT, shell="gitlab pipelines", positional=("project_id",))
     async def list_pipelines(
         self,
         project_id: Project | None = None,
-        status: Status | None = None,
+        status: Annotated[Status, Meta(description="only these")] | None = None,
         ref: Annotated[str, Meta(description="branch or tag")] | None = None,
-        merge_request_iid: Annotated[int | str, Meta(description="only those of this merge request")] | None = None,
+        merge_request_iid: Annotated[int | str, Meta(description="of this merge request")] | None = None,
         page: Page = 1,
         per_page: PerPage = 20,
         cache: Cache = False,
@@ -79,9 +79,7 @@ class PipelineOperations:
         path = f"{await self._pointer.merge_request(project_id, merge_request_iid)}/pipelines"
         return await list_page(self._gitlab, answers.Pipelines, path, {}, options)
 
-    @reads(
-        "get_pipeline", toolset="ci", shell="gitlab pipeline", positional=("project_id", "pipeline_id"), output_depth=0
-    )
+    @reads("get_pipeline", toolset="ci", shell="gitlab pipeline", positional=("project_id", "pipeline_id"))
     async def get_pipeline(
         self,
         project_id: Project | None = None,
@@ -103,7 +101,7 @@ class PipelineOperations:
 
     @reads(
         "get_job_log", toolset="ci", shell="gitlab job-log", positional=("project_id", "job_id"),
-        requires=("job_id",), output_depth=0,
+        requires=("job_id",),
     )  # fmt: skip
     async def get_job_log(
         self,
@@ -111,7 +109,7 @@ class PipelineOperations:
         job_id: JobId = 0,
         tail: Annotated[int, Meta(ge=1, le=100_000, description="last lines; 200 otherwise")] | None = None,
         lines: Lines | None = None,
-        search: Annotated[str, Meta(description="only lines with these words, and those around them")] | None = None,
+        search: Annotated[str, Meta(description="words to find")] | None = None,
         max_bytes: MaxBytes | None = None,
         cache: Cache = False,
         cache_ttl: CacheTtl = 300,
@@ -127,7 +125,7 @@ class PipelineOperations:
         text = clean(clean_log(reply.body, self._gitlab.token()))
         room = room_for_text(max_bytes)
         if words is not None:
-            return _search_log(number, text, words, room)
+            return _search_log(number, text, words, max_bytes)
         window = choose_window(text, wanted, room) if wanted else choose_tail(text, tail or TAIL, room)
         left = f"lines {window.first}-{window.last} of {window.total}"
         if window.is_cut:
@@ -136,11 +134,11 @@ class PipelineOperations:
             left += f"; lines=1-{window.first - 1} has what comes before"
         elif window.last < window.total and wanted is not None:
             left += f"; lines={window.last + 1}- goes on"
-        return answers.JobLog(number, window.total, window.text, left_out=UNSET if window.is_whole else left)
+        log = answers.JobLog(number, window.total, window.text, left_out=UNSET if window.is_whole else left)
+        return remember(log, log, max_bytes)
 
     @reads(
         "get_test_report", toolset="ci", shell="gitlab test-report", positional=("project_id", "pipeline_id"),
-        output_depth=0,
     )  # fmt: skip
     async def get_test_report(
         self,
@@ -166,14 +164,21 @@ class PipelineOperations:
         kept = count_fitting(cases, room_for_text(max_bytes))
         left = f"{len(cases) - kept} failed cases are left out: max_bytes gets more" if kept < len(cases) else UNSET
         seconds = total.seconds("time")
-        return answers.TestReport(count, passed, failed, errors, skipped, seconds, cases[:kept], left_out=left)
+        report = answers.TestReport(count, passed, failed, errors, skipped, seconds, cases[:kept], left_out=left)
+        return remember(report, report, max_bytes)
 
-    @writes("trigger_pipeline", shell="gitlab trigger", positional=("project_id", "ref"), requires=("ref",))
+    @writes(
+        "trigger_pipeline",
+        toolset=CONTRACT,
+        shell="gitlab trigger",
+        positional=("project_id", "ref"),
+        requires=("ref",),
+    )
     async def trigger_pipeline(
         self,
         project_id: Project | None = None,
         ref: Annotated[str, Meta(description="branch or tag")] = "",
-        variables: Variables | None = None,
+        variables: Annotated[Variables, Meta(description="name to value")] | None = None,
     ) -> answers.Triggered:
         """Start a pipeline on a branch or tag"""
         body: dict[str, object] = {"ref": check_ref(ref)}
@@ -188,7 +193,7 @@ class PipelineOperations:
     async def control_pipeline(
         self,
         project_id: Project | None = None,
-        action: Annotated[Literal["retry", "cancel", "play"], Meta(description="play starts a manual job")] = "retry",
+        action: Annotated[Literal["retry", "cancel", "play"], Meta(description="play: a manual job")] = "retry",
         pipeline_id: PipelineId | None = None,
         job_id: JobId | None = None,
         variables: Annotated[Variables, Meta(description="for play")] | None = None,
@@ -219,7 +224,7 @@ class PipelineOperations:
         project_id: Project | None = None,
         pipeline_id: PipelineId | None = None,
         merge_request_iid: Annotated[int | str, Meta(description="its newest pipeline")] | None = None,
-        timeout_seconds: Annotated[int, Meta(ge=0, le=LONGEST_WAIT)] = 600,
+        timeout_seconds: Annotated[int, Meta(ge=0, le=LONGEST_WAIT, description="at most 3600")] = 600,
     ) -> answers.PipelineEnd:
         """Wait until a pipeline has ended, or the time is over; reports progress"""
         _, path = await self._find_pipeline(project_id, pipeline_id, merge_request_iid)
@@ -231,9 +236,9 @@ class PipelineOperations:
             if status in ENDED:
                 return read(answers.PipelineEnd, raw, ended=True)
             left = deadline - loop.time()
-            if left <= 0:
+            if left <= 0 or status is None:  # what says nothing will not say it later either
                 return read(answers.PipelineEnd, raw, ended=False)
-            told = await self._tell_progress(path, status or "unknown", told)
+            told = await self._tell_progress(path, status, told)
             call.current().check()
             await self._gitlab.instance.pause(min(pause, left))
             pause = min(LONGEST_PAUSE, pause * 1.5)
@@ -297,23 +302,22 @@ def _limit_jobs(whole: answers.PipelineDetails, untold: list[Job]) -> answers.Pi
         others = sum(measure(replace(job, log_tail=None).line()) + 4 for job in in_order) + 1500
         share = max(400, (room_for_text(None) - others) // tails)
         in_order = [_cut_tail(job, share) for job in in_order]
-    limited = replace(whole, jobs=in_order, left_out="; ".join(said) or UNSET)
-    force_setattr(limited, "original", whole.__dict__.get("original", whole))
-    return limited
+    return remember(replace(whole, jobs=in_order, left_out="; ".join(said) or UNSET), whole)
 
 
 def _cut_tail(job: Job, room: int) -> Job:
     return job if job.log_tail is None else replace(job, log_tail=choose_tail(job.log_tail, 40, room).text)
 
 
-def _search_log(number: int, text: str, words: str, room: int) -> answers.JobLog:
+def _search_log(number: int, text: str, words: str, max_bytes: int | None) -> answers.JobLog:
     found, hits = find_in_log(text, words)
-    kept = count_fitting(found, room)
+    kept = count_fitting(found, room_for_text(max_bytes))
     total = text.count("\n") + 1
     said = f"{hits} of {total} lines have these words"
     if kept < len(found):
         said += f"; {len(found) - kept} lines are left out: lines= or max_bytes gets them"
-    return answers.JobLog(number, total, "\n".join(found[:kept]), left_out=said)
+    log = answers.JobLog(number, total, "\n".join(found[:kept]), left_out=said)
+    return remember(log, log, max_bytes)
 
 
 def _list_bad(suite: Record) -> list[Record]:

@@ -16,6 +16,7 @@ from msgspec.structs import force_setattr
 from postil.core import call
 from postil.core.answer import Answer
 from postil.core.others.untrusted import clean, clean_prose, frame, shorten
+from postil.core.size import LARGEST
 from postil.gitlab.fitting import count_fitting, cut, measure, next_page, room_for_text
 from postil.gitlab.instance.connection import PLAIN_READ, Connection, ReadOptions
 from postil.gitlab.instance.convert import read_rows
@@ -26,13 +27,17 @@ from postil.gitlab.model import Job, Note, Person
 A = TypeVar("A", bound="UntrustedAnswer")
 D = TypeVar("D", bound="Details")
 L = TypeVar("L", bound="Listing")
-SHORT = 120
+SHORT = 60
 """Characters of a description in a list that a model reads; `get_issue` and the like give all of it."""
 _PROSE = ("description", "body", "message")
 
 
 class UntrustedAnswer(Answer, frozen=True, dict=True):
     """An answer with text by others in it. `dict=True` holds the untouched original beside the fields."""
+
+    @property
+    def largest(self) -> int:
+        return cast(int, self.__dict__.get("asked_bytes", LARGEST))
 
     def for_model(self) -> str:
         return frame(self.write(), ", ".join(["GitLab", *sorted(call.current().labels)]))
@@ -113,17 +118,25 @@ async def list_page(
     fit = fit_for_models(read_rows(kind, rows, pagination=pagination), kind.longest)
     if plain is not None:
         force_setattr(fit, "original", read_rows(plain, rows, pagination=pagination))
-    return limit_rows(fit, room_for_text(max_bytes))
+    return limit_rows(fit, max_bytes)
 
 
-def limit_rows(listing: L, room: int) -> L:
+def remember(fit: A, whole: UntrustedAnswer, max_bytes: int | None = None) -> A:
+    """Return an answer that was made shorter, with what programs get of the whole one, and the size asked for."""
+    force_setattr(fit, "original", cast(object, whole.__dict__.get("original", whole)))
+    if max_bytes is not None:
+        force_setattr(fit, "asked_bytes", max_bytes)
+    return fit
+
+
+def limit_rows(listing: L, max_bytes: int | None) -> L:
     """Return the listing with as many of its rows as a model has room for, and the call that gets the others."""
+    room = room_for_text(max_bytes)
     name = listing.__struct_fields__[0]
     items: list[Any] = getattr(listing, name)
-    sizes = [max(len(msgspec.json.encode(item)), measure(item.line())) for item in items]
+    sizes = [measure(item.line()) + 2 for item in items]
     if sum(sizes) <= room:
-        return listing
-    original = cast(object, listing.__dict__.get("original", listing))
+        return remember(listing, listing, max_bytes)
     kept = max(1, count_sizes(sizes, room))
     page = listing.pagination
     if kept < len(items):
@@ -133,9 +146,7 @@ def limit_rows(listing: L, room: int) -> L:
         said = "long texts are cut: max_bytes gets more of them"
     share = room // kept
     shown = [_cut_prose(item, share) if size > share else item for item, size in zip(items, sizes, strict=True)]
-    limited = msgspec.structs.replace(listing, **{name: shown[:kept], "left_out": said})
-    force_setattr(limited, "original", original)
-    return limited
+    return remember(msgspec.structs.replace(listing, **{name: shown[:kept], "left_out": said}), listing, max_bytes)
 
 
 def count_sizes(sizes: Sequence[int], room: int) -> int:
@@ -153,16 +164,14 @@ def limit_prose(answer: D, max_bytes: int | None) -> D:
     room = room_for_text(max_bytes)
     name = next((name for name in _PROSE if isinstance(getattr(answer, name, None), str)), "")
     if not name or len(msgspec.json.encode(answer)) <= room:
-        return answer
+        return remember(answer, answer, max_bytes)
     text: str = getattr(answer, name)
     others = len(msgspec.json.encode(answer)) - measure(text)
     short = cut(text, max(200, room - others))
     said = (
         f"{name}: {len(short)} of {len(text)} characters are shown; max_bytes={measure(text) + others + 2000} gets all"
     )
-    limited = msgspec.structs.replace(answer, **{name: short, "left_out": said})
-    force_setattr(limited, "original", answer.__dict__.get("original", answer))
-    return limited
+    return remember(msgspec.structs.replace(answer, **{name: short, "left_out": said}), answer, max_bytes)
 
 
 def _cut_prose(value: Any, room: int) -> Any:

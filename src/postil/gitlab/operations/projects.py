@@ -19,7 +19,7 @@ from postil.gitlab.operations.arguments import (
     Visibility,
     check_optional_line,
 )
-from postil.gitlab.operations.marks import reads
+from postil.gitlab.operations.marks import CONTRACT, reads
 from postil.gitlab.operations.presentation import fit_for_models, limit_prose, list_page
 from postil.gitlab.part import GitLab
 
@@ -30,12 +30,12 @@ class ProjectOperations:
     def __init__(self, context: GitLab) -> None:
         self._gitlab, self._pointer = context.connection, context.pointer
 
-    @reads("list_projects", shell="gitlab projects")
+    @reads("list_projects", toolset=CONTRACT, shell="gitlab projects")
     async def list_projects(
         self,
         visibility: Visibility | None = None,
         owned: Annotated[bool, Meta(description="only yours")] | None = None,
-        starred: bool | None = None,
+        starred: Annotated[bool, Meta(description="only starred by you")] | None = None,
         membership: Annotated[bool, Meta(description="only where you are a member")] | None = None,
         search: Annotated[str, Meta(description="in name and description")] | None = None,
         page: Page = 1,
@@ -54,7 +54,7 @@ class ProjectOperations:
         options = ReadOptions(cache, cache_ttl, page, per_page)
         return await list_page(self._gitlab, Projects, "projects", query, options, self._gitlab.allows)
 
-    @reads("get_project", shell="gitlab project", positional=("project_id",))
+    @reads("get_project", toolset=CONTRACT, shell="gitlab project", positional=("project_id",))
     async def get_project(
         self,
         project_id: Project | None = None,
@@ -67,7 +67,7 @@ class ProjectOperations:
         raw = await self._gitlab.get_one(project, {"statistics": True}, ReadOptions(cache, cache_ttl))
         return limit_prose(fit_for_models(read(ProjectDetails, raw)), max_bytes)
 
-    @reads("search_projects", shell="gitlab search-projects", positional=("search",))
+    @reads("search_projects", toolset=CONTRACT, shell="gitlab search-projects", positional=("search",))
     async def search_projects(
         self,
         search: Annotated[str, Meta(description="in name and description")],
@@ -101,7 +101,7 @@ class ProjectOperations:
     async def list_milestones(
         self,
         project_id: Project | None = None,
-        state: Literal["active", "closed"] | None = None,
+        state: Annotated[Literal["active", "closed"], Meta(description="only these")] | None = None,
         search: Annotated[str, Meta(description="in title and description")] | None = None,
         page: Page = 1,
         per_page: PerPage = 20,

@@ -29,10 +29,9 @@ from postil.gitlab.operations.arguments import (
     Page,
     PerPage,
     Project,
-    check_optional_line,
 )
-from postil.gitlab.operations.marks import reads
-from postil.gitlab.operations.presentation import fit_for_models, list_page
+from postil.gitlab.operations.marks import CONTRACT, reads
+from postil.gitlab.operations.presentation import fit_for_models, list_page, remember
 from postil.gitlab.part import GitLab
 
 LONGEST_MATCH = 600
@@ -46,13 +45,16 @@ class RepositoryOperations:
         self._gitlab, self._pointer = context.connection, context.pointer
 
     @reads(
-        "get_file_content", shell="gitlab file", positional=("project_id", "file_path"), requires=("file_path",),
-        output_depth=0,
-    )  # fmt: skip
+        "get_file_content",
+        toolset=CONTRACT,
+        shell="gitlab file",
+        positional=("project_id", "file_path"),
+        requires=("file_path",),
+    )
     async def get_file_content(
         self,
         project_id: Project | None = None,
-        file_path: str = "",
+        file_path: Annotated[str, Meta(description="file")] = "",
         ref: Annotated[str, Meta(description="branch, tag or commit")] | None = None,
         lines: Lines | None = None,
         max_bytes: MaxBytes | None = None,
@@ -71,15 +73,15 @@ class RepositoryOperations:
         fit = fit_for_models(original, read_as=_decode(original, wanted, room_for_text(max_bytes)))
         if wanted is not None or max_bytes is not None:
             force_setattr(fit, "original", fit)  # who asks for lines gets lines, a program too
-        return fit
+        return remember(fit, fit, max_bytes)
 
-    @reads("list_repository_files", shell="gitlab files", positional=("project_id", "path"))
+    @reads("list_repository_files", toolset=CONTRACT, shell="gitlab files", positional=("project_id", "path"))
     async def list_repository_files(
         self,
         project_id: Project | None = None,
         path: Annotated[str, Meta(description="folder")] = "",
         ref: Annotated[str, Meta(description="branch, tag or commit")] | None = None,
-        recursive: bool | None = None,
+        recursive: Annotated[bool, Meta(description="with folders inside")] | None = None,
         page: Page = 1,
         per_page: PerPage = 20,
         cache: Cache = False,
@@ -110,7 +112,7 @@ class RepositoryOperations:
         query: dict[str, str | int | bool | None] = {
             "scope": "blobs",
             "search": check_line("search", search),
-            "ref": check_optional_line("ref", ref),
+            "ref": None if ref is None else check_ref(ref),
         }
         project = await self._pointer.project(project_id)
         options = ReadOptions(cache, cache_ttl, page, per_page)

@@ -6,7 +6,7 @@ import asyncio
 from typing import Annotated, TypeAlias
 
 from msgspec import UNSET, Meta, Struct
-from msgspec.structs import force_setattr, replace
+from msgspec.structs import replace
 
 from postil.gitlab.failures import GitLabFailure, invalid
 from postil.gitlab.fitting import read_lines, room_for_text
@@ -19,7 +19,7 @@ from postil.gitlab.model import Change
 from postil.gitlab.operations import answers, arguments
 from postil.gitlab.operations.arguments import Cache, CacheTtl, Iid, Lines, MaxBytes, Page, PerPage, Project
 from postil.gitlab.operations.marks import reads, writes
-from postil.gitlab.operations.presentation import fit_for_models, list_page
+from postil.gitlab.operations.presentation import fit_for_models, list_page, remember
 from postil.gitlab.part import GitLab
 from postil.gitlab.policy.guard import WITHHELD
 from postil.gitlab.review.limits import limit_changes
@@ -28,6 +28,7 @@ from postil.gitlab.review.positions import DiffRefs, Place, make_position, write
 TOOLSET = "review"
 ONE = ("project_id", "merge_request_iid")
 MOST_COMMENTS = 100
+SHORTEST_SHA = 7
 Number: TypeAlias = Annotated[int, Meta(ge=1)]
 PathOfChange: TypeAlias = Annotated[str, Meta(description="changed file to comment on")]
 NewLine: TypeAlias = Annotated[int, Meta(ge=1, description="line in the new file; of a range the last")]
@@ -35,7 +36,7 @@ OldLine: TypeAlias = Annotated[int, Meta(ge=1, description="line in the old file
 StartLine: TypeAlias = Annotated[int, Meta(ge=1, description="first line of a range, in the new file")]
 StartOldLine: TypeAlias = Annotated[int, Meta(ge=1, description="first line of a range, in the old file")]
 SuggestedText: TypeAlias = Annotated[str, Meta(description="text to replace the lines with; empty deletes them")]
-HeadSha: TypeAlias = Annotated[str, Meta(description="head_sha of the diff that was read: guards against a later push")]
+HeadSha: TypeAlias = Annotated[str, Meta(description="head_sha of the diff that was read")]
 
 
 class ReviewComment(Struct, frozen=True, forbid_unknown_fields=True):
@@ -57,7 +58,7 @@ class ReviewOperations:
     def __init__(self, context: GitLab) -> None:
         self._gitlab, self._pointer = context.connection, context.pointer
 
-    @reads("get_merge_request_diff", toolset=TOOLSET, shell="gitlab merge-request-diff", positional=ONE, output_depth=0)
+    @reads("get_merge_request_diff", toolset=TOOLSET, shell="gitlab merge-request-diff", positional=ONE)
     async def get_merge_request_diff(
         self,
         project_id: Project | None = None,
@@ -88,13 +89,9 @@ class ReviewOperations:
         room = room_for_text(max_bytes)
         shown, left = limit_changes(fit.diffs, wanted, room)
         head = check_commit(about.record("diff_refs").text("head_sha")) or about.text("sha") or UNSET
-        answer = replace(fit, diffs=shown, head_sha=head, left_out=left or UNSET)
-        force_setattr(answer, "original", original)
-        return answer
+        return remember(replace(fit, diffs=shown, head_sha=head, left_out=left or UNSET), fit, max_bytes)
 
-    @reads(
-        "list_merge_request_discussions", toolset=TOOLSET, shell="gitlab discussions", positional=ONE, output_depth=0
-    )
+    @reads("list_merge_request_discussions", toolset=TOOLSET, shell="gitlab discussions", positional=ONE)
     async def list_merge_request_discussions(
         self,
         project_id: Project | None = None,
@@ -110,7 +107,7 @@ class ReviewOperations:
         options = ReadOptions(cache, cache_ttl, page, per_page)
         return await list_page(self._gitlab, answers.Discussions, path, {}, options, max_bytes=max_bytes)
 
-    @writes("comment_on_merge_request", toolset=TOOLSET, shell="gitlab comment", positional=ONE)
+    @writes("comment_on_merge_request", toolset=TOOLSET, shell="gitlab comment", positional=ONE, clears=("suggestion",))
     async def comment_on_merge_request(
         self,
         project_id: Project | None = None,
@@ -128,13 +125,14 @@ class ReviewOperations:
         """Comment on a merge request, on lines of its diff (with a suggestion), or reply in a discussion"""
         comment = ReviewComment(body, path, line, old_line, start_line, start_old_line, suggestion, discussion_id)
         text, place = self._check_comment(comment)
+        head = _check_head(sha)
         route = await self._pointer.merge_request(project_id, merge_request_iid)
         discussions = f"{route}/discussions"
         if discussion_id is not None:
             thread = check_discussion(discussion_id)
             raw = await self._gitlab.send("POST", f"{discussions}/{thread}/notes", {"body": text})
             return read(answers.Noted, raw, discussion_id=thread)
-        position = None if place is None else (await self._locate(route, [place], sha))[0]
+        position = None if place is None else (await self._locate(route, [place], head))[0]
         raw = await self._gitlab.send("POST", discussions, {"body": text, "position": position})
         first = next(iter(raw.records("notes")), Record(None))
         return read(answers.Noted, first, discussion_id=raw.text("id"))
@@ -156,9 +154,10 @@ class ReviewOperations:
         if len(comments) > MOST_COMMENTS:
             raise invalid("comments", f"must be at most {MOST_COMMENTS}")
         checked = [self._check_comment(comment) for comment in comments]
+        head = _check_head(sha)
         route = await self._pointer.merge_request(project_id, merge_request_iid)
         placed = [place for _, place in checked if place is not None]
-        positions = iter(await self._locate(route, placed, sha) if placed else [])
+        positions = iter(await self._locate(route, placed, head) if placed else [])
         drafts: list[dict[str, object]] = []
         for comment, (text, place) in zip(comments, checked, strict=True):
             draft: dict[str, object] = {"note": text, "position": None if place is None else next(positions)}
@@ -179,7 +178,7 @@ class ReviewOperations:
         self,
         project_id: Project | None = None,
         merge_request_iid: Iid | None = None,
-        discussion_id: str = "",
+        discussion_id: Annotated[str, Meta(description="id")] = "",
         resolved: Annotated[bool, Meta(description="false opens it again")] = True,
         body: Annotated[str, Meta(description="reply first with this")] | None = None,
     ) -> answers.Resolved:
@@ -287,6 +286,12 @@ class ReviewOperations:
         for written in made:  # publishing all would publish what this person has not finished
             await self._gitlab.send("PUT", f"{path}/{written}/publish", {})
         return answers.Reviewed(len(drafts), len(others))
+
+
+def _check_head(given: str | None) -> str | None:
+    if given is not None and (check_commit(given) is None or len(given) < SHORTEST_SHA):
+        raise invalid("sha", "must be the head_sha that get_merge_request_diff shows")
+    return None if given is None else given.lower()
 
 
 def _read_refs(raw: Record) -> DiffRefs | None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias
+from typing import Annotated, Literal, TypeAlias
+
+from msgspec import Meta
 
 from postil.gitlab.failures import invalid
 from postil.gitlab.operations.answers import Webhook
 from postil.gitlab.operations.arguments import Project
-from postil.gitlab.operations.marks import writes
+from postil.gitlab.operations.marks import destroys
 from postil.gitlab.part import GitLab
 from postil.gitlab.policy.webhook_address import check_webhook_address
 
@@ -27,9 +29,13 @@ class WebhookOperations:
     def __init__(self, context: GitLab) -> None:
         self._gitlab = context.connection
 
-    @writes("configure_webhook", toolset="webhooks", shell="gitlab webhook", positional=("project_id", "url"))
+    @destroys("configure_webhook", toolset="admin", shell="gitlab webhook", positional=("project_id", "url"))
     async def configure_webhook(
-        self, project_id: Project, url: str, events: list[Event], token: str | None = None
+        self,
+        project_id: Project,
+        url: Annotated[str, Meta(description="https address")],
+        events: Annotated[list[Event], Meta(description="what it sends")],
+        token: Annotated[str, Meta(description="secret that GitLab sends along")] | None = None,
     ) -> Webhook:
         """Make a project's webhook send these events, or change the one with this url"""
         if not events:

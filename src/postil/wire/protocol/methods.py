@@ -104,7 +104,7 @@ def call_tool(session: Session, request: Request, era: Era) -> Work:
     if not isinstance(name, str):
         raise ProtocolFailure(codes.INVALID_PARAMS, 'Invalid params: "name" must be a string')
     entry = session.profile.registry.find(name)
-    if entry is None or not entry.tool:
+    if entry is None or not session.profile.registry.is_tool(entry):
         raise ProtocolFailure(era.unknown_tool, f"Unknown tool: {name[:100]}")
     return Work("tool", request, era, name, {} if arguments is None else arguments, _tool_result)
 
