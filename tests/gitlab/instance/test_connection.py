@@ -89,7 +89,9 @@ async def test_caching_may_be_asked_for_beside_any_call(gitlab: Groups, emulator
             seen for seen in emulator.seen if seen.method == "GET" and not seen.path.endswith(("/trace", "/hooks"))
         ]
         paths = [(seen.path, seen.query) for seen in asked]
-        if ENTRIES[name].effect == "reads" and name != "wait_pipeline":  # is asked for once; no write is hindered, and some look twice
+        if (
+            ENTRIES[name].effect == "reads" and name != "wait_pipeline"
+        ):  # is asked for once; no write is hindered, and some look twice
             assert len(set(paths)) == len(paths), name
 
 

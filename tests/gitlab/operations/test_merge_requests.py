@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from postil.core.failure import Failure
 from postil.gitlab.failures import GitLabFailure
+from tests.emulator.app import Emulator
 from tests.gitlab.answers import direct
 from tests.gitlab.groups import Groups
 
@@ -49,3 +51,69 @@ async def test_a_reviewer_reads_the_changes_and_takes_part_in_the_discussion(git
     started = await gitlab.review.comment_on_merge_request(123, 1, "Another thing")
     assert started.discussion_id is not None
     assert started.id is not None
+
+
+async def test_a_merge_request_is_created_with_everything_by_name(gitlab: Groups, emulator: Emulator) -> None:
+    made = await gitlab.merge_requests.create_merge_request(
+        123, "Mine", "other", "main", assignee_id="me", reviewers=["username"], labels=["bug"], milestone="v1.0",
+        draft=True, squash=True,
+    )  # fmt: skip
+    row = emulator.world.projects[0].merge_requests[-1]
+    assert (row["iid"], row["title"], row["squash"]) == (made.iid, "Draft: Mine", True)
+    assert (row["assignees"], row["reviewers"], row["milestone"]["title"]) == ([456], [1], "v1.0")
+    with pytest.raises(Failure, match="names nobody"):
+        await gitlab.merge_requests.create_merge_request(123, "x", "other", "main", reviewers=["ghost"])
+    with pytest.raises(Failure, match="list_milestones"):
+        await gitlab.merge_requests.create_merge_request(123, "x", "other", "main", milestone="never")
+
+
+async def test_a_merge_request_is_changed_only_in_what_is_given(gitlab: Groups, emulator: Emulator) -> None:
+    row = emulator.world.projects[0].merge_requests[0]
+    await gitlab.merge_requests.update_merge_request(123, 1, draft=True, reviewers=["@johndoe"], milestone="v1.0")
+    assert (row["title"], row["reviewers"], row["description"]) == ("Draft: Add greeting", [456], "Greets.")
+    await gitlab.merge_requests.update_merge_request(
+        123, 1, draft=False, reviewers=[], milestone="", state_event="close"
+    )
+    assert (row["title"], row["reviewers"], row["milestone"], row["state"]) == ("Add greeting", [], None, "closed")
+    with pytest.raises(Failure, match="must be given"):
+        await gitlab.merge_requests.update_merge_request(123, 1)
+
+
+async def test_an_approval_is_given_for_a_commit_and_revoked(gitlab: Groups, emulator: Emulator) -> None:
+    row = emulator.world.projects[0].merge_requests[0]
+    with pytest.raises(GitLabFailure) as caught:
+        await gitlab.merge_requests.approve_merge_request(123, 1, "0" * 40)
+    assert caught.value.status == 409
+    assert (await gitlab.merge_requests.approve_merge_request(123, 1, row["sha"])).approved
+    assert row["approved_by"] == [456]
+    assert not (await gitlab.merge_requests.approve_merge_request(123, 1, revoke=True)).approved
+    assert row["approved_by"] == []
+
+
+async def test_a_merge_is_guarded_by_the_commit_that_was_reviewed(gitlab: Groups, emulator: Emulator) -> None:
+    row = emulator.world.projects[0].merge_requests[0]
+    with pytest.raises(GitLabFailure) as caught:
+        await gitlab.merge_requests.merge_merge_request(123, 1, "0" * 40)
+    assert caught.value.status == 409
+    with pytest.raises(Failure, match="40 digits"):
+        await gitlab.merge_requests.merge_merge_request(123, 1, "abc")
+    done = await gitlab.merge_requests.merge_merge_request(123, 1)
+    assert (done.state, row["state"], done.waits) == ("merged", "merged", False)
+
+
+async def test_a_merge_waits_for_the_pipeline(gitlab: Groups, emulator: Emulator) -> None:
+    emulator.world.projects[0].pipelines[-1]["status"] = "running"
+    done = await gitlab.merge_requests.merge_merge_request(123, 1, when_pipeline_succeeds=True)
+    assert (done.waits, done.state) == (True, "opened")
+    assert "when its pipeline succeeds" in done.for_model()
+
+
+async def test_merge_requests_are_filtered_by_people_and_time(gitlab: Groups, emulator: Emulator) -> None:
+    emulator.world.projects[0].merge_requests[0]["reviewers"] = [1]
+    listed = gitlab.merge_requests.list_merge_requests
+    assert len((await listed(123, reviewer="username")).merge_requests) == 1
+    assert (await listed(123, reviewer="me")).merge_requests == []
+    assert (await listed(123, author=1)).merge_requests == []
+    assert (await listed(123, updated_after="2030-01-01")).merge_requests == []
+    with pytest.raises(Failure, match="updated_after"):
+        await listed(123, updated_after="yesterday")

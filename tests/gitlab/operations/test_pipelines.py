@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
+from postil.core.call import Call, enter
+from postil.core.failure import Failure
 from postil.gitlab.failures import GitLabFailure
 from postil.gitlab.instance.logs import TAIL_CHARACTERS
+from postil.gitlab.operations.answers import PipelineEnd
 from tests.emulator.app import Emulator
 from tests.gitlab.answers import direct, text
+from tests.gitlab.conftest import Naps
 from tests.gitlab.groups import Groups
 
 pytestmark = pytest.mark.anyio
@@ -69,3 +75,94 @@ async def test_an_unknown_ref_is_an_invalid_parameter(gitlab: Groups) -> None:
     with pytest.raises(GitLabFailure) as caught:
         await gitlab.pipelines.trigger_pipeline(123, "nowhere")
     assert (caught.value.code, caught.value.data["message"]) == (-32602, "Reference not found")
+
+
+async def test_a_job_log_is_read_by_its_end_a_range_and_a_search(gitlab: Groups, emulator: Emulator) -> None:
+    log = gitlab.pipelines.get_job_log
+    end = await log(123, 1003, tail=3)
+    assert end.content.split("\n") == ["line 300", "AssertionError: 1 != 2", "ERROR: Job failed: exit code 1"]
+    assert "lines=1-299 has what comes before" in text(end)
+    assert (await log(123, 1003, lines="2-3")).content == "line 2\nline 3"
+    found = await log(123, 1003, search="assertionerror")
+    assert "301: AssertionError: 1 != 2" in found.content
+    assert "1 of 302 lines" in text(found)
+    emulator.world.projects[0].jobs[2]["trace"] = "x" * 60 + "\n"
+    emulator.world.projects[0].jobs[2]["trace"] *= 20_000
+    assert len(text(await log(123, 1003, tail=100_000)).encode()) <= 24_000
+    with pytest.raises(Failure, match="exclude"):
+        await log(123, 1003, tail=3, lines="1-2")
+
+
+async def test_a_pipeline_says_how_many_failed_jobs_it_left_out(gitlab: Groups, emulator: Emulator) -> None:
+    jobs = emulator.world.projects[0].jobs
+    failed = next(job for job in jobs if job["status"] == "failed")
+    jobs += [{**failed, "id": 9000 + number, "name": f"job {number}"} for number in range(7)]
+    pipeline = await gitlab.pipelines.get_pipeline(123, failed["pipeline"])
+    assert direct(pipeline)["untold_failures"] == 3
+    assert "3 more failed jobs" in text(pipeline)
+    assert "job 6 (9006)" in text(pipeline)
+    assert len(text(pipeline).encode()) <= 24_000
+
+
+async def test_ci_is_told_to_retry_cancel_and_play(gitlab: Groups, emulator: Emulator) -> None:
+    project = emulator.world.projects[0]
+    control = gitlab.pipelines.control_pipeline
+    assert (await control(123, "retry", pipeline_id=1002)).status == "running"
+    assert (await control(123, "cancel", pipeline_id=1002)).status == "canceled"
+    manual = emulator.world.add_job(project, project.pipelines[0], "deploy", "deploy", "manual", "")
+    played = await control(123, "play", job_id=manual["id"], variables={"TO": "prod"})
+    assert (played.what, played.status) == ("job", "pending")
+    assert manual["variables"] == [{"key": "TO", "value": "prod"}]
+    with pytest.raises(GitLabFailure, match="Invalid params"):
+        await control(123, "play", job_id=manual["id"])
+    for wrong in (control(123, "retry"), control(123, "play", pipeline_id=1), control(123, "retry", 1, 2)):
+        with pytest.raises(Failure):
+            await wrong
+
+
+async def test_a_test_report_shows_counts_and_failed_cases(gitlab: Groups, emulator: Emulator) -> None:
+    cases = [{"status": "success", "name": f"t{number}", "classname": "A"} for number in range(50)]
+    cases.append({"status": "failed", "name": "bad", "classname": "A", "system_output": "expected 1\ngot 2"})
+    emulator.world.projects[0].reports[1002] = [{"name": "unit", "time": 1.5, "test_cases": cases}]
+    report = await gitlab.pipelines.get_test_report(123, 1002)
+    assert (report.total, report.passed, report.failed) == (51, 50, 1)
+    assert "unit: A bad (failed): expected 1 got 2" in text(report)
+    assert (await gitlab.pipelines.get_test_report(123, merge_request_iid=1)).total == 51
+
+
+async def test_waiting_ends_with_the_pipeline_and_tells_progress(
+    gitlab: Groups, emulator: Emulator, naps: Naps
+) -> None:
+    run = emulator.world.projects[0].pipelines[-1]
+    run["status"] = "running"
+    told: list[tuple[float, float | None, str]] = []
+
+    class Listening(Call):
+        def progress(self, done: float, total: float | None = None, message: str = "") -> None:
+            told.append((done, total, message))
+            run["status"] = "success"
+
+    async def waits() -> object:
+        enter(Listening())
+        return await gitlab.pipelines.wait_pipeline(123, run["id"])
+
+    ended = await asyncio.create_task(waits())
+    assert isinstance(ended, PipelineEnd)
+    assert (ended.ended, ended.status) == (True, "success")
+    assert told == [(2.0, 2.0, "running")]
+    assert naps.taken == [1.0]
+
+
+async def test_waiting_that_takes_too_long_says_so(gitlab: Groups, emulator: Emulator) -> None:
+    run = emulator.world.projects[0].pipelines[-1]
+    run["status"] = "running"
+    ended = await gitlab.pipelines.wait_pipeline(123, run["id"], timeout_seconds=0)
+    assert (ended.ended, ended.status) == (False, "running")
+    assert "wait_pipeline again" in ended.for_model()
+
+
+async def test_pipelines_of_a_merge_request_are_listed(gitlab: Groups) -> None:
+    (found,) = (await gitlab.pipelines.list_pipelines(123, merge_request_iid="!1")).pipelines
+    assert found.ref == "feature-branch"
+    with pytest.raises(Failure, match="does not filter"):
+        await gitlab.pipelines.list_pipelines(123, "failed", merge_request_iid=1)
