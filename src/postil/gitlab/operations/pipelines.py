@@ -9,6 +9,7 @@ from msgspec import UNSET, Meta
 from msgspec.structs import replace
 
 from postil.core import call
+from postil.core.others.untrusted import clean
 from postil.gitlab.failures import GitLabFailure, invalid
 from postil.gitlab.fitting import choose_tail, choose_window, count_fitting, measure, read_lines, room_for_text
 from postil.gitlab.instance.connection import ReadOptions
@@ -32,7 +33,6 @@ from postil.gitlab.operations.arguments import (
 from postil.gitlab.operations.marks import CONTRACT, reads, writes
 from postil.gitlab.operations.presentation import fit_for_models, list_page, remember
 from postil.gitlab.part import GitLab
-from postil.core.others.untrusted import clean
 
 Status: TypeAlias = Literal[
     "created", "waiting_for_resource", "preparing", "waiting_for_callback", "pending", "running", "success", "failed",
