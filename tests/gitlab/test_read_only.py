@@ -75,7 +75,7 @@ def test_no_write_is_listed_whatever_the_headers_say(
 ) -> None:
     listed = {tool["name"] for tool in post(endpoint, asked("tools/list"), **headers)["result"]["tools"]}
     assert not listed & set(WRITES)
-    unlisted = {name for name, entry in ENTRIES.items() if entry.toolset in ("code", "admin", "connect")}
+    unlisted = {name for name, entry in ENTRIES.items() if entry.toolset in ("issues", "code", "admin", "connect")}
     assert {name for name, entry in ENTRIES.items() if entry.effect == "reads"} - listed == unlisted - set(WRITES)
 
 
@@ -98,7 +98,7 @@ def test_no_write_is_taken_as_tool_as_method_or_in_a_batch(
 def test_of_a_batch_of_tools_every_write_is_refused_and_every_read_answered(
     endpoint: str, emulator: Emulator, headers: dict[str, str]
 ) -> None:
-    shown = {name for name, entry in ENTRIES.items() if entry.toolset not in ("code", "admin", "connect")}
+    shown = {name for name, entry in ENTRIES.items() if entry.toolset not in ("issues", "code", "admin", "connect")}
     reads = [name for name in CALLS if ENTRIES[name].effect == "reads" and name in shown]
     mixed = [name for pair in zip_longest(WRITES, reads) for name in pair if name is not None]
     batch = [called(name, CALLS[name], number) for number, name in enumerate(mixed)]

@@ -25,7 +25,7 @@ Toolset: TypeAlias = Literal[
 ]  # fmt: skip
 """GitLab's toolsets; those of the second line are the names that 0.1 had for them."""
 EARLIER_TOOLSETS = {"merge_requests": "review", "pipelines": "ci", "repository": "code", "webhooks": "admin"}
-USUAL_TOOLSETS = ("review", "ci", "issues")
+USUAL_TOOLSETS = ("review", "ci")
 
 
 class BadSettings(Failure):
@@ -45,7 +45,7 @@ class GitLabSettings(Struct, frozen=True, omit_defaults=True):
     projects: tuple[str, ...] = ()
     """Only these projects (`group/name` or number) may be touched; empty means all that the token may."""
     toolsets: tuple[Toolset, ...] = ()
-    """Which tools assistants see beside the twelve of the contract; empty means `review`, `ci` and `issues`."""
+    """Which tools assistants see beside those of the contract; empty means `review` and `ci`."""
     allow_quick_actions: bool = False
     """Whether lines such as `/close` in texts we send are left for GitLab to execute."""
     lockdown: bool = False

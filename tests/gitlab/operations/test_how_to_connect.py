@@ -14,7 +14,7 @@ pytestmark = pytest.mark.anyio
 CONTRACT = {
     "list_projects", "get_project", "list_issues", "create_issue", "list_merge_requests", "create_merge_request",
     "list_pipelines", "trigger_pipeline", "get_file_content", "list_repository_files", "search_projects",
-    "search_issues",
+    "search_issues", "get_issue",
 }  # fmt: skip
 
 
@@ -28,14 +28,14 @@ def test_without_a_token_one_tool_says_how_to_connect() -> None:
     assert offered("", toolsets=("issues",)) == {"connect_gitlab"}
     assert "connect_gitlab" not in offered("glpat-x")
     assert {"list_issues", "review_merge_request", "get_job_log", "get_issue"} <= offered("glpat-x")
-    assert not {"configure_webhook", "search_code"} & offered("glpat-x")
+    assert not {"configure_webhook", "search_code", "update_issue"} & offered("glpat-x")
 
 
 def of_toolsets(*names: str) -> set[str]:
     return {entry.name for entry in ENTRIES.values() if entry.toolset in names}
 
 
-def test_the_contracts_twelve_and_the_chosen_toolsets_are_tools() -> None:
+def test_the_contracts_operations_and_the_chosen_toolsets_are_tools() -> None:
     assert of_toolsets("contract") == CONTRACT
     assert offered("glpat-x", ("code",)) == CONTRACT | of_toolsets("code")
     assert offered("glpat-x", ("issues", "pipelines")) == CONTRACT | of_toolsets("issues", "ci")  # an earlier name

@@ -90,7 +90,7 @@ class IssueOperations:
         options = ReadOptions(cache, cache_ttl, page, per_page)
         return await list_page(self._gitlab, Issues, f"{project}/issues", query, options, plain=ContractIssues)
 
-    @reads("get_issue", toolset="issues", shell="gitlab issue", positional=("project_id", "issue_id"))
+    @reads("get_issue", toolset=CONTRACT, shell="gitlab issue", positional=("project_id", "issue_id"))
     async def get_issue(
         self,
         project_id: Project | None = None,

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from postil.core import operation
 
 CONTRACT = "contract"
-"""The toolset of the twelve operations that the contract lists: they are always offered."""
+"""The toolset of the twelve operations that the contract lists, and of `get_issue`, which it uses: always offered."""
 F = TypeVar("F", bound=Callable[..., object])
 
 
