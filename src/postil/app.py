@@ -268,7 +268,7 @@ def _gitlab(app: App) -> object:
     )
 
     def look_around() -> WorkTree:
-        from postil.workspace.remotes import list_remotes
+        from postil.gitlab.git_remotes import list_remotes
 
         found = app.repository
         return WorkTree(list_remotes(found), found.branch())
@@ -338,7 +338,7 @@ PARTS: dict[str, Part] = {
             "projects": "postil.gitlab.operations.projects:ProjectOperations",
             "issues": "postil.gitlab.operations.issues:IssueOperations",
             "merge_requests": "postil.gitlab.operations.merge_requests:MergeRequestOperations",
-            "review": "postil.gitlab.operations.review:ReviewOperations",
+            "review": "postil.gitlab.operations.reviews:ReviewOperations",
             "pipelines": "postil.gitlab.operations.pipelines:PipelineOperations",
             "repository": "postil.gitlab.operations.repository:RepositoryOperations",
             "history": "postil.gitlab.operations.history:HistoryOperations",

@@ -15,7 +15,7 @@ from postil.gitlab.operations.people import PeopleOperations
 from postil.gitlab.operations.pipelines import PipelineOperations
 from postil.gitlab.operations.projects import ProjectOperations
 from postil.gitlab.operations.repository import RepositoryOperations
-from postil.gitlab.operations.review import ReviewOperations
+from postil.gitlab.operations.reviews import ReviewOperations
 from postil.gitlab.operations.webhooks import WebhookOperations
 from postil.gitlab.part import GitLab
 

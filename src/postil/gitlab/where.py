@@ -24,7 +24,6 @@ from postil.gitlab.instance.identifiers import HIGHEST_ID, ProjectId, check_numb
 Kind: TypeAlias = Literal["issue", "merge_request"]
 SIGNS: dict[Kind, str] = {"issue": "#", "merge_request": "!"}
 NAMES: dict[Kind, str] = {"issue": "issue_iid", "merge_request": "merge_request_iid"}
-ROUTES: dict[Kind, str] = {"issue": "issues", "merge_request": "merge_requests"}
 _REFERENCE = re.compile(r"(?P<project>[\w./-]*)(?P<sign>[#!])(?P<number>\d{1,19})", re.ASCII)
 _PAGE = re.compile(r"(?P<name>issues|work_items|merge_requests|pipelines|jobs)/(?P<number>\d{1,19})(?:/.*)?", re.ASCII)
 _PAGES = {"issues": "#", "work_items": "#", "merge_requests": "!"}

@@ -8,6 +8,7 @@ from typing import Annotated, Literal, TypeVar
 from msgspec import UNSET, Meta
 from msgspec.structs import replace
 
+from postil.gitlab.diffs.diff_sizes import limit_changes
 from postil.gitlab.fitting import count_fitting, read_lines, room_for_text
 from postil.gitlab.instance.connection import ReadOptions
 from postil.gitlab.instance.convert import read
@@ -30,7 +31,6 @@ from postil.gitlab.operations.arguments import (
 from postil.gitlab.operations.marks import reads
 from postil.gitlab.operations.presentation import fit_for_models, list_page, remember
 from postil.gitlab.part import GitLab
-from postil.gitlab.review.limits import limit_changes
 
 W = TypeVar("W", Comparison, CommitDetails)
 MOST_COMMITS = 100

@@ -11,6 +11,7 @@ from postil.gitlab.instance.connection import ReadOptions
 from postil.gitlab.instance.convert import read
 from postil.gitlab.instance.identifiers import check_line
 from postil.gitlab.instance.records import Record
+from postil.gitlab.name_lookup import filter_by_user, find_milestone, find_user
 from postil.gitlab.operations import arguments
 from postil.gitlab.operations.answers import (
     ContractIssues,
@@ -45,7 +46,6 @@ from postil.gitlab.operations.arguments import (
 from postil.gitlab.operations.marks import CONTRACT, destroys, reads, writes
 from postil.gitlab.operations.presentation import fit_for_models, limit_prose, list_page
 from postil.gitlab.part import GitLab
-from postil.gitlab.people import filter_by_user, find_milestone, find_user
 
 
 class IssueOperations:

@@ -11,6 +11,7 @@ from postil.gitlab.failures import invalid
 from postil.gitlab.instance.connection import ReadOptions
 from postil.gitlab.instance.convert import read
 from postil.gitlab.instance.identifiers import check_commit, check_line, check_ref
+from postil.gitlab.name_lookup import filter_by_user, find_milestone, find_user, find_users
 from postil.gitlab.operations import answers, arguments
 from postil.gitlab.operations.arguments import (
     Branch,
@@ -38,7 +39,6 @@ from postil.gitlab.operations.arguments import (
 from postil.gitlab.operations.marks import CONTRACT, destroys, reads, writes
 from postil.gitlab.operations.presentation import fit_for_models, limit_prose, list_page
 from postil.gitlab.part import GitLab
-from postil.gitlab.people import filter_by_user, find_milestone, find_user, find_users
 
 TOOLSET = "review"
 ONE = ("project_id", "merge_request_iid")

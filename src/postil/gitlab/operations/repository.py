@@ -34,9 +34,6 @@ from postil.gitlab.operations.marks import CONTRACT, reads
 from postil.gitlab.operations.presentation import fit_for_models, list_page, remember
 from postil.gitlab.part import GitLab
 
-LONGEST_MATCH = 600
-"""Characters of a match in the code that a model is given."""
-
 
 class RepositoryOperations:
     """What can be read of a repository."""

@@ -9,10 +9,10 @@ import msgspec
 import pytest
 
 from postil.core.failure import Failure
+from postil.gitlab.diffs.positions import DiffRefs, Place, make_position, write_suggestion
 from postil.gitlab.instance.convert import read
 from postil.gitlab.instance.records import Record
 from postil.gitlab.model import Change
-from postil.gitlab.review.positions import DiffRefs, Place, make_position, write_suggestion
 from tests.emulator import shapes
 from tests.emulator.changes import changed, judge, line_codes
 from tests.emulator.params import Refusal

@@ -6,7 +6,7 @@ import pytest
 
 from postil.core.failure import Failure
 from postil.gitlab.failures import GitLabFailure
-from postil.gitlab.operations.review import ReviewComment
+from postil.gitlab.operations.reviews import ReviewComment
 from tests.emulator.app import Emulator
 from tests.emulator.changes import changed
 from tests.emulator.world import DEVELOPER

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from postil.gitlab.review.diff_lines import find_new, find_old, parse_hunks
+from postil.gitlab.diffs.diff_lines import find_new, find_old, parse_hunks
 from tests.emulator.changes import changed, line_codes
 
 TEXTS = st.lists(st.sampled_from(["a\n", "b\n", "c\n", "--- x\n", "+++ y\n", "@@ -1 +1 @@\n", "\n"]), max_size=30)

@@ -11,9 +11,9 @@ import re
 
 from msgspec import Struct
 
+from postil.gitlab.diffs.diff_lines import DiffLine, Hunk, find_new, find_old, parse_hunks
 from postil.gitlab.failures import invalid
 from postil.gitlab.model import Change
-from postil.gitlab.review.diff_lines import DiffLine, Hunk, find_new, find_old, parse_hunks
 
 
 class Place(Struct, frozen=True):

@@ -8,6 +8,8 @@ from typing import Annotated, TypeAlias
 from msgspec import UNSET, Meta, Struct
 from msgspec.structs import replace
 
+from postil.gitlab.diffs.diff_sizes import limit_changes
+from postil.gitlab.diffs.positions import DiffRefs, Place, make_position, write_suggestion
 from postil.gitlab.failures import GitLabFailure, invalid
 from postil.gitlab.fitting import read_lines, room_for_text
 from postil.gitlab.instance.connection import ReadOptions
@@ -22,8 +24,6 @@ from postil.gitlab.operations.marks import reads, writes
 from postil.gitlab.operations.presentation import fit_for_models, list_page, remember
 from postil.gitlab.part import GitLab
 from postil.gitlab.policy.guard import WITHHELD
-from postil.gitlab.review.limits import limit_changes
-from postil.gitlab.review.positions import DiffRefs, Place, make_position, write_suggestion
 
 TOOLSET = "review"
 ONE = ("project_id", "merge_request_iid")
