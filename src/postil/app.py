@@ -308,6 +308,7 @@ PARTS: dict[str, Part] = {
             "by_id": "postil.comments.operations.by_id:CommentsById",
             "relocate": "postil.comments.operations.relocate:RelocateTools",
             "review": "postil.comments.operations.review:ReviewTools",
+            "views": "postil.comments.operations.views:ViewTools",
             "history": "postil.comments.operations.history:HistoryTools",
             "transfer": "postil.comments.operations.transfer:TransferTools",
             "maintenance": "postil.comments.operations.maintenance:MaintenanceTools",

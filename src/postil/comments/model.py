@@ -194,6 +194,10 @@ class Candidate(Struct, frozen=True, omit_defaults=True):
     confidence: float
     text: str
     endLine: int = 0
+    inside: str = ""
+    """The function or class it is in, where that was asked for."""
+    around: tuple[str, ...] = ()
+    """The lines from the one above it to the one below, where they were asked for: what tells it from another."""
 
 
 class Commit(Struct, frozen=True):

@@ -11,6 +11,7 @@ from postil.comments.anchoring.reader import CommentReader
 from postil.comments.failures import CommentNotFound
 from postil.comments.operations.answers import CommentNow, comment_now
 from postil.comments.sidecar.format import is_comment_id
+from postil.comments.sidecar.short_ids import is_named, is_short, shorten_ids
 from postil.comments.source_tree import SourceTree
 from postil.comments.storage.file_versions import FileVersions
 from postil.comments.storage.store import Store
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from postil.comments.index.overview import Overview
     from postil.comments.model import Located
     from postil.comments.storage.move_journal import Moves
+
+MOST_NAMED = 20_000
 
 
 class CommentsContext:
@@ -52,11 +55,31 @@ class CommentsContext:
         located = self.overview.where("id = ?", comment)
         if located:
             return located[0]
+        if is_short(comment):
+            return self._find_short(comment)
         if not is_comment_id(comment):
             raise InvalidArguments(
                 "That is not the id of a comment", advice="See the ids with `postil comments list`", path="commentId"
             )
         raise CommentNotFound("", comment)
+
+    def _find_short(self, short: str) -> Located:
+        """Returns the one comment whose id begins or ends so. Raises InvalidArguments when there are several."""
+        named = [each for each in self.overview.index.ids() if is_named(each, short)]
+        if not named:
+            raise CommentNotFound("", short)
+        if len(named) > 1:
+            raise InvalidArguments(
+                f"{len(named)} comments are named {short}",
+                advice=f"Give more of it: {', '.join(sorted(named)[:5])}",
+                path="commentId",
+            )
+        return self.overview.where("id = ?", named[0])[0]
+
+    def short_names(self) -> dict[str, str]:
+        """Returns short names of all comments; none where there are so many that they would hardly be shorter."""
+        ids = self.overview.ids()
+        return shorten_ids(ids) if len(ids) <= MOST_NAMED else {}
 
     def file_of(self, comment: str) -> RelativePath:
         """Returns the source whose sidecar holds the comment."""

@@ -83,7 +83,9 @@ def test_setting_up_git_can_be_undone(tmp_path: Path) -> None:
     assert not comments.maintenance.setup_git(check=True).driver
     comments.maintenance.setup_git()
     comments.maintenance.setup_git()
-    assert (tmp_path / ".gitattributes").read_text() == "*.png binary\n*.comments merge=postil-comments\n"
+    assert (
+        tmp_path / ".gitattributes"
+    ).read_text() == "*.png binary\n*.comments merge=postil-comments diff=postil-comments\n"
     assert comments.maintenance.setup_git(check=True).driver
     comments.maintenance.setup_git(remove=True)
     assert (tmp_path / ".gitattributes").read_text() == "*.png binary\n"

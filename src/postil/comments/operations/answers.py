@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import Any
 
 from msgspec import UNSET, Struct, UnsetType
@@ -257,6 +258,32 @@ class Exported(Answer, frozen=True, omit_defaults=True):
             return self.document
         where = f" to {self.written}" if self.written else ""
         return f"✅ Exported {self.totalComments} comments as {self.format}{where} ({self.sizeBytes} bytes)"
+
+
+def name_age(made: str, now: str) -> str:
+    """Returns how long ago a moment was, in one unit: `5 min`, `3 h`, `12 d`; the date when it is over a year."""
+    try:
+        then, moment = (datetime.fromisoformat(each) for each in (made, now))
+        seconds = (moment - then).total_seconds()
+    except (ValueError, TypeError):
+        return made[:10]
+    for size, unit in ((86400, "d"), (3600, "h"), (60, "min")):
+        if seconds >= size:
+            return made[:10] if seconds >= 366 * 86400 else f"{int(seconds // size)} {unit}"
+    return "now" if seconds > -60 else made[:10]
+
+
+def show_row(each: CommentNow, name: str, now: str) -> str:
+    """Returns a comment on one line, for people: a name that can be typed, who said it, and how long ago."""
+    where = f"{each.movedTo or each.filePath}:{each.lines}"
+    mark = "" if each.state in ("exact", "moved") else f" [{each.state}]"
+    mark += " [stale]" if each.stale else ""
+    status = "" if each.status == "open" else f" [{each.status}]"
+    first, _, rest = strip_tag(each.said, each.tag).partition("\n")
+    said = first[:80] + ("…" if rest or len(first) > 80 else "")
+    replies = f" (+{len(each.replies)})" if each.replies else ""
+    who = f"{each.author}, {name_age(each.created, now)}"
+    return f"{name:>6}  {where}  [{each.tag or 'COMMENT'}]{mark}{status}  {who}: {said}{replies}"
 
 
 def show_line(each: CommentNow) -> str:

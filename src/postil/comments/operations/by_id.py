@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated
 
 from msgspec import Meta, to_builtins
 
 from postil.comments.clock import new_id, now
 from postil.comments.model import Candidate, Commit, Damage, Event, Reply, Status
-from postil.comments.operations.answers import CommentNow, comment_now, indent, show_line, warn_damaged
+from postil.comments.operations.answers import CommentNow, comment_now, indent, show_line, show_row, warn_damaged
 from postil.comments.operations.validation import (
     AnyState,
     AnyStatus,
@@ -22,6 +23,7 @@ from postil.comments.operations.validation import (
     sign,
 )
 from postil.comments.search.filters import Conditions, is_glob
+from postil.core import call
 from postil.core.answer import Answer
 from postil.core.operation import Spelling, reads, writes
 
@@ -31,15 +33,35 @@ if TYPE_CHECKING:
     from postil.comments.sidecar.json_edit import JsonObject
 
 
+NO_NAMES: Mapping[str, str] = {}
+
+
 class Listed(Answer, frozen=True):
     """Comments, by file and line."""
 
     comments: tuple[CommentNow, ...]
     total: int
     damaged: tuple[Damage, ...] = ()
+    names: Mapping[str, str] = NO_NAMES
+    """Short names for people, which every command takes."""
+
+    @property
+    def exit_status(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride] # Answer allows a property
+        """7 when a comment file could not be read: something may be missing here."""
+        return 7 if self.damaged else 0
 
     def for_model(self) -> str:
-        lines = [show_line(each) for each in self.comments] or ["No comments."]
+        return self._join([show_line(each) for each in self.comments])
+
+    def for_person(self) -> str:
+        made = now()
+        return self._join([show_row(each, self.names.get(each.id, each.id), made) for each in self.comments])
+
+    def plain(self) -> object:
+        return {"comments": self.comments, "total": self.total, "damaged": self.damaged}
+
+    def _join(self, rows: list[str]) -> str:
+        lines = rows or ["No comments."]
         if self.total > len(self.comments):
             lines.append(f"… and {self.total - len(self.comments)} more (--limit)")
         return "\n".join(lines) + warn_damaged(self.damaged)
@@ -56,6 +78,9 @@ class ListedAt(Listed, frozen=True):
         if self.later:
             lines += ["", "Made since, and where their code was then:", *map(show_line, self.later)]
         return "\n".join(lines)
+
+    def for_person(self) -> str:
+        return self.for_model()
 
     def plain(self) -> object:
         return {"revision": self.revision, "comments": self.comments, "later": self.later}
@@ -160,6 +185,9 @@ class CommentsById:
         revision: Annotated[
             str, Meta(max_length=300, description="As they were at a commit, a branch or a tag: what it held, and more")
         ] = "",
+        changed: Annotated[
+            str, Meta(max_length=300, description="Only on lines that changed since this branch or commit")
+        ] = "",
     ) -> Listed:
         """List comments in their places: by file, tag, author, state of the code, or status; now or at a revision"""
         check_tag(tag)
@@ -177,10 +205,23 @@ class CommentsById:
         overview.refresh()
         where, values = conditions.clause(overview)
         located = overview.index.rows(where or "1", values)
-        if file and not located and not is_glob(file) and not os.path.exists(os.path.join(self._tree.root, file)):
+        if changed:
+            from postil.comments.show.changed_lines import find_base, list_changed_lines, touches_changed
+
+            lines = list_changed_lines(self._tree, find_base(self._tree, changed))
+            located = [each for each in located if touches_changed(lines, each)]
+        if (
+            file
+            and not located
+            and not changed
+            and not is_glob(file)
+            and not os.path.exists(os.path.join(self._tree.root, file))
+        ):
             raise self._tree.not_found(file)
         located.sort(key=lambda each: (each.place.path, each.place.line, each.comment.created))
-        return Listed(tuple(comment_now(each) for each in located[:limit]), len(located), overview.damaged(file))
+        shown = tuple(comment_now(each) for each in located[:limit])
+        names = self._context.short_names() if call.current().person else {}
+        return Listed(shown, len(located), overview.damaged(file), names)
 
     @reads("comments_show", thing="commentId", title="Show a comment", shell="comments show", positional=("commentId",))
     def show(self, commentId: Id) -> Shown:

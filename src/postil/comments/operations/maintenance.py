@@ -28,10 +28,12 @@ if TYPE_CHECKING:
     from postil.comments.part import CommentsContext
 
 DRIVER = "postil-comments"
-ATTRIBUTE = f"*.comments merge={DRIVER}"
+ATTRIBUTE = f"*.comments merge={DRIVER} diff={DRIVER}"
+_OLD_ATTRIBUTE = f"*.comments merge={DRIVER}"  # before comment files were shown as text
 _DRIVER_SETTINGS = {
     f"merge.{DRIVER}.name": "Postil's merge of comment files",
     f"merge.{DRIVER}.driver": "postil comments merge %O %A %B -- %P",
+    f"diff.{DRIVER}.textconv": "postil comments text",
 }
 
 
@@ -177,7 +179,7 @@ class MaintenanceTools:
         check: Annotated[bool, Meta(description="Only say whether it is set up")] = False,
         remove: Annotated[bool, Meta(description="Undo it")] = False,
     ) -> GitSetUp:
-        """Let git merge comment files with Postil, so that branches that add or edit comments never conflict"""
+        """Let git merge comment files with Postil, without conflicts, and show them as text in diffs and logs"""
         if not self._context.tree.git:
             raise NotFound("There is no git repository here", advice="Run it in a repository")
         state = self._read_git_state()
@@ -185,13 +187,14 @@ class MaintenanceTools:
             return state
         root, lines = self._context.tree.root, self._read_attributes()
         if remove:
-            kept = [line for line in lines if line.strip() != ATTRIBUTE]
+            kept = [line for line in lines if line.strip() not in (ATTRIBUTE, _OLD_ATTRIBUTE)]
             if kept != lines:
                 _write_lines(root, kept)
-            change_config(find_repository(root), "--remove-section", f"merge.{DRIVER}")
+            for section in ("merge", "diff"):
+                change_config(find_repository(root), "--remove-section", f"{section}.{DRIVER}")
             return GitSetUp(False, False, "git merges comment files line by line again")
         if not state.attributes:
-            _write_lines(root, [*lines, ATTRIBUTE])
+            _write_lines(root, [*(line for line in lines if line.strip() != _OLD_ATTRIBUTE), ATTRIBUTE])
         for key, value in _DRIVER_SETTINGS.items():
             done = change_config(find_repository(root), key, value)
             if done.status != 0:
@@ -199,16 +202,22 @@ class MaintenanceTools:
         return GitSetUp(
             True,
             True,
-            "git merges comment files with Postil now. Commit .gitattributes; everyone runs `postil setup git` once.",
+            "git merges comment files with Postil now, and shows them as text. Commit .gitattributes; everyone runs "
+            "`postil setup git` once.",
         )
 
     def _read_git_state(self) -> GitSetUp:
         attributes = any(line.strip() == ATTRIBUTE for line in self._read_attributes())
-        root, asked = self._context.tree.root, ("--get", f"merge.{DRIVER}.driver")
-        # The repository's own config, which git does not see when we run it, or the user's.
-        driver = change_config(find_repository(root), *asked).status == 0 or try_git(root, "config", *asked).status == 0
+        root = self._context.tree.root
+        both = (("--get", f"merge.{DRIVER}.driver"), ("--get", f"diff.{DRIVER}.textconv"))
+        driver = all(self._has_setting(root, asked) for asked in both)
         yes = "git merges comment files with Postil"
         return GitSetUp(attributes, driver, yes if attributes and driver else "Not set up: run `postil setup git`")
+
+    @staticmethod
+    def _has_setting(root: str, asked: tuple[str, str]) -> bool:
+        """Whether the repository's own config, which git does not see when we run it, has a setting, or the user's."""
+        return change_config(find_repository(root), *asked).status == 0 or try_git(root, "config", *asked).status == 0
 
     def _read_attributes(self) -> list[str]:
         content = read_regular(os.path.join(self._context.tree.root, ".gitattributes"), limits.SMALL_FILE)

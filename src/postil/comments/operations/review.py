@@ -6,7 +6,10 @@ import sys
 from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct
+from msgspec.structs import replace
 
+from postil.anchor.syntax.languages import language_of
+from postil.anchor.syntax.symbols import innermost, symbols
 from postil.comments.model import Candidate
 from postil.comments.operations.answers import CommentNow, show_line
 from postil.comments.operations.contract import ContractTools
@@ -17,9 +20,12 @@ from postil.core.answer import Answer
 from postil.core.failure import Failure
 from postil.core.operation import reads, writes
 from postil.core.others.visible import harmless
+from postil.workspace.paths import RelativePath
 
 if TYPE_CHECKING:
     from postil.comments.part import CommentsContext
+
+LONGEST_SHOWN = 120
 
 
 class Orphaned(Answer, frozen=True):
@@ -70,7 +76,18 @@ class ReviewTools:
             for each in self._context.overview.where("state IN ('orphaned', 'review')")
             if not file or file_matches(file, each.filePath)
         ]
-        return Orphaned(tuple(self._context.explain(each) for each in found))
+        return Orphaned(tuple(self._add_surroundings(self._context.explain(each)) for each in found))
+
+    def _add_surroundings(self, each: CommentNow) -> CommentNow:
+        """Returns a comment whose candidates can be told apart: each with the lines around it, and what it is in."""
+        options: list[Candidate] = []
+        for option in each.candidates:
+            source = self._context.tree.source_or_none(RelativePath(option.path))
+            lines = source.lines if source else []
+            symbol = innermost(symbols(source.text, language_of(option.path)), option.line) if source else None
+            around = tuple(line[:LONGEST_SHOWN] for line in lines[max(0, option.line - 2) : option.line + 1])
+            options.append(replace(option, inside=symbol.label if symbol else "", around=around))
+        return replace(each, candidates=tuple(options))
 
     @writes("comments_review", shell="comments review", positional=("file",), toolset="extra")
     def review(self, file: Where = "") -> Reviewed:
@@ -125,10 +142,16 @@ def _show_options(each: CommentNow) -> str:
     lines += [f"    - {line}" for line in each.oldText.split("\n")[:5] if line.strip()]
     if each.stale:
         lines += [f"    + {line}" for line in each.newText.split("\n")[:5] if line.strip()]
-    lines += [
-        f"    {rank}. {option.path}:{option.line} ({option.confidence:.2f}) {option.text.strip()[:100]}"
-        for rank, option in enumerate(each.candidates, 1)
-    ]
+    for rank, option in enumerate(each.candidates, 1):
+        inside = f" in {option.inside}" if option.inside else ""
+        lines.append(f"    {rank}. {option.path}:{option.line}{inside} ({option.confidence:.2f})")
+        first = max(1, option.line - 1)
+        shown = option.around or (option.text.strip()[:LONGEST_SHOWN],)
+        start = first if option.around else option.line
+        lines += [
+            f"       {'>' if start + at == option.line else ' '} {start + at:>5} {line}"
+            for at, line in enumerate(shown)
+        ]
     return "\n".join(lines)
 
 

@@ -25,6 +25,7 @@ from postil.comments.model import (
     Status,
 )
 from postil.comments.sidecar.format import is_comment_id
+from postil.comments.sidecar.short_ids import is_named, is_short
 from postil.core import call
 from postil.core.failure import InvalidArguments
 
@@ -157,6 +158,9 @@ def find_comment(sidecar: Sidecar, comment: str) -> Comment:
     found = sidecar.comment(comment)
     if found:
         return found
+    named = [each for each in sidecar.comments if is_named(each.id, comment)] if is_short(comment) else []
+    if len(named) == 1:
+        return named[0]
     if not is_comment_id(comment):
         raise InvalidArguments(
             "Invalid arguments: commentId is not the id of a comment",

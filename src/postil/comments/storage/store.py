@@ -36,6 +36,8 @@ A_MOMENT = 0.002
 HALF_WRITTEN = 0.2
 """Seconds for which a sidecar that cannot be understood is read again."""
 A_WHILE = 0.01
+LARGEST_EMPTY = 700
+"""Bytes of a sidecar in which there may be no comment; a larger one need not be looked at."""
 STILL_NEW = 5.0
 MOST_MEETINGS = 20
 """How often a write begins anew because another program wrote the same file."""
@@ -292,7 +294,7 @@ class Store:
                 if there != base:
                     content, base = self._merge(path, base, content, there), there
             try:
-                if is_emptied(sidecar) and content == sidecar.text():
+                if len(content) < LARGEST_EMPTY and is_emptied(sidecar) and content == sidecar.text():
                     self._meet(path, seen)
                     remove_file(self.tree.root, name)
                 else:

@@ -188,7 +188,9 @@ def _scalar(value: object) -> str:
 
 
 _STATES = {"open": 32, "opened": 32, "closed": 35, "resolved": 35, "merged": 35, "draft": 33, "review": 33} | {
-    "modified": 33, "stale": 33, "orphaned": 31, "failed": 31, "success": 32, "running": 33
+    "modified": 33, "stale": 33, "orphaned": 31, "failed": 31, "success": 32, "running": 33, "wontfix": 35
+} | {
+    "TODO": 33, "FIXME": 31, "NOTE": 36, "QUESTION": 35, "STAR": 33, "HACK": 31, "WARNING": 31, "COMMENT": 36
 }  # fmt: skip
 
 

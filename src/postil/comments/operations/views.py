@@ -1,0 +1,211 @@
+"""Comments for people and CI: between the lines of code, since a revision, on changed lines, as text in git's diffs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
+
+from msgspec import Meta
+
+from postil.comments.clock import now
+from postil.comments.model import Damage
+from postil.comments.operations.answers import CommentNow, comment_now, show_line, warn_damaged
+from postil.comments.operations.validation import Where
+from postil.comments.search.filters import file_matches
+from postil.comments.show.since import Step
+from postil.comments.sidecar.dialects import Unreadable
+from postil.comments.sidecar.document import Sidecar
+from postil.comments.sidecar.format import strip_tag
+from postil.comments.storage.store import LARGEST_SIDECAR
+from postil.core.answer import Answer
+from postil.core.failure import NotFound
+from postil.core.operation import reads
+
+if TYPE_CHECKING:
+    from postil.comments.part import CommentsContext
+
+Revision: TypeAlias = Annotated[str, Meta(max_length=300, description="A commit, a branch or a tag")]
+FailOn: TypeAlias = Literal["none", "lost", "open"]
+
+
+class Viewed(Answer, frozen=True):
+    """Code with its comments between the lines."""
+
+    filePath: str
+    comments: tuple[CommentNow, ...]
+    text: str
+
+    def for_model(self) -> str:
+        return self.text
+
+
+class Since(Answer, frozen=True):
+    """What was said and settled since a revision."""
+
+    revision: str
+    steps: tuple[Step, ...]
+    damaged: tuple[str, ...] = ()
+
+    @property
+    def exit_status(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride] # Answer allows a property
+        return 7 if self.damaged else 0
+
+    def for_model(self) -> str:
+        lines = [_show_step(each) for each in self.steps] or [f"Nothing was said since {self.revision[:12]}."]
+        return "\n".join([*lines, *(f"⚠️ {name} cannot be read" for name in self.damaged)])
+
+
+class Reported(Answer, frozen=True):
+    """Comments that a change should not leave unread."""
+
+    base: str
+    comments: tuple[CommentNow, ...]
+    format: Literal["text", "sarif", "codequality"] = "text"
+    failOn: FailOn = "none"
+    damaged: tuple[Damage, ...] = ()
+
+    @property
+    def exit_status(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride] # Answer allows a property
+        """7 when comments could not be read, 6 when there are comments of the kind that is to fail."""
+        if self.damaged:
+            return 7
+        lost = any(each.state in ("orphaned", "review") for each in self.comments)
+        return 6 if (self.failOn == "open" and self.comments) or (self.failOn == "lost" and lost) else 0
+
+    def for_model(self) -> str:
+        lines = [show_line(each) for each in self.comments] or [
+            f"No open comments on what changed since {self.base[:12]}."
+        ]
+        return "\n".join(lines) + warn_damaged(self.damaged)
+
+    def for_person(self) -> str | bytes:
+        if self.format == "text":
+            return self.for_model()
+        from postil.comments.show.ci_reports import make_code_quality, make_sarif  # only where CI reads it
+
+        return (make_sarif if self.format == "sarif" else make_code_quality)(self.comments)
+
+
+class ViewTools:
+    """Shows comments with the code they are about."""
+
+    def __init__(self, context: CommentsContext) -> None:
+        self._context = context
+
+    @reads("comments_view", title="Read code with its comments", shell="comments view", positional=("file",))
+    def view(
+        self,
+        file: Annotated[str, Meta(description="The source file")],
+        diff: Annotated[str, Meta(max_length=300, description="Only what changed since this revision")] = "",
+        near: Annotated[bool, Meta(description="Only the code around comments")] = False,
+        resolved: Annotated[bool, Meta(description="Resolved comments, too")] = False,
+    ) -> Viewed:
+        """Show a file's code with its comments between the lines; all of it, or what changed since a revision"""
+        from postil.comments.show.view import render_view  # only those who read pay for the drawing
+
+        context = self._context
+        path = context.existing(context.tree.typed(file))
+        source = context.tree.source_or_none(path)
+        found = [
+            comment_now(each)
+            for each in context.overview.file(path)
+            if (each.place.path == path or not source) and (resolved or each.comment.status == "open")
+        ]
+        found.sort(key=lambda each: (each.line, each.created, each.id))
+        added, removed = None, None
+        if diff:
+            from postil.comments.show.changed_lines import find_base, list_changed_lines
+
+            base = find_base(context.tree, diff)
+            changed = list_changed_lines(context.tree, base, (path,)).get(path)
+            lines = len(source.lines) if source else 0
+            ranges = changed.ranges if changed else ()
+            added = frozenset(line for each in ranges for line in range(each.start, min(each.stop, lines + 1)))
+            removed = changed.removed if changed else {}
+        text = render_view(
+            source.lines if source else [],
+            found,
+            context.short_names(),
+            now(),
+            added=added,
+            removed=removed,
+            whole=not (diff or near),
+        )
+        return Viewed(path, tuple(found), text)
+
+    @reads("comments_diff", title="What was said since", shell="comments diff", positional=("revision",))
+    def diff_comments(self, revision: Revision = "HEAD", file: Where = "") -> Since:
+        """Tell what was said, answered, edited, resolved, moved and deleted since a revision"""
+        from postil.comments.show.since import list_since
+
+        commit, steps, damaged = list_since(self._context.store, revision)
+        file = self._context.tree.typed(file)
+        kept = [each for each in steps if not file or file_matches(file, each.filePath)]
+        return Since(commit, tuple(kept), tuple(damaged))
+
+    @reads("comments_ci", title="Comments on changed lines", shell="comments ci", toolset="extra")
+    def report(
+        self,
+        base: Annotated[str, Meta(max_length=300, description="The branch or commit that the change is made on")],
+        format: Annotated[
+            Literal["text", "sarif", "codequality"], Meta(description="For people, GitHub (SARIF) or GitLab")
+        ] = "text",
+        failOn: Annotated[
+            FailOn, Meta(description="End with status 6 for `lost` comments, or for any `open` one on changed lines")
+        ] = "none",
+    ) -> Reported:
+        """Report open comments on lines that changed since a base, and comments there whose code is gone or stale"""
+        from postil.comments.show.changed_lines import find_base, list_changed_lines, touches_changed
+
+        context = self._context
+        commit = find_base(context.tree, base)
+        changed = list_changed_lines(context.tree, commit)
+        found = [
+            comment_now(each) for each in context.overview.where("status = 'open'") if touches_changed(changed, each)
+        ]
+        found.sort(key=lambda each: (each.movedTo or each.filePath, each.line, each.id))
+        return Reported(commit, tuple(found), format, failOn, context.overview.damaged())
+
+    @reads("comments_text", shell="comments text", positional=("path",), tool=False)
+    def show_text(self, path: Annotated[str, Meta(description="A comment file")]) -> str:
+        """Print a comment file as text: git's diffs and logs show it so (`postil setup git`)"""
+        try:
+            with open(path, "rb") as file:
+                data = file.read(LARGEST_SIDECAR + 1)
+        except OSError as fault:
+            raise NotFound(f"{path} cannot be read: {fault.strerror}", advice="Name a comment file") from fault
+        try:
+            return render_text(Sidecar(path, data or None))
+        except Unreadable:
+            return data.decode("utf-8", "replace")  # what cannot be understood is shown as it is
+
+
+def render_text(sidecar: Sidecar) -> str:
+    """Returns a comment file as text that reads well in a diff: one paragraph a comment, in the order of the file."""
+    lines = {marker.id: marker for marker in sidecar.markers}
+    out: list[str] = []
+    for each in sidecar.comments:
+        marker = lines.get(each.markerId)
+        where = f"line {marker.line if marker else each.line}"
+        if marker and marker.endLine > marker.line:
+            where = f"lines {marker.line}-{marker.endLine}"
+        code = f"  {marker.lineText}" if marker and marker.lineText else ""
+        status = (
+            "" if each.status == "open" else f" ({each.status}{f' by {each.resolvedBy}' if each.resolvedBy else ''})"
+        )
+        out.append(f"{each.tag or 'COMMENT'} {each.id}{status}")
+        out.append(f"  {where}{code}")
+        out.append(f"  {each.author}, {each.created}")
+        out += [f"    {line}" for line in strip_tag(each.text, each.tag).split("\n")]
+        for reply in each.replies:
+            said = reply.text.replace("\n", "\n      ")
+            out.append(f"  > {reply.author}, {reply.created}: {said}")
+        out.append("")
+    return "\n".join(out)
+
+
+def _show_step(each: Step) -> str:
+    name = {"said": "+", "deleted": "-", "replied": ">", "edited": "~", "resolved": "✓", "reopened": "○", "moved": "→"}
+    first, _, rest = each.text.partition("\n")
+    said = first[:100] + ("…" if rest or len(first) > 100 else "")
+    more = f" (was in {each.before})" if each.what == "moved" else ""
+    return f"{name[each.what]} {each.what:8} {each.filePath}:{each.line}  {each.author}: {said}{more}  {each.commentId}"

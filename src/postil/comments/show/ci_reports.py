@@ -1,0 +1,87 @@
+"""Comments as reports that CI shows: SARIF 2.1.0 and GitLab's code quality. Pure."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from typing import Any, Literal, TypeAlias
+
+import msgspec
+
+from postil import __version__
+from postil.comments.operations.answers import CommentNow
+
+Level: TypeAlias = Literal["error", "warning", "note"]
+_LEVELS: dict[str, Level] = {"FIXME": "warning", "WARNING": "warning", "HACK": "warning", "TODO": "warning"}
+_SEVERITY = {"error": "major", "warning": "minor", "note": "info"}
+_RULES = {
+    "lost": "The code of a comment is gone or uncertain",
+    "stale": "The code under a comment changed in substance",
+    "comment": "An open comment on changed code",
+}
+
+
+def judge_rule(each: CommentNow) -> tuple[str, Level]:
+    """Returns why a comment is reported, and how loudly."""
+    if each.state in ("orphaned", "review"):
+        return "lost", "warning"
+    if each.stale:
+        return "stale", "warning"
+    return "comment", _LEVELS.get(each.tag or "", "note")
+
+
+def make_sarif(comments: Sequence[CommentNow]) -> bytes:
+    """Returns a SARIF log with one result a comment."""
+    rules = [{"id": f"postil/{rule}", "shortDescription": {"text": text}} for rule, text in _RULES.items()]
+    driver = {"name": "Postil", "version": __version__, "rules": rules}
+    run = {
+        "tool": {"driver": driver},
+        "columnKind": "utf16CodeUnits",
+        "results": [_make_result(each) for each in comments],
+    }
+    log = {"$schema": "https://json.schemastore.org/sarif-2.1.0.json", "version": "2.1.0", "runs": [run]}
+    return msgspec.json.format(msgspec.json.encode(log), indent=2) + b"\n"
+
+
+def _make_result(each: CommentNow) -> dict[str, Any]:
+    rule, level = judge_rule(each)
+    first = max(1, each.line)
+    region = {"startLine": first, "endLine": max(first, each.endLine)}
+    place = {"artifactLocation": {"uri": _address(each), "uriBaseId": "%SRCROOT%"}, "region": region}
+    return {
+        "ruleId": f"postil/{rule}",
+        "level": level,
+        "message": {"text": _describe(each)},
+        "locations": [{"physicalLocation": place}],
+        "partialFingerprints": {"postilComment/v1": each.id},
+    }
+
+
+def make_code_quality(comments: Sequence[CommentNow]) -> bytes:
+    """Returns a report in GitLab's code quality format: one issue a comment."""
+    issues: list[dict[str, Any]] = []
+    for each in comments:
+        rule, level = judge_rule(each)
+        issues.append(
+            {
+                "description": _describe(each),
+                "check_name": f"postil/{rule}",
+                "fingerprint": hashlib.sha256(f"{rule} {each.id}".encode()).hexdigest(),
+                "severity": _SEVERITY[level],
+                "location": {"path": each.movedTo or each.filePath, "lines": {"begin": max(1, each.line)}},
+            }
+        )
+    return msgspec.json.format(msgspec.json.encode(issues), indent=2) + b"\n"
+
+
+def _describe(each: CommentNow) -> str:
+    rule, _ = judge_rule(each)
+    why = "" if rule == "comment" else f" ({_RULES[rule].lower()}: {each.reason})"
+    tag = f"{each.tag}: " if each.tag and not each.said.startswith(each.tag) else ""
+    return f"{tag}{each.said} — {each.author}{why}"
+
+
+def _address(each: CommentNow) -> str:
+    from urllib.parse import quote  # only reports have addresses
+
+    return quote(each.movedTo or each.filePath)

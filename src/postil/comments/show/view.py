@@ -1,0 +1,83 @@
+"""Code with its comments between the lines. Pure: lines and comments in, text out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from postil.comments.operations.answers import CommentNow, name_age
+from postil.comments.sidecar.format import strip_tag
+
+NEAR = 3
+"""Lines of code around a comment or a change that are shown with it."""
+WIDEST = 400
+
+
+def render_view(
+    lines: Sequence[str],
+    comments: Sequence[CommentNow],
+    short: Mapping[str, str],
+    now: str,
+    *,
+    added: frozenset[int] | None = None,
+    removed: Mapping[int, Sequence[str]] | None = None,
+    whole: bool = True,
+) -> str:
+    """Returns the code with each comment below its last line, and comments without a place at the end.
+
+    With `added` (and `removed`, by the line that they stood before) it is a diff. Not `whole`: only what is near
+    comments and changes.
+    """
+    by_line: dict[int, list[CommentNow]] = {}
+    lost: list[CommentNow] = []
+    for each in comments:
+        if each.state == "orphaned" or not 1 <= each.line <= len(lines):
+            lost.append(each)
+        else:
+            by_line.setdefault(min(max(each.line, each.endLine), len(lines)), []).append(each)
+    gone = removed or {}
+    wanted = None if whole else _choose(len(lines), [*by_line, *(added or ()), *gone])
+    width = len(str(len(lines)))
+    out: list[str] = []
+    last = 0
+    for number in range(1, len(lines) + 2):
+        if wanted is not None and number not in wanted:
+            continue
+        if last and number > last + 1:
+            out.append(f"{'⋮':>{width}}")
+        last = number
+        out += [f"{'':>{width}} - {text[:WIDEST]}" for text in gone.get(number, ())]
+        if number > len(lines):
+            break
+        mark = "+" if added and number in added else " "
+        out.append(f"{number:>{width}} {mark} {lines[number - 1][:WIDEST]}".rstrip())
+        for each in by_line.get(number, ()):
+            out += _render_comment(each, " " * (width + 3), short, now)
+    if lost:
+        out += ["", "Without their code:"]
+        for each in lost:
+            out += _render_comment(each, "   ", short, now)
+    return "\n".join(out)
+
+
+def _choose(count: int, marks: Iterable[int]) -> frozenset[int]:
+    return frozenset(number for mark in marks for number in range(max(1, mark - NEAR), min(count + 1, mark + NEAR) + 1))
+
+
+def _render_comment(each: CommentNow, margin: str, short: Mapping[str, str], now: str) -> list[str]:
+    status = "" if each.status == "open" else f" ({each.status})"
+    state = f" [{each.state}]" if each.state in ("review", "orphaned") else ""
+    stale = " [stale]" if each.stale else ""
+    lines = f" lines {each.lines}" if each.endLine > each.line else ""
+    name = short.get(each.id, each.id)
+    head = (
+        f"[{each.tag or 'COMMENT'}]{state}{stale}{status} {each.author}, {name_age(each.created, now)}{lines}  {name}"
+    )
+    body = strip_tag(each.said, each.tag).split("\n")
+    found = [f"{margin}┌ {head}", *(f"{margin}│ {line}" for line in body)]
+    for reply in each.replies:
+        said = reply.text.split("\n")
+        found.append(f"{margin}├ {reply.author}, {name_age(reply.created, now)}: {said[0]}")
+        found += [f"{margin}│   {line}" for line in said[1:]]
+    if each.state == "orphaned" and each.oldText:
+        found += [f"{margin}│ was: {line}" for line in each.oldText.split("\n")[:3]]
+    return [*found, f"{margin}└"]

@@ -1,0 +1,180 @@
+"""Comments where people read them: between the lines, since a revision, in CI, in git's own diffs."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from postil.comments.operations.views import ViewTools
+from postil.core.failure import InvalidArguments, NotFound
+from tests.comments.workspaces import Comments, commit, workspace, write
+from tests.workspace.repositories import git
+
+CODE = "".join(f"def step_{number}(state):\n    return state + {number}\n\n\n" for number in range(1, 11))
+
+
+@pytest.fixture
+def comments(tmp_path: Path) -> Comments:
+    return workspace(tmp_path, **{"a.py": CODE, "b.py": CODE})
+
+
+def views(comments: Comments) -> ViewTools:
+    return ViewTools(comments.context)
+
+
+def test_a_view_has_each_comment_below_its_line(comments: Comments) -> None:
+    comments.add("a.py", 2, "TODO: round it\nto cents", "TODO", author="Ann")
+    identity = comments.add("a.py", 2, "Why?", "QUESTION", author="Ben").commentId
+    comments.reply(identity, "The tax law", author="Ann")
+    rows = views(comments).view("a.py").text.split("\n")
+    at = next(number for number, row in enumerate(rows) if row.endswith("return state + 1"))
+    shown = "\n".join(rows[at + 1 : at + 9])
+    assert "[TODO] Ann, now" in shown
+    assert "│ round it" in shown
+    assert "│ to cents" in shown
+    assert "[QUESTION] Ben" in shown
+    assert "├ Ann, now: The tax law" in shown
+    assert sum("def step_" in row for row in rows) == 10
+
+
+def test_a_view_of_a_diff_shows_what_changed_and_the_comments_near_it(comments: Comments) -> None:
+    root = Path(comments.tree.root)
+    comments.add("a.py", 6, "near", "NOTE")
+    comments.add("a.py", 38, "far", "NOTE")
+    commit(root, "commented")
+    write(root, "a.py", CODE.replace("return state + 2\n", "return state + two\n"))
+    text = views(comments).view("a.py", diff="HEAD").text
+    assert "+ " in text
+    assert "-     return state + 2" in text
+    assert "return state + two" in text
+    assert "near" in text
+    assert "def step_7" not in text
+
+
+def test_a_view_of_a_file_that_is_not_there_is_refused(comments: Comments) -> None:
+    with pytest.raises(NotFound):
+        views(comments).view("missing.py")
+    with pytest.raises(NotFound):
+        views(comments).view("a.py", diff="no-such-branch")
+
+
+def test_a_comment_without_its_code_is_shown_at_the_end(comments: Comments) -> None:
+    root = Path(comments.tree.root)
+    comments.add("a.py", 6, "lost", "NOTE")
+    commit(root, "commented")
+    write(root, "a.py", "print('another file altogether')\n")
+    text = views(comments).view("a.py").text
+    assert "Without their code:" in text
+    assert "lost" in text
+    assert "was:" in text
+
+
+def test_what_was_said_and_settled_since_a_revision_is_told(comments: Comments) -> None:
+    root = Path(comments.tree.root)
+    old = comments.add("a.py", 2, "old one", "NOTE").commentId
+    gone = comments.add("a.py", 6, "to be deleted", "NOTE").commentId
+    edited = comments.add("b.py", 6, "to be edited", "NOTE").commentId
+    commit(root, "commented")
+    new = comments.add("b.py", 2, "new one", "TODO").commentId
+    comments.resolve(old)
+    comments.reply(old, "done")
+    comments.delete("a.py", gone)
+    comments.edit("b.py", edited, "was edited")
+    found = views(comments).diff_comments("HEAD")
+    assert {(each.what, each.commentId) for each in found.steps} == {
+        ("resolved", old),
+        ("replied", old),
+        ("deleted", gone),
+        ("edited", edited),
+        ("said", new),
+    }
+    assert "new one" in found.for_model()
+    assert views(comments).diff_comments("HEAD", "b.py").steps[0].filePath == "b.py"
+    with pytest.raises(NotFound):
+        views(comments).diff_comments("no-such-branch")
+
+
+def changed(comments: Comments) -> tuple[str, str]:
+    """Two comments of which one is on a line that changed."""
+    root = Path(comments.tree.root)
+    touched = comments.add("a.py", 6, "on what changes", "FIXME", author="Ann").commentId
+    other = comments.add("a.py", 38, "far from it", "NOTE").commentId
+    commit(root, "commented")
+    git(root, "branch", "base")
+    write(root, "a.py", CODE.replace("return state + 2\n", "return state + 2.5\n"))
+    return touched, other
+
+
+def test_only_comments_on_changed_lines_are_listed(comments: Comments) -> None:
+    touched, _ = changed(comments)
+    assert [each.id for each in comments.listed(changed="base").comments] == [touched]
+    commit(Path(comments.tree.root), "changed")
+    assert [each.id for each in comments.listed(changed="base").comments] == [touched]
+    assert comments.listed(changed="HEAD").comments == ()
+
+
+def test_ci_gets_sarif_and_code_quality(comments: Comments) -> None:
+    touched, _ = changed(comments)
+    log = json.loads(views(comments).report("base", "sarif").for_person())
+    (result,) = log["runs"][0]["results"]
+    place = result["locations"][0]["physicalLocation"]
+    assert (log["version"], result["level"]) == ("2.1.0", "warning")
+    assert (place["artifactLocation"]["uri"], place["region"]["startLine"]) == ("a.py", 6)
+    assert result["partialFingerprints"]["postilComment/v1"] == touched
+    (issue,) = json.loads(views(comments).report("base", "codequality").for_person())
+    assert set(issue) == {"description", "check_name", "fingerprint", "severity", "location"}
+    assert issue["location"] == {"path": "a.py", "lines": {"begin": 6}}
+    assert issue["severity"] in ("info", "minor", "major", "critical", "blocker")
+
+
+def test_ci_fails_only_when_it_was_asked_to(comments: Comments) -> None:
+    changed(comments)
+    assert views(comments).report("base").exit_status == 0
+    assert views(comments).report("base", failOn="open").exit_status == 6
+    assert views(comments).report("base", failOn="lost").exit_status == 0
+    write(Path(comments.tree.root), "b.py.comments", "{")
+    assert views(comments).report("base").exit_status == 7
+
+
+def test_short_names_are_taken_wherever_an_id_is(comments: Comments) -> None:
+    first, second = (comments.add("a.py", line, f"text {line}", "NOTE").commentId for line in (2, 6))
+    names = comments.context.short_names()
+    assert len(set(names.values())) == 2
+    assert max(map(len, names.values())) < 10
+    assert comments.show(names[first]).comment.id == first
+    comments.resolve(names[second])
+    comments.contract.edit(names[first], "edited by its short name")
+    assert comments.show(first).comment.text == "edited by its short name"
+    assert comments.show(second).comment.status == "resolved"
+    with pytest.raises(NotFound):
+        comments.show("0123456789")
+    with pytest.raises(InvalidArguments):
+        comments.show("zz")
+
+
+def test_git_shows_a_comment_file_as_text(comments: Comments, tmp_path: Path) -> None:
+    root = Path(comments.tree.root)
+    comments.maintenance.setup_git()
+    comments.add("a.py", 2, "TODO: round it", "TODO", author="Ann")
+    commit(root, "commented")
+    program = tmp_path / "bin" / "postil"
+    program.parent.mkdir()
+    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m postil "$@"\n')
+    program.chmod(0o755)
+    path = f"{program.parent}{os.pathsep}{os.environ['PATH']}"
+    shown = subprocess.run(
+        ["git", "-C", str(root), "log", "-p", "-1", "--", "a.py.comments"],
+        env={**os.environ, "PATH": path},
+        stdout=subprocess.PIPE,
+        check=True,
+        text=True,
+    ).stdout
+    assert "+    round it" in shown
+    assert "lineHash" not in shown
+    comments.maintenance.setup_git(remove=True)
+    assert "postil" not in (root / ".git" / "config").read_text("utf-8")

@@ -1,0 +1,63 @@
+"""Which lines changed since a revision."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from postil.comments.show.changed_lines import find_base, list_changed_lines
+from postil.comments.source_tree import SourceTree
+from postil.core.failure import NotFound
+from tests.comments.workspaces import commit, workspace, write
+from tests.workspace.repositories import git
+
+CODE = "".join(f"value_{number} = {number}\n" for number in range(1, 21))
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> SourceTree:
+    return workspace(tmp_path, **{"a.py": CODE, "ä b.py": CODE, "gone.py": CODE}).tree
+
+
+def test_edited_added_and_deleted_lines_are_told(tree: SourceTree) -> None:
+    root = Path(tree.root)
+    rows = CODE.splitlines(keepends=True)
+    write(root, "a.py", "".join([*rows[:2], "edited = 3\n", *rows[3:9], "added = 1\n", *rows[9:15], *rows[17:]]))
+    (root / "gone.py").unlink()
+    write(root, "new.py", CODE)
+    found = list_changed_lines(tree, "HEAD")
+    changed = found["a.py"]
+    assert [(each.start, each.stop) for each in changed.ranges] == [(3, 4), (10, 11)]
+    assert changed.removed == {3: ("value_3 = 3",), 17: ("value_16 = 16", "value_17 = 17")}
+    assert changed.touches(3, 3)
+    assert changed.touches(16, 17)
+    assert not changed.touches(5, 8)
+    assert found["new.py"].touches(7, 7)
+    assert "gone.py" not in found
+
+
+def test_lines_that_look_like_heads_of_a_diff_are_lines(tree: SourceTree) -> None:
+    root = Path(tree.root)
+    write(root, "a.py", "++ b/other.py\n-- a/other.py\n" + CODE)
+    assert set(list_changed_lines(tree, "HEAD")) == {"a.py"}
+
+
+def test_odd_names_are_read(tree: SourceTree) -> None:
+    write(Path(tree.root), "ä b.py", "first = 0\n" + CODE)
+    assert list_changed_lines(tree, "HEAD")["ä b.py"].touches(1, 1)
+
+
+def test_the_base_is_where_the_branches_parted(tree: SourceTree) -> None:
+    root = Path(tree.root)
+    git(root, "checkout", "-q", "-b", "work")
+    write(root, "a.py", "mine = 1\n" + CODE)
+    commit(root, "mine")
+    git(root, "checkout", "-q", "-")
+    write(root, "gone.py", "theirs = 1\n" + CODE)
+    commit(root, "theirs")
+    base = git(root, "rev-parse", "--abbrev-ref", "HEAD").strip()
+    git(root, "checkout", "-q", "work")
+    assert set(list_changed_lines(tree, find_base(tree, base))) == {"a.py"}
+    with pytest.raises(NotFound):
+        find_base(tree, "no-such-branch")
