@@ -13,7 +13,7 @@ UV := $(shell command -v uv 2>/dev/null)
 export PATH := $(CURDIR)/.tools/bin:$(CURDIR)/$(BIN):$(PATH)
 unexport PYTHONPATH VIRTUAL_ENV
 
-.PHONY: help setup run gitlab-emulator test check conformance fuzz attack attack-newest mutants lazygit bench anchors fix docs tools assistants lock clean
+.PHONY: help setup run gitlab-emulator test check conformance fuzz attack attack-newest audit release mutants lazygit bench anchors fix docs tools assistants lock clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -36,6 +36,16 @@ check: setup ## formatting, lint, layers and types
 	$(BIN)/ruff check .
 	$(BIN)/lint-imports
 	$(BIN)/pyright
+	$(BIN)/python -m scripts.supply licences
+
+# Needs the database of advisories: where there is no network, it says so and CI's other checks still count.
+audit: setup ## known vulnerabilities of the locked packages, where pip-audit and its data can be had
+	$(if $(UV),$(UV) tool run pip-audit --require-hashes --disable-pip -r requirements.lock,@echo "audit: needs uv, to run pip-audit apart from our own packages")
+
+release: setup ## the wheel, a bill of materials (CycloneDX) and a statement of provenance, in dist/
+	rm -rf dist
+	$(BIN)/python -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir dist .
+	$(BIN)/python -m scripts.supply release dist
 
 anchors: setup ## score anchoring on known truth (DATA=…, SCORER=… if not score.py beside it), write docs/benchmarks.md
 	$(BIN)/python -m scripts.anchors $(or $(SCORER),$(dir $(firstword $(DATA)))score.py) $(DATA)
