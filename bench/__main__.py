@@ -13,6 +13,7 @@ from statistics import median
 import msgspec
 
 from bench.anchors import anchors
+from bench.assistants import assistants
 from bench.comments import comments
 from bench.gateway import gateway
 from bench.gitlab import gitlab
@@ -55,6 +56,8 @@ def main() -> int:
     whole = whole_processes(options.rounds)
     ours, sdk, typescript = (results[server.name] for server in (OURS, LOWLEVEL, TYPESCRIPT))
     listed = [*goals(ours, sdk, typescript, whole, options.calls), *startup(options.rounds), *gateway(), *gitlab()]
+    say("assistants")
+    listed += assistants()
     listed += comments(options.comments)
     say("anchoring")
     listed += anchors([ROOT])

@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 from msgspec import Raw, Struct, field
 
+from postil.core.arguments.described import describe_fields
 from postil.core.arguments.schema import arguments_schema, result_schema, without
 from postil.core.group import AnnouncerMark, CheckMark, GlanceMark
 from postil.core.operation import Effect, Mark, description_of, is_async, marks_of, signature_types
@@ -167,7 +168,8 @@ def _operations(
     """Yields the operation itself, and once more for every other command of it."""
     entry = _operation(part, group, attribute, owner, mark, outputs)
     yield entry
-    whole = without(arguments_schema(signature_types(getattr(owner, attribute))[0], closed=mark.closed), mark.tool_only)
+    arguments = describe_fields(arguments_schema(signature_types(getattr(owner, attribute))[0], closed=mark.closed))
+    whole = without(arguments, mark.tool_only)
     for spelling in mark.spellings:
         positional = entry.positional if spelling.positional is None else spelling.positional
         yield msgspec.structs.replace(
@@ -206,6 +208,7 @@ def _operation(part: str, group: str, attribute: str, owner: type, mark: Mark, o
     arguments, result = signature_types(method)
     output = result_schema(result) if outputs and mark.tool else None
     whole = arguments_schema(arguments, closed=mark.closed)
+    whole = describe_fields(whole)
     published = _require(without(whole, mark.shell_only) if mark.shell_only else whole, mark.requires)
     command = _require(without(whole, mark.tool_only) if mark.tool_only else whole, mark.requires)
     contract = arguments_schema(mark.contract, closed=mark.closed) if mark.contract else None

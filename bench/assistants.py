@@ -1,0 +1,140 @@
+"""What each assistant's model reads of our answers: real assistants against a stand-in for their model's API.
+
+Needs `make assistants`; assistants that are not installed are left out, and said so.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from bench.model_api import Call, ModelApi, serving
+from bench.report import Goal
+
+ROOT = Path(__file__).resolve().parents[1]
+MODULES = ROOT / "tests" / "node" / "assistants" / "node_modules"
+POSTIL = str(Path(sys.executable).with_name("postil"))
+NODE = str(Path(sys.executable).with_name("node"))
+PREPARE = r"""
+git init -q -b main . && git config user.name Ann && git config user.email ann@example.org
+printf 'def pay(amount):\n    return amount * 1.19\n\n\ndef refund(amount):\n    return -pay(amount)\n' > tax.py
+git add . && git commit -qm first
+for n in 1 2 3 4 5 6 7 8; do "$POSTIL" comments add tax.py $((n % 6 + 1)) "Rule $n of the tax law" --tag NOTE; done
+for n in 1 2 3 4 5 6 7 8 9 10; do "$POSTIL" issue create "Issue number $n" -d "It is about $n" -l bug; done
+"$POSTIL" inbox send --file tax.py --line 2 --comment "Use the new rate"
+"""
+SCRIPT = [
+    Call("workspace_info", {}),
+    Call("check_lazygit_messages", {}),
+    Call("inbox_list", {}),
+    Call("get_file_comments", {"filePath": "tax.py"}),
+    Call("search_comments", {"query": "tax law"}),
+    Call("comments_list", {}),
+    Call("add_comment", {"filePath": "tax.py", "line": 5, "text": "Says why", "tag": "NOTE"}),
+    Call("git_mile_list", {"entity": "issue"}),
+    Call("git_mile_ready", {}),
+    Call("git_mile_create", {"title": "Another"}),
+]
+
+
+def prepare(project: Path, environ: dict[str, str]) -> None:
+    """A repository with comments, issues and a message."""
+    subprocess.run(["sh", "-ec", PREPARE], cwd=project, env=environ, check=True, capture_output=True)
+
+
+def our_text(folder: Path, environ: dict[str, str]) -> list[int]:
+    """The bytes of text that we send for each call."""
+    frames = [{"id": 0, "method": "initialize", "params": {"protocolVersion": "2025-11-25", "capabilities": {}}}]
+    frames += [
+        {"id": n + 1, "method": "tools/call", "params": {"name": call.tool, "arguments": call.arguments}}
+        for n, call in enumerate(SCRIPT)
+    ]
+    sent = "".join(json.dumps({"jsonrpc": "2.0", **frame}) + "\n" for frame in frames)
+    ran = subprocess.run([POSTIL, "serve"], cwd=folder, env=environ, input=sent, capture_output=True, text=True)
+    answers = {answer.get("id"): answer for answer in map(json.loads, ran.stdout.splitlines())}
+    return [
+        sum(len(block["text"].encode()) for block in answers[n + 1]["result"]["content"]) for n in range(len(SCRIPT))
+    ]
+
+
+def claude(url: str, home: Path) -> list[str] | None:
+    program = MODULES / "@anthropic-ai" / "claude-code-linux-x64" / "claude"
+    config = home / "mcp.json"
+    config.write_text(json.dumps({"mcpServers": {"postil": {"command": POSTIL, "args": ["serve"]}}}))
+    words = ["-p", "go", "--mcp-config", str(config), "--strict-mcp-config", "--allowedTools", "mcp__postil"]
+    return [str(program), *words] if program.exists() else None
+
+
+def codex(url: str, home: Path) -> list[str] | None:
+    program = MODULES / "@openai" / "codex" / "bin" / "codex.js"
+    (home / ".codex").mkdir(exist_ok=True)
+    (home / ".codex" / "config.toml").write_text(
+        f'model = "stand-in"\nmodel_provider = "here"\napproval_policy = "never"\n'
+        f'[model_providers.here]\nname = "here"\nbase_url = "{url}/v1"\nwire_api = "responses"\n'
+        f'[mcp_servers.postil]\ncommand = "{POSTIL}"\nargs = ["serve"]\ndefault_tools_approval_mode = "approve"\n'
+    )
+    words = ["exec", "--skip-git-repo-check", "--sandbox", "danger-full-access", "go"]
+    return [NODE, str(program), *words] if program.exists() else None
+
+
+def gemini_cli(url: str, home: Path) -> list[str] | None:
+    program = MODULES / "@google" / "gemini-cli" / "bundle" / "gemini.js"
+    (home / ".gemini").mkdir(exist_ok=True)
+    settings = {
+        "mcpServers": {"postil": {"command": POSTIL, "args": ["serve"], "trust": True}},
+        "security": {"auth": {"selectedType": "gemini-api-key"}},
+    }
+    (home / ".gemini" / "settings.json").write_text(json.dumps(settings))
+    words = ["--approval-mode", "yolo", "--skip-trust", "-p", "go"]
+    return [NODE, str(program), *words] if program.exists() else None
+
+
+ASSISTANTS = {"Claude Code": claude, "Codex": codex, "Gemini CLI": gemini_cli}
+
+
+def measure(name: str) -> tuple[int, int] | None:
+    """Bytes of our text, and bytes that this assistant's model read of it; None where it is not installed."""
+    api = ModelApi(SCRIPT)
+    with tempfile.TemporaryDirectory(prefix="postil-bench-") as folder, serving(api) as url:
+        home, project = Path(folder, "home"), Path(folder, "project")
+        home.mkdir()
+        project.mkdir()
+        environ = {
+            **os.environ, "HOME": str(home), "POSTIL": POSTIL, "ANTHROPIC_BASE_URL": url, "ANTHROPIC_API_KEY": "x",
+            "GEMINI_API_KEY": "x", "GOOGLE_GEMINI_BASE_URL": url, "DISABLE_AUTOUPDATER": "1", "NO_COLOR": "1",
+            "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1", "ENABLE_TOOL_SEARCH": "false",
+            "PATH": f"{Path(NODE).parent}:{os.environ['PATH']}",
+        }  # fmt: skip
+        prepare(project, environ)
+        sent = our_text(project, environ)
+        for each in (project, home):  # the same state for both: what is asked is also changed
+            subprocess.run(["sh", "-c", "rm -rf ./* ./.[a-z]*"], cwd=each, check=True)
+        prepare(project, environ)
+        command = ASSISTANTS[name](url, home)
+        if command is None:
+            return None
+        ran = subprocess.run(command, cwd=project, env=environ, capture_output=True, text=True, timeout=180)
+        if len(api.read) < len(SCRIPT):
+            tail = (ran.stdout + ran.stderr)[-2000:]
+            raise RuntimeError(
+                f"{name} made {len(api.read)} of {len(SCRIPT)} calls; tools {sorted(api.names)[:80]}: {tail}"
+            )
+    return sum(sent), sum(len(each.encode()) for each in api.read)
+
+
+def assistants() -> list[Goal]:
+    """The goal of every assistant: its model reads hardly more than our text."""
+    listed: list[Goal] = []
+    for name in ASSISTANTS:
+        found = measure(name)
+        what = f"{name}: bytes the model reads for ten usual calls, of our text"
+        if found is None:
+            listed.append(Goal(what, "≤ 1.15", "not installed: `make assistants`", True))
+            continue
+        sent, read = found
+        listed.append(Goal(what, "≤ 1.15", f"{read / sent:.2f} ({read} of {sent})", read <= 1.15 * sent))
+    return listed
