@@ -272,7 +272,7 @@ def mirror(module: Module) -> Path:
     return ROOT / "tests" / inside.parent / f"test_{inside.name}"
 
 
-MOST_OPERATIONS = 124
+MOST_OPERATIONS = 135
 ON_EVERY_SURFACE = 0.8
 
 

@@ -321,6 +321,9 @@ PARTS: dict[str, Part] = {
         {
             "contract": "postil.tracker.operations.contract:ContractTools",
             "assistant": "postil.tracker.operations.assistant:AssistantTools",
+            "planning": "postil.tracker.operations.planning:Planning",
+            "bulk": "postil.tracker.operations.bulk_edit:BulkEdit",
+            "comment_edit": "postil.tracker.operations.comment_edit:CommentEdit",
             "history": "postil.tracker.shell.history:HistoryCommands",
             "conflicts": "postil.tracker.shell.conflicts:ConflictCommands",
             "sync": "postil.tracker.shell.sync:SyncCommands",

@@ -21,7 +21,16 @@ def answer_fast(program: str, words: Sequence[str]) -> str | None:
         return None
     from postil.tracker.shell.fast_list import fast_list
 
-    return fast_list(kind, rest, os.getcwd())
+    try:
+        width = os.get_terminal_size(1).columns
+    except OSError:
+        return fast_list(kind, rest, os.getcwd())
+    if "NO_COLOR" in os.environ or "FORCE_COLOR" in os.environ or os.environ.get("TERM", "dumb") == "dumb":
+        return None  # what they say about colours, the settings know
+    from postil.core.others.visible import paint
+
+    text = fast_list(kind, rest, os.getcwd(), width, colors=True)
+    return None if text is None else paint(text, colors=True)
 
 
 def _is_configured() -> bool:

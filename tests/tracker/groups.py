@@ -12,11 +12,15 @@ from postil.tracker.issues import Issues
 from postil.tracker.operations.answers import Listed, Shown
 from postil.tracker.operations.arguments import EntityKind
 from postil.tracker.operations.assistant import AssistantTools
+from postil.tracker.operations.bulk_edit import BulkEdit
 from postil.tracker.operations.chart import ChartCommands
+from postil.tracker.operations.comment_edit import CommentEdit
 from postil.tracker.operations.contract import ContractTools
+from postil.tracker.operations.planning import Planning
 from postil.tracker.operations.resources import Resources
 from postil.tracker.operations.saved_queries import QueryCommands
 from postil.tracker.operations.status import Status
+from postil.tracker.shell.history import HistoryCommands
 from postil.tracker.shell.identity import IdentityCommands
 from postil.tracker.shell.transfer import TransferCommands
 from postil.tracker.store import Store
@@ -30,6 +34,10 @@ class Tracker:
         self.issues = Issues(lambda: find_repository(str(where)), now=now)
         self.contract = ContractTools(self.issues)
         self.tools = AssistantTools(self.issues)
+        self.plan = Planning(self.issues)
+        self.bulk = BulkEdit(self.issues)
+        self.comments = CommentEdit(self.issues)
+        self.history = HistoryCommands(self.issues)
         self.charts = ChartCommands(self.issues)
         self.resources = Resources(self.issues)
         self.queries = QueryCommands(self.issues)

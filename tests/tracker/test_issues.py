@@ -35,7 +35,7 @@ def test_an_id_made_of_patterns_or_paths_names_nothing(repository: Path, id_: st
     for attempt in (
         lambda: mine.tools.close(id_),
         lambda: mine.show("issue", id_),
-        lambda: mine.tools.claim(id_),
+        lambda: mine.plan.claim(id_),
     ):
         with pytest.raises(InvalidParams):
             attempt()

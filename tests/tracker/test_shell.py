@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import msgspec
 import pytest
 
+from postil.tracker import events as ev
+from tests.tracker.groups import Tracker, forged
 from tests.tracker.programs import answered, git, run, said
+from tests.tracker.stores import fresh
 
 
 def test_the_author_can_be_named_before_and_after_the_command(repository: Path):
@@ -85,3 +89,64 @@ def test_the_first_word_settles_the_kind_and_every_verb_is_there_for_milestones(
     assert [item["id"] for item in answered(repository, "list")["items"]] == [issue]
     same = answered(repository, "mile", "list", "milestone", "label:x", "--all", program="main")["items"]
     assert same == answered(repository, "milestone", "list", "label:x", "--all", program="main")["items"]
+
+
+def test_what_is_closed_together_is_closed_wholly_or_not_at_all(repository: Path):
+    ids = [answered(repository, "create", "issue", f"T{number}")["id"] for number in range(3)]
+    assert run(repository, "close", *ids, "ffffffff").returncode == 5
+    assert len(answered(repository, "list", "issue")["items"]) == 3
+    assert said(repository, "close", *ids).count("closed") == 3
+    assert answered(repository, "list", "issue")["items"] == []
+
+
+def test_edit_takes_status_and_labels_and_the_kind_is_known_by_the_id(repository: Path):
+    id_ = answered(repository, "create", "milestone", "M", "--label", "old")["id"]
+    said(repository, "edit", id_, "--status", "draft", "--label", "new", "--unlabel", "old", "--priority", "high")
+    said(repository, "comment", id_, "hello")
+    said(repository, "label", id_, "--add", "more")
+    shown = answered(repository, "show", id_)
+    assert (shown["status"], shown["labels"], len(shown["comments"])) == ("draft", ["more", "new"], 1)
+    assert shown["fields"] == {"priority": "high"}
+
+
+def test_a_list_by_label_and_ids_that_are_unique(repository: Path):
+    store = fresh(repository)
+    with store.transaction() as tx:
+        for number in range(3):  # as UUIDs of version 7 begin, made in one millisecond
+            id_ = f"0190a1b2-c3d4-7000-8000-00000000000{number}"
+            tx.write(ev.Created, id_, kind="issue", title=f"T{number}", labels=("x",) if number else ())
+    listed = said(repository, "list", "issue", "--label", "x", "--columns", "id,title").splitlines()[1:]
+    assert [line.split()[1] for line in listed] == ["T2", "T1"]
+    for line in listed:
+        assert answered(repository, "show", line.split()[0])["title"] == line.split()[1]
+
+
+def test_the_same_key_makes_one_issue_and_one_comment_everywhere(team: tuple[Path, Path, Path]):
+    _, ann, bob = team
+    made = {Tracker(where).tools.create("Once", key="k1").id for where in (ann, ann, bob)}
+    (id_,) = made
+    for where in (ann, bob, ann):
+        Tracker(where).tools.comment(id_, "said once", key="c1")
+        said(where, "sync")
+    assert len(answered(ann, "list", "issue")["items"]) == 1
+    assert len(answered(ann, "show", id_)["comments"]) == 1
+
+
+def test_show_has_the_newest_comments_says_what_it_leaves_out_and_is_never_huge(repository: Path):
+    mine = Tracker(repository)
+    id_ = mine.tools.create("T", description="d" * 30_000).id
+    for number in range(30):
+        mine.tools.comment(id_, f"c{number} " + "word " * 400)
+    shown = answered(repository, "show", id_, "--limit-comments", "2")
+    assert ([one["body"].split()[0] for one in shown["comments"]], shown["comments_omitted"]) == (["c28", "c29"], 28)
+    older = answered(repository, "show", id_, "--limit-comments", "2", "--skip-comments", "2")
+    assert [one["body"].split()[0] for one in older["comments"]] == ["c26", "c27"]
+    small = mine.show("issue", id_)
+    assert len(msgspec.json.encode(small)) <= 22_000
+    assert small.shortened
+
+
+def test_what_comes_through_a_pipe_commands_no_terminal(repository: Path):
+    id_ = forged(repository)
+    for words in (("show", id_), ("list", "issue"), ("log", id_), ("ready",), ("prime",)):
+        assert "\x1b" not in run(repository, *words).stdout

@@ -42,8 +42,8 @@ def test_labels_people_and_comments_are_bounded_too(repository: Path):
         lambda: mine.tools.label(id_, add=("\x1b[31m",)),
         lambda: mine.tools.update(id_, assign=("a\x07",)),
         lambda: mine.tools.comment(id_, "x" * 1_000_001),
-        lambda: mine.tools.claim(id_, who="\x1b]0;me\x07"),
-        lambda: mine.tools.claim(id_, who=HUGE),
+        lambda: mine.plan.claim(id_, who="\x1b]0;me\x07"),
+        lambda: mine.plan.claim(id_, who=HUGE),
     ):
         with pytest.raises(InvalidParams):
             attempt()

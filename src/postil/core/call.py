@@ -55,6 +55,10 @@ class Call:
         """Whether a person sits at a terminal and may be asked or shown an editor."""
         self.person = False
         """Whether a person typed this call at this machine; otherwise an assistant or a program calls."""
+        self.columns = 0
+        """How wide the caller's terminal is; 0 where there is none."""
+        self.colors = False
+        """Whether the answer may be coloured (`core.others.visible.styled`)."""
         self.reveals_paths = self.caller.surface != "http"
         """Whether the caller may be told absolute paths of this machine."""
 

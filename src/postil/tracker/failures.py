@@ -94,10 +94,15 @@ class ClaimLost(Conflict, InvalidParams):
 
     code = InvalidParams.code
 
-    def __init__(self, id_: str, who: str, until: str) -> None:
+    def __init__(self, id_: str, who: str, until: str, same: bool = False, ending: bool = False) -> None:
+        advice = "Take another issue (ready lists them), or wait until the claim ends"
+        if same:
+            advice = "Another session of yours has it: release it first, or take another issue (ready lists them)"
+        if ending:
+            advice = "Say why the claim of another is ended: --reason TEXT"
         super().__init__(
             f"{id_[:8]} is claimed by {who} until {until}",
-            advice="Take another issue (ready lists them), or wait until the claim ends",
+            advice=advice,
             who=who,
             until=until,
         )

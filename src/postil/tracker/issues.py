@@ -8,7 +8,7 @@ from __future__ import annotations
 import datetime
 import re
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING
 
@@ -26,6 +26,7 @@ from postil.tracker.events import (
 )
 from postil.tracker.failures import AmbiguousId, DependencyCycle, InvalidParams, NoSuchEntity
 from postil.tracker.index.pages import LARGEST_LIMIT, Page, count_issues, find_by_prefix, read_page
+from postil.tracker.index.tables import find_short_ids
 from postil.tracker.model import Entity
 from postil.tracker.operations.answers import Item, Shown, ShownLink, make_item, show_entity
 from postil.tracker.query.tree import QueryFault
@@ -34,6 +35,7 @@ from postil.tracker.store import Store, Transaction
 from postil.tracker.text import format_moment
 from postil.tracker.validation import (
     check_due,
+    check_field,
     check_labels,
     check_names,
     check_one_of,
@@ -110,6 +112,15 @@ class Issues:
             raise NoSuchEntity((kind or "entity").capitalize(), given)
         return entity
 
+    def find_past(self, given: str, day: str) -> Entity:
+        """Returns the entity that was meant, as it was at the end of a day."""
+        from postil.tracker.index.as_of import check_day, fold_until  # only who looks back pays for it
+
+        entity = fold_until(self.store.lines(self.find_id(given)), check_day(day))
+        if entity is None:
+            raise NoSuchEntity("Entity", given, f"It was not there yet on {day}")
+        return entity
+
     def find_id(self, given: str, kind: str | None = None) -> str:
         """Returns the full id of what was typed: an id, its beginning, or a milestone's title. Needs a fresh index."""
         text = given.strip().lower().removeprefix("#")
@@ -143,22 +154,43 @@ class Issues:
         limit: int,
         cursor: str | None,
         include_closed: bool,
+        labels: Sequence[str] = (),
     ) -> Page:
         """Returns a page of a list. Raises InvalidParams, with the place of the fault, for what cannot be asked."""
+        self.refresh()
+        return self.read_list(kind, filter_, sort, limit, cursor, include_closed, labels)
+
+    def read_list(
+        self,
+        kind: str | None,
+        filter_: str | None,
+        sort: Sequence[str],
+        limit: int,
+        cursor: str | None,
+        include_closed: bool,
+        labels: Sequence[str] = (),
+    ) -> Page:
+        """Returns a page from the index as it is: for writers, whose transaction has brought it up to date."""
         import sqlite3  # loaded by the index anyway
 
-        store, most = self.refresh(), min(limit, LARGEST_LIMIT)
+        store, most = self.store, min(limit, LARGEST_LIMIT)
         try:
             try:
-                return read_page(store.index, kind, filter_, sort, most, cursor, include_closed, store.now())
+                return read_page(store.index, kind, filter_, sort, most, cursor, include_closed, store.now(), labels)
             except sqlite3.DatabaseError as fault:
                 if "locked" in str(fault) or "busy" in str(fault):
                     raise
                 store.index.forget()  # damage that only a question finds: the cache is built anew, the logs hold all
                 store.refresh()
-                return read_page(store.index, kind, filter_, sort, most, cursor, include_closed, store.now())
+                return read_page(store.index, kind, filter_, sort, most, cursor, include_closed, store.now(), labels)
         except QueryFault as fault:
             raise translate_fault(fault) from None
+
+    def shorten(self, ids: Iterable[str]) -> dict[str, str]:
+        """Returns the beginning of each id that names it."""
+        index = self.store.index
+        with index.lock:
+            return find_short_ids(index.db, ids)
 
     def make_items(self, page: Page) -> list[Item]:
         """Returns a page's rows as the contract's items."""
@@ -204,11 +236,13 @@ class Issues:
         due: str | None = None,
         assignees: Sequence[str] = (),
         status: str = "open",
+        fields: Mapping[str, str | None] | None = None,
+        id_: str = "",
     ) -> str:
         """Write a new entity. Returns its id."""
         check_one_of("kind", kind, KINDS)
         check_one_of("status", status, STATUSES)
-        id_ = new_entity_id()
+        id_ = id_ or new_entity_id()
         tx.write(
             Created,
             id_,
@@ -221,6 +255,9 @@ class Issues:
             due=check_due(due),
             assignees=check_names("assignee", assignees),
         )
+        for field, value in (fields or {}).items():
+            if value is not None:
+                self.set_field(tx, id_, field, check_field(field, value))
         return id_
 
     def update(
@@ -235,6 +272,7 @@ class Issues:
         due: str | None = None,
         assign: Sequence[str] = (),
         unassign: Sequence[str] = (),
+        fields: Mapping[str, str | None] | None = None,
     ) -> list[str]:
         """Write what differs from the present state. Returns the names of what was written."""
         values: dict[str, str | None] = {}
@@ -255,6 +293,11 @@ class Issues:
             if value != getattr(entity, field) or field in undecided:
                 self.set_field(tx, entity.id, field, value)
                 changed.append(f"status {value}" if field == "status" else field)
+        for field, given in (fields or {}).items():
+            value = check_field(field, given) if given is not None else entity.fields.get(field)
+            if value != entity.fields.get(field) or (given is not None and field in undecided):
+                self.set_field(tx, entity.id, field, value)
+                changed.append(f"{field} {value or 'none'}")
         add = tuple(name for name in check_names("assignee", assign) if name not in entity.assignees)
         rm = tuple(name for name in check_names("assignee", unassign) if name in entity.assignees)
         if add or rm:
@@ -269,9 +312,9 @@ class Issues:
         else:
             tx.write(Set, id_, f=field, value=value)
 
-    def comment(self, tx: Transaction, id_: str, body: str) -> str:
+    def comment(self, tx: Transaction, id_: str, body: str, comment_id: str = "") -> str:
         """Write a comment. Returns its id."""
-        comment_id = new_event_id()
+        comment_id = comment_id or new_event_id()
         tx.write(Commented, id_, c=comment_id, body=check_text("comment", body).rstrip())
         return comment_id
 

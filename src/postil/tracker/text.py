@@ -56,6 +56,20 @@ def is_day(text: str) -> bool:
     return True
 
 
+def format_age(ts: str, now: datetime.datetime) -> str:
+    """Returns how long ago a stored moment was, in words; what is no time as it is, and a future one as its day."""
+    try:
+        seconds = (now - datetime.datetime.fromisoformat(ts)).total_seconds()
+    except (ValueError, TypeError):
+        return flatten(ts)
+    if seconds < -60:
+        return flatten(round_to_second(ts))
+    for size, name in ((31557600, "year"), (2629800, "month"), (86400, "day"), (3600, "hour"), (60, "minute")):
+        if seconds >= size:
+            return f"{format_count(int(seconds // size), name)} ago"
+    return "just now"
+
+
 def round_to_second(ts: str) -> str:
     """Returns a stored moment to the second, as the contract shows moments."""
     return ts[:19] + "Z" if len(ts) >= 20 else ts
@@ -95,11 +109,38 @@ def format_count(count: int, thing: str) -> str:
     return f"{count} {thing if count == 1 else plural}"
 
 
-def align(rows: Sequence[Sequence[str]]) -> str:
-    """Returns columns of text."""
+def measure(text: str) -> int:
+    """Returns how many cells of a terminal a text fills: wide letters fill two, joined marks none."""
+    if text.isascii():
+        return len(text)
+    import unicodedata  # most texts need no table of letters
+
+    cells = 0
+    for letter in text:
+        if not unicodedata.combining(letter) and letter not in "\u200b\u200c\u200d\ufe0e\ufe0f":
+            cells += 2 if unicodedata.east_asian_width(letter) in "WF" else 1
+    return cells
+
+
+def cut(text: str, cells: int) -> str:
+    """Returns a text that fills at most so many cells."""
+    if measure(text) <= cells:
+        return text
+    while text and measure(text) > cells - 1:
+        text = text[: -max(1, (measure(text) - cells) // 2)]
+    return text + "…"
+
+
+def align(rows: Sequence[Sequence[str]], width: int = 0, flexible: int = -1) -> str:
+    """Returns columns of text; on a terminal of some width, the flexible column is cut so that no line is wrapped."""
     if not rows:
         return ""
-    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    widths = [max(measure(row[i]) for row in rows) for i in range(len(rows[0]))]
+    excess = sum(widths) + 2 * (len(widths) - 1) - width
+    if width and flexible >= 0 and excess > 0:
+        widths[flexible] = max(10, widths[flexible] - excess)
+        rows = [[cut(text, widths[i]) if i == flexible else text for i, text in enumerate(row)] for row in rows]
     return "\n".join(
-        "  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip() for row in rows
+        "  ".join(text + " " * (wide - measure(text)) for text, wide in zip(row, widths, strict=True)).rstrip()
+        for row in rows
     )

@@ -5,13 +5,14 @@ Each raises InvalidParams, which says what is wrong and what to write instead.
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Sequence
 
 from postil.tracker.failures import InvalidParams
 from postil.tracker.query.tree import QueryFault, suggest
 from postil.tracker.text import is_day
-from postil.tracker.vocabulary import LONGEST_NAME, LONGEST_TITLE
+from postil.tracker.vocabulary import LONGEST_NAME, LONGEST_TITLE, PRIORITIES, TYPES
 
 LONGEST_TEXT = 1_000_000
 
@@ -84,6 +85,28 @@ def check_names(what: str, names: Sequence[str]) -> tuple[str, ...]:
         if plain:
             kept.setdefault(plain.casefold(), plain)
     return tuple(kept.values())
+
+
+def check_field(field: str, value: str) -> str | None:
+    """Returns the value of a planning field, or none."""
+    plain = check_line(field, value)
+    if plain.lower() in ("", "none"):
+        return None
+    if field == "priority":
+        return check_one_of("priority", plain.lower(), PRIORITIES)
+    if field == "type":
+        return check_one_of("type", plain.lower(), TYPES)
+    if field == "estimate" and not re.fullmatch(r"\d{1,5}(\.\d{1,2})?(m|h|d|w|p)", plain.lower()):
+        raise InvalidParams(f"`{plain[:64]}` is no estimate", advice="Write 30m, 4h, 2d, 1w, or points as 3p")
+    return plain.lower()
+
+
+def check_key(key: str) -> str:
+    """Returns a key under which something is done once."""
+    plain = check_line("key", key)
+    if not 1 <= len(plain) <= LONGEST_NAME:
+        raise InvalidParams(f"A key has 1 to {LONGEST_NAME} characters", advice="Give a shorter one")
+    return plain
 
 
 def check_due(due: str | None) -> str | None:

@@ -40,3 +40,13 @@ def test_bash_completes_with_the_printed_script(repository: Path) -> None:
         check=True,
     )
     assert done.stdout == "info"
+
+
+def test_git_mile_completes_its_own_commands(repository: Path) -> None:
+    def ask(*words: str) -> list[str]:
+        done = subprocess.run([BIN / "git-mile", *words], cwd=repository, capture_output=True, text=True, timeout=60)
+        return done.stdout.split()
+
+    assert ask("complete-words", "cl") == ["claim", "close"]
+    assert "--priority" in ask("complete-words", "edit", "--p")
+    assert "_git_mile()" in ask("completion", "bash")

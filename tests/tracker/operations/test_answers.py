@@ -5,12 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 from postil.tracker.index.tables import Row
-from postil.tracker.operations.answers import Counts, MilestoneCounts, Ready, ReadyItem, count_parts, make_item
+from postil.tracker.operations.answers import Counts, MilestoneCounts, count_parts, make_item
+from postil.tracker.operations.plan_answers import Ready, ReadyItem
 from tests.tracker.groups import Tracker
 
 
 def row(kind: str, **data: object) -> Row:
-    empty = Row(1, "id", kind, "T", "open", "", "", "A <a@b>", 1, "r", "", 1, "r", "", 2, "", "", "", 0)
+    empty = Row(1, "id", kind, "T", "open", "", "", "A <a@b>", 1, "r", "", 1, "r", "", 2, "", "", "", 0, 4, "")
     return empty._replace(**data)  # pyright: ignore[reportArgumentType]
 
 
@@ -36,7 +37,11 @@ def test_an_item_has_more_keys_only_where_there_is_more_to_say():
 
 def test_what_is_ready_is_a_table_and_what_waits_is_counted():
     text = Ready(items=[ReadyItem(id="0" * 36, title="a\x1b", labels=("x", "y"))], blocked=2).for_person()
-    assert text.splitlines() == ["ID        TITLE  LABELS  DUE", "00000000  a\\x1b  x,y", "2 issues blocked by others"]
+    assert text.splitlines() == [
+        "ID        PRIORITY  TITLE  LABELS  DUE",
+        "00000000            a\\x1b  x,y",
+        "2 issues blocked by others",
+    ]
     assert Ready(items=[], blocked=0).for_person() == "Nothing is ready"
 
 

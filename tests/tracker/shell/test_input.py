@@ -88,3 +88,33 @@ def test_on_a_terminal_the_editor_is_used(repository: Path, tmp_path: Path):
     assert on_a_terminal(repository, "edit", id_, EDITOR=editor, VISUAL=editor) == 0
     shown = answered(repository, "show", id_)
     assert (shown["title"], shown["description"]) == ("#5 is a typed title", "Typed text")
+
+
+def make_editor(where: Path, script: str) -> str:
+    path = where / "editor.sh"
+    path.write_text(f"#!/bin/sh\n{script}\n")
+    path.chmod(0o755)
+    return str(path)
+
+
+def test_hints_and_an_unchanged_quote_are_never_posted(repository: Path, tmp_path: Path):
+    id_ = answered(repository, "create", "issue", "T")["id"]
+    quoted = answered(repository, "comment", id_, "what do you think?")["comment_id"]
+    nothing = make_editor(tmp_path, "true")
+    assert on_a_terminal(repository, "comment", id_, "--quote", quoted, GIT_MILE_EDITOR=nothing) == 2
+    above = make_editor(tmp_path, 'printf "I agree\\n" | cat - "$1" > "$1.new" && mv "$1.new" "$1"')
+    assert on_a_terminal(repository, "comment", id_, "--quote", quoted, GIT_MILE_EDITOR=above) == 0
+    body = answered(repository, "show", id_)["comments"][-1]["body"]
+    assert body.startswith("I agree")
+    assert "dropped" not in body
+    assert "# Comment on" not in body
+
+
+def test_what_was_typed_outlives_a_write_that_is_refused(repository: Path, tmp_path: Path):
+    id_ = answered(repository, "create", "issue", "T")["id"]
+    # While the person types, the issue's log becomes unwritable.
+    lock = repository / ".git/refs/postil/log"
+    editor = make_editor(tmp_path, f'echo "hours of work" > "$1"; chmod 0 {lock}; rm -rf {lock}; touch {lock}')
+    assert on_a_terminal(repository, "comment", id_, GIT_MILE_EDITOR=editor) != 0
+    (kept,) = (repository / ".git/postil").glob("unsent-*.md")
+    assert kept.read_text().strip() == "hours of work"

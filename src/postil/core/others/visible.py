@@ -2,11 +2,32 @@
 
 from __future__ import annotations
 
+import re
+from typing import Literal
+
 # C0 but tab and newline, DEL, C1, and the marks that turn the direction of text around.
 _HIDING = [*range(9), *range(11, 32), *range(127, 160), *range(0x202A, 0x202F), *range(0x2066, 0x206A)]
+_STYLE, _PLAIN = "\ufdd0", "\ufdd1"
+_CODES = {"r": 31, "g": 32, "y": 33, "b": 34, "d": 2, "h": 1}
+Style = Literal["red", "green", "yellow", "blue", "dim", "heavy"]
 _CONTROLS = {code: f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}" for code in _HIDING}
 
 
 def harmless(text: str) -> str:
     """Returns the text with its control characters made visible."""
     return text.translate(_CONTROLS)
+
+
+def styled(text: str, style: Style) -> str:
+    """Returns a text that `paint` colours: marked by characters that mean nothing, because escapes are made visible."""
+    return f"{_STYLE}{style[0]}{text}{_PLAIN}"
+
+
+def paint(text: str, colors: bool) -> str:
+    """Returns a text with its styles as a terminal wants them, or without them."""
+    if _STYLE not in text:
+        return text
+    if not colors:
+        return re.sub(f"{_STYLE}[a-z]|{_PLAIN}", "", text)
+    text = re.sub(f"{_STYLE}([a-z])", lambda found: f"\x1b[{_CODES.get(found[1], 0)}m", text)
+    return text.replace(_PLAIN, "\x1b[0m")

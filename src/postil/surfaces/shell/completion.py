@@ -9,7 +9,7 @@ import msgspec
 from postil.core.catalogue import OperationEntry
 from postil.surfaces.composition import Composition
 from postil.surfaces.setup.clients import CLIENTS
-from postil.surfaces.shell.argv import HIDDEN, Globals, find
+from postil.surfaces.shell.argv import HIDDEN, PROGRAMS, Globals, find
 from postil.surfaces.shell.commands import Schema, Usage, kebab, near
 from postil.surfaces.shell.help import BUILTINS
 
@@ -41,6 +41,39 @@ end
 complete -c postil -f -a '(__postil_complete)'
 """,
 }
+GIT_MILE = {
+    "bash": """\
+# completion of git mile for bash: put  eval "$(git-mile completion bash)"  into ~/.bashrc
+_git_mile() {
+    local IFS=$'\\n' first=1
+    [ "${COMP_WORDS[0]}" = git ] && first=2
+    COMPREPLY=($(git-mile complete-words "${COMP_WORDS[@]:first:COMP_CWORD-first+1}" 2>/dev/null))
+}
+complete -o default -F _git_mile git-mile
+""",
+    "zsh": """\
+#compdef git-mile
+# completion of git mile for zsh: put  eval "$(git-mile completion zsh)"  into ~/.zshrc
+_git-mile() {
+    local -a found
+    found=("${(@f)$(git-mile complete-words "${(@)words[2,CURRENT]}" 2>/dev/null)}")
+    if [[ -n "$found" ]]; then compadd -- $found; else _files; fi
+}
+compdef _git-mile git-mile
+""",
+    "fish": """\
+# completion of git mile for fish: put  git-mile completion fish | source  into ~/.config/fish/config.fish
+function __git_mile_complete
+    set -l words (commandline -opc) (commandline -ct)
+    set -l from 2
+    test "$words[1]" = git; and set from 3
+    git-mile complete-words $words[$from..-1] 2>/dev/null
+end
+complete -c git-mile -f -a '(__git_mile_complete)'
+complete -c git -n '__fish_seen_subcommand_from mile' -f -a '(__git_mile_complete)'
+""",
+}
+"""Git's own completion calls `_git_mile` for `git mile`."""
 COMMON = ("--json", "--no-input", "--help")
 
 
@@ -52,7 +85,7 @@ def run_completion(composed: Composition, words: list[str], program: str, option
         return 0 if shell else 2
     if shell not in SCRIPTS:
         raise Usage(f"There is no completion for {shell!r}{near(shell, SCRIPTS)}", advice=", ".join(SCRIPTS))
-    sys.stdout.write(SCRIPTS[shell])
+    sys.stdout.write((GIT_MILE if program == "git mile" else SCRIPTS)[shell])
     return 0
 
 
@@ -60,7 +93,18 @@ def run_complete_words(composed: Composition, words: list[str], program: str, op
     """Print what may stand in place of the last word, one a line."""
     *before, last = words[1:] or [""]
     entries = list(composed.registry().operations.values())
-    sys.stdout.write("".join(f"{word}\n" for word in candidates(entries, before, last)))
+    found = candidates(entries, before, last)
+    if program == "git mile":
+        unspoken = PROGRAMS[program]
+        known = [[*prefix.split(), *before] for prefix in unspoken]
+        tried = [candidates(entries, words, last) for words in known if words or last]
+        names = ("issue", "milestone", "mile")
+        found = sorted(
+            {word for words in tried for word in words if before or word not in names or word == "milestone"}
+        )
+        parts = {entry.shell.split()[0] for entry in entries if entry.shell and entry.part != "tracker"}
+        found = found if before else [word for word in found if word not in parts and word not in BUILTINS]
+    sys.stdout.write("".join(f"{word}\n" for word in found))
     return 0
 
 

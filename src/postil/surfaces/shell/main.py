@@ -39,9 +39,13 @@ def git_mile() -> int:
         return _version("git-mile")
     first, words = _mile_globals(words)
     if words[:1] == ["mcp-server"]:
+        more, rest = _mile_globals(words[1:])  # the published entry names the repository after the command
+        first, words = [*first, *more], ["mcp-server", *rest]
         return _run([*first, "serve", "--parts", "tracker", *words[1:]], "git mile")
     if not first and _quick("git mile", words):
         return 0
+    if words[:1] in (["comment"], ["label"]) and len(words) > 1 and words[1] not in ("issue", "milestone", "mile"):
+        words = [f"{words[0]}-by-id", *words[1:]]  # the id knows its kind
     return _run([*first, *words], "git mile", "tracker")
 
 

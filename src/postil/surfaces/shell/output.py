@@ -13,16 +13,20 @@ import msgspec
 from postil.core.answer import Answer
 from postil.core.call import Call, Caller, Level, Question, current
 from postil.core.failure import Failure
-from postil.core.others.visible import harmless
+from postil.core.others.visible import harmless, paint
 from postil.settings.model import Settings, Terminal
 
 
 class ShellCall(Call):
     """A call from the command line: progress is drawn on a terminal, warnings are told, questions only to a person."""
 
-    def __init__(self, *, interactive: bool) -> None:
+    def __init__(self, *, interactive: bool, terminal: Terminal | None = None) -> None:
         super().__init__(Caller(client=f"shell:{os.getpid()}", surface="shell"))
         self.interactive = interactive
+        self.columns = measure_columns()
+        self.colors = terminal is not None and (
+            terminal.color == "always" or (terminal.color == "auto" and sys.stdout.isatty())
+        )
         self.person = True
         self.damaged = False
         self._drawn = False
@@ -130,7 +134,9 @@ def _show(result: object, settings: Settings, *, as_json: bool) -> int:
     if as_json:
         _write(_json(result))
     else:
-        _paged(readable(result), settings.terminal)
+        said = readable(result)
+        colors = settings.terminal.color == "always" or (settings.terminal.color == "auto" and sys.stdout.isatty())
+        _paged(said, settings.terminal, colors)
     return result.exit_status if isinstance(result, Answer) else 0
 
 
@@ -199,9 +205,11 @@ def paint_states(text: str, paint: Callable[[str, int], str]) -> str:
     return re.sub(rf"\[({'|'.join(_STATES)})\]", lambda found: f"[{paint(found[1], _STATES[found[1]])}]", text)
 
 
-def _paged(text: str | bytes, terminal: Terminal) -> None:
+def _paged(text: str | bytes, terminal: Terminal, colors: bool) -> None:
     if isinstance(text, str) and sys.stdout.isatty():
         text = paint_states(harmless(text), colored(sys.stdout, terminal))
+    if isinstance(text, str):
+        text = paint(text, colors)
     if isinstance(text, str) and sys.stdout.isatty() and _is_long(text):
         import shlex
         import subprocess
@@ -214,6 +222,14 @@ def _paged(text: str | bytes, terminal: Terminal) -> None:
         except OSError:
             pass  # no such program: the text itself is what matters
     _write(text)
+
+
+def measure_columns() -> int:
+    """Returns how wide the terminal is on which answers are printed; 0 where there is none."""
+    try:
+        return os.get_terminal_size(sys.stdout.fileno()).columns
+    except (OSError, ValueError):
+        return 0
 
 
 def _is_long(text: str) -> bool:

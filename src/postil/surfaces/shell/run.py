@@ -121,7 +121,8 @@ def _command(composed: Composition, words: list[str], program: Program, options:
 
     for warning in composed.settings.warnings:
         warn(warning)
-    builtin = _builtin(words[0]) if words and program.name == "postil" else None
+    own = program.name == "postil" or (program.name == "git mile" and words[:1] in (["completion"], ["complete-words"]))
+    builtin = _builtin(words[0]) if words and own else None
     if builtin is not None and words[0] not in _SHARED:
         return builtin(composed, words, program.name, options)
     registry = composed.registry((program.part,) if program.part else composed.parts_with(words[0] if words else ""))
@@ -169,7 +170,8 @@ def perform(
     """
     from postil.surfaces.shell.output import ShellCall
 
-    doing = ShellCall(interactive=not common.no_input and sys.stdin.isatty() and sys.stderr.isatty())
+    talks = not common.no_input and sys.stdin.isatty() and sys.stderr.isatty()
+    doing = ShellCall(interactive=talks, terminal=composed.settings.terminal)
     call.enter(doing)
     given: Any = arguments
     if entry.settled and isinstance(given, dict):  # what the words settle nobody gives otherwise

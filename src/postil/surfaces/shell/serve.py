@@ -31,6 +31,8 @@ def serve(words: list[str], program: str, compose: Compose, options: Globals) ->
         warn(warning)
     alone = given["parts"][0] if len(given.get("parts", ())) == 1 else ""
     composed = compose(settings)
+    if alone == "tracker" and program == "postil":
+        alone = ""  # its contract is `git mile mcp-server`'s; here people want to write as well
     server = composed.server(alone if alone in FACES else "", over_http="address" in given)
     if "address" in given:
         from postil.surfaces.http.serve import run as serve_http  # uvicorn and uvloop, for this alone

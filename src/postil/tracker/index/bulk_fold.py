@@ -8,6 +8,7 @@ events do not form such a chain (concurrent edits, copies, another order) is mar
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
 from postil.tracker.events import (
     MAX_CLOCK,
@@ -22,9 +23,12 @@ from postil.tracker.events import (
     Released,
     Set,
 )
-from postil.tracker.index.tables import SqlRow
 from postil.tracker.model import Claim
 from postil.tracker.text import bound_claim
+from postil.tracker.vocabulary import NO_PRIORITY, rank_priority
+
+if TYPE_CHECKING:
+    from postil.tracker.index.tables import SqlRow
 
 _TELLING = -6
 """So many last letters of the ids of events and comments are remembered: enough to notice one that comes twice."""
@@ -55,11 +59,13 @@ class RowBuilder:
         "milestone",
         "n",
         "places",
+        "priority",
         "r",
         "seen",
         "status",
         "title",
         "ts",
+        "type",
     )
 
     def __init__(self, event: Event, place: str) -> None:
@@ -79,6 +85,7 @@ class RowBuilder:
         self.links: dict[tuple[str, str], tuple[int, str, int]] | None = None
         self.claim: Claim | None = None
         self.deleted = False
+        self.priority, self.type = NO_PRIORITY, ""
 
     def follows(self, event: Event) -> bool:
         """Returns whether the event knew all that came before it; if so, it is the last from now on."""
@@ -126,6 +133,8 @@ class RowBuilder:
             claim.who if claim else "",
             claim.until if claim else "",
             0,
+            self.priority,
+            self.type,
         )
 
 
@@ -227,6 +236,10 @@ class BulkFold:
             builder.due = value
         elif event.f == "deleted":
             builder.deleted = value == "true"
+        elif event.f == "priority":
+            builder.priority = rank_priority(value)
+        elif event.f == "type":
+            builder.type = value or ""
 
 
 def _update_names(names: Names, add: Sequence[str], rm: Sequence[str]) -> Names:

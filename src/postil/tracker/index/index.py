@@ -159,7 +159,7 @@ class Index:
 
     def damage(self, *kinds: str) -> list[str]:
         """Returns what is wrong with the logs: `damage`, `rewritten`, `newer`, or all of it."""
-        rows = self.db.execute("SELECT key, value FROM meta WHERE key GLOB '*:refs/*' ORDER BY key")
+        rows = self.query("SELECT key, value FROM meta WHERE key GLOB '*:refs/*' ORDER BY key")
         return [text for key, text in rows if not kinds or key.partition(":")[0] in kinds]
 
     def build_in_memory(self) -> None:

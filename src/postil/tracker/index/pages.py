@@ -32,6 +32,7 @@ from postil.tracker.query.order import (
 )
 from postil.tracker.query.parse import parse
 from postil.tracker.query.sql import Condition, QueryContext, compile_condition, find_milestones, restrict
+from postil.tracker.query.tree import All, Compare
 from postil.tracker.state.fold import fold_lines
 
 DEFAULT_LIMIT = 50
@@ -55,11 +56,14 @@ def read_page(
     cursor: str | None,
     include_closed: bool,
     now: datetime.datetime,
+    labels: Sequence[str] = (),
 ) -> Page:
     """Returns a page of a list. Raises QueryFault for what cannot be asked."""
     question = parse(filter_)
     keys = parse_order(sort or question.sort)
-    bound = hash_question(kind, filter_ or "", tuple(sort), include_closed)
+    bound = hash_question(kind, "\n".join([filter_ or "", *labels]), tuple(sort), include_closed)
+    if labels:
+        question = question._replace(tree=All((question.tree, Compare("labels", "contains", tuple(labels)))))
     at = read_cursor(cursor, bound, keys) if cursor is not None else 0
     with index.lock:
         around = QueryContext(now, partial(find_milestones, index.db))
@@ -67,6 +71,25 @@ def read_page(
         if wanted.needs_words:
             index.need_words()
         return _read_snapshot(index, keys, wanted, limit, at, bound)
+
+
+def select_past(
+    db: sqlite3.Connection,
+    kind: str | None,
+    filter_: str | None,
+    sort: Sequence[str],
+    limit: int,
+    include_closed: bool,
+    labels: Sequence[str],
+    now: datetime.datetime,
+) -> Page:
+    """Returns a page from tables of another time (`as_of.py`), without a cursor."""
+    question = parse(filter_)
+    tree = All((question.tree, Compare("labels", "contains", tuple(labels)))) if labels else question.tree
+    around = QueryContext(now, partial(find_milestones, db))
+    wanted = compile_condition(restrict(tree, kind, include_closed), around)
+    found = _select_rows(db, parse_order(sort or question.sort), wanted, None, min(limit, LARGEST_LIMIT), 0, None)
+    return Page([row for row, _ in found], None, 0)
 
 
 def count_issues(index: Index, milestones: Sequence[str]) -> dict[str, dict[str, int]]:

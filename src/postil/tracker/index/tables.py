@@ -9,8 +9,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from postil.tracker.vocabulary import rank_priority
+
 if TYPE_CHECKING:
     import sqlite3
+    from collections.abc import Iterable
 
     from postil.tracker.model import Entity
 
@@ -26,7 +29,8 @@ CREATE TABLE segment(mark TEXT PRIMARY KEY, oid TEXT) WITHOUT ROWID;
 CREATE TABLE log(n INTEGER PRIMARY KEY, id TEXT, places TEXT, lines BLOB);
 CREATE TABLE ent(n INTEGER PRIMARY KEY, id TEXT, kind TEXT, title TEXT, status TEXT, labels TEXT, milestone TEXT,
   author TEXT, created_l INTEGER, created_r TEXT, created_ts TEXT, updated_l INTEGER, updated_r TEXT, updated_ts TEXT,
-  comments INTEGER, due TEXT, claim_who TEXT, claim_until TEXT, conflicts INTEGER);
+  comments INTEGER, due TEXT, claim_who TEXT, claim_until TEXT, conflicts INTEGER, priority INTEGER,
+  type TEXT);
 CREATE TABLE label(name TEXT, n INTEGER, PRIMARY KEY(name, n)) WITHOUT ROWID;
 CREATE TABLE assignee(name TEXT, n INTEGER, PRIMARY KEY(name, n)) WITHOUT ROWID;
 CREATE TABLE link(n INTEGER, type TEXT, target TEXT, l INTEGER, r TEXT, s INTEGER, PRIMARY KEY(n, type, target))
@@ -46,9 +50,9 @@ CREATE INDEX history_gen ON history(gen, n);
 """
 COLUMNS = (
     "n, id, kind, title, status, labels, milestone, author, created_l, created_r, created_ts, updated_l, updated_r,"
-    " updated_ts, comments, due, claim_who, claim_until, conflicts"
+    " updated_ts, comments, due, claim_who, claim_until, conflicts, priority, type"
 )
-INSERT_ENT = f"INSERT OR REPLACE INTO ent({COLUMNS}) VALUES ({', '.join('?' * 19)})"
+INSERT_ENT = f"INSERT OR REPLACE INTO ent({COLUMNS}) VALUES ({', '.join('?' * 21)})"
 
 
 class Row(NamedTuple):
@@ -73,6 +77,8 @@ class Row(NamedTuple):
     claim_who: str
     claim_until: str
     conflicts: int
+    priority: int
+    type: str
 
     def label_names(self) -> tuple[str, ...]:
         """Returns the labels, sorted."""
@@ -94,6 +100,22 @@ def read_meta(db: sqlite3.Connection, key: str) -> int | str | None:
 def write_meta(db: sqlite3.Connection, key: str, value: int | str) -> None:
     """Note something about the index itself."""
     db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, value))
+
+
+def find_short_ids(db: sqlite3.Connection, ids: Iterable[str]) -> dict[str, str]:
+    """Returns the shortest beginning of each id that no other entity has; at least eight letters."""
+    found: dict[str, str] = {}
+    for id_ in ids:
+        near = [
+            db.execute(f"SELECT id FROM log WHERE id {sign} ? ORDER BY id {order} LIMIT 1", (id_,)).fetchone()
+            for sign, order in ((">", "ASC"), ("<", "DESC"))
+        ]
+        length = 8
+        for (other,) in filter(None, near):
+            while length < len(id_) and id_[:length] == other[:length]:
+                length += 1
+        found[id_] = id_[: length + (id_[length - 1 : length] == "-")]
+    return found
 
 
 SqlRow = tuple[int | str, ...]
@@ -122,6 +144,8 @@ def make_row(n: int, entity: Entity) -> SqlRow:
         claim.who if claim else "",
         claim.until if claim else "",
         len(entity.conflicts),
+        rank_priority(entity.fields.get("priority")),
+        entity.fields.get("type", ""),
     )
 
 

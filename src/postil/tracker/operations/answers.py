@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import msgspec
 from msgspec import UNSET, Struct, UnsetType
+from msgspec.structs import replace
 
 from postil.core.answer import Answer
 from postil.tracker.index.tables import Row
 from postil.tracker.model import Claim, Comment, Conflict, Entity, LabelEvent
-from postil.tracker.text import align, flatten, format_count, round_to_second, strip_address
+from postil.tracker.state.checklist import Criterion, list_criteria
+from postil.tracker.text import round_to_second, strip_address
+from postil.tracker.vocabulary import NO_PRIORITY, PRIORITIES
+
+_MOST_BYTES = 20_000
+_FEW = 20
 
 
 class Counts(Struct, frozen=True):
@@ -48,6 +55,8 @@ class Item(Struct, frozen=True, kw_only=True):
     stats: Counts | MilestoneCounts
     milestone: str | UnsetType = UNSET
     due: str | UnsetType = UNSET
+    priority: str | UnsetType = UNSET
+    type: str | UnsetType = UNSET
     claimed_by: str | UnsetType = UNSET
     conflicts: int | UnsetType = UNSET
 
@@ -88,6 +97,13 @@ class ShownClaim(Struct, frozen=True):
     expired: bool
 
 
+class ChildCounts(Struct, frozen=True):
+    """How many issues have this one as their parent, and how many of them are closed."""
+
+    total: int
+    closed: int
+
+
 class Shown(Answer, frozen=True, kw_only=True):
     """One entity in full."""
 
@@ -112,35 +128,13 @@ class Shown(Answer, frozen=True, kw_only=True):
     conflicts: list[Conflict] | UnsetType = UNSET
     fields: dict[str, str] | UnsetType = UNSET
     label_events: tuple[LabelEvent, ...] | UnsetType = UNSET
-
-
-class ReadyItem(Struct, frozen=True, kw_only=True):
-    """An issue that nothing blocks and nobody holds."""
-
-    id: str
-    title: str
-    labels: tuple[str, ...]
-    milestone: str | UnsetType = UNSET
-    due: str | UnsetType = UNSET
-
-
-class Ready(Answer, frozen=True, kw_only=True):
-    """What can be worked on now."""
-
-    items: list[ReadyItem]
-    blocked: int
-    cycles: list[list[str]] | UnsetType = UNSET
-
-    def for_person(self) -> str:
-        """A table, then what waits."""
-        rows = [
-            [item.id[:8], flatten(item.title), flatten(",".join(item.labels)), item.due or ""] for item in self.items
-        ]
-        lines = [align([["ID", "TITLE", "LABELS", "DUE"], *rows]) if rows else "Nothing is ready"]
-        if self.blocked:
-            lines.append(f"{format_count(self.blocked, 'issue')} blocked by others")
-        lines += [f"Circle, cut at its youngest link: {' → '.join(circle)}" for circle in self.cycles or ()]
-        return "\n".join(lines)
+    comments_omitted: int | UnsetType = UNSET
+    """How many older comments are not here; `limit_comments` and `skip_comments` bring them."""
+    shortened: list[str] | UnsetType = UNSET
+    """What was cut to keep the answer small, and how to get it."""
+    criteria: list[Criterion] | UnsetType = UNSET
+    """The check boxes of the description."""
+    children: ChildCounts | UnsetType = UNSET
 
 
 def count_parts(kind: str, comments: int, by_status: dict[str, int] | None) -> Counts | MilestoneCounts:
@@ -162,6 +156,8 @@ def make_item(row: Row, by_status: dict[str, int] | None) -> Item:
         stats=count_parts(row.kind, row.comments, by_status),
         milestone=row.milestone or UNSET,
         due=row.due or UNSET,
+        priority=PRIORITIES[row.priority] if row.priority < NO_PRIORITY else UNSET,
+        type=row.type or UNSET,
         claimed_by=row.claim_who or UNSET,
         conflicts=row.conflicts or UNSET,
     )
@@ -221,7 +217,54 @@ def show_entity(entity: Entity, by_status: dict[str, int] | None, links: list[Sh
         conflicts=show_conflicts(entity) or UNSET,
         fields=entity.fields or UNSET,
         label_events=show_label_events(entity) or UNSET,
+        criteria=list_criteria(entity.description) or UNSET,
+        children=_count_children(links),
     )
+
+
+def _count_children(links: list[ShownLink]) -> ChildCounts | UnsetType:
+    children = [link for link in links if link.type == "child"]
+    return ChildCounts(len(children), sum(link.status == "closed" for link in children)) if children else UNSET
+
+
+def limit_shown(shown: Shown, limit: int, skip: int) -> Shown:
+    """Returns an entity with some of its comments: the newest, or those before them."""
+    last = max(0, len(shown.comments) - skip)
+    first = max(0, last - limit)
+    return replace(shown, comments=shown.comments[first:last], comments_omitted=first or UNSET)
+
+
+def bound_shown(shown: Shown, most: int = _MOST_BYTES) -> Shown:
+    """Returns an entity that fits into an answer: lists and texts are cut, and it says which."""
+    if _measure(shown) <= most:
+        return shown
+    cut: list[str] = []
+    changes: dict[str, object] = {}
+    for name in ("label_events", "conflicts", "links", "lost_claims"):
+        items = getattr(shown, name) or ()
+        if len(items) > _FEW:
+            changes[name] = items[-_FEW:]
+            cut.append(f"{name}: {len(items) - _FEW} more; `git mile log` and `show --json` have all")
+    shown = replace(shown, **changes)
+    length = 4000
+    while _measure(shown) > most and length > 50:
+        comments = [replace(one, body=_cut_text(one.body, length)) for one in shown.comments]
+        shown = replace(shown, comments=comments, description=_cut_text(shown.description or "", 2 * length) or None)
+        length //= 2
+    if length < 4000:
+        cut.append(f"texts: cut at {length * 2} characters; `git mile show {shown.id[:8]}` has them whole")
+    while _measure(shown) > most and shown.comments:
+        omitted = shown.comments_omitted or 0
+        shown = replace(shown, comments=shown.comments[1:], comments_omitted=omitted + 1)
+    return replace(shown, shortened=cut or UNSET)
+
+
+def _measure(shown: Shown) -> int:
+    return len(msgspec.json.encode(shown))
+
+
+def _cut_text(text: str, length: int) -> str:
+    return text if len(text) <= length else f"{text[:length]}… ({len(text) - length} more characters)"
 
 
 def _show_claim(claim: Claim, now: str) -> ShownClaim:

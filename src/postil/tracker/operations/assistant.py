@@ -7,40 +7,47 @@ the keys that the contract's program has.
 
 from __future__ import annotations
 
-import datetime
 from typing import Annotated, Literal
 
 from msgspec import UNSET, Meta
 from msgspec.structs import replace
 
 from postil.core import call
-from postil.core.operation import Spelling, reads, writes
-from postil.tracker.events import Claimed as ClaimEvent
-from postil.tracker.events import Released
-from postil.tracker.failures import ClaimLost, InvalidParams, ServerError
-from postil.tracker.index.pages import LARGEST_LIMIT
-from postil.tracker.index.tables import Row
+from postil.core.operation import Spelling, writes
+from postil.tracker.failures import InvalidParams, ServerError
+from postil.tracker.imports.model import derive_comment_id, derive_entity_id
 from postil.tracker.issues import Issues
 from postil.tracker.model import Entity
-from postil.tracker.operations.answers import Ready, ReadyItem
 from postil.tracker.operations.arguments import AllowEmpty, Id, Kind, Message, NoEditor, full_kind
 from postil.tracker.operations.write_answers import (
     Changed,
-    Claimed,
     CommentAdded,
     Created,
     LabelsChanged,
     report_change,
 )
-from postil.tracker.shell.input import cut_preview, edit_text, quote_comment, read_labels, read_text_or_file
-from postil.tracker.state.graph import cut_cycles
-from postil.tracker.text import format_moment, round_to_second
-from postil.tracker.validation import check_comment, check_names
+from postil.tracker.shell.input import (
+    cut_preview,
+    edit_text,
+    keep_typed,
+    quote_comment,
+    read_labels,
+    read_text_or_file,
+)
+from postil.tracker.text import round_to_second
+from postil.tracker.validation import check_comment, check_key
 
 Status = Literal["draft", "open", "closed"]
-LEASE_MINUTES = 240
+Priority = Literal["critical", "high", "medium", "low", "none"]
+IssueType = Literal["bug", "feature", "task", "chore", "epic", "none"]
+Key = Annotated[str, Meta(description="the same key again changes nothing")]
 _WRITER = ("author", "email")
-_NO_FIELDS = {"title": None, "description": None, "description_file": None, "milestone": None, "due": None}
+_NO_FIELDS: dict[str, object] = {
+    **dict.fromkeys(("title", "description", "description_file", "milestone", "due", "status")),
+    **dict.fromkeys(("priority", "type", "estimate")),
+    "label": [],
+    "unlabel": [],
+}
 
 
 def _spell(verb: str, settles: dict[str, object], says: str, issue: str = "", milestone: str = "") -> list[Spelling]:
@@ -51,6 +58,11 @@ def _spell(verb: str, settles: dict[str, object], says: str, issue: str = "", mi
         Spelling(f"issue {verb}", {"entity": "issue", **full}, issue or says),
         Spelling(f"milestone {verb}", {"entity": "milestone", **full}, milestone or says),
     ]
+
+
+def _spell_by_id(verb: str, settles: dict[str, object], says: str, *more: str) -> Spelling:
+    """Returns the command of `git mile VERB ID`: the id knows its kind."""
+    return Spelling(f"mile {verb}-by-id", {"entity": None, "in_full": True, **settles}, says, ("id", *more))
 
 
 def _spell_both(
@@ -93,6 +105,10 @@ class AssistantTools:
         milestone: Annotated[str, Meta(description="id or title")] | None = None,
         due: Annotated[str, Meta(description="YYYY-MM-DD")] | None = None,
         assignees: tuple[str, ...] = (),
+        priority: Priority | None = None,
+        type: IssueType | None = None,
+        estimate: Annotated[str, Meta(description="4h, 2d, 3p")] | None = None,
+        key: Key | None = None,
         draft: bool = False,
         description_file: str | None = None,
         comment: Annotated[str, Meta(description="a first comment")] | None = None,
@@ -117,7 +133,14 @@ class AssistantTools:
             first = edit_text(self._issues.editor, f"The first comment on: {title}")
         if first is not None and not allow_empty:
             first = check_comment(first)
-        with self._issues.transaction(author, email, message, dry_run) as tx:
+        with (
+            keep_typed(self._issues.store.repository, first if editor else None),
+            self._issues.transaction(author, email, message, dry_run) as tx,
+        ):
+            known = derive_entity_id(f"key:{check_key(key)}") if key is not None else ""
+            before = self._issues.store.entity(known) if known else None
+            if before is not None:  # the same call again: what it made is answered
+                return Created(id=known, title=before.title, status=before.status, kind=before.kind, changed=[])
             id_ = self._issues.create(
                 tx,
                 full_kind(entity),
@@ -128,6 +151,8 @@ class AssistantTools:
                 due=due,
                 assignees=(*assignees, *assign),
                 status="draft" if draft else "open",
+                fields={"priority": priority, "type": type, "estimate": estimate},
+                id_=known,
             )
             if first is not None:
                 self._issues.comment(tx, id_, first)
@@ -152,16 +177,16 @@ class AssistantTools:
         positional=("id",),
         clears=("description",),
         flags={"description": "d", "milestone": "m"},
-        shell_only=("description_file", "remove", *_WRITER, "when_empty"),
+        shell_only=("description_file", "remove", "label", "unlabel", *_WRITER, "when_empty"),
         spellings=(
             *_spell_both(
                 "edit",
-                {"status": None, "assign": [], "unassign": [], "remove": [], "when_empty": "edit"},
-                "Change title, description, milestone or due date; without a flag, in your editor",
+                {"assign": [], "unassign": [], "remove": [], "when_empty": "edit"},
+                "Change title, description, status, labels, milestone, due date; without a flag, in your editor",
             ),
             *_spell_both(
                 "assign",
-                {**_NO_FIELDS, "status": None, "unassign": [], "when_empty": "refuse"},
+                {**_NO_FIELDS, "unassign": [], "when_empty": "refuse"},
                 "Assign people to an issue, or take them off",
                 positional=("id", "assign"),
             ),
@@ -177,8 +202,13 @@ class AssistantTools:
         due: Annotated[str, Meta(description="YYYY-MM-DD or none")] | None = None,
         assign: tuple[str, ...] = (),
         unassign: tuple[str, ...] = (),
+        priority: Priority | None = None,
+        type: IssueType | None = None,
+        estimate: Annotated[str, Meta(description="4h, 2d, 3p or none")] | None = None,
         description_file: str | None = None,
         remove: tuple[str, ...] = (),
+        label: Annotated[tuple[str, ...], Meta(description="attach; may be repeated")] = (),
+        unlabel: Annotated[tuple[str, ...], Meta(description="detach; may be repeated")] = (),
         author: str | None = None,
         email: str | None = None,
         when_empty: Literal["nothing", "edit", "refuse"] = "nothing",
@@ -187,11 +217,17 @@ class AssistantTools:
         text = read_text_or_file("description", description, description_file)
         if when_empty == "refuse" and not assign and not remove:
             raise InvalidParams("Nobody was named", advice="Name people, or take them off with --remove NAME")
-        if when_empty == "edit" and all(value is None for value in (title, text, milestone, due)):
+        fields = {"priority": priority, "type": type, "estimate": estimate}
+        given = (title, text, status, milestone, due, *fields.values())
+        typed = when_empty == "edit" and all(value is None for value in given) and not label and not unlabel
+        if typed:
             self._issues.refresh()
             entity = self._issues.find(id)
             id, (title, text) = entity.id, self._edit_fields(entity)
-        with self._issues.transaction(author, email) as tx:
+        with (
+            keep_typed(self._issues.store.repository, f"{title}\n\n{text}" if typed else None),
+            self._issues.transaction(author, email) as tx,
+        ):
             entity = self._issues.find(id)
             changed = self._issues.update(
                 tx,
@@ -203,7 +239,10 @@ class AssistantTools:
                 due=due,
                 assign=assign,
                 unassign=(*unassign, *remove),
+                fields=fields,
             )
+            added, removed = self._issues.label(tx, entity, label, unlabel) if label or unlabel else ([], [])
+            changed += [*(f"+{name}" for name in added), *(f"-{name}" for name in removed)]
         return report_change(self._issues.store.entity(entity.id), changed)
 
     @writes(
@@ -217,14 +256,22 @@ class AssistantTools:
             *("entity", "text", "comment", "comment_file", "editor", "no_editor", "allow_empty", "quote"),
             *("dry_run", "message", *_WRITER, "in_full"),
         ),
-        spellings=_spell(
-            "comment", {"body": ""}, "Comment on an issue or milestone", "Comment on an issue", "Comment on a milestone"
-        ),
+        spellings=[
+            *_spell(
+                "comment",
+                {"body": ""},
+                "Comment on an issue or milestone",
+                "Comment on an issue",
+                "Comment on a milestone",
+            ),
+            _spell_by_id("comment", {"body": ""}, "Comment on whatever has this id", "text"),
+        ],
     )
     def comment(
         self,
         id: Id,
         body: Annotated[str, Meta(description="Markdown")],
+        key: Key | None = None,
         entity: Kind | None = None,
         text: str | None = None,
         comment: str | None = None,
@@ -241,18 +288,21 @@ class AssistantTools:
     ) -> CommentAdded:
         """Comment on an issue or milestone"""
         if not in_full:
-            return self._comment_briefly(id, body)
+            return self._comment_briefly(id, body, key)
         given = read_text_or_file("comment", comment if comment is not None else text, comment_file)
         if given is not None and editor:
             raise InvalidParams("Both a comment and --editor were given", advice="Give one of them")
         self._issues.refresh()
         found = self._issues.find(id, full_kind(entity) if entity else None)
         quoted = quote_comment(found, quote) if quote is not None else ""
-        if given is None and not no_editor and (editor or call.current().interactive):
+        typed = given is None and not no_editor and (editor or call.current().interactive)
+        if typed:
             given = edit_text(self._issues.editor, f"Comment on: {found.title}", quoted)
+            given = "" if given.strip() == quoted.strip() else given  # nothing was said about it
         elif given is not None or quoted:
             given = quoted + (given or "")
-        words = (given or "").rstrip() if allow_empty else check_comment(given or "")
+        with keep_typed(self._issues.store.repository, given if typed else None):
+            words = (given or "").rstrip() if allow_empty else check_comment(given or "")
         would = CommentAdded(
             resource=found.kind,
             resource_id=found.id,
@@ -263,7 +313,10 @@ class AssistantTools:
         )
         if dry_run:
             return would
-        with self._issues.transaction(author, email, message) as tx:
+        with (
+            keep_typed(self._issues.store.repository, words if typed else None),
+            self._issues.transaction(author, email, message) as tx,
+        ):
             comment_id = self._issues.comment(tx, found.id, words)
         ts = round_to_second(tx.ts)
         return replace(
@@ -276,18 +329,24 @@ class AssistantTools:
             dry_run=UNSET,
         )
 
-    def _comment_briefly(self, id_: str, body: str) -> CommentAdded:
+    def _comment_briefly(self, id_: str, body: str, key: str | None) -> CommentAdded:
         with self._issues.transaction() as tx:
             found = self._issues.find_id(id_)
-            comment_id = self._issues.comment(tx, found, check_comment(body))
+            known = derive_comment_id(found, f"key:{check_key(key)}") if key is not None else ""
+            if known:
+                entity = self._issues.find(found)
+                said = next((one for one in entity.comments if one.id == known), None)
+                if said is not None:  # the same call again
+                    return CommentAdded(id=found, comment_id=known, ts=round_to_second(said.ts))
+            comment_id = self._issues.comment(tx, found, check_comment(body), known)
         return CommentAdded(id=found, comment_id=comment_id, ts=round_to_second(tx.ts))
 
     @writes(
         "git_mile_close",
         aliases=("git_mile.close",),
         crash=ServerError,
-        positional=("id",),
-        shell_only=("status", "message", *_WRITER, "in_full"),
+        positional=("id", "more"),
+        shell_only=("status", "more", "message", *_WRITER, "in_full"),
         spellings=[
             spelling
             for verb, status, says in (
@@ -295,7 +354,9 @@ class AssistantTools:
                 ("close", "closed", "Close an issue or milestone"),
                 ("draft", "draft", "Make an issue or milestone a draft"),
             )
-            for spelling in _spell_both(verb, {"comment": "", "reopen": False, "status": status, "in_full": True}, says)
+            for spelling in _spell_both(
+                verb, {"comment": "", "reopen": False, "status": status, "in_full": True}, says, ("id", "more")
+            )
         ],
     )
     def close(
@@ -304,6 +365,7 @@ class AssistantTools:
         comment: str = "",
         reopen: bool = False,
         status: Status | None = None,
+        more: Annotated[tuple[str, ...], Meta(description="more of them")] = (),
         message: str = "",
         author: str | None = None,
         email: str | None = None,
@@ -311,6 +373,8 @@ class AssistantTools:
     ) -> Changed:
         """Close (or reopen) an issue or milestone"""
         wanted = status or ("open" if reopen else "closed")
+        if more:
+            return self._set_status((id, *more), wanted, author, email, message)
         with self._issues.transaction(author, email, message) as tx:
             entity = self._issues.find(id)
             changed = self._issues.update(tx, entity, status=wanted)
@@ -323,13 +387,29 @@ class AssistantTools:
             call.current().log("warning", f"{entity.kind} {entity.id} already {wanted}")
         return Changed(id=entity.id, kind=entity.kind, status=wanted, changed=bool(changed))
 
+    def _set_status(
+        self, ids: tuple[str, ...], wanted: str, author: str | None, email: str | None, message: str
+    ) -> Changed:
+        """Set the status of several, all or none."""
+        done: list[Changed] = []
+        with self._issues.transaction(author, email, message) as tx:
+            for entity in [self._issues.find(id_) for id_ in dict.fromkeys(ids)]:
+                changed = self._issues.update(tx, entity, status=wanted)
+                if not changed:
+                    call.current().log("warning", f"{entity.kind} {entity.id} already {wanted}")
+                done.append(Changed(id=entity.id, kind=entity.kind, status=wanted, changed=bool(changed)))
+        return replace(done[0], more=done[1:])
+
     @writes(
         "git_mile_label",
         aliases=("git_mile.label",),
         crash=ServerError,
         positional=("entity", "id"),
         shell_only=("entity", "set", "clear", *_WRITER, "in_full"),
-        spellings=_spell("label", {}, "Attach, detach, set or clear labels"),
+        spellings=[
+            *_spell("label", {}, "Attach, detach, set or clear labels"),
+            _spell_by_id("label", {}, "Change the labels of whatever has this id"),
+        ],
     )
     def label(
         self,
@@ -382,70 +462,6 @@ class AssistantTools:
             entity = self._issues.find(id)
             done = self._issues.link(tx, entity, type, target, remove)
         return report_change(self._issues.store.entity(entity.id), [f"{'un' * remove}linked {type}"] if done else [])
-
-    @reads("git_mile_ready", aliases=("git_mile.ready",), crash=ServerError, shell="issue ready")
-    def ready(self, limit: Annotated[int, Meta(ge=1)] = 20, filter: str | None = None) -> Ready:
-        """Open issues that nothing blocks and nobody has claimed"""
-        self._issues.refresh()
-        kept, circles = cut_cycles(self._issues.list_edges("blocks", open_only=True))
-        blocked = {then for _, then in kept}
-        now = self._issues.now_text()
-        free: list[Row] = []
-        cursor: str | None = None
-        while len(free) < limit:
-            page = self._issues.list_page("issue", filter, ("created",), LARGEST_LIMIT, cursor, include_closed=False)
-            free += [
-                row for row in page.rows if row.id not in blocked and row.status == "open" and row.claim_until <= now
-            ]
-            cursor = page.next_cursor
-            if cursor is None:
-                break
-        return Ready(
-            items=[
-                ReadyItem(
-                    id=row.id,
-                    title=row.title,
-                    labels=row.label_names(),
-                    milestone=row.milestone or UNSET,
-                    due=row.due or UNSET,
-                )
-                for row in free[:limit]
-            ],
-            blocked=len(blocked),
-            cycles=[[id_[:8] for id_ in circle] for circle in circles] or UNSET,
-        )
-
-    @writes(
-        "git_mile_claim",
-        aliases=("git_mile.claim",),
-        crash=ServerError,
-        shell="issue claim",
-        positional=("id",),
-        spellings=(Spelling("issue release", {"release": True}, "Give a claimed issue back"),),
-    )
-    def claim(
-        self,
-        id: Id,
-        who: Annotated[str, Meta(description="default: the git user")] = "",
-        minutes: Annotated[int, Meta(ge=1, le=44640)] = LEASE_MINUTES,
-        release: bool = False,
-    ) -> Claimed:
-        """Claim an issue so that nobody else takes it, or release it"""
-        with self._issues.transaction() as tx:
-            entity = self._issues.find(id, "issue")
-            (name,) = check_names("claimer", (who,)) or (tx.author.name,)
-            held = entity.claim if entity.claim and entity.claim.until > tx.ts else None
-            if entity.status == "closed" and not release:
-                raise InvalidParams(f"{entity.id[:8]} is closed", advice="Reopen it, or take another issue")
-            if held is not None and held.who != name:
-                raise ClaimLost(entity.id, held.who, round_to_second(held.until))
-            if release:
-                if held is not None:
-                    tx.write(Released, entity.id, who=name)
-                return Claimed(id=entity.id, title=entity.title, who="", until="")
-            until = format_moment(self._issues.store.now() + datetime.timedelta(minutes=minutes))
-            tx.write(ClaimEvent, entity.id, who=name, until=until)
-        return Claimed(id=entity.id, title=entity.title, who=name, until=round_to_second(until))
 
     def _edit_fields(self, entity: Entity) -> tuple[str, str]:
         text = edit_text(

@@ -13,14 +13,15 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta, Struct
 
+from postil.core import call
 from postil.core.failure import Cancelled, Failure
 from postil.core.operation import Spelling, reads
 from postil.tracker.failures import InvalidParams, InvalidRequest, ServerError, TrackerFailure
 from postil.tracker.index.pages import DEFAULT_LIMIT, Page
 from postil.tracker.issues import Issues
-from postil.tracker.operations.answers import Listed, Shown, show_comment
+from postil.tracker.operations.answers import Listed, Shown, bound_shown, limit_shown, show_comment
 from postil.tracker.operations.arguments import Columns, EntityKind, Filter, Format, Id, Kind, Sort, full_kind
-from postil.tracker.shell.columns import COLUMNS, DEFAULT_COLUMNS
+from postil.tracker.shell.columns import COLUMNS, DEFAULT_COLUMNS, Drawing
 from postil.tracker.shell.tables import Details, ListedDetails, Listing, ShownInFull, make_details
 
 
@@ -59,7 +60,7 @@ class ContractTools:
         positional=("entity", "query"),
         requires=("entity",),
         flags={"filter": "f"},
-        shell_only=("query", "all", "long", "columns", "format", "in_full"),
+        shell_only=("query", "all", "long", "columns", "format", "label", "as_of", "in_full"),
         spellings=(
             Spelling("mile list", {"in_full": True, "includeClosed": False}, "List issues or milestones"),
             Spelling("issue list", {"entity": "issue", "in_full": True, "includeClosed": False}, "List issues"),
@@ -81,6 +82,8 @@ class ContractTools:
         long: bool = False,
         columns: Columns | None = None,
         format: Format = "table",
+        label: Annotated[tuple[str, ...], Meta(description="only with this label; may be repeated")] = (),
+        as_of: Annotated[str, Meta(description="as it was at the end of this day, YYYY-MM-DD")] | None = None,
         in_full: bool = False,
     ) -> Listed | Listing:
         """List git-mile issues or milestones"""
@@ -95,10 +98,24 @@ class ContractTools:
         for name in names:
             if name not in COLUMNS:
                 raise InvalidParams(f"Unknown column `{name}`", advice=f"Columns are {', '.join(COLUMNS)}")
-        page = issues.list_page(full_kind(entity), " ".join(query) if query else filter, sort or (), limit, cursor, all)
+        asked = " ".join(query) if query else filter
+        if as_of is not None:
+            from postil.tracker.index.as_of import read_past_page  # only who looks back pays for it
+
+            issues.refresh()
+            page = read_past_page(issues.store, full_kind(entity), asked, sort or (), limit, all, label, as_of)
+        else:
+            page = issues.list_page(full_kind(entity), asked, sort or (), limit, cursor, all, label)
         sql = "SELECT id, title FROM ent WHERE kind = 'milestone'"
         titles = dict(issues.store.index.query(sql)) if "milestone" in names else {}
-        return Listing(page.rows, names, format, page.next_cursor, lambda: self._read_details(page, long), titles)
+        return Listing(
+            page.rows,
+            self._draw(names, format),
+            page.next_cursor,
+            lambda: self._read_details(page, long),
+            titles,
+            issues.shorten(row.id for row in page.rows),
+        )
 
     @reads(
         "git_mile_show",
@@ -111,7 +128,7 @@ class ContractTools:
         contract=ShowArguments,
         positional=("id",),
         requires=("entity",),
-        shell_only=("limit_comments", "in_full"),
+        shell_only=("as_of", "in_full"),
         spellings=(
             Spelling(
                 "issue show",
@@ -127,7 +144,9 @@ class ContractTools:
         self,
         id: Id,
         entity: EntityKind | None = None,
-        limit_comments: Annotated[int, Meta(ge=0)] = 20,
+        limit_comments: Annotated[int, Meta(ge=0, description="the newest so many")] = 20,
+        skip_comments: Annotated[int, Meta(ge=0, description="but not the newest so many")] = 0,
+        as_of: Annotated[str, Meta(description="as it was at the end of this day, YYYY-MM-DD")] | None = None,
         in_full: bool = False,
     ) -> Shown | ShownInFull:
         """Show git-mile issue or milestone details"""
@@ -135,11 +154,18 @@ class ContractTools:
         if not in_full:
             with _contract_codes():
                 issues.refresh()
-                return issues.show(issues.find(id, entity))
+                shown = limit_shown(issues.show(issues.find(id, entity)), limit_comments, skip_comments)
+                return bound_shown(shown)
         store = issues.refresh()
-        found = issues.find(id)
+        found = issues.find(id) if as_of is None else issues.find_past(id, as_of)
         milestone = store.entity(found.milestone) if found.milestone else None
-        return ShownInFull(issues.show(found), milestone.title if milestone else "", limit_comments)
+        shown = limit_shown(issues.show(found), limit_comments, skip_comments)
+        return ShownInFull(shown, milestone.title if milestone else "", store.now() if call.current().columns else None)
+
+    def _draw(self, names: tuple[str, ...], style: str) -> Drawing:
+        """Returns how to draw a list for the caller: ages and colours only on a terminal."""
+        now = call.current()
+        return Drawing(names, style, now.columns, now.colors, self._issues.store.now() if now.columns else None)
 
     def _read_details(self, page: Page, long: bool) -> ListedDetails:
         """Returns the page for programs. What was worked out once is kept in the index until the entity changes."""

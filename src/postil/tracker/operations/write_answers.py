@@ -22,12 +22,15 @@ class Changed(Answer, frozen=True, kw_only=True):
     title: str | UnsetType = UNSET
     status: str
     changed: list[str] | bool
+    more: list[Changed] | UnsetType = UNSET
+    """The same of the others, where several were named."""
 
     def for_model(self) -> str:
-        """One sentence; none when the status was the one asked for already."""
+        """One sentence for each; none when the status was the one asked for already."""
         if isinstance(self.changed, bool):
             verb = {"open": "opened", "closed": "closed", "draft": "made a draft"}.get(self.status, self.status)
-            return f"{self.kind.capitalize()} {self.id} {verb}" if self.changed else ""
+            said = [f"{self.kind.capitalize()} {self.id} {verb}"] if self.changed else []
+            return "\n".join([*said, *(line for one in self.more or () if (line := one.for_model()))])
         return _say_changes(self.kind, self.id, self.title, self.status, self.changed)
 
 
@@ -114,12 +117,14 @@ class Claimed(Answer, frozen=True, kw_only=True):
     title: str
     who: str
     until: str
+    blocked_by: list[str] | UnsetType = UNSET
 
     def for_model(self) -> str:
-        """One sentence."""
+        """One sentence; a second if it waits for others."""
         if not self.who:
             return f"{self.id[:8]} “{self.title}” is free again"
-        return f"{self.id[:8]} “{self.title}” is claimed by {self.who} until {self.until}"
+        waits = f"\nIt is blocked by {', '.join(self.blocked_by)}: those come first" if self.blocked_by else ""
+        return f"{self.id[:8]} “{self.title}” is claimed by {self.who} until {self.until}{waits}"
 
 
 class Done(Answer, frozen=True, kw_only=True):

@@ -23,6 +23,8 @@ SORTABLE = {
     "has_comments": "comments > 0",
     "claimed_by": "claim_who",
     "id": "id",
+    "priority": "priority",
+    "type": "type",
 }
 """Field → what of a row is compared."""
 

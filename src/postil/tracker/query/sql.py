@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from postil.tracker.query.tree import FIELDS, All, Any, Compare, Node, Not, parse_ago, parse_stamp
 from postil.tracker.text import format_moment
+from postil.tracker.vocabulary import rank_priority
 
 if TYPE_CHECKING:
     import sqlite3
@@ -31,6 +32,7 @@ _COLUMN = {
     "claimed_by": "claim_who",
     "comments": "comments",
     "conflicts": "conflicts",
+    "type": "type",
 }
 _SET_TABLE = {"labels": "label", "assignee": "assignee"}
 _MOMENT = {"created_at": "created", "updated_at": "updated"}
@@ -95,6 +97,8 @@ def _compile_comparison(node: Compare, around: QueryContext) -> Condition:
         if node.op == "in":
             return Condition(f"{_COLUMN[field]} IN ({_write_marks(node)})", tuple(int(value) for value in node.values))
         return Condition(f"{_COLUMN[field]} {node.op} ?", (int(node.values[0]),))
+    if kind == "priority":
+        return _compile_priority(node)
     # For these, several values are alternatives, and != means none of them; the other operators take the first.
     values = node.values if node.op in ("in", "!=") else node.values[:1]
     matches = _join([_compile_value(kind, field, node.op, value, around) for value in values], " OR ")
@@ -125,6 +129,17 @@ def _compile_value(kind: str, field: str, op: str, value: str, around: QueryCont
             (value, len(value) + 2, f"{value} <", -len(value) - 2, f"<{value}>"),
         )
     return Condition(f"{column} = ?", (value,))
+
+
+_TURNED = {"<": ">", ">": "<", "<=": ">=", ">=": "<="}
+
+
+def _compile_priority(node: Compare) -> Condition:
+    """The most urgent has the lowest rank, and `priority > low` means more urgent than low."""
+    ranks = tuple(rank_priority(value) for value in node.values)
+    if node.op in ("in", "!="):
+        return Condition(f"priority {'NOT ' * (node.op == '!=')}IN ({_write_marks(node)})", ranks)
+    return Condition(f"priority {_TURNED.get(node.op, node.op)} ?", ranks[:1])
 
 
 def _compile_set(node: Compare) -> Condition:

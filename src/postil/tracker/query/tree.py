@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from postil.tracker.vocabulary import KINDS, STATUSES
+from postil.tracker.vocabulary import KINDS, PRIORITIES, STATUSES
 
 
 class QueryFault(Exception):
@@ -94,6 +94,8 @@ FIELDS: dict[str, tuple[str, tuple[str, ...]]] = {
     "comments": ("number", (*_ORDER, "in")),
     "conflicts": ("number", (*_ORDER, "in")),
     "has_comments": ("flag", ("=", "!=")),
+    "priority": ("priority", (*_ORDER, "in")),
+    "type": ("text", _TEXT),
 }
 """Field → (kind of value, operators)."""
 
@@ -162,7 +164,9 @@ def _check_value(field: str, kind: str, value: str, position: int) -> str:
         raise QueryFault(f"unknown status `{value}`", position, suggest(lowered, STATUSES))
     if kind == "kind" and lowered not in KINDS:
         raise QueryFault(f"unknown kind `{value}`", position, suggest(lowered, KINDS))
-    if kind in ("status", "kind"):
+    if kind == "priority" and lowered not in (*PRIORITIES, "none"):
+        raise QueryFault(f"unknown priority `{value}`", position, suggest(lowered, (*PRIORITIES, "none")))
+    if kind in ("status", "kind", "priority"):
         return lowered
     if kind == "flag":
         if lowered not in TRUE_WORDS + FALSE_WORDS:

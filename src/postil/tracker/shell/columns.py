@@ -3,38 +3,82 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from postil.tracker.index.tables import Row
-from postil.tracker.text import align, flatten
+from postil.tracker.text import align, flatten, format_age
+
+if TYPE_CHECKING:
+    import datetime
 
 COLUMNS = ("id", "title", "status", "labels", "comments", "updated", "milestone", "due", "author", "claimed")
 DEFAULT_COLUMNS = ("id", "title", "status", "labels", "comments", "updated")
 
 
+class Drawing:
+    """How a list is drawn: its columns, its form, and what the terminal allows."""
+
+    def __init__(
+        self,
+        columns: Sequence[str],
+        style: str,
+        width: int = 0,
+        colors: bool = False,
+        now: datetime.datetime | None = None,
+    ) -> None:
+        self.columns, self.style, self.width, self.colors = columns, style, width, colors
+        self.now = now
+        """Given on a terminal, where times are told as ages."""
+
+
 def draw_list(
-    rows: Sequence[Row], columns: Sequence[str], style: str, next_cursor: str | None, milestones: Mapping[str, str]
+    rows: Sequence[Row],
+    how: Drawing,
+    next_cursor: str | None,
+    milestones: Mapping[str, str],
+    short: Mapping[str, str],
 ) -> str:
-    """Returns a page as a table, or as raw lines with tabs."""
-    cells = [[row_cells[name] for name in columns] for row_cells in _draw_cells(rows, style == "raw", milestones)]
-    if style == "raw":
+    """Returns a page as a table, or as raw lines with tabs. `short` has the beginnings that name each entity."""
+    drawn = list(_draw_cells(rows, how, milestones, short))
+    cells = [[row_cells[name] for name in how.columns] for row_cells in drawn]
+    if how.style == "raw":
         return "\n".join("\t".join(line) for line in cells)
     if not cells:
         return "No issues or milestones match"
-    text = align([[column.upper() for column in columns], *cells])
+    flexible = how.columns.index("title") if "title" in how.columns else -1
+    text = align([[column.upper() for column in how.columns], *cells], how.width, flexible)
+    if how.colors:
+        text = _color(text, rows)
     return f"{text}\nNext cursor: {next_cursor}" if next_cursor else text
 
 
-def _draw_cells(rows: Sequence[Row], full: bool, milestones: Mapping[str, str]) -> Iterator[dict[str, str]]:
-    """Yields the cells of each row by column; short forms unless `full`."""
+def _color(text: str, rows: Sequence[Row]) -> str:
+    """Returns the table with a heavy head, and each line in the colour of its status."""
+    from postil.core.others.visible import Style, styled
+
+    head, *lines = text.split("\n")
+    styles: dict[str, Style] = {"open": "green", "draft": "yellow", "closed": "dim"}
+    painted: list[str] = []
+    for line, row in zip(lines, rows, strict=True):
+        style, (id_, gap, rest) = styles.get(row.status), line.partition("  ")
+        painted.append(styled(line, "dim") if style == "dim" else styled(id_, style or "blue") + gap + rest)
+    return "\n".join([styled(head, "heavy"), *painted])
+
+
+def _draw_cells(
+    rows: Sequence[Row], how: Drawing, milestones: Mapping[str, str], short: Mapping[str, str]
+) -> Iterator[dict[str, str]]:
+    """Yields the cells of each row by column; short forms unless they are raw."""
+    full = how.style == "raw"
     for row in rows:
         title = flatten(row.title)
         yield {
-            "id": row.id if full else row.id[:8],
-            "title": title if full or len(title) <= 60 else title[:59] + "…",
+            "id": row.id if full else short.get(row.id, row.id[:8]),
+            "title": title if full or how.width or len(title) <= 60 else title[:59] + "…",
             "status": flatten(row.status),
             "labels": flatten(row.labels.replace("\n", ",")),
             "comments": str(row.comments),
-            "updated": row.updated_ts[:19] + "Z",
+            "updated": format_age(row.updated_ts, how.now) if how.now else flatten(row.updated_ts[:19]) + "Z",
             "milestone": flatten(milestones.get(row.milestone, row.milestone[:8])),
             "due": flatten(row.due),
             "author": flatten(row.author.partition(" <")[0]),

@@ -16,21 +16,21 @@ from functools import partial
 
 from postil.core.limits import REFS
 from postil.tracker.index.db_files import find_current, open_database
-from postil.tracker.index.tables import COLUMNS, Row
+from postil.tracker.index.tables import COLUMNS, Row, find_short_ids
 from postil.tracker.log.refs import parse_log_ref, walk_ref_files
 from postil.tracker.query.order import Cursor, build_select, hash_question, parse_order, write_cursor
 from postil.tracker.query.parse import parse
 from postil.tracker.query.sql import QueryContext, compile_condition, find_milestones, restrict
 from postil.tracker.query.tree import QueryFault
 from postil.tracker.shell.columns import COLUMNS as NAMES
-from postil.tracker.shell.columns import DEFAULT_COLUMNS, draw_list
+from postil.tracker.shell.columns import DEFAULT_COLUMNS, Drawing, draw_list
 from postil.workspace.git_roots import find_git_roots, read_regular
 
 _KINDS = {"issue": "issue", "milestone": "milestone", "mile": "milestone"}
 _VALUED = ("--filter", "--sort", "--limit", "--columns", "--format")
 
 
-def fast_list(kind: str | None, words: Sequence[str], cwd: str) -> str | None:
+def fast_list(kind: str | None, words: Sequence[str], cwd: str, width: int = 0, colors: bool = False) -> str | None:
     """Returns the text of a list, or None when it takes the ordinary way. Without a kind, it is the first word."""
     asked = _read_words(kind, words)
     if asked is None:
@@ -59,24 +59,26 @@ def fast_list(kind: str | None, words: Sequence[str], cwd: str) -> str | None:
         if wanted.needs_words:
             return None
         rows = db.execute(build_select(COLUMNS, keys, wanted.sql, limit + 1), wanted.values).fetchall()
-        width = len(keys)
+        width_ = len(keys)
         following = None
         if len(rows) > limit:
             bound = hash_question(name, filters or "", tuple(sort), everything)
             meta = dict(db.execute("SELECT key, value FROM meta WHERE key IN ('epoch', 'generation')").fetchall())
             following = write_cursor(
-                Cursor(bound, str(meta["epoch"]), int(meta["generation"]), rows[limit - 1][:width])
+                Cursor(bound, str(meta["epoch"]), int(meta["generation"]), rows[limit - 1][:width_])
             )
         if style == "json":
-            return _draw_json(db, [Row(*row[width:]) for row in rows[:limit]], following)
+            return _draw_json(db, [Row(*row[width_:]) for row in rows[:limit]], following)
         titles: dict[str, str] = {}
         if "milestone" in columns:
             titles = dict(db.execute("SELECT id, title FROM ent WHERE kind = 'milestone'").fetchall())
+        found = [Row(*row[width_:]) for row in rows[:limit]]
+        short = find_short_ids(db, [row.id for row in found])
         db.close()
     except (QueryFault, sqlite3.Error, KeyError):
         return None
-    found = [Row(*row[width:]) for row in rows[:limit]]
-    text = draw_list(found, columns, style, following, titles)
+    how = Drawing(columns, style, width, colors, datetime.datetime.now(datetime.UTC) if width else None)
+    text = draw_list(found, how, following, titles, short)
     return None if sys.stdout.isatty() and text.count("\n") > 20 else text
 
 

@@ -24,7 +24,6 @@ class HistoryCommands:
     @reads(
         "issue_log",
         aliases=("issue.log",),
-        toolset="extra",
         shell="issue log",
         positional=("id",),
         spellings=(Spelling("milestone log"),),

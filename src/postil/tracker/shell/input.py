@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 
 from postil.core import call
+from postil.core.failure import Failure
 from postil.tracker.failures import InvalidParams
 from postil.tracker.model import Entity
 from postil.tracker.text import strip_address
+from postil.workspace.files import atomic_write, make_folder
+from postil.workspace.paths import RelativePath
+from postil.workspace.repository import Repository
 
 _LARGEST = 4 << 20
 _DROPPED = "# These two lines are dropped."
@@ -71,9 +76,22 @@ def edit_text(editor: str, hint: str, text: str = "") -> str:
         if status != 0:
             raise InvalidParams(f"The editor ended with status {status}; nothing was written", advice="Try again")
         lines = read_text(path).split("\n")
-    while lines and lines[0] in (f"# {hint}", _DROPPED):
-        lines.pop(0)
-    return "\n".join(lines).strip("\n")
+    return "\n".join(line for line in lines if line.rstrip() not in (f"# {hint}", _DROPPED)).strip("\n")
+
+
+@contextmanager
+def keep_typed(repository: Repository, text: str | None) -> Generator[None]:
+    """Lose nothing that was typed in an editor: when the write is refused, a file that the failure names holds it."""
+    try:
+        yield
+    except Failure as failure:
+        if text and text.strip():
+            make_folder(repository.common_dir, "postil", 0o700)
+            name = RelativePath(f"postil/unsent-{os.urandom(4).hex()}.md")
+            atomic_write(repository.common_dir, name, text.encode("utf-8", "replace"))
+            where = os.path.join(repository.common_dir, name)
+            failure.advice = f"{failure.advice}; what you typed is in {where}".lstrip("; ")
+        raise
 
 
 def cut_preview(text: str) -> str:

@@ -60,7 +60,6 @@ class SyncCommands:
     @writes(
         "issue_sync",
         aliases=("issue.sync",),
-        toolset="extra",
         shell="issue sync",
         positional=("remote",),
         open_world=True,

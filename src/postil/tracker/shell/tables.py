@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
 from postil.core.answer import Answer
+from postil.core.others.visible import harmless
 from postil.tracker.index.tables import Row
 from postil.tracker.model import Entity, LabelEvent
 from postil.tracker.operations.answers import Item, Shown, ShownComment, show_label_events
-from postil.tracker.shell.columns import draw_list
+from postil.tracker.shell.columns import Drawing, draw_list
 from postil.tracker.state.charts import draw_progress
-from postil.tracker.text import cut_excerpt, flatten, format_count, round_to_second
+from postil.tracker.text import cut_excerpt, flatten, format_age, format_count, round_to_second
 
 
 class Details(Struct, frozen=True, kw_only=True):
@@ -51,11 +53,11 @@ class Listing(Answer, frozen=True):
     """A page of a list for people; the details are read only when JSON is asked for."""
 
     rows: Sequence[Row]
-    columns: Sequence[str]
-    style: str
+    how: Drawing
     next_cursor: str | None
     read_details: Callable[[], ListedDetails]
     milestones: Mapping[str, str]
+    short: Mapping[str, str]
 
     def plain(self) -> ListedDetails:
         """The JSON form."""
@@ -63,9 +65,9 @@ class Listing(Answer, frozen=True):
 
     def for_person(self) -> str:
         """The table, or what `--format` asked for."""
-        if self.style == "json":
+        if self.how.style == "json":
             return msgspec.json.encode(self.plain()).decode("utf-8")
-        return draw_list(self.rows, self.columns, self.style, self.next_cursor, self.milestones)
+        return draw_list(self.rows, self.how, self.next_cursor, self.milestones, self.short)
 
 
 def make_details(row: Row, item: Item, entity: Entity | None, comments: list[ShownComment]) -> Details:
@@ -98,7 +100,8 @@ class ShownInFull(Answer, frozen=True):
 
     shown: Shown
     milestone: str
-    limit_comments: int
+    now: datetime.datetime | None = None
+    """Given on a terminal, where times are told as ages."""
 
     def plain(self) -> Shown:
         """The JSON form."""
@@ -107,7 +110,7 @@ class ShownInFull(Answer, frozen=True):
     def for_person(self) -> str:
         """Title, facts, description, comments."""
         shown = self.shown
-        lines = [f"{flatten(shown.title)} [{shown.status}]", f"ID: {shown.id} ({shown.kind})"]
+        lines = [f"{flatten(shown.title)} [{flatten(shown.status)}]", f"ID: {shown.id} ({shown.kind})"]
         if shown.labels:
             lines.append(f"Labels: {flatten(', '.join(shown.labels))}")
         if self.milestone:
@@ -115,27 +118,45 @@ class ShownInFull(Answer, frozen=True):
         if shown.due:
             lines.append(f"Due: {shown.due}")
         if shown.assignees:
-            lines.append(f"Assignees: {', '.join(shown.assignees)}")
+            lines.append(f"Assignees: {flatten(', '.join(shown.assignees))}")
+        if shown.children:
+            lines.append(
+                "Sub-issues: " + draw_progress(shown.children.total - shown.children.closed, shown.children.closed)
+            )
+        if shown.criteria:
+            done = sum(one.done for one in shown.criteria)
+            lines.append("Criteria: " + draw_progress(len(shown.criteria) - done, done, what="done"))
         stats = shown.stats
         if isinstance(stats.open_issues, int) and isinstance(stats.closed_issues, int):
             lines.append(draw_progress(stats.open_issues, stats.closed_issues))
         if shown.claim:
-            lines.append(f"Claimed by {shown.claim.who} until {shown.claim.until}{' (expired)' * shown.claim.expired}")
+            until = f"{self._tell(shown.claim.until)}{' (expired)' * shown.claim.expired}"
+            lines.append(f"Claimed by {flatten(shown.claim.who)} until {until}")
         lines += [f"{flatten(one.who)} claimed it at the same time, and lost" for one in shown.lost_claims or ()]
-        lines += [f"{link.type}: {link.id[:8]} {flatten(link.title)} [{link.status}]" for link in shown.links or ()]
+        lines += [
+            f"{flatten(link.type)}: {link.id[:8]} {flatten(link.title)} [{flatten(link.status)}]"
+            for link in shown.links or ()
+        ]
         lines += [
             f"Conflict: {one.field} was also set to {one.value!r} by {flatten(one.author)} at {one.ts};"
             f" decide with `git mile resolve {shown.id[:8]}`"
             for one in shown.conflicts or ()
         ]
         lines += [f"{flatten(key)}: {flatten(value)}" for key, value in (shown.fields or {}).items()]
-        lines.append(f"By {shown.author} at {shown.created_at}, updated {shown.updated_at}")
+        later = shown.updated_at != shown.created_at
+        updated = f", updated {self._tell(shown.updated_at)}" if later else ""
+        lines.append(f"By {flatten(shown.author)} {self._tell(shown.created_at, 'at ')}{updated}")
         if shown.description:
-            lines += ["", shown.description]
-        hidden = max(0, len(shown.comments) - self.limit_comments)
-        if hidden:
-            lines += ["", f"({format_count(hidden, 'earlier comment')}; --limit-comments shows more)"]
-        for comment in shown.comments[hidden:]:
+            lines += ["", harmless(shown.description)]
+        if shown.comments_omitted:
+            count = format_count(shown.comments_omitted, "earlier comment")
+            lines += ["", f"({count}; --limit-comments shows more)"]
+        for comment in shown.comments:
             changed = " (edited)" if comment.edited_at else ""
-            lines += ["", f"{comment.author} at {comment.ts}{changed}  {comment.id}", comment.body]
+            head = f"{flatten(comment.author)} {self._tell(comment.ts, 'at ')}{changed}  {flatten(comment.id)}"
+            lines += ["", head, harmless(comment.body)]
         return "\n".join(lines)
+
+    def _tell(self, ts: str, at: str = "") -> str:
+        """Returns a moment: on a terminal how long ago it was."""
+        return format_age(ts, self.now) if self.now else at + flatten(ts)

@@ -51,14 +51,14 @@ class TransferCommands:
         ] = "jsonl",
         filter: str | None = None,
         folder: Annotated[str, Meta(description="markdown: one file an entity, in this folder")] | None = None,
-    ) -> Iterator[str] | str:
+    ) -> Iterator[str] | Iterator[msgspec.Raw] | str:
         """Print all issues and milestones as JSON lines, Markdown or events"""
         found = self._chosen(filter)
         if format == "events":
-            return (lines.decode("utf-8") for _, lines in self._issues.store.index.read_histories(found))
+            return (msgspec.Raw(lines) for _, lines in self._issues.store.index.read_histories(found))
         entities = self._issues.store.entities(found)
         if format == "jsonl":
-            return (msgspec.json.encode(to_foreign(entity)).decode() for entity in entities)
+            return (msgspec.Raw(msgspec.json.encode(to_foreign(entity))) for entity in entities)
         from postil.tracker.imports.files import write_markdown
 
         if folder is None:

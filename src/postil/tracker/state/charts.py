@@ -92,12 +92,12 @@ def draw_chart_svg(title: str, due: str | None, days: Sequence[Day]) -> str:
     return "\n".join([*parts, "</svg>"]) + "\n"
 
 
-def draw_progress(open_: int, closed: int, width: int = 24) -> str:
+def draw_progress(open_: int, closed: int, width: int = 24, what: str = "closed") -> str:
     """Returns a bar of how much is done."""
     total = open_ + closed
     filled = round(width * closed / total) if total else 0
     share = f"{100 * closed // total}%" if total else "no issues"
-    return f"{'█' * filled}{'░' * (width - filled)} {share} ({closed} of {total} closed)"
+    return f"{'█' * filled}{'░' * (width - filled)} {share} ({closed} of {total} {what})"
 
 
 def draw_progress_svg(title: str, open_: int, closed: int) -> str:

@@ -1,0 +1,142 @@
+"""What the planning operations answer."""
+
+from __future__ import annotations
+
+from msgspec import UNSET, Struct, UnsetType
+
+from postil.core.answer import Answer
+from postil.tracker.index.tables import Row
+from postil.tracker.state.checklist import Criterion
+from postil.tracker.text import align, flatten, format_count
+from postil.tracker.vocabulary import NO_PRIORITY, PRIORITIES
+
+_HOW = (
+    "How to work: git_mile_next takes the most urgent ready issue; git_mile_show reads it; git_mile_check ticks a"
+    " criterion; git_mile_comment says what was found; git_mile_create and git_mile_link (discovered-from, blocks) keep"
+    " new work; git_mile_close ends it, and the claim. issue_sync exchanges with the team."
+)
+
+
+class ReadyItem(Struct, frozen=True, kw_only=True):
+    """An issue that nothing blocks and nobody holds."""
+
+    id: str
+    title: str
+    labels: tuple[str, ...]
+    milestone: str | UnsetType = UNSET
+    due: str | UnsetType = UNSET
+    priority: str | UnsetType = UNSET
+    type: str | UnsetType = UNSET
+    short: str | UnsetType = UNSET
+
+
+class Ready(Answer, frozen=True, kw_only=True):
+    """What can be worked on now."""
+
+    items: list[ReadyItem]
+    blocked: int
+    cycles: list[list[str]] | UnsetType = UNSET
+
+    def for_person(self) -> str:
+        """A table, then what waits."""
+        rows = [
+            [
+                item.short or item.id[:8],
+                item.priority or "",
+                flatten(item.title),
+                flatten(",".join(item.labels)),
+                flatten(item.due or ""),
+            ]
+            for item in self.items
+        ]
+        lines = [align([["ID", "PRIORITY", "TITLE", "LABELS", "DUE"], *rows]) if rows else "Nothing is ready"]
+        if self.blocked:
+            lines.append(f"{format_count(self.blocked, 'issue')} blocked by others")
+        lines += [f"Circle, cut at its youngest link: {' → '.join(circle)}" for circle in self.cycles or ()]
+        return "\n".join(lines)
+
+
+class BlockedItem(Struct, frozen=True, kw_only=True):
+    """An issue that waits."""
+
+    id: str
+    title: str
+    because: list[str]
+    """What it waits for, then what that waits for, and so on."""
+    short: str | UnsetType = UNSET
+
+
+class Blocked(Answer, frozen=True, kw_only=True):
+    """What waits for others."""
+
+    items: list[BlockedItem]
+    total: int
+
+    def for_person(self) -> str:
+        """A line an issue, and below it the reasons."""
+        lines: list[str] = []
+        for item in self.items:
+            lines.append(f"{item.short or item.id[:8]} {flatten(item.title)}")
+            lines += [f"{'  ' * depth}← {flatten(reason)}" for depth, reason in enumerate(item.because, 1)]
+        if self.total > len(self.items):
+            lines.append(f"({self.total - len(self.items)} more; --limit shows them)")
+        return "\n".join(lines) or "Nothing is blocked"
+
+
+class Taken(Answer, frozen=True, kw_only=True):
+    """The issue that was chosen."""
+
+    id: str | None
+    title: str | UnsetType = UNSET
+    description: str | UnsetType = UNSET
+    priority: str | UnsetType = UNSET
+    labels: tuple[str, ...] | UnsetType = UNSET
+    criteria: list[Criterion] | UnsetType = UNSET
+    until: str | UnsetType = UNSET
+    blocked: int
+
+    def for_person(self) -> str:
+        """What to do, and until when it is yours."""
+        if self.id is None:
+            waiting = f"; {format_count(self.blocked, 'issue')} blocked by others" if self.blocked else ""
+            return f"Nothing is ready{waiting}"
+        lines = [f"{self.id[:8]} {flatten(self.title or '')}"]
+        if self.until:
+            lines.append(f"claimed until {self.until}")
+        if self.description:
+            lines += ["", self.description]
+        return "\n".join(lines)
+
+
+class Prime(Answer, frozen=True, kw_only=True):
+    """What an assistant must know to start, within 2 kB."""
+
+    open: int
+    blocked: int
+    claimed: list[str]
+    ready: list[str]
+
+    def for_model(self) -> str:
+        """A short page."""
+        lines = [f"{format_count(self.open, 'open issue')}, {self.blocked} blocked."]
+        lines += ["In progress:", *(f"- {flatten(one)}" for one in self.claimed)] if self.claimed else []
+        lines += ["Ready, the most urgent first:", *(f"- {flatten(one)}" for one in self.ready)] if self.ready else []
+        return "\n".join([*lines, _HOW])
+
+    def for_person(self) -> str:
+        """The same page."""
+        return self.for_model()
+
+
+def make_ready_item(row: Row, short: str) -> ReadyItem:
+    """Returns a row as something to work on."""
+    return ReadyItem(
+        id=row.id,
+        title=row.title,
+        labels=row.label_names(),
+        milestone=row.milestone or UNSET,
+        due=row.due or UNSET,
+        priority=PRIORITIES[row.priority] if row.priority < NO_PRIORITY else UNSET,
+        type=row.type or UNSET,
+        short=short if short != row.id[:8] else UNSET,
+    )

@@ -1,0 +1,139 @@
+"""Planning and taking work: urgent first, one claimer wins, claims end, criteria are ticked."""
+
+from __future__ import annotations
+
+import datetime
+import subprocess
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from postil.tracker import events as ev
+from postil.tracker.failures import ClaimLost, InvalidParams
+from tests.tracker.groups import Clock, Tracker
+from tests.tracker.programs import answered, run, said
+from tests.tracker.teams import MILE
+
+
+def test_the_most_urgent_ready_issue_is_next_and_is_claimed(tracker: Tracker):
+    tracker.tools.create("Whenever")
+    late = tracker.tools.create("Soon", priority="high", due="2026-05-01").id
+    soon = tracker.tools.create("Sooner", priority="high", due="2026-02-01").id
+    blocker = tracker.tools.create("Blocks", priority="low").id
+    waits = tracker.tools.create("Waits", priority="critical").id
+    tracker.tools.create("All of it", type="epic", priority="critical")
+    tracker.tools.link(blocker, "blocks", waits)
+    assert [tracker.plan.next(who=who).id for who in "abc"] == [soon, late, blocker]
+    assert tracker.plan.next(claim=False).title == "Whenever"
+    (item,) = tracker.plan.blocked().items
+    assert (item.title, item.because) == ("Waits", [f"{blocker[:8]} Blocks"])
+    assert tracker.plan.claim(waits, who="d").blocked_by == [blocker[:8]]
+
+
+def test_of_many_processes_of_one_git_user_one_wins_an_issue(repository: Path):
+    id_ = answered(repository, "create", "issue", "One")["id"]
+    started = [subprocess.Popen([*MILE, "claim", id_], cwd=repository, stderr=subprocess.DEVNULL) for _ in range(4)]
+    assert sorted(process.wait(120) for process in started) == [0, 6, 6, 6]
+
+
+def test_callers_on_two_machines_each_hold_one_issue_once_synced(team: tuple[Path, Path, Path], tmp_path: Path):
+    remote, *_ = team
+    seeds = tmp_path / "ann"
+    for number in range(4):
+        Tracker(seeds).tools.create(f"T{number}")
+    said(seeds, "sync")
+    machines = [seeds, tmp_path / "bob"]
+    said(machines[1], "pull")
+    for machine in machines:
+        taken = [Tracker(machine).plan.next(who=f"{machine.name}{caller}").id for caller in range(4)]
+        assert len({*taken}) == 4  # at once on one machine
+    for machine in (*machines, *machines):
+        said(machine, "sync")
+    holders = [
+        {id_: (entity.claim.who if entity.claim else "") for id_ in ids if (entity := mine.issues.store.entity(id_))}
+        for mine in map(Tracker, machines)
+        for ids in [[item.id for item in mine.list().items]]
+    ]
+    assert holders[0] == holders[1]
+    assert len({*holders[0].values()}) == 4
+    assert remote.exists()
+
+
+def test_a_claim_ends_by_closing_by_time_and_by_anyone_with_a_reason(tracker: Tracker, clock: Clock):
+    id_ = tracker.tools.create("T").id
+    tracker.plan.claim(id_, who="ann", minutes=60)
+    with pytest.raises(ClaimLost):
+        tracker.plan.claim(id_, who="bob", release=True)
+    tracker.plan.claim(id_, who="bob", release=True, reason="Ann is ill")
+    tracker.plan.claim(id_, who="bob")
+    assert "Ann is ill" in str([line.what for line in tracker.history.log(id_).events])
+    tracker.tools.close(id_)
+    tracker.tools.close(id_, reopen=True)
+    assert tracker.plan.claim(id_, who="carl", minutes=5).who == "carl"
+    clock.at += datetime.timedelta(minutes=6)
+    assert tracker.plan.claim(id_, who="dora").who == "dora"
+
+
+def test_a_claim_longer_than_the_bound_counts_as_the_bound(tracker: Tracker, clock: Clock):
+    id_ = tracker.tools.create("T").id
+    with tracker.issues.transaction() as tx:
+        tx.write(ev.Claimed, id_, who="eve", until="9999-01-01T00:00:00.000Z")
+    shown = msgspec.to_builtins(tracker.show("issue", id_))
+    assert shown["claim"]["until"] == "2026-02-01T00:00:00Z"
+    clock.at += datetime.timedelta(days=31, minutes=1)
+    assert tracker.plan.claim(id_, who="ann").who == "ann"
+
+
+def test_a_claim_made_in_the_year_9999_holds_nobody_up(tracker: Tracker):
+    id_ = tracker.tools.create("T").id
+    with tracker.issues.transaction() as tx:
+        tx.write(ev.Claimed, id_, who="eve", until="9999-12-31T23:59:59.000Z", ts="9999-12-31T00:00:00.000Z")
+    assert [item.id for item in tracker.plan.ready().items] == [id_]
+
+
+def test_criteria_are_listed_ticked_cleared_and_added(tracker: Tracker):
+    id_ = tracker.tools.create("T", description="Do it\n\n- [ ] one\n```\n- [ ] code\n```\n* [x] two").id
+    assert tracker.plan.check(id_, 1).changed == ["2 of 2 criteria done"]
+    tracker.plan.check(id_, 2, done=False)
+    tracker.plan.check(id_, add=("three",))
+    shown = tracker.show("issue", id_)
+    assert [(one.text, one.done) for one in shown.criteria or ()] == [("one", True), ("two", False), ("three", False)]
+    assert "- [ ] code" in (shown.description or "")
+    with pytest.raises(InvalidParams):
+        tracker.plan.check(id_, 9)
+    with pytest.raises(InvalidParams):
+        tracker.plan.check(id_)
+
+
+def test_sub_issues_show_their_progress(tracker: Tracker):
+    parent = tracker.tools.create("All", type="epic").id
+    for number in range(3):
+        child = tracker.tools.create(f"T{number}").id
+        tracker.tools.link(child, "parent", parent)
+    tracker.tools.close(child)  # pyright: ignore[reportPossiblyUnboundVariable]
+    assert msgspec.to_builtins(tracker.show("issue", parent))["children"] == {"total": 3, "closed": 1}
+
+
+def test_what_an_assistant_must_know_fits_into_two_kilobytes(tracker: Tracker):
+    for number in range(30):
+        tracker.tools.create(f"{number} " + "long " * 60)
+    for who in range(10):
+        tracker.plan.next(who=f"assistant {who} " + "x" * 100)
+    text = tracker.plan.prime().for_model()
+    assert len(text.encode()) <= 2048
+    assert "git_mile_next" in text
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("create", "issue", "T", "--priority", "huge"),
+        ("create", "issue", "T", "--estimate", "soon"),
+        ("next", "--filter", "nonsense =="),
+        ("check", "00000000", "1"),
+        ("list", "issue", "--filter", "priority == huge"),
+    ],
+)
+def test_what_is_no_plan_is_refused(repository: Path, words: tuple[str, ...]):
+    assert run(repository, *words).returncode in (2, 5)
