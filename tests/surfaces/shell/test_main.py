@@ -146,13 +146,27 @@ SERVERS = {
 def test_an_old_server_is_exactly_its_contract(part: str, asked: str, repository: Path) -> None:
     contract = CONTRACTS[part]
     frames = [hello(asked), {"id": 2, "method": "tools/list"}]
-    for command in (SERVERS[part], ("postil", "serve", "--parts", part)):
+    alone = [("postil", "serve", "--parts", part)] if part != "tracker" else []  # that one can write as well
+    for command in (SERVERS[part], *alone):
         answers = {answer["id"]: answer for answer in talk(*command, frames=frames, cwd=repository)}
         result = answers[1]["result"]
         assert result["protocolVersion"] == "2024-11-05"
         assert result["serverInfo"] == contract.face.info()
         assert result["capabilities"] == contract.face.capabilities
         assert {tool["name"] for tool in answers[2]["result"]["tools"]} == contract.tools
+
+
+def test_the_tracker_alone_can_write_and_its_contract_takes_the_published_entry(
+    repository: Path, tmp_path: Path
+) -> None:
+    frames = [hello(), {"id": 2, "method": "tools/list"}]
+    for command, where, wanted in (
+        (("postil", "serve", "--parts", "tracker"), repository, True),
+        (("git-mile", "mcp-server", "--repo", str(repository)), tmp_path, False),
+    ):
+        answers = {answer["id"]: answer for answer in talk(*command, frames=frames, cwd=where)}
+        names = {tool["name"] for tool in answers[2]["result"]["tools"]}
+        assert ("git_mile_create" in names) is wanted
 
 
 def test_the_bridge_without_words_and_with_piped_input_is_a_server(repository: Path) -> None:
