@@ -69,7 +69,7 @@ def _spell_both(
     verb: str, settles: dict[str, object], says: str, positional: tuple[str, ...] = ("id",)
 ) -> list[Spelling]:
     """Returns `issue VERB ID` and `milestone VERB ID`, which mean the same."""
-    flags = {} if "description" in settles else None  # no short flags for what the words settle
+    flags: dict[str, str] | None = {} if "description" in settles else None  # no short flags for what the words settle
     return [Spelling(f"{kind} {verb}", settles, says, positional, flags) for kind in ("issue", "milestone")]
 
 
