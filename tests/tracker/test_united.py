@@ -74,7 +74,7 @@ def client(repository: Path) -> Iterator[Client]:
         yield one
 
 
-MORE = {"list", "show", "ready", "blocked", "prime", "next", "check", "edit_comment", "edit_all"}
+MORE = {"list", "show", "ready", "blocked", "prime", "next", "check", "edit_comment"}
 
 
 def test_all_tools_are_listed_within_ten_kilobytes(client: Client):

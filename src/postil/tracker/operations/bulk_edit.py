@@ -41,7 +41,7 @@ class BulkEdit:
     def __init__(self, issues: Issues) -> None:
         self._issues = issues
 
-    @writes("git_mile_edit_all", crash=ServerError, shell="issue edit-all", positional=("filter",))
+    @writes("git_mile_edit_all", toolset="extra", crash=ServerError, shell="issue edit-all", positional=("filter",))
     def edit_all(
         self,
         filter: Annotated[str, Meta(description="as of list; all that match are changed")],
