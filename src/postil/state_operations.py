@@ -66,6 +66,12 @@ class StateOperations:
             secret.replace(self._settings, saved.secret)
         return saved.records, saved.made
 
+    def finish_writes(self, seconds: float) -> None:
+        """Wait until what follows acknowledged writes is stored: answers under keys, ends in the audit."""
+        from postil.storage.later import LATER
+
+        LATER.wait_empty(seconds)
+
     def audit(self) -> Audit:
         """Returns the audit in the state database, with a chain of its own."""
         from postil.storage.audit.audit_log import AuditLog

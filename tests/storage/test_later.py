@@ -34,6 +34,18 @@ def test_what_is_over_is_given_up_and_counted() -> None:
     assert later.dropped == 1
 
 
+def test_a_bug_in_one_does_not_keep_the_others_waiting() -> None:
+    later, after = Later(), threading.Event()
+
+    def broken() -> None:
+        raise ValueError("a bug")
+
+    later.add(broken)
+    later.add(after.set)
+    assert after.wait(30)
+    assert later.dropped == 1
+
+
 def test_only_so_many_wait() -> None:
     later, go_on = Later(most=2), threading.Event()
     later.add(lambda: go_on.wait(30))

@@ -6,6 +6,7 @@ caller is answered meanwhile; when the process dies first, the opening record sa
 
 from __future__ import annotations
 
+import sys
 import threading
 import time
 from collections import deque
@@ -67,6 +68,9 @@ class Later:
             except Failure:
                 done = time.monotonic() > task.until
                 self.dropped += done
+            except Exception as bug:  # noqa: BLE001 - the top of a thread: one bug must not keep the others waiting
+                sys.stderr.write(f"postil: bug in what follows a write: {bug!r}\n")
+                self.dropped += 1
             with self._condition:
                 if done and self._tasks and self._tasks[0] is task:
                     self._tasks.popleft()

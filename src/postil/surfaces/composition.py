@@ -33,6 +33,10 @@ class StateOperations(Protocol):
         """Replace the state and the secret by a backup. Returns as `save_backup` does."""
         ...
 
+    def finish_writes(self, seconds: float) -> None:
+        """Wait until what follows acknowledged writes is stored, at most so long."""
+        ...
+
     def audit(self) -> Audit:
         """Returns the audit in the state database."""
         ...

@@ -13,6 +13,7 @@ from postil.core.call import Caller
 from postil.core.ports import State
 from postil.storage.audit.audit_log import AuditLog
 from postil.storage.audit.audit_records import HEADS, SPACE, Record
+from postil.storage.later import LATER
 from postil.storage.memory import MemoryState
 from postil.storage.sqlite import SqliteState
 from tests.storage.states import postgres, redis, state
@@ -24,6 +25,7 @@ def write(state: State, *names: str) -> AuditLog:
     log = AuditLog(lambda: state)
     for name in names:
         log.open(Caller(name), "op", {"id": 1}).close("ok")
+        assert LATER.wait_empty(30)  # ends are written in the background
     return log
 
 

@@ -1,12 +1,13 @@
 """Who changed what, when: a record before the effect and one after it. Only ever added to.
 
-A write that cannot be opened in the audit is not begun. One that was opened and whose end cannot be written now is
-closed later; when the process dies before, the opening without an end says that the outcome is not known.
+A write that cannot be opened in the audit is not begun. Its end is written soon after it, together with others; when
+the process dies before, the opening without an end says that the outcome is not known.
 """
 
 from __future__ import annotations
 
 import os
+import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
@@ -16,15 +17,14 @@ import msgspec
 from postil.core.call import Caller
 from postil.core.effects.joining import alone
 from postil.core.effects.witness import Entry, Outcome, Report
-from postil.core.failure import Failure
 from postil.core.ports import Changes, State
 from postil.storage.audit import audit_records as audit
 from postil.storage.audit.audit_records import COUNTER, HEADS, SPACE, Head, Record
-from postil.storage.failures import StateUnclear
 from postil.storage.holder import this_process
 from postil.storage.later import LATER
 
 PAGE = 1000
+MOST_TOGETHER = 200
 
 
 class AuditLog:
@@ -33,6 +33,8 @@ class AuditLog:
     def __init__(self, state: Callable[[], State]) -> None:
         self._state = state
         self._writer = os.urandom(8).hex()
+        self._ends: list[Record] = []
+        self._lock = threading.Lock()
 
     def open(self, caller: Caller, operation: str, arguments: object) -> Opened:
         """Write down, durably, what is about to be changed. Raises a Failure: then it must not be begun."""
@@ -46,7 +48,26 @@ class AuditLog:
         )
         with alone(), self._state().writing() as changes:
             number = self.append(changes, record)
-        return Opened(self, self._state, number)
+        return Opened(self, number)
+
+    def end(self, record: Record) -> None:
+        """Add a closing record in the background, together with others that came meanwhile."""
+        with self._lock:
+            self._ends.append(record)
+            if len(self._ends) % 100 == 1:  # the queue may have given the first one up
+                LATER.add(self._write_ends)
+
+    def _write_ends(self) -> None:
+        while True:
+            with self._lock:
+                ends = self._ends[:MOST_TOGETHER]
+            if not ends:
+                return
+            with alone(), self._state().writing() as changes:
+                for record in ends:
+                    self.append(changes, record)
+            with self._lock:
+                del self._ends[: len(ends)]
 
     def append(self, changes: Changes, record: Record) -> int:
         """Add a record to this process's chain. Returns its number there."""
@@ -124,28 +145,19 @@ class AuditLog:
 class Opened:
     """A write that was opened in the audit, until it ends."""
 
-    def __init__(self, log: AuditLog, state: Callable[[], State], number: int) -> None:
-        self._log, self._state, self._number = log, state, number
+    def __init__(self, log: AuditLog, number: int) -> None:
+        self._log, self._number = log, number
 
     def join(self, changes: Changes) -> None:
         """Write down, in the effect's own transaction, that it was made. For `joining`."""
         self._log.append(changes, Record(time.time(), "stored", of=self._number))
 
     def close(self, outcome: Outcome, result: object = None) -> None:
-        """Write down how it ended, now or later. Raises no failure: its caller hears of the effect."""
+        """Write down how it ended, soon. Nobody waits for it: the opening is safe, and the effect is made."""
         named = type(result).__name__ if isinstance(result, BaseException) else audit.name_result(result)
         record = Record(time.time(), "end", of=self._number, outcome=outcome, result=named)
 
-        def append() -> None:
-            with alone(), self._state().writing() as changes:
-                self._log.append(changes, record)
-
-        try:
-            append()
-        except StateUnclear:
-            pass  # there or not: a second end would say nothing new, and none says that it is not known
-        except Failure:
-            LATER.add(append)
+        self._log.end(record)
 
 
 def _find_last(changes: Changes) -> tuple[str, str] | None:

@@ -93,6 +93,7 @@ def run(server: Server, composed: Composition) -> NoReturn:
         tls=tls,
         counts=composed.counts,
         check_writable=composed.state_operations.check_writable,
+        at_end=lambda: composed.state_operations.finish_writes(2.0),
     )
 
 
@@ -153,6 +154,7 @@ def serve(
     tls: dict[str, Any] | None = None,
     counts: Callable[[], dict[str, float]] | None = None,
     check_writable: Callable[[], None] | None = None,
+    at_end: Callable[[], None] | None = None,
 ) -> NoReturn:
     """Serve on a bound socket until a signal ends it; then the process ends."""
     from postil.surfaces.http.server import HttpServer, raise_file_limit
