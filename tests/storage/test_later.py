@@ -1,4 +1,4 @@
-"""What could not be written now is written later, in order, and not for ever."""
+"""What could not be written now is written later, and not tried for ever."""
 
 import threading
 
@@ -6,7 +6,7 @@ from postil.storage.failures import StateAway
 from postil.storage.later import Later
 
 
-def test_it_is_tried_again_until_it_succeeds_and_in_order() -> None:
+def test_it_is_tried_again_until_it_succeeds_and_keeps_nobody_waiting() -> None:
     later, done, tries = Later(), list[str](), list[int]()
 
     def second_time() -> None:
@@ -18,7 +18,7 @@ def test_it_is_tried_again_until_it_succeeds_and_in_order() -> None:
     later.add(second_time)
     later.add(lambda: done.append("second"))
     assert later.wait_empty(30)
-    assert done == ["first", "second"]
+    assert done == ["second", "first"]
     assert later.dropped == 0
 
 

@@ -345,7 +345,8 @@ def test_a_stream_on_one_replica_hears_a_write_on_another(folder: Path, redis: R
         time.sleep(0.5)  # the watch itself begins after the acknowledgement; nothing tells when
         begun = time.monotonic()
         assert at_replica(replicas, 1, request("inbox_resolve", {"id": 1})) == 200
-        assert next(heard)["method"] == "notifications/resources/updated"
+        told = next(heard)
+        assert told.get("method") == "notifications/resources/updated", told
         assert time.monotonic() - begun < 1
         connection.close()
     finally:

@@ -72,8 +72,10 @@ class Later:
                 sys.stderr.write(f"postil: bug in what follows a write: {bug!r}\n")
                 self.dropped += 1
             with self._condition:
-                if done and self._tasks and self._tasks[0] is task:
+                if self._tasks and self._tasks[0] is task:  # unless it was given up meanwhile
                     self._tasks.popleft()
+                    if not done:
+                        self._tasks.append(task)  # behind the others: one that cannot be made keeps nobody waiting
                     self._condition.notify_all()
             if not done:
                 time.sleep(pause)
@@ -81,4 +83,4 @@ class Later:
 
 
 LATER = Later()
-"""The one queue of this process: order is kept, so a closing never overtakes its opening."""
+"""The one queue of this process."""

@@ -15,8 +15,7 @@ import threading
 from collections.abc import Iterable
 from contextlib import suppress
 
-EVERYTHING = "*"
-"""Reported instead of names when the kernel's queue overflowed."""
+from postil.workspace.watch import EVERYTHING
 
 # linux/inotify.h
 _IN_MODIFY, _IN_CLOSE_WRITE = 0x2, 0x8

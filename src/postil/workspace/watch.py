@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 POLL_EVERY = 0.25
 MOST_FOLDERS = 8192
+EVERYTHING = "*"
+"""Reported instead of names when the kernel's queue overflowed."""
 CALM = 100
 """A look is followed by a pause a hundred times as long: at most one per cent of a processor."""
 

@@ -94,9 +94,9 @@ def test_a_stall_in_a_commit_is_waited_out_and_answered_truly(state: PostgresSta
 
 def test_the_fate_of_a_commit_without_an_answer_is_found_out(postgres: PostgresServer) -> None:
     postgres.clear()
-    state = PostgresState(postgres.address, answer_seconds=0.5)  # it gives up before the server goes on
+    state = PostgresState(postgres.address, answer_seconds=2.0)  # it gives up before the server goes on
     put(state, "before")
-    resumed = threading.Timer(1.5, postgres.go_on)
+    resumed = threading.Timer(3.5, postgres.go_on)
     with state.writing() as changes:
         changes.put("s", "k", b"v")
         postgres.pause()
@@ -111,7 +111,7 @@ def test_a_commit_whose_fate_nobody_tells_is_not_called_unmade(
 ) -> None:
     postgres.clear()
     monkeypatch.setattr(postgres_state, "COMMIT_SECONDS", 0.0)
-    state = PostgresState(postgres.address, answer_seconds=0.3)
+    state = PostgresState(postgres.address, answer_seconds=2.0)
     put(state, "before")
 
     def fall_silent() -> None:
@@ -173,7 +173,7 @@ def test_a_replica_that_hangs_inside_a_block_is_undone_by_the_server(
     state: PostgresState, postgres: PostgresServer
 ) -> None:
     with state._connections.using() as connection:  # pyright: ignore[reportPrivateUsage]
-        connection.execute("SET idle_in_transaction_session_timeout = 100")
+        connection.execute("SET idle_in_transaction_session_timeout = 1000")
     other = PostgresState(postgres.address)
 
     def hang() -> None:
