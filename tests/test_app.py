@@ -1,20 +1,24 @@
 """The composition root, and that what is generated from the operations is true."""
 
 import re
+import shlex
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
 
-from postil.app import PARTS, App, describe_part, read_catalogue
+from postil.app import PARTS, App, describe_part, group_class, read_catalogue
 from postil.contracts import CONTRACTS, united
+from postil.core.catalogue import OperationEntry
 from postil.core.failure import StorageFailed
+from postil.core.operation import Operation
 from postil.core.registry import Offer, Registry
 from postil.settings.load import load
 from postil.settings.model import GitLabSettings, Settings
 from postil.storage.shared import BadState
 from postil.wire.protocol.eras.era import NEWEST
-from postil.wire.protocol.shapes import describe_tool
+from postil.wire.protocol.shapes import NARROWING, describe_tool, how_to_get_the_rest
 from scripts.reference import generated
 
 SAFE = re.compile(r"[a-z0-9_]{1,50}")
@@ -121,3 +125,38 @@ def test_the_united_server_claims_no_changes_that_it_never_tells() -> None:
     declared = united(tuple(PARTS)).capabilities
     assert not any("listChanged" in each for each in declared.values())
     assert declared["resources"] == {"subscribe": True}
+
+
+READING = [entry for entry in read_catalogue().operations if entry.tool and entry.effect == "reads"]
+
+
+@pytest.mark.parametrize("entry", READING, ids=[entry.name for entry in READING])
+def test_the_command_for_the_rest_of_an_answer_answers_the_same_call(entry: OperationEntry) -> None:
+    """For every tool that reads, with what it must be given, and with everything that it can be given."""
+    schema = msgspec.json.decode(entry.input_schema)
+    every = {name: example(each, schema) for name, each in schema.get("properties", {}).items()}
+    for given in ({name: every[name] for name in schema.get("required", ())}, every):
+        advice = how_to_get_the_rest(entry, given)
+        (command,) = re.findall(r"`(postil [^`]+)`", advice)
+        _, verb, name, *arguments = shlex.split(command)
+        assert (verb, name) == ("call", entry.name)
+        if arguments != ["@FILE"]:
+            assert msgspec.json.decode(arguments[0] if arguments else "{}") == given
+        operation = Operation(getattr(group_class(entry.part, entry.group), entry.attribute))
+        operation.decode(given, from_shell=True)
+        told = re.findall(r"Ask for less with ([^;]+);", advice)
+        assert {*", ".join(told).split(", ")} - {""} <= NARROWING & {*schema.get("properties", {})}
+    assert "filePath" not in how_to_get_the_rest(entry, {"filePath": "a.py"}).split("`")[0]
+
+
+def example(field: dict[str, Any], schema: dict[str, Any]) -> object:
+    """A value that a published field takes."""
+    if "$ref" in field:
+        return {}
+    kind = next((each for each in field.get("anyOf", ()) if each.get("type") != "null"), field)
+    if "$ref" in kind:
+        return {}
+    if kind.get("enum"):
+        return kind["enum"][0]
+    empty: dict[str, object] = {"string": "it's", "boolean": True, "array": [], "object": {}, "number": 1.5}
+    return empty.get(kind.get("type", "string"), max(kind.get("minimum", 1), 1))

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from postil.core.content import Block, Document, Embedded, Image, Link, Text
@@ -73,6 +75,64 @@ def test_links_beyond_the_bound_are_left_out() -> None:
     *kept, note = bound(links, REST)
     assert 0 < len(kept) < 300
     assert isinstance(note, Text)
+
+
+def document(mime_type: str, text: str) -> str | None:
+    """What is left of a document that is too large."""
+    *kept, note = bound([Embedded(Document("export://all", mime_type, text=text))], REST)
+    assert isinstance(note, Text)
+    assert REST in note.text
+    if not kept:
+        return None
+    assert isinstance(kept[0], Embedded)
+    left = kept[0].resource.text
+    assert left is not None
+    assert len(left.encode()) <= LARGEST
+    return left
+
+
+def test_json_loses_whole_items_and_stays_json() -> None:
+    files = [{"filePath": "a.py", "comments": [{"id": number, "text": "ä" * 90} for number in range(400)]}]
+    left = json.loads(document("application/json", json.dumps({"files": files, "totalComments": 400})) or "")
+    assert left["totalComments"] == 400
+    kept = left["files"][0]["comments"]
+    assert 50 < len(kept) < 400
+    assert kept == files[0]["comments"][: len(kept)]
+
+
+def test_an_answer_that_is_json_stays_json() -> None:
+    shown, note = bound([Text(json.dumps([{"id": number} for number in range(9000)]))], REST)
+    assert isinstance(shown, Text)
+    assert isinstance(note, Text)
+    assert json.loads(shown.text)[:2] == [{"id": 0}, {"id": 1}]
+    assert "bytes are left out here" in note.text
+
+
+@pytest.mark.parametrize("text", [json.dumps({"text": "x" * 50_000}), json.dumps(["x" * 50_000]), '{"broken": ' * 9000])
+def test_json_of_which_no_item_can_be_left_out_is_left_out(text: str) -> None:
+    assert document("application/json", text) is None
+
+
+def test_json_lines_lose_whole_lines() -> None:
+    lines = [json.dumps({"id": number, "text": "€" * 20}, ensure_ascii=False) for number in range(2000)]
+    left = document("application/x-ndjson", "".join(f"{line}\n" for line in lines)) or ""
+    assert left.splitlines() == lines[: len(left.splitlines())] != []
+    assert document("application/x-ndjson", "x" * 50_000) is None
+
+
+@pytest.mark.parametrize("mime_type", ["text/csv", "text/html", "application/vnd.apache.parquet", "image/svg+xml"])
+def test_what_programs_read_is_never_cut_inside(mime_type: str) -> None:
+    assert document(mime_type, "row\r\n" * 20_000) is None
+
+
+@settings(max_examples=30)
+@given(
+    st.recursive(st.text(max_size=9) | st.integers(), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner))
+)
+def test_shortened_json_is_json_and_fits(value: object) -> None:
+    for block in bound([Text(json.dumps([value] * 3))], REST, 640)[:-1]:
+        assert isinstance(block, Text)
+        json.loads(block.text)
 
 
 @given(st.text(), st.integers(20, 60))

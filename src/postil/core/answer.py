@@ -31,6 +31,10 @@ class Answer(Struct, frozen=True):
         """How many bytes a model gets at most; an answer that was asked to be larger overrides it."""
         return LARGEST
 
+    def rest(self) -> str:
+        """Returns how the whole can be had where a model gets a part, if there is a better way than the same call."""
+        return ""
+
     def for_model(self) -> str | Sequence[Block]:
         """Returns what a model reads: text, or blocks of content. By default the struct as JSON."""
         return msgspec.json.encode(self).decode("utf-8")

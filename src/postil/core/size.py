@@ -1,11 +1,14 @@
 """How large an answer for a model may be, and how a larger one is cut: in the middle, at line borders, and said so.
 
-Parts do better themselves (pages, a shorter form); this is the net under all of them.
+What programs read is never cut inside: whole items of JSON and whole lines of JSON lines are left out, and a document
+of another machine format is left out as a whole. Parts do better themselves (pages, a shorter form); this is the net
+under all of them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import cast
 
 import msgspec
 
@@ -16,6 +19,8 @@ LARGEST = 24_000
 _NOTE = 600
 _TAIL = 1_500
 """The end is kept too: it closes what frames the words of others, and often says how to go on."""
+_PROSE = ("", "text/plain", "text/markdown", "text/x-diff")
+"""Types of documents that people read: these may be cut between lines."""
 
 
 def cut(text: str, largest: int = LARGEST) -> tuple[str, int]:
@@ -66,12 +71,68 @@ def bound(blocks: Sequence[Block], rest: str, largest: int = LARGEST) -> Sequenc
 def _shorten(block: Block, size: int, room: int) -> tuple[list[Block], int]:
     """Returns what fits of a block, and how many bytes do not."""
     if isinstance(block, Text):
-        text, missing = cut(block.text, room)
+        is_json = block.text[:1] in ("{", "[") and _is_json(block.text)
+        text, missing = _keep_items(block.text, room) if is_json else cut(block.text, room)
         return [Text(text)] if text.strip() else [], missing
     if isinstance(block, Embedded) and block.resource.text is not None and room > _NOTE:
-        text, missing = cut(block.resource.text, room - len(block.resource.uri))
-        return [Embedded(msgspec.structs.replace(block.resource, text=text))], missing
+        document = block.resource
+        text, missing = _shorten_document(document.mime_type, document.text or "", room - len(document.uri))
+        return [Embedded(msgspec.structs.replace(document, text=text))] if text else [], missing if text else size
     return [], size
+
+
+def _shorten_document(mime_type: str, text: str, room: int) -> tuple[str, int]:
+    """Returns what fits of a document so that it still is one of its type; nothing where that is not known."""
+    if mime_type == "application/json":
+        return _keep_items(text, room) if _is_json(text) else ("", _bytes(text))
+    if mime_type == "application/x-ndjson":
+        return _keep_lines(text, room)
+    return cut(text, room) if mime_type in _PROSE else ("", _bytes(text))
+
+
+def _is_json(text: str) -> bool:
+    try:
+        msgspec.json.decode(text.encode("utf-8", "surrogatepass"), type=msgspec.Raw)
+    except (msgspec.DecodeError, RecursionError):
+        return False
+    return True
+
+
+def _keep_items(text: str, room: int) -> tuple[str, int]:
+    """Returns JSON with as many whole items of its longest list as fit; nothing where that is not one."""
+    kept = _fit(msgspec.json.decode(text.encode()), room)
+    shorter = "" if kept is None else msgspec.json.encode(kept).decode()
+    return shorter, max(_bytes(text) - _bytes(shorter), 1)
+
+
+def _fit(value: object, room: int) -> object | None:
+    """Returns the value with items left out until it fits; None where nothing of it can be left out."""
+    if len(msgspec.json.encode(value)) <= room:
+        return value
+    if isinstance(value, list):
+        items: list[object] = []
+        room -= len("[]")
+        for each in cast("list[object]", value):
+            size = len(msgspec.json.encode(each)) + 1
+            if size > room:
+                first = None if items else _fit(each, room - 1)
+                return items or (None if first is None else [first])
+            items.append(each)
+            room -= size
+        return items
+    if isinstance(value, dict) and value:
+        members = cast("dict[str, object]", value)
+        sizes = {name: len(msgspec.json.encode(each)) for name, each in members.items()}
+        longest = max(sizes, key=lambda name: sizes[name])
+        smaller = _fit(members[longest], room - (len(msgspec.json.encode(members)) - sizes[longest]))
+        return None if smaller is None else {**members, longest: smaller}
+    return None
+
+
+def _keep_lines(text: str, room: int) -> tuple[str, int]:
+    whole = text.encode("utf-8", "surrogatepass")
+    kept = whole[: whole.rfind(b"\n", 0, max(room, 0)) + 1]
+    return kept.decode("utf-8", "surrogatepass"), len(whole) - len(kept)
 
 
 def _size(block: Block) -> int:

@@ -4,16 +4,24 @@ from __future__ import annotations
 
 import base64
 import io
+import re
+import shlex
 import sys
 from pathlib import Path
 
 import msgspec
 import pytest
 
+from postil.app import read_catalogue
+from postil.comments.operations.answers import show_line
 from postil.comments.operations.validation import ExportOptions
 from postil.comments.transfer.documents import redact
+from postil.core.content import Embedded, Text
 from postil.core.failure import Failure, NotFound
-from tests.comments.workspaces import Comments, workspace, write
+from postil.core.size import bound
+from postil.surfaces.shell.argv import find
+from postil.surfaces.shell.commands import Words
+from tests.comments.workspaces import Comments, commit, workspace, write
 
 CODE = "".join(f"value_{n} = {n}\n" for n in range(1, 31))
 
@@ -72,3 +80,49 @@ def test_training_data_keeps_no_secret(comments: Comments) -> None:
     assert key not in text
     assert "hunter22" not in text
     assert redact("nothing secret: x = 'abc'") == "nothing secret: x = 'abc'"
+
+
+@pytest.mark.parametrize("form", ["json", "jsonl", "csv", "html", "markdown"])
+def test_an_export_that_is_too_large_for_a_model_is_whole_or_left_out(comments: Comments, form: str) -> None:
+    for number in range(1, 31):
+        comments.add("a.py", number, f"TODO: {number} " + "much to say, " * 90, "TODO")
+    answer = comments.export(form)
+    *kept, note = bound(answer.for_model(), answer.rest())
+    assert isinstance(note, Text)
+    (command,) = re.findall(r"`postil (comments export [^`]+)`", note.text)
+    found = find(read_catalogue(["comments"]).operations, shlex.split(command))
+    assert found is not None
+    reader = Words(found[0], "postil")
+    reader.check(reader.read(found[1])[0])
+    texts = [str(block.resource.text) for block in kept if isinstance(block, Embedded)]
+    if form == "json":
+        (read,) = [msgspec.json.decode(text) for text in texts]
+        assert (read["totalComments"], 0 < len(read["files"][0]["comments"]) < 30) == (30, True)
+    elif form == "jsonl":
+        assert 0 < len([msgspec.json.decode(line) for text in texts for line in text.splitlines()]) < 30
+    else:
+        assert bool(texts) == (form == "markdown")
+
+
+def test_code_in_another_file_is_named_with_both_files_in_every_format(comments: Comments) -> None:
+    """Its line is of the file that it is in now."""
+    root = root_of(comments)
+    body = "def greet(name):\n    message = 'good day to you, ' + name\n    return message.title()\n"
+    write(root, "app.py", CODE + body)
+    commit(root, "greets")
+    comments.add("app.py", 32, "NOTE: why so polite?", "NOTE")
+    write(root, "app.py", CODE)
+    write(root, "greeter.py", "# greetings\n\n" + body)
+    (moved,) = comments.listed().comments
+    assert (moved.movedTo, moved.line) == ("greeter.py", 4)
+    assert "greeter.py:4 (was in app.py)" in show_line(moved)
+    markdown = str(comments.export("markdown").document)
+    assert "\n## greeter.py\n" in markdown
+    assert "line 4 (greet(), moved, was in app.py)" in markdown
+    page = str(comments.export("html").document)
+    assert "<h2>greeter.py</h2>" in page
+    assert "greeter.py:4 (was in app.py)" in page
+    (row,) = str(comments.export("csv").document).splitlines()[1:]
+    assert ",greeter.py,4," in row
+    told = msgspec.json.decode(str(comments.export("json").document))["files"][0]["comments"][0]
+    assert (told["filePath"], told["movedTo"], told["line"]) == ("app.py", "greeter.py", 4)

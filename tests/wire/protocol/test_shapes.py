@@ -59,9 +59,14 @@ class Talker:
     """Answers as much as it is asked to."""
 
     @reads("talk_much", shell="talk much")
-    def talk(self, lines: int, limit: int = 0, asked: bool = False) -> Said:
+    def talk(self, lines: int, limit: int = 0, asked: bool = False, better: str = "") -> Said:
         """Say many lines"""
-        return Said("\n".join(f"line {number}" for number in range(lines)), asked)
+        return Said("\n".join(f"line {number}" for number in range(lines)), asked, better)
+
+    @writes("write_much")
+    def write(self) -> str:
+        """Change something, and say much about it"""
+        return "line\n" * 10_000
 
     @reads("fail_much")
     def fail(self) -> str:
@@ -74,6 +79,10 @@ class Said(Answer, frozen=True):
 
     text: str
     asked: bool
+    better: str = ""
+
+    def rest(self) -> str:
+        return self.better
 
     @property
     def largest(self) -> int:
@@ -99,7 +108,19 @@ async def test_every_answer_of_a_tool_is_bounded_and_says_how_to_get_the_rest() 
     note = result["content"][-1]["text"]
     assert "left out" in note
     assert "limit" in note
-    assert "`postil talk much --json`" in note
+    assert """`postil call talk_much '{"lines":100000}'`""" in note
+
+
+async def test_a_write_whose_answer_was_cut_is_not_to_be_repeated() -> None:
+    result = (await (await talker()).call("write_much"))["result"]
+    note = result["content"][-1]["text"]
+    assert "do not ask again" in note
+    assert "postil" not in note.removeprefix("[postil:")
+
+
+async def test_an_answer_knows_better_how_the_rest_can_be_had() -> None:
+    result = (await (await talker()).call("talk_much", {"lines": 9000, "better": "Turn the page."}))["result"]
+    assert result["content"][-1]["text"].endswith("Turn the page.]")
 
 
 async def test_an_answer_that_was_asked_to_be_large_is_sent_whole() -> None:

@@ -249,6 +249,12 @@ class Exported(Answer, frozen=True, omit_defaults=True):
     def metadata(self) -> Mapping[str, Any]:
         return {"format": self.format, "totalComments": self.totalComments, "sizeBytes": self.sizeBytes}
 
+    def rest(self) -> str:
+        return (
+            f"Ask for one file with filePath; `postil comments export {self.format} --output FILE` in a shell writes "
+            f"all {self.totalComments} comments."
+        )
+
     def for_model(self) -> Sequence[Block]:
         text, blob = (None if isinstance(each, UnsetType) else each for each in (self.document, self.blob))
         return [Embedded(Document(self.uri, self.mimeType, text=text, blob=blob))]

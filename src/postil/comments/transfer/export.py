@@ -53,7 +53,7 @@ def export_document(
     if len(data) > LARGEST_ANSWER:
         raise Failure(
             f"The export has {len(data)} bytes, more than an answer may hold",
-            advice="Write it to a file with `postil comments export --output FILE`, or export one file",
+            advice=f"Write it to a file with `postil comments export {format_} --output FILE`, or export one file",
         )
     if format_ == "parquet":
         return Exported(format_, total, len(data), uri, mime, blob=base64.b64encode(data).decode())

@@ -12,12 +12,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
 from msgspec import Raw
 
 from postil.core import codes
-from postil.core.answer import Answer
 from postil.core.call import LEVELS
 from postil.core.content import Message
 from postil.core.failure import InvalidArguments
 from postil.core.resource import ResourceNotFound
-from postil.core.size import LARGEST
 from postil.wire.protocol import shapes
 from postil.wire.protocol.eras.era import STATELESS as STATELESS_ERA
 from postil.wire.protocol.eras.era import Era
@@ -115,7 +113,7 @@ def _tool_result(profile: Profile, work: Work, value: object) -> object:
     result = shapes.make_result(value, work.era, says_success=face.says_success, structured=has_schema)
     if entry is None or face.contract:  # what a contract publishes is sent whole
         return result
-    return shapes.bound_result(result, entry, value.largest if isinstance(value, Answer) else LARGEST)
+    return shapes.bound_result(result, entry, work.arguments, value)
 
 
 def read_resource(session: Session, request: Request, era: Era) -> Work:

@@ -14,7 +14,7 @@ from postil.core.answer import Answer
 from postil.core.catalogue import OperationEntry, PromptEntry, ResourceEntry
 from postil.core.content import Block, Document, Embedded, Link, Message, Text
 from postil.core.failure import Failure
-from postil.core.size import bound, cut, measure
+from postil.core.size import LARGEST, bound, cut, measure
 
 if TYPE_CHECKING:
     from postil.wire.protocol.eras.era import Era
@@ -111,29 +111,52 @@ def make_blocks(value: object, era: Era) -> Sequence[Block]:
     return [Text(_clean(encode(read).decode("utf-8"), is_json=True))]
 
 
-def bound_result(result: dict[str, Any], entry: OperationEntry, largest: int) -> dict[str, Any]:
-    """Returns a tool's result whose content is no larger than that, and says how the rest can be had."""
+def bound_result(result: dict[str, Any], entry: OperationEntry, given: object, value: object) -> dict[str, Any]:
+    """Returns a tool's result whose content is no larger than it may be, and says how the rest can be had.
+
+    `given` are the call's arguments.
+    """
+    largest = value.largest if isinstance(value, Answer) else LARGEST
     if measure(result["content"]) > largest:
-        result["content"] = bound(result["content"], _how_to_get_the_rest(entry), largest)
+        own = value.rest() if isinstance(value, Answer) else ""
+        result["content"] = bound(result["content"], own or how_to_get_the_rest(entry, given), largest)
     return result
 
 
-NARROWING = frozenset({
-    "after", "as_of", "author", "cursor", "end_line", "event", "file", "filePath", "file_path", "filter", "filters",
-    "limit", "max_bytes", "offset", "page", "path", "per_page", "query", "ref", "revision", "since", "start_line",
-    "state", "status", "tag", "until",
+GOING_ON = frozenset({
+    "after", "cursor", "end_line", "filter", "filters", "limit", "max_bytes", "offset", "page", "per_page", "query",
+    "since", "start_line", "until",
 })  # fmt: skip
-"""Arguments that make an answer smaller, or go on behind it."""
+"""Arguments that go on behind an answer or make it smaller, whatever they were."""
+NARROWING = GOING_ON | frozenset({
+    "as_of", "author", "event", "file", "filePath", "file_path", "path", "revision", "state", "status", "tag",
+})  # fmt: skip
+"""Arguments that make an answer smaller; most of them only where they were not given."""
+LONGEST_COMMAND = 300
 
 
-def _how_to_get_the_rest(entry: OperationEntry) -> str:
+def how_to_get_the_rest(entry: OperationEntry, given: object) -> str:
     """Returns advice for an answer that was cut: the arguments that narrow it, and the command that prints all."""
+    if entry.effect != "reads":
+        return "What was asked for is done: do not ask again to see the rest."
     fields: dict[str, Any] = decode(entry.input_schema).get("properties", {})
-    narrowing = [name for name in fields if name in NARROWING]
+    arguments = cast("dict[str, object]", given) if isinstance(given, dict) else {}
+    narrowing = [name for name in fields if name in (NARROWING if name not in arguments else GOING_ON)]
     advice = [f"Ask for less with {', '.join(narrowing)}"] if narrowing else []
-    if entry.shell:
-        advice.append(f"`postil {entry.shell} --json` in a shell prints all")
-    return "; ".join(advice) + "." if advice else "Ask about less at once."
+    command = _command(entry, arguments)
+    where = " (FILE: the same arguments as JSON)" if command.endswith(" @FILE") else ""
+    return "; ".join([*advice, f"`{command}` in a shell prints all{where}"]) + "."
+
+
+def _command(entry: OperationEntry, arguments: dict[str, object]) -> str:
+    """Returns the command that answers the same call."""
+    from shlex import quote  # only an answer that was cut needs it
+
+    command = f"postil call {entry.name}"
+    if not arguments:
+        return command
+    whole = f"{command} {quote(encode(arguments).decode())}"
+    return whole if len(whole) <= LONGEST_COMMAND else f"{command} @FILE"
 
 
 def make_plain(value: object) -> object:
