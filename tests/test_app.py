@@ -160,3 +160,14 @@ def example(field: dict[str, Any], schema: dict[str, Any]) -> object:
         return kind["enum"][0]
     empty: dict[str, object] = {"string": "it's", "boolean": True, "array": [], "object": {}, "number": 1.5}
     return empty.get(kind.get("type", "string"), max(kind.get("minimum", 1), 1))
+
+
+def test_the_status_has_a_line_of_every_part_that_is_on(tmp_path: Path) -> None:
+    home = {"HOME": str(tmp_path)}
+    app = App(load(home, str(tmp_path)))
+    assert {part for part, _ in app.glances()} == {"inbox", "comments", "tracker", "gitlab"}
+    assert ("gitlab", "not connected (postil gitlab connect)") in app.glances()
+    connected = App(load({**home, "GITLAB_TOKEN": "hush"}, str(tmp_path))).glances()
+    assert connected[-1] == ("gitlab", "a token for https://gitlab.com is configured")
+    only = App(load({**home, "POSTIL_PARTS": "inbox"}, str(tmp_path)))
+    assert [part for part, _ in only.glances()] == ["inbox"]

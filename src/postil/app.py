@@ -211,7 +211,7 @@ class App:
         return tuple(name for name in PARTS if offer.includes_part(name))
 
     def glances(self) -> list[tuple[str, str]]:
-        """Returns one line from every part that marks a method with `@glance`."""
+        """Returns one line from every part: of its method that is marked with `@glance`, or of the settings."""
         registry = self.registry()
         lines: list[tuple[str, str]] = []
         for entry in registry.glances:
@@ -219,6 +219,11 @@ class App:
                 lines.append((entry.part, registry.method(entry)()))
             except Failure as failure:  # one part that cannot work here must not hide the others
                 lines.append((entry.part, failure.message))
+        if "gitlab" in self.parts_offered():  # from the settings: neither the network nor the part's code is needed
+            gitlab = self.settings.gitlab
+            connected = gitlab.token or gitlab.token_file
+            says = f"a token for {gitlab.url} is configured" if connected else "not connected (postil gitlab connect)"
+            lines.append(("gitlab", says))
         return lines
 
 

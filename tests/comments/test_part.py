@@ -42,6 +42,17 @@ def test_the_status_shows_what_is_open_and_what_is_lost(comments: Comments) -> N
     assert comments.contract.glance() == "1 open, 1 without their code (postil comments orphans)"
 
 
+def test_the_status_tells_what_is_uncertain_from_what_is_lost(
+    comments: Comments, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    comments.add("a.py", 3, "x", "NOTE")
+    index = comments.context.overview.index
+    monkeypatch.setattr(index, "counts", lambda: {"open": 3, "orphaned": 0, "review": 1})
+    assert comments.contract.glance() == "3 open, 1 to decide where they belong (postil comments orphans)"
+    monkeypatch.setattr(index, "counts", lambda: {"open": 3, "orphaned": 2, "review": 1})
+    assert comments.contract.glance().startswith("3 open, 2 without their code, 1 to decide where they belong (")
+
+
 def test_a_capability_is_one_operation_and_its_old_names_are_answered(comments: Comments) -> None:
     registry = comments.registry()
     assert len({entry.same_as or entry.name for entry in registry.operations.values()}) <= 24

@@ -41,3 +41,26 @@ def test_a_list_of_the_past_is_narrowed_and_keeps_its_shape(comments: Comments) 
     plain = msgspec.to_builtins(there.plain())
     assert list(plain) == ["revision", "comments", "later"]
     assert plain["revision"] == git(root, "rev-parse", "HEAD")
+
+
+def test_a_list_of_the_past_follows_renames_as_the_list_of_today_does(comments: Comments) -> None:
+    root = root_of(comments)
+    first = add_at(comments, "taxed = ", "early")
+    before = commit(root, "commented")
+    git(root, "mv", "shop.py", "store.py")  # the sidecar keeps its name
+    renamed = commit(root, "renamed")
+    second = comments.add("store.py", line_of(CODE, "def total"), "later", "NOTE").commentId
+    commit(root, "more")
+    then = comments.listed(revision=renamed)
+    assert isinstance(then, ListedAt)
+    line = line_of(CODE, "taxed = ")
+    assert [(each.id, each.path, each.line, each.state) for each in then.comments] == [
+        (first, "store.py", line, "exact")
+    ]
+    assert [(each.id, each.path) for each in then.later] == [(second, "store.py")]
+    there = comments.listed(revision=before)
+    assert isinstance(there, ListedAt)
+    assert [(each.id, each.path) for each in there.comments] == [(first, "shop.py")]
+    assert [(each.id, each.path, each.line) for each in there.later] == [
+        (second, "shop.py", line_of(CODE, "def total"))
+    ]

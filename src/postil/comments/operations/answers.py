@@ -58,6 +58,16 @@ class CommentNow(Struct, frozen=True, omit_defaults=True):
         return f"{self.line}-{self.endLine}" if self.endLine > self.line else str(self.line)
 
     @property
+    def path(self) -> str:
+        """The file that the line is of."""
+        return self.movedTo or self.filePath
+
+    @property
+    def origin(self) -> str:
+        """Where the comment is kept, when its code is in another file: for lists that name both files."""
+        return f"was in {self.filePath}" if self.movedTo else ""
+
+    @property
     def said(self) -> str:
         """The text as people read it."""
         return self.shown or self.text
@@ -228,7 +238,7 @@ def _show_hit(number: int, comment: CommentNow) -> str:
     sure = "" if comment.sureness is None else f" (confidence: {comment.sureness:g})"
     model = f"\n   AI: {comment.model}{sure}" if comment.model else ""
     return (
-        f"{number}. 📝 {comment.movedTo or comment.filePath}:{comment.line}{tag}\n"
+        f"{number}. 📝 {comment.path}:{comment.line}{tag}\n"
         f'   "{indent(comment.said)}"\n   Author: {comment.author} | Created: {comment.created}{model}'
     )
 
@@ -294,7 +304,7 @@ def show_row(each: CommentNow, name: str, now: str) -> str:
 
 def show_line(each: CommentNow) -> str:
     """Returns a comment on one line, for lists."""
-    where = f"{each.movedTo or each.filePath}:{each.lines}"
+    where = f"{each.path}:{each.lines}" + (f" ({each.origin})" if each.origin else "")
     mark = "" if each.state in ("exact", "moved") else f" [{each.state}]"
     mark += " [stale]" if each.stale else ""
     status = "" if each.status == "open" else f" ({each.status})"

@@ -100,7 +100,7 @@ class Shown(Answer, frozen=True, omit_defaults=True):
         now_ = self.comment
         lines = [
             f"{now_.tag or 'COMMENT'} {now_.id} ({now_.status})",
-            f"{now_.movedTo or now_.filePath}:{now_.lines}  {now_.anchor}",
+            f"{now_.path}:{now_.lines}  {now_.anchor}" + (f"  ({now_.origin})" if now_.origin else ""),
             f"{now_.author}, {now_.created}" + (f", edited {now_.updated}" if now_.updated != now_.created else ""),
             "",
             now_.said,

@@ -481,5 +481,9 @@ class ContractTools:
             return f"{files} files have comments"  # never read before: too much for a glance
         overview.refresh()
         count = overview.index.counts()
-        open_, lost = count["open"], count["orphaned"] + count["review"]
-        return f"{open_} open" + (f", {lost} without their code (postil comments orphans)" if lost else "")
+        lost = [
+            f"{count[state]} {says}"
+            for state, says in (("orphaned", "without their code"), ("review", "to decide where they belong"))
+            if count[state]
+        ]
+        return ", ".join([f"{count['open']} open", *lost]) + (" (postil comments orphans)" if lost else "")

@@ -53,13 +53,14 @@ def markdown_pieces(rows: Rows) -> Pieces:
     yield b"# Comments\n", 0
     path = None
     for comment, context in rows:
-        if comment.filePath != path:
-            path = comment.filePath
+        if comment.path != path:
+            path = comment.path
             yield f"\n## {path}\n".encode(), 0
         fence = "`" * max(3, 1 + max(map(len, re.findall("`+", context)), default=0))
         deeper = context.replace("\n", "\n  ")
-        code = f"\n\n  {fence}{language_of(comment.filePath) or ''}\n  {deeper}\n  {fence}" if context.strip() else ""
+        code = f"\n\n  {fence}{language_of(comment.path) or ''}\n  {deeper}\n  {fence}" if context.strip() else ""
         state = "" if comment.state == "exact" else f", {comment.state}"
+        state += f", {comment.origin}" if comment.origin else ""
         said = strip_tag(comment.said, comment.tag).replace("\n", "\n  ")
         replies = "".join(f"\n  - {reply.author}: {reply.text}" for reply in comment.replies)
         yield (
@@ -79,7 +80,7 @@ def training_pieces(rows: Rows) -> Pieces:
             "metadata": {
                 "tag": comment.tag,
                 "author": comment.author,
-                "filePath": comment.movedTo or comment.filePath,
+                "filePath": comment.path,
                 "line": comment.line,
                 "anchor": comment.anchor,
                 "state": comment.state,
@@ -97,7 +98,7 @@ def training_pieces(rows: Rows) -> Pieces:
 
 def _name_place(comment: CommentNow) -> str:
     """Returns which code it is, where the code itself is not to be in the document."""
-    return f"{comment.movedTo or comment.filePath}:{comment.lines} ({comment.anchor})"
+    return f"{comment.path}:{comment.lines} ({comment.anchor})"
 
 
 def _code(comment: CommentNow) -> str:
@@ -122,7 +123,7 @@ def csv_pieces(rows: Rows) -> Pieces:
     yield _csv_row((*COLUMNS, "code")), 0
     for comment, _ in rows:
         values = [getattr(comment, name) for name in COLUMNS]
-        values[1] = comment.movedTo or comment.filePath
+        values[1] = comment.path
         yield _csv_row(["" if value in (None, 0) else guard_cell(str(value)) for value in (*values, _code(comment))]), 1
 
 
@@ -147,7 +148,7 @@ pre { background: #8882; padding: .5rem; overflow-x: auto } small { color: #777 
 def html_pieces(rows: Rows) -> Pieces:
     """Returns a page that needs nothing else: no script, no address of elsewhere."""
     yield _PAGE.encode(), 0
-    for path, group in groupby(rows, key=lambda row: row[0].filePath):
+    for path, group in groupby(rows, key=lambda row: row[0].path):
         yield f"<h2>{html.escape(path)}</h2>\n".encode("utf-8", "replace"), 0
         for comment, context in group:
             yield _article(comment, context).encode("utf-8", "replace"), 1
@@ -156,7 +157,7 @@ def html_pieces(rows: Rows) -> Pieces:
 
 def _article(comment: CommentNow, context: str) -> str:
     e = html.escape
-    where = f"{comment.movedTo or comment.filePath}:{comment.lines}"
+    where = f"{comment.path}:{comment.lines}" + (f" ({comment.origin})" if comment.origin else "")
     replies = "".join(f'<p class="said">↳ <b>{e(each.author)}</b> {e(each.text)}</p>' for each in comment.replies)
     code = f"<pre>{e(context)}</pre>" if context.strip() else ""
     return (

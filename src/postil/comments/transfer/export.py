@@ -171,7 +171,7 @@ _OWN = frozenset(_COLUMNS) & frozenset(CommentNow.__struct_fields__)
 
 def _make_row(comment: CommentNow, context: str) -> Mapping[str, object]:
     return {name: getattr(comment, name) for name in _OWN} | {
-        "file_path": comment.movedTo or comment.filePath,
+        "file_path": comment.path,
         "context": context,
         "end_line": comment.endLine or None,
         "ai_model": comment.model or None,
