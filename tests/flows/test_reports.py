@@ -19,7 +19,7 @@ from postil.core.ports import Delivery
 from postil.flows.reports import CURSORS, Reports, write_report
 from postil.gitlab.events import EventLog
 from postil.inbox.answers import Shown
-from postil.inbox.hooks import format_output
+from postil.inbox.hooks import format_text
 from postil.inbox.operations.for_assistants import AssistantTools
 from postil.inbox.operations.for_people import PeopleTools
 from postil.inbox.part import Inbox
@@ -135,7 +135,7 @@ def test_an_assistant_is_not_told_that_the_person_said_it(office: Office) -> Non
     said = AssistantTools(office.inbox).check_messages().for_model()
     assert "From: GitLab" in said
     assert "Please improve" not in said
-    assert "The person" not in format_output("prompt", office.messages())
+    assert "The person" not in format_text(office.messages())
 
 
 def test_the_repository_cannot_ask_for_it(repository: Path, tmp_path: Path) -> None:
