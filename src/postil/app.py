@@ -237,7 +237,9 @@ def _inbox(app: App) -> object:
     from postil.inbox.part import Inbox
 
     config = os.path.dirname(app.settings.folders.config)
-    return Inbox(lambda: app.state, lambda: app.repository, app.settings.cwd, config, app.settings.terminal)
+    inbox = Inbox(lambda: app.state, lambda: app.repository, app.settings.cwd, config, app.settings.terminal)
+    inbox.drafts_first = app.settings.inbox.draft
+    return inbox
 
 
 def _comments(app: App) -> object:
@@ -303,6 +305,7 @@ PARTS: dict[str, Part] = {
             "people": "postil.inbox.operations.for_people:PeopleTools",
             "assistants": "postil.inbox.operations.for_assistants:AssistantTools",
             "lazygit": "postil.inbox.operations.for_lazygit:LazygitTools",
+            "reviews": "postil.inbox.operations.for_reviews:ReviewTools",
             "resources": "postil.inbox.operations.resources:MessageResources",
         },
     ),

@@ -47,6 +47,14 @@ class Answer(Struct, frozen=True):
         """Returns what programs get from a direct call and from `--json`. By default the struct itself."""
         return self
 
+    def for_contract(self) -> str | Sequence[Block]:
+        """Returns what a model reads on the face of an old contract. By default the same as anywhere."""
+        return self.for_model()
+
+    def contract_meta(self) -> Mapping[str, Any]:
+        """Returns entries for the result's `_meta` on the face of an old contract. By default the same as anywhere."""
+        return self.meta()
+
     def metadata(self) -> Mapping[str, Any]:
         """Returns facts that stand beside the content of a tool's result, as one contract publishes them."""
         return _NOTHING

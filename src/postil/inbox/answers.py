@@ -3,12 +3,28 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from typing import Any
+
+import msgspec
 
 from postil.core.answer import Answer
 from postil.inbox import contract
 from postil.inbox.anchoring import Anchor
 from postil.inbox.model import Kind, Message, Reply, Side, State
+
+PAGE = 24_000
+"""Bytes of messages that are given at once: what a model can read without losing its thread."""
+ROOM = 1_000
+"""Kept for the sentences around them."""
+LONGEST_SHOWN = 20_000
+LONGEST_LISTED = 600
+LONGEST_ANSWER = 300
+ANSWERS_LISTED = 3
+ADVICE = (
+    "Do what a fix asks for, answer a question with inbox_reply, take a note as it is. When one is done, call "
+    "inbox_resolve with its number; outcome declined, with a reply, when it should not be done."
+)
 
 
 class Shown(Answer, frozen=True, omit_defaults=True):
@@ -30,6 +46,11 @@ class Shown(Answer, frozen=True, omit_defaults=True):
     blob: str = ""
     code: str = ""
     hunk: str = ""
+    same_hunk_as: int = 0
+    """The number of the message before it on this page that came with the same hunk."""
+    suggestion: str | None = None
+    review: int = 0
+    summary: str = ""
     broadcast: bool = False
     edited: bool = False
     replies: tuple[Reply, ...] = ()
@@ -39,28 +60,47 @@ class Shown(Answer, frozen=True, omit_defaults=True):
     """The system that reported it; empty for a person's remark."""
 
     def for_model(self) -> str:
-        """The message in full, for people."""
+        """The message in full."""
         lines = [self.headline(), *_indent(self.comment)]
         if self.hunk:
             lines += ["", *_indent(self.hunk)]
         elif self.code:
             lines += ["", *_indent(self.code)]
+        if self.same_hunk_as:
+            lines.append(f"    (in the hunk of #{self.same_hunk_as})")
+        if self.suggestion is not None:
+            lines += [
+                "",
+                "    Suggested by the person (`postil inbox apply` makes this change):",
+                *_indent(self.patch()),
+            ]
         if self.earlier_replies:
             lines += ["", f"    {self.earlier_replies} earlier replies"]
         for reply in self.replies:
             lines += ["", f"    {reply.author}, {reply.time}:", *_indent(reply.text)]
         return "\n".join(lines)
 
+    def patch(self) -> str:
+        """The suggestion as a change of the lines it is about."""
+        old = [f"-{line}" for line in self.code.split("\n")]
+        new = [f"+{line}" for line in self.suggestion.split("\n")] if self.suggestion else []
+        return "\n".join([*old, *new])
+
     def headline(self) -> str:
-        """`#12 queued  src/main.go:42 (moved to 57)  question`."""
-        where = self.file or self.source or f"commit {self.commit[:12]}"
+        """`#12 queued  src/main.go:42 (moved to 57)  question  deleted line  in commit 1a2b3c4d`."""
+        where = self.file or self.source or (f"commit {self.commit[:12]}" if self.commit else "the repository")
         where += f":{self.line}" if self.line else ""
         if self.anchor is not None and self.anchor.state not in ("exact", "unknown"):
             where += f" ({self.anchor.describe()})"
-        notes = [note for note in (self.kind if self.kind != "fix" else "", "edited" if self.edited else "") if note]
-        if self.attempt > 1:
-            notes.append(f"attempt {self.attempt}")
-        return "  ".join([f"#{self.id} {self.state}", where, *notes])
+        notes = [
+            self.kind if self.kind != "fix" else "",
+            "deleted lines" if self.side == "old" and self.line else "",
+            f"in commit {self.commit[:12]}" if self.commit and self.file else "",
+            f"review {self.review}" if self.review else "",
+            "edited" if self.edited else "",
+            f"attempt {self.attempt}" if self.attempt > 1 else "",
+        ]
+        return "  ".join([f"#{self.id} {self.state}", where, *filter(None, notes)])
 
 
 def show(message: Message, anchor: Anchor | None, *, own: bool = False) -> Shown:
@@ -82,6 +122,9 @@ def show(message: Message, anchor: Anchor | None, *, own: bool = False) -> Shown
         blob=place.blob,
         code=place.code,
         hunk=place.hunk,
+        suggestion=message.suggestion,
+        review=message.review,
+        summary=message.summary,
         broadcast=message.broadcast,
         edited=message.edited,
         replies=message.replies,
@@ -90,31 +133,55 @@ def show(message: Message, anchor: Anchor | None, *, own: bool = False) -> Shown
     )
 
 
-class Checked(Answer, frozen=True):
-    """What `check_lazygit_messages` gives: the contract's text, and everything else beside it."""
+class Checked(Answer, frozen=True, omit_defaults=True):
+    """What `check_lazygit_messages` gives."""
 
     messages: tuple[Shown, ...]
+    more: int = 0
+    """How many wait behind these."""
 
     def for_model(self) -> str:
+        """The messages with all that an assistant needs to act on them, and how to answer."""
+        return format_page(self.messages, self.more)
+
+    def meta(self) -> dict[str, Any]:
+        """What the text does not hold: the leases, which only the client that was given the messages knows."""
+        held = [{"id": one.id, "lease": one.lease, "attempt": one.attempt} for one in self.messages]
+        return {"postil/messages": held} if held else {}
+
+    def for_contract(self) -> str:
         """The contract's text and nothing more."""
         return contract.format_view(self.messages)
 
-    def meta(self) -> dict[str, Any]:
-        """Id, attempt, lease, anchor and hunk, for clients of every era."""
-        return {"postil/messages": self.messages} if self.messages else {}
+    def contract_meta(self) -> dict[str, Any]:
+        """Id, attempt, lease, anchor and hunk, beside the contract's text."""
+        return {"postil/messages": self.messages, "postil/more": self.more} if self.messages else {}
 
 
-class Listed(Answer, frozen=True):
+class Listed(Answer, frozen=True, omit_defaults=True):
     """The messages of this repository."""
 
     messages: tuple[Shown, ...]
     sequence: int = 0
+    more: int = 0
+    """How many follow; `after` is the number of the last one here."""
+    new_answers: int = 0
 
     def for_model(self) -> str:
-        """All of them, each with its words."""
+        """All of them, each with its words and the last answers."""
         if not self.messages:
             return "No open messages"
-        return "\n\n".join("\n".join([one.headline(), *_indent(one.comment)]) for one in self.messages)
+        pieces = ["\n".join(_format_listed(one)) for one in self.messages]
+        if self.more:
+            pieces.append(f"{self.more} more: list with after={self.messages[-1].id}")
+        return "\n\n".join(pieces)
+
+
+def _format_listed(one: Shown) -> list[str]:
+    lines = [one.headline(), *_indent(_cut(one.comment, LONGEST_LISTED))]
+    for reply in one.replies[-ANSWERS_LISTED:]:
+        lines += [f"    {reply.author}, {reply.time}:", *_indent(_indent(_cut(reply.text, LONGEST_ANSWER)))]
+    return lines
 
 
 class Waited(Answer, frozen=True):
@@ -124,8 +191,27 @@ class Waited(Answer, frozen=True):
     sequence: int
 
     def for_model(self) -> str:
-        """The messages as the contract shows them, and how to go on."""
-        return f"{contract.format_view(self.messages)}\n\nTo wait for the next one: after={self.sequence}"
+        """The messages, and how to go on."""
+        return f"{format_page(self.messages)}\n\nTo wait for the next one: after={self.sequence}"
+
+
+def format_page(messages: Sequence[Shown], more: int = 0) -> str:
+    """Returns messages as an assistant reads them: whole, or cut with the call that gets the rest."""
+    if not messages:
+        return contract.NOTHING
+    pieces: list[str] = []
+    for message in messages:
+        if message.summary:
+            pieces.append(f"Review {message.review}: {message.summary}")
+        text = message.for_model()
+        if len(text.encode()) > PAGE - ROOM:
+            rest = f"\n… cut: call inbox_show with id={message.id}, start={LONGEST_SHOWN}"
+            text = text.encode()[: PAGE - ROOM].decode("utf-8", "ignore")[:LONGEST_SHOWN] + rest
+        pieces.append(text)
+    if more:
+        pieces.append(f"{more} more wait: call check_lazygit_messages again")
+    pieces.append(ADVICE)
+    return "\n\n".join(pieces)
 
 
 class Receipt(Answer, frozen=True, omit_defaults=True):
@@ -138,17 +224,50 @@ class Receipt(Answer, frozen=True, omit_defaults=True):
     last_read: float = 0.0
     note: str = ""
     quiet: bool = False
+    drafts: int = 0
+    """How many drafts there are, when this is one."""
+    answers: tuple[str, ...] = ()
+    """What assistants said since the last receipt."""
 
     def for_model(self) -> str:
         """`#12 queued, 3 waiting, read 2 min ago`; quiet is the sentence of the old contract."""
         if self.quiet:
             return f"Message sent successfully for {self.file}"
         said = f"#{self.id} queued, {self.waiting} waiting, {describe_age(self.last_read, time.time())}"
-        return f"{said}\n{self.note}" if self.note else said
+        if self.drafts:
+            said = f"#{self.id} is a draft, {self.drafts} in all; `postil inbox submit` sends them"
+        return "\n".join(filter(None, [said, self.note, *self.answers]))
 
     def plain(self) -> object:
         """The receipt; of the old contract's, what it always had."""
         return {"file": self.file, "id": self.id} if self.quiet else self
+
+
+class Submitted(Answer, frozen=True):
+    """A review that was sent."""
+
+    review: int
+    messages: tuple[int, ...]
+    waiting: int
+
+    def for_model(self) -> str:
+        """How many remarks it has."""
+        count = len(self.messages)
+        return f"Review {self.review}: {count} {'remark' if count == 1 else 'remarks'} queued, {self.waiting} waiting"
+
+
+class Rounds(Answer, frozen=True):
+    """Messages, each with what changed in its lines since."""
+
+    rounds: tuple[tuple[Shown, str], ...]
+
+    def for_model(self) -> str:
+        """Each message with its change, the words cut to a line."""
+        pieces = [
+            "\n".join([one.headline(), *_indent(_cut(one.comment, 200)), "", *_indent(change or "unchanged")])
+            for one, change in self.rounds
+        ]
+        return "\n\n".join(pieces) or "No open messages"
 
 
 class Changed(Answer, frozen=True):
@@ -199,5 +318,33 @@ def describe_age(then: float, now: float) -> str:
     return f"read {seconds // 3600} h ago" if seconds < 48 * 3600 else f"read {seconds // 86400} days ago"
 
 
-def _indent(text: str) -> list[str]:
-    return [f"    {line}".rstrip() for line in text.split("\n")]
+def describe_answers(told: Sequence[tuple[int, Reply]], more: int) -> tuple[str, ...]:
+    """Returns a line for each answer that the person has not been told of, and one for the rest."""
+    lines = [f"#{number} answered: {_cut(' '.join(reply.text.split()), 160)}" for number, reply in told]
+    return (*lines, f"{more} more answers: postil inbox list") if more else tuple(lines)
+
+
+def cut_page(messages: Sequence[Shown]) -> tuple[Shown, ...]:
+    """Returns as many messages as a page holds, at least one; a hunk that came before is not sent again."""
+    page: list[Shown] = []
+    hunks: dict[tuple[str, str], int] = {}
+    size = 0
+    for message in messages:
+        which = message.file, message.hunk.partition("\n")[0]
+        first = hunks.setdefault(which, message.id) if message.hunk else message.id
+        if first != message.id:
+            message = msgspec.structs.replace(message, hunk="", same_hunk_as=first)
+        size += len(msgspec.json.encode(message))
+        if page and size > PAGE - ROOM:
+            break
+        page.append(message)
+    return tuple(page)
+
+
+def _cut(text: str, most: int) -> str:
+    return text if len(text) <= most else text[:most] + " …"
+
+
+def _indent(text: str | list[str]) -> list[str]:
+    lines = text.split("\n") if isinstance(text, str) else text
+    return [f"    {line}".rstrip() for line in lines]

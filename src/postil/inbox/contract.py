@@ -26,10 +26,12 @@ def _format_message(number: int, message: Shown) -> str:
     rows = [f"Message {number}:", f"File: {file_row(message.file, message.commit)}"]
     if message.line:
         rows.append(f"Line: {message.line}")
-    rows += [f"Comment: {message.comment}", f"Time: {message.time}", "", "Please improve this code."]
+    replies = [f"{reply.author}: {reply.text}" for reply in message.replies]
+    comment = "\n\n".join([message.comment, *replies])
+    rows += [f"Comment: {comment}", f"Time: {message.time}", "", "Please improve this code."]
     return "\n".join(rows)
 
 
 def file_row(file: str, commit: str) -> str:
     """Returns the file, or the commit where a message is about a whole commit."""
-    return file or f"commit {commit}"
+    return file or (f"commit {commit}" if commit else ".")

@@ -110,6 +110,44 @@ class AlreadyRead(Conflict):
         )
 
 
+class NothingToSubmit(NotFound):
+    """There are no drafts."""
+
+    def __init__(self) -> None:
+        super().__init__("There are no drafts to submit", advice="Write one with `postil inbox send --draft`")
+
+
+class NoSuggestion(NotFound):
+    """The message has none."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(
+            f"Message #{number} suggests no other text", advice="`postil inbox show` shows what it says", id=number
+        )
+
+
+class FitsNoMore(Conflict):
+    """The lines that a suggestion replaces have changed."""
+
+    def __init__(self, number: int, where: str) -> None:
+        super().__init__(
+            f"The suggestion of #{number} does not fit any more: its lines are {where}",
+            advice="Make the change by hand; nothing was written",
+            id=number,
+        )
+
+
+class KeptAsDraft(InvalidArguments):
+    """What could not be sent, and was kept all the same."""
+
+    def __init__(self, why: str, number: int) -> None:
+        super().__init__(
+            f"{why}. The remark is kept as draft #{number}",
+            advice=f"Send it with `postil inbox submit`, or throw it away with `postil inbox withdraw {number}`",
+            id=number,
+        )
+
+
 class StillOpen(Conflict):
     """Nothing to reopen."""
 

@@ -19,7 +19,7 @@ from msgspec import Struct
 
 from postil.core import limits
 from postil.inbox.answers import Shown
-from postil.inbox.store import HOOK
+from postil.inbox.message_records import HOOK
 
 Event: TypeAlias = Literal["prompt", "stop", "start"]
 Client: TypeAlias = Literal["claude", "codex", "gemini", "cursor", "copilot"]

@@ -1,7 +1,8 @@
 """What the inbox speaks of: a message and its life. Frozen structs and pure functions; nothing is kept or read here.
 
-queued → leased → seen → addressed | declined | dismissed. Reading a message leases it; only when the answer has surely
-reached the assistant is it seen. A lost answer queues it again, with the same id and a higher attempt.
+draft → queued → leased → seen → addressed | declined | dismissed. A draft waits for the rest of its review. Reading a
+message leases it; only when the answer has surely reached the assistant is it seen. A lost answer queues it again, with
+the same id and a higher attempt.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from msgspec import Meta, Struct
 
 from postil.inbox.failures import BadLine, CommentTooLong, EmptyComment
 
-State: TypeAlias = Literal["queued", "leased", "seen", "addressed", "declined", "dismissed"]
+State: TypeAlias = Literal["draft", "queued", "leased", "seen", "addressed", "declined", "dismissed"]
 Outcome: TypeAlias = Literal["addressed", "declined", "dismissed"]
 Kind: TypeAlias = Literal["fix", "question", "note"]
 Side: TypeAlias = Literal["new", "old"]
@@ -96,6 +97,12 @@ class Message(Struct, frozen=True, omit_defaults=True):
     said: int = 0
     """How many replies are kept beside the message, so that one more costs the same as the first."""
     edited: bool = False
+    suggestion: str | None = None
+    """What the person would put in place of the lines; empty to delete them."""
+    review: int = 0
+    """The first message of the review that it was sent with; 0 for one sent alone."""
+    summary: str = ""
+    """Of the first message of a review: what the person says of the whole."""
     source: str = ""
     """Which system reported it, about no code; empty for what a person wrote."""
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal, Protocol
 
 from postil.core import call
 from postil.core.failure import Failure
-from postil.inbox.answers import Shown, show
+from postil.inbox.answers import Shown, cut_page, show
 from postil.inbox.contract import MOST_SHOWN
 from postil.inbox.model import Message, Place, check_comment
 from postil.inbox.store import LEASE_SECONDS, MessageStore
@@ -36,6 +36,9 @@ class Terminal(Protocol):
     def pane(self) -> str: ...
 
     @property
+    def editor(self) -> str: ...
+
+    @property
     def lazygit_configs(self) -> tuple[str, ...]: ...
 
 
@@ -56,6 +59,8 @@ class Inbox:
         self.cwd = cwd
         self.config_folder = config_folder
         self.terminal = terminal
+        self.drafts_first = False
+        """Whether a remark is a draft unless it is said otherwise."""
         self._state = state
         self._lease_seconds = lease_seconds
         self._kept: tuple[Repository, MessageStore] | None = None
@@ -93,10 +98,15 @@ class Inbox:
     def deliver(self, after: int | None = None) -> list[tuple[Shown, int]]:
         """Lease messages to the caller. Returns each with its sequence. The call's end makes them seen or queued."""
         store = self.messages
-        messages = store.take(client(), this_process(), MOST_SHOWN, after)
+        waiting = store.waiting(client(), MOST_SHOWN, after)
+        fitting = len(cut_page([self.show(message) for message in waiting])) if len(waiting) > 1 else 1
+        messages = store.take(client(), this_process(), fitting, after)
         leases = [(message.id, message.lease.id) for message in messages if message.lease is not None]
         try:
-            delivered = [(self.show(message, own=True), message.sequence) for message in messages]
+            shown = cut_page([self.show(message, own=True) for message in messages])
+            delivered = [(one, message.sequence) for one, message in zip(shown, messages, strict=False)]
+            store.lose(leases[len(shown) :])  # it grew since it was measured: the next page begins with it
+            del leases[len(shown) :]
         except BaseException:
             store.lose(leases)  # the answer will be this error
             raise

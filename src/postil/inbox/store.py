@@ -11,37 +11,24 @@ import time
 import zlib
 from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
-import msgspec
 from msgspec import structs
 
-from postil.inbox.failures import AlreadyClosed, AlreadyRead, MessageDamaged, NoSuchMessage, StaleLease, StillOpen
+from postil.inbox.failures import AlreadyClosed, NothingToSubmit, StillOpen
+from postil.inbox.message_records import OPEN, Counts, MessageRecords, decode, make_key, make_text_key
 from postil.inbox.model import CLOSED, Lease, Message, Outcome, Reply
-from postil.storage.holder import is_alive
 
 if TYPE_CHECKING:
     from postil.core.ports import Changes, State
 
 LEASE_SECONDS = 900.0
-CLOSED_KEPT_SECONDS = 90 * 24 * 3600.0
 HASHES_KEPT_SECONDS = 30 * 24 * 3600.0
+REPEATED_WITHIN = 3600.0
+"""Seconds for which a send is remembered, so that the same one is not a second message."""
 NOTED_EVERY = 30.0
-HOOK = "hook-"
-"""How the names of clients begin that got a message through a hook."""
 RECENT = 50
 """Replies that come along wherever a message is not shown alone: a list must not grow with every word."""
-_OPEN = ("queued", "broadcast", "leased", "seen")
-
-_encode = msgspec.json.Encoder().encode
-_decoder = msgspec.json.Decoder(Message)
-
-
-class Counts(msgspec.Struct, frozen=True):
-    """What a receipt says."""
-
-    waiting: int
-    last_read: float
 
 
 class MessageStore:
@@ -53,21 +40,33 @@ class MessageStore:
         self._prefix = f"inbox/{repository_key}/"
 
     @contextmanager
-    def _reading(self) -> Generator[_Messages]:
+    def _reading(self) -> Generator[MessageRecords]:
         with self._state.reading() as records:
-            yield _Messages(cast("Changes", records), self._prefix, self._lease_seconds)  # a read only reads
+            yield MessageRecords(cast("Changes", records), self._prefix, self._lease_seconds)  # a read only reads
 
     @contextmanager
-    def _writing(self) -> Generator[_Messages]:
+    def _writing(self) -> Generator[MessageRecords]:
         with self._state.writing() as changes:
-            yield _Messages(changes, self._prefix, self._lease_seconds)
+            yield MessageRecords(changes, self._prefix, self._lease_seconds)
 
     # -- adding ---------------------------------------------------------------------------------------------------
 
-    def add(self, make: Callable[[int], Message], text: bytes | None = None) -> tuple[Message, Counts]:
-        """Queue a message, with the text it is about. Returns it, and how many wait now."""
+    def add(
+        self, make: Callable[[int], Message], text: bytes | None = None, digest: str = ""
+    ) -> tuple[Message, Counts]:
+        """Queue a message, or keep it as a draft, with the text it is about. Returns it, and how many wait now.
+
+        A message with the same digest that was sent a moment ago is returned instead.
+        """
         with self._writing() as messages:
-            return messages.add(make, text), messages.counts()
+            known = messages.records.get("inbox/hashes", digest) if digest else None
+            if known:
+                return messages.find(int(known)), messages.counts()
+            message = messages.add(make, text)
+            if digest:
+                expires = time.time() + REPEATED_WITHIN
+                messages.records.put("inbox/hashes", digest, b"%d" % message.id, expires)
+            return message, messages.counts()
 
     def add_once(self, digest: str, make: Callable[[int], Message], text: bytes | None = None) -> bool:
         """Queue a message, unless one with this digest came before. Returns whether it was queued."""
@@ -93,8 +92,13 @@ class MessageStore:
     def open_messages(self) -> list[Message]:
         """Returns everything not addressed, declined or dismissed, oldest first."""
         with self._reading() as messages:
-            found = [messages.join_replies(one, RECENT) for space in _OPEN for one in messages.decode_all(space)]
+            found = [messages.join_replies(one, RECENT) for space in OPEN for one in messages.decode_all(space)]
             return sorted(map(messages.as_of_now, found), key=lambda message: message.id)
+
+    def drafts(self) -> list[Message]:
+        """Returns what is not sent yet, oldest first."""
+        with self._reading() as messages:
+            return [*messages.decode_all("draft")]
 
     def closed_messages(self) -> list[Message]:
         """Returns what was addressed, declined or dismissed in the last ninety days, oldest first."""
@@ -104,13 +108,13 @@ class MessageStore:
     def damaged(self) -> list[int]:
         """Returns the numbers of open messages whose records cannot be read. They are left as they are."""
         with self._state.reading() as records:
-            rows = [row for space in _OPEN for row in records.range(self._prefix + space)]
-        return sorted(int(key) if key.isdigit() else 0 for key, value in rows if _decode(value) is None)
+            rows = [row for space in OPEN for row in records.range(self._prefix + space)]
+        return sorted(int(key) if key.isdigit() else 0 for key, value in rows if decode(value) is None)
 
-    def waiting(self, client: str, most: int) -> list[Message]:
+    def waiting(self, client: str, most: int, after: int | None = None) -> list[Message]:
         """Returns what a client would be given now, the oldest first."""
         with self._reading() as messages:
-            return messages.find_deliverable(client, most)
+            return messages.find_deliverable(client, most, after)
 
     def get(self, number: int) -> Message:
         """Returns one message, open or closed, with all its replies. Raises NoSuchMessage."""
@@ -120,7 +124,7 @@ class MessageStore:
     def text_of(self, message: Message) -> bytes | None:
         """Returns the text of the file as it was when the message was sent."""
         with self._state.reading() as records:
-            kept = records.get(self._prefix + "texts", _text_key(message))
+            kept = records.get(self._prefix + "texts", make_text_key(message))
         try:
             return None if kept is None else zlib.decompress(kept)
         except zlib.error:
@@ -174,7 +178,7 @@ class MessageStore:
                 if message is not None:
                     messages.requeue(message)
                     continue
-                message = _decode(messages.records.get(self._prefix + "broadcast", _key(number)))
+                message = decode(messages.records.get(self._prefix + "broadcast", make_key(number)))
                 if message is not None:
                     readers = tuple(reader for reader in message.readers if reader.rpartition(" ")[2] != lease)
                     messages.put(structs.replace(message, readers=readers))
@@ -214,6 +218,44 @@ class MessageStore:
             message = messages.put(messages.add_reply(messages.find(number), reply))
             return messages.join_replies(message, RECENT)
 
+    def reply_and_queue(self, number: int, reply: Reply) -> Message:
+        """Add a reply of the person, and queue the message again with it: an assistant gets the whole thread."""
+        with self._writing() as messages:
+            found = messages.find(number)
+            message = messages.add_reply(found, reply)
+            queued = found.state in ("draft", "queued")
+            message = messages.put(message) if queued else messages.requeue(message, readers=())
+            return messages.join_replies(message, RECENT)
+
+    def submit(self, summary: str) -> tuple[list[Message], Counts]:
+        """Queue all drafts at once, as one review. Raises NothingToSubmit."""
+        with self._writing() as messages:
+            drafts = [*messages.decode_all("draft")]
+            if not drafts:
+                raise NothingToSubmit
+            review = drafts[0].id
+            sent = [messages.requeue(draft, review=review) for draft in drafts]
+            if summary:
+                sent[0] = messages.put(structs.replace(sent[0], summary=summary))
+            return sent, messages.counts()
+
+    # -- what assistants answered and the person has not been told ------------------------------------------------
+
+    def count_answers(self) -> int:
+        """Returns how many answers the person has not been told of."""
+        with self._reading() as messages:
+            return messages.count_answers()
+
+    def hear_answers(self, most: int) -> tuple[list[tuple[int, Reply]], int]:
+        """Returns the oldest answers that the person has not been told of, and how many more there are.
+
+        They count as told. Reads first, so that a send that has nothing to tell writes nothing more.
+        """
+        if not self.count_answers():
+            return [], 0
+        with self._writing() as messages:
+            return messages.hear_answers(most), messages.count_answers()
+
     def edit(self, number: int, comment: str) -> Message:
         """Change the words of a message that nobody has read; one that is leased is queued again."""
         with self._writing() as messages:
@@ -232,219 +274,3 @@ class MessageStore:
             if message.state in ("queued", "leased"):
                 raise StillOpen(number, message.state)
             return messages.requeue(message, readers=())
-
-
-class _Messages:
-    """Messages inside one read or one write."""
-
-    def __init__(self, records: Changes, prefix: str, lease_seconds: float) -> None:
-        self.records = records
-        self._prefix = prefix
-        self._lease_seconds = lease_seconds
-
-    def decode_all(self, space: str) -> Iterable[Message]:
-        """Returns the messages of a space that can be read."""
-        found = (_decode(value) for _, value in self.records.range(self._prefix + space))
-        return (message for message in found if message is not None)
-
-    def counts(self) -> Counts:
-        """Returns how many wait, those on leases that are over included, and when an assistant last looked."""
-        lapsed = sum(self.is_lapsed(message) for message in self.decode_all("leased"))
-        waiting = sum(self.records.count(self._prefix + space) for space in ("queued", "broadcast"))
-        return Counts(waiting + lapsed, self.last_read())
-
-    def last_read(self) -> float:
-        """Returns when an assistant last looked."""
-        try:
-            return float(self.records.get(self._prefix + "about", "read") or b"0")
-        except ValueError:
-            return 0.0
-
-    def find(self, number: int) -> Message:
-        """Returns the message of this number. Raises NoSuchMessage, MessageDamaged."""
-        for space in (*_OPEN, "closed"):
-            value = self.records.get(self._prefix + space, _key(number))
-            if value is not None:
-                message = _decode(value)
-                if message is None:
-                    raise MessageDamaged(number)
-                return message
-        raise NoSuchMessage(number)
-
-    def find_unread(self, number: int) -> Message:
-        """Returns the message of this number. Raises AlreadyRead."""
-        message = self.find(number)
-        if message.state not in ("queued", "leased") or message.readers:
-            raise AlreadyRead(number, message.state if not message.readers else "seen")
-        return message
-
-    def find_own(self, number: int, lease: str, client: str) -> Message:
-        """Returns the message of this number. Raises StaleLease when another client has it."""
-        message = self.find(number)
-        held = message.lease
-        if lease and (held is None or held.id != lease):
-            # After the answer reached the client the lease is over, and saying so again is no fault.
-            if message.state in ("queued", "leased"):
-                raise StaleLease(number)
-        elif not lease and client and held is not None and held.client != client:
-            by_hook = held.client.startswith(HOOK)  # the session behind it calls through another connection
-            if not by_hook and not self.is_lapsed(message):
-                raise StaleLease(number)
-        return message
-
-    def find_leased(self, number: int, lease: str) -> Message | None:
-        """Returns the message of this number if it is on this lease."""
-        message = _decode(self.records.get(self._prefix + "leased", _key(number)))
-        return message if message is not None and message.lease is not None and message.lease.id == lease else None
-
-    def find_deliverable(self, client: str, most: int, after: int | None = None) -> list[Message]:
-        """Returns what a client would be given now, the oldest first; or the next after a sequence number."""
-        queued: list[Message] = []
-        for _, value in self.records.range(self._prefix + "queued"):
-            message = _decode(value)
-            if message is not None:
-                queued.append(message)
-            if after is None and len(queued) == most:
-                break
-        # Their holders are gone, and nobody has written so yet.
-        lapsed = [self.as_of_now(message) for message in self.decode_all("leased") if self.is_lapsed(message)]
-        broadcast = [
-            message
-            for message in self.decode_all("broadcast")
-            if all(reader.rpartition(" ")[0] != client for reader in message.readers)
-        ]
-        if after is None:
-            return sorted([*queued, *lapsed, *broadcast], key=lambda message: message.id)[:most]
-        later = [message for message in (*queued, *broadcast) if message.sequence > after]
-        return sorted([*lapsed, *later], key=lambda message: message.sequence)[:most]
-
-    # -- leases ---------------------------------------------------------------------------------------------------
-
-    def is_lapsed(self, message: Message) -> bool:
-        """Returns whether the lease of a message is over."""
-        lease = message.lease
-        if lease is None:
-            return False
-        now = time.time()
-        # A lease that began in the future was made before the clock was set back: it would never end.
-        if now >= lease.until or lease.since > now + 60:
-            return True
-        return bool(lease.holder) and not is_alive(lease.holder, lease.since, self._lease_seconds)
-
-    def as_of_now(self, message: Message) -> Message:
-        """Returns a message whose lease is over as queued."""
-        return structs.replace(message, state="queued", lease=None) if self.is_lapsed(message) else message
-
-    def requeue_lapsed(self) -> None:
-        """Queue again what is on leases that are over."""
-        for message in self.decode_all("leased"):
-            if self.is_lapsed(message):
-                self.requeue(message)
-
-    def lend(self, message: Message, lease: Lease) -> Message:
-        """Give a message to a client. A broadcast message stays where it is and notes its reader."""
-        lent = structs.replace(message, attempt=message.attempt + 1)
-        if message.broadcast:
-            self.put(structs.replace(lent, readers=(*message.readers, f"{lease.client} {lease.id}")))
-            return structs.replace(lent, lease=lease)
-        return self.move(lent, "leased", lease=lease)
-
-    # -- writing --------------------------------------------------------------------------------------------------
-
-    def add(self, make: Callable[[int], Message], text: bytes | None) -> Message:
-        """Queue a new message, with the text it is about."""
-        changes = self.records
-        message = structs.replace(make(changes.next("inbox")), sequence=changes.next("inbox/sequence"))
-        if text is not None and message.place.blob:
-            changes.put(self._prefix + "texts", _text_key(message), zlib.compress(text, 1))
-        return self.put(message)
-
-    def requeue(self, message: Message, **changed: Any) -> Message:
-        """Queue a message again, behind all others."""
-        return self.move(message, "queued", sequence=self.records.next("inbox/sequence"), **changed)
-
-    def move(self, old: Message, state: str, *, lease: Lease | None = None, **changed: Any) -> Message:
-        """Bring a message into another state."""
-        new: Message = structs.replace(old, state=state, lease=lease, **changed)
-        for space in (*_OPEN, "closed"):
-            self.records.delete(self._prefix + space, _key(old.id))
-        if (old.state in CLOSED) != (new.state in CLOSED):
-            self._keep_text(new)
-            for key, value in self._reply_records(new):
-                self.records.put(self._prefix + "replies", key, value, _expiry(new))
-        return self.put(new)
-
-    def put(self, message: Message) -> Message:
-        """Write a message to the space of its state."""
-        self.records.put(self._prefix + _space(message), _key(message.id), _encode(message), _expiry(message))
-        return message
-
-    def _keep_text(self, message: Message) -> None:
-        """Keep the text as long as a message needs it."""
-        space, key = self._prefix + "texts", _text_key(message)
-        text = self.records.get(space, key)
-        if text is None:
-            return
-        others = (other for name in _OPEN for other in self.decode_all(name) if other.id != message.id)
-        needed = message.state not in CLOSED or any(_text_key(other) == key for other in others)
-        self.records.put(space, key, text, None if needed else _expiry(message))
-
-    # -- replies: records of their own, which live as long as their message ---------------------------------------
-
-    def add_reply(self, message: Message, reply: Reply) -> Message:
-        """Keep a reply beside its message. Returns the message that counts it, which is still to be put."""
-        said = message.said + 1
-        self.records.put(self._prefix + "replies", _reply_key(message.id, said), _encode(reply), _expiry(message))
-        return structs.replace(message, said=said)
-
-    def join_replies(self, message: Message, most: int | None) -> Message:
-        """Returns a message with its last `most` replies."""
-        if not message.said:
-            return message
-        first = 0 if most is None else max(0, message.said - most)
-        said = [reply for _, value in self._reply_records(message, first) if (reply := _decode_reply(value))]
-        return structs.replace(message, replies=(*message.replies, *said) if first == 0 else tuple(said))
-
-    def _reply_records(self, message: Message, first: int = 0) -> list[tuple[str, bytes]]:
-        """Returns the records of its replies from one on. Where some are gone, the next are another message's."""
-        if message.said == first:
-            return []
-        found = self.records.range(self._prefix + "replies", _reply_key(message.id, first), message.said - first)
-        return [(key, value) for key, value in found if key.startswith(_reply_key(message.id, 0)[:13])]
-
-
-def _decode(value: bytes | None) -> Message | None:
-    """Returns the message of a record, or None if there is none or it cannot be read."""
-    try:
-        return None if value is None else _decoder.decode(value)
-    except (msgspec.DecodeError, UnicodeDecodeError):
-        return None
-
-
-def _decode_reply(value: bytes) -> Reply | None:
-    try:
-        return msgspec.json.decode(value, type=Reply)
-    except (msgspec.DecodeError, UnicodeDecodeError):
-        return None
-
-
-def _expiry(message: Message) -> float | None:
-    return time.time() + CLOSED_KEPT_SECONDS if message.state in CLOSED else None
-
-
-def _space(message: Message) -> str:
-    if message.state in CLOSED:
-        return "closed"
-    return "broadcast" if message.broadcast else message.state
-
-
-def _key(number: int) -> str:
-    return f"{number:012d}"
-
-
-def _reply_key(number: int, which: int) -> str:
-    return f"{number:012d}.{which:08d}"
-
-
-def _text_key(message: Message) -> str:
-    return f"{message.place.blob}+{message.place.start}"

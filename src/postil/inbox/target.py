@@ -12,7 +12,7 @@ from typing import Literal, TypeAlias
 from msgspec import Struct
 
 from postil.inbox.failures import BadTarget
-from postil.inbox.model import Context, Side, format_span, parse_span
+from postil.inbox.model import Context, Kind, Side, format_span, parse_span
 
 Version: TypeAlias = str
 """`` (all changes of the work tree), `unstaged`, `staged`, a commit, or `BASE..COMMIT`."""
@@ -92,3 +92,12 @@ def split_typed_line(comment: str) -> tuple[str, Side, str]:
     line = "".join(found[1].split())
     side: Literal["new", "old"] = "old" if line.startswith("-") else "new"
     return line.removeprefix("-"), side, comment[found.end() :]
+
+
+def split_kind(comment: str, otherwise: Kind) -> tuple[Kind, str]:
+    """Returns what a remark wants by how it begins (`question:` or `?`, `note:`, `fix:`), and the words behind it."""
+    found = re.match(r"\s*(?:(question|note|fix):\s+|\?\s+)(?=\S)", comment)
+    if found is None:
+        return otherwise, comment
+    kind: dict[str | None, Kind] = {"note": "note", "fix": "fix"}
+    return kind.get(found[1], "question"), comment[found.end() :]

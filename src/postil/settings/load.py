@@ -29,6 +29,7 @@ _ENVIRONMENT = {
     "POSTIL_BEHIND_PROXY": "http.behind_proxy",
     "POSTIL_WEBHOOKS_INBOX": "webhooks.inbox",
     "POSTIL_ANCHORING_CAUTION": "anchoring.caution",
+    "POSTIL_INBOX_DRAFT": "inbox.draft",
     "GITLAB_URL": "gitlab.url",
     "GITLAB_TOKEN_FILE": "gitlab.token_file",
     "GITLAB_CA_FILE": "gitlab.ca_file",

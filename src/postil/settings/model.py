@@ -171,6 +171,13 @@ class AnchoringSettings(Struct, frozen=True, omit_defaults=True):
     """With `high` a place that is less than 95 % sure is left to a person."""
 
 
+class InboxSettings(Struct, frozen=True, omit_defaults=True):
+    """How remarks are sent."""
+
+    draft: bool = False
+    """A remark is a draft until `postil inbox submit` sends all of them."""
+
+
 class Folders(Struct, frozen=True):
     """Where Postil keeps its own things (XDG)."""
 
@@ -215,6 +222,7 @@ class Settings(Struct, frozen=True, omit_defaults=True):
     security: SecuritySettings = SecuritySettings()
     webhooks: WebhookSettings = WebhookSettings()
     anchoring: AnchoringSettings = AnchoringSettings()
+    inbox: InboxSettings = InboxSettings()
     folders: Folders = Folders("", "", "")
     terminal: Terminal = Terminal()
     cwd: str = "."

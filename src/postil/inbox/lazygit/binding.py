@@ -84,6 +84,14 @@ def format_bindings(
     rows = [MARK, f"# For {named}; after an upgrade `postil doctor --fix` writes it anew.", "customCommands:"]
     for one in list_bindings(version):
         rows += _format_remark(one, key, version, _quote_program(program), newest)
+    for context, about in (("global", ""), ("files", _FILE)):
+        rows += [
+            f'  - key: "{talk_key}"',
+            f'    context: "{context}"',
+            '    description: "Conversation with the assistant"',
+            f"    command: '{_quote_program(program)} inbox talk{about}'",
+            "    output: terminal" if newest else "    subprocess: true",
+        ]
     return "\n".join(rows) + "\n"
 
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from asyncio import AbstractEventLoop
 
 LONGEST_WAIT = 600
+MOST_COUNTED = 1000
 LOOK_AGAIN = 5.0
 """While waiting, how often to see whether the holder of a lease has died: nothing else would say so."""
 
@@ -38,7 +39,8 @@ class AssistantTools:
             from postil.inbox.legacy import delete_if_unchanged  # only where the old file exists
 
             delete_if_unchanged(self._inbox.legacy_file, taken_in)
-        return Checked(tuple(one for one, _ in delivered))
+        more = len(self._inbox.messages.waiting(client(), MOST_COUNTED)) if delivered else 0
+        return Checked(tuple(one for one, _ in delivered), more)
 
     @writes("inbox_acknowledge", thing="id", shell="inbox ack", positional=("id",))
     def acknowledge(self, id: Number, lease: LeaseName = "") -> Changed:
@@ -48,8 +50,11 @@ class AssistantTools:
 
     @writes("inbox_reply", thing="id", shell="inbox reply", positional=("id",))
     def reply(self, id: Number, text: Annotated[str, Meta(min_length=1, description="what to say")]) -> Changed:
-        """Answer a message; the person sees it in their list."""
-        return Changed(self._inbox.show(self._inbox.messages.reply(id, _make_reply(text))), f"#{id} answered")
+        """Answer a message: the person sees it; what the person answers queues the message again."""
+        store, said = self._inbox.messages, _make_reply(text)
+        if call.current().person:
+            return Changed(self._inbox.show(store.reply_and_queue(id, said)), f"#{id} queued again with your answer")
+        return Changed(self._inbox.show(store.reply(id, said)), f"#{id} answered")
 
     @writes("inbox_resolve", thing="id", shell="inbox resolve", positional=("id",))
     def resolve(

@@ -7,12 +7,27 @@ from typing import Annotated
 from msgspec import Meta
 
 from postil.core import call
+from postil.core.failure import Failure
 from postil.core.operation import Spelling, destroys, reads, writes
 from postil.inbox import contract
-from postil.inbox.answers import Changed, Listed, Receipt, Shown, describe_overflow
+from postil.inbox.answers import (
+    LONGEST_SHOWN,
+    Changed,
+    Listed,
+    Printed,
+    Receipt,
+    Shown,
+    cut_page,
+    describe_answers,
+    describe_overflow,
+)
 from postil.inbox.capture import capture
-from postil.inbox.model import Context, Kind, Message, Number, Side, check_comment, format_span
+from postil.inbox.failures import KeptAsDraft
+from postil.inbox.model import Context, Kind, Message, Number, Place, Side, check_comment, format_span
 from postil.inbox.part import Inbox, timestamp
+from postil.workspace.digest import sha256
+
+ANSWERS_TOLD = 5
 
 
 class PeopleTools:
@@ -36,6 +51,9 @@ class PeopleTools:
                     "side": "new",
                     "broadcast": False,
                     "at": "",
+                    "draft": False,
+                    "now": True,
+                    "suggest": None,
                 },
                 "Send a comment about a file, as lazygit-mcp-bridge does.",
                 requires=("file",),
@@ -58,6 +76,9 @@ class PeopleTools:
         at: Annotated[
             str, Meta(description="what lazygit's menu chose: FILE:LINE, FILE:-LINE, FILE:file, @COMMIT")
         ] = "",
+        draft: Annotated[bool, Meta(description="keep it until `inbox submit` sends all drafts")] = False,
+        now: Annotated[bool, Meta(description="send it at once, although a setting makes remarks drafts")] = False,
+        suggest: Annotated[str | None, Meta(description="the text to put in place of the lines")] = None,
         quiet: Annotated[bool, Meta(description="say only that it was sent")] = False,
     ) -> Receipt:
         """Send a remark about a file, a line or a commit to the assistant."""
@@ -65,52 +86,103 @@ class PeopleTools:
         inbox = self._inbox
         base = ""
         if at:
-            from postil.inbox.target import parse_target, split_typed_line  # only from lazygit's menu
+            from postil.inbox.target import parse_target, split_kind, split_typed_line  # only from lazygit's menu
 
             target = parse_target(at)
             file, side, context, commit, base = target.file, target.side, target.context, target.commit, target.base
             line = format_span(target.span)
             if target.typed:
                 line, side, text = split_typed_line(text)
-        caught = capture(inbox.repository(), inbox.cwd, file, str(line), side, context, commit, base)
+            kind, text = split_kind(text, kind)
+        try:
+            caught = capture(inbox.repository(), inbox.cwd, file, str(line), side, context, commit, base)
+        except Failure as failure:
+            if not at:
+                raise
+            raise KeptAsDraft(failure.message, self._keep(text, file, str(line), kind)) from failure
+        is_draft = draft or (inbox.drafts_first and not now)
+        sent = timestamp()
 
         def make(number: int) -> Message:
-            return Message(number, caught.place, text, timestamp(), kind, broadcast=broadcast)
+            state = "draft" if is_draft else "queued"
+            return Message(number, caught.place, text, sent, kind, state, broadcast=broadcast, suggestion=suggest)
 
-        message, counts = inbox.messages.add(make, caught.text)
+        place = caught.place
+        same = (inbox.name(), place.file, place.line, place.side, place.commit, kind, text, sent, suggest or "")
+        digest = sha256("\0".join(same).encode("utf-8", "surrogatepass"))
+        message, counts = inbox.messages.add(make, caught.text, digest)
         note = describe_overflow(counts.waiting) if counts.waiting > contract.MOST_SHOWN else ""
         if quiet:
             if note:
                 call.current().log("warning", note)  # beside the contract's sentence, not in it
             return Receipt(message.id, file, quiet=True)
-        about = contract.file_row(message.place.file, message.place.commit)
-        return Receipt(message.id, about, message.place.line, counts.waiting, counts.last_read, note)
+        about = contract.file_row(place.file, place.commit)
+        answers = describe_answers(*inbox.messages.hear_answers(ANSWERS_TOLD))
+        drafts = counts.drafts if is_draft else 0
+        return Receipt(
+            message.id, about, place.line, counts.waiting, counts.last_read, note, drafts=drafts, answers=answers
+        )
+
+    def _keep(self, text: str, file: str, line: str, kind: Kind) -> int:
+        """Keep as a draft what a person typed and what cannot be sent. Returns its number."""
+        words = f"{text}\n\n(meant for {file}{':' if line else ''}{line})" if file else text
+
+        def make(number: int) -> Message:
+            return Message(number, Place(""), words, timestamp(), kind, "draft")
+
+        return self._inbox.messages.add(make)[0].id
 
     @reads("inbox_list", shell="inbox list")
     def list_messages(
         self,
         all: Annotated[bool, Meta(description="also those addressed, declined or dismissed")] = False,
+        drafts: Annotated[bool, Meta(description="only what is not sent yet")] = False,
+        after: Annotated[int, Meta(ge=0, description="only those with a higher number")] = 0,
     ) -> Listed:
         """List the messages people sent about this repository that are still open, with where their code is now."""
         self._inbox.take_legacy()
-        store = self._inbox.messages
-        messages = store.open_messages()
+        store, person = self._inbox.messages, call.current().person
+        messages = [] if drafts else store.open_messages()
+        if drafts or person:
+            messages += store.drafts()
         if all:
-            messages = sorted([*store.closed_messages(), *messages], key=lambda message: message.id)
+            messages += store.closed_messages()
+        messages = sorted((one for one in messages if one.id > after), key=lambda message: message.id)
         damaged = store.damaged()
         if damaged:
             numbers = ", ".join(f"#{number}" for number in damaged)
             call.current().log("warning", f"damaged and not shown: {numbers}. Send them again")
-        return Listed(tuple(self._inbox.show(message) for message in messages), store.sequence())
+        shown = tuple(self._inbox.show(message) for message in messages)
+        page = shown if person else cut_page(shown)
+        return Listed(page, store.sequence(), len(shown) - len(page), store.count_answers())
 
-    @reads("inbox_show", shell="inbox show", positional=("id",), toolset="extra")
-    def show(self, id: Number) -> Shown:
+    @reads("inbox_show", shell="inbox show", positional=("id",))
+    def show(
+        self,
+        id: Number,
+        start: Annotated[int, Meta(ge=0, description="the character to begin at, for a long one")] = 0,
+    ) -> Shown | Printed:
         """Show one message with its code, its hunk and its replies."""
-        return self._inbox.show(self._inbox.messages.get(id))
+        shown = self._inbox.show(self._inbox.messages.get(id))
+        text = shown.for_model()
+        if start == 0 and (call.current().person or len(text) <= LONGEST_SHOWN):
+            return shown
+        piece = text[start : start + LONGEST_SHOWN]
+        left = len(text) - start - len(piece)
+        return Printed(piece + (f"\n… {left} characters more: start={start + len(piece)}" if left > 0 else ""))
 
     @writes("inbox_edit", shell="inbox edit", positional=("id",), flags={"comment": "c"}, tool=False)
-    def edit(self, id: Number, comment: str) -> Changed:
+    def edit(
+        self,
+        id: Number,
+        comment: Annotated[str, Meta(description="the new words; without them your editor opens")] = "",
+    ) -> Changed:
         """Change the words of a message that no assistant has read yet."""
+        if not comment:
+            from postil.inbox.editing import edit_text
+
+            terminal = self._inbox.terminal
+            comment = edit_text(terminal.editor if terminal else "", self._inbox.messages.get(id).comment)
         message = self._inbox.messages.edit(id, check_comment(comment))
         return Changed(self._inbox.show(message), f"#{id} changed")
 

@@ -74,5 +74,8 @@ class MessageResources:
     @glance
     def glance(self) -> str:
         """One line for `postil status`."""
-        waiting = self._inbox.messages.counts().waiting
-        return f"{waiting} {'message' if waiting == 1 else 'messages'} waiting"
+        counts, answers = self._inbox.messages.counts(), self._inbox.messages.count_answers()
+        said = [f"{counts.waiting} {'message' if counts.waiting == 1 else 'messages'} waiting"]
+        said += [f"{answers} new {'answer' if answers == 1 else 'answers'}"] if answers else []
+        said += [f"{counts.drafts} {'draft' if counts.drafts == 1 else 'drafts'}"] if counts.drafts else []
+        return ", ".join(said)

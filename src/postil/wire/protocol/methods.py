@@ -110,7 +110,9 @@ def call_tool(session: Session, request: Request, era: Era) -> Work:
 def _tool_result(profile: Profile, work: Work, value: object) -> object:
     entry, face = profile.registry.find(work.name), profile.face
     has_schema = entry is not None and entry.output_schema is not None
-    result = shapes.make_result(value, work.era, says_success=face.says_success, structured=has_schema)
+    result = shapes.make_result(
+        value, work.era, says_success=face.says_success, structured=has_schema, contract=face.contract
+    )
     if entry is None or face.contract:  # what a contract publishes is sent whole
         return result
     return shapes.bound_result(result, entry, work.arguments, value)

@@ -79,16 +79,18 @@ def make_document(uri: str, mime_type: str, read: object) -> Document:
     return _clean_document(Document(uri, mime_type, text=text))
 
 
-def make_result(value: object, era: Era, *, says_success: bool, structured: bool = False) -> dict[str, Any]:
+def make_result(
+    value: object, era: Era, *, says_success: bool, structured: bool = False, contract: bool = False
+) -> dict[str, Any]:
     """Returns what an operation answered, as the result of `tools/call`.
 
     `structured` says that the tool has declared a schema of its result. Clients then give their models that half
     alone (docs/decisions.md), so nobody gets it unasked.
     """
-    shown: dict[str, Any] = {"content": make_blocks(value, era)}
+    shown: dict[str, Any] = {"content": make_blocks(value, era, contract=contract)}
     meta: dict[str, Any] = {}
     if isinstance(value, Answer):
-        meta.update(value.meta())
+        meta.update(value.contract_meta() if contract else value.meta())
         if metadata := value.metadata():
             shown["metadata"] = meta["postil/metadata"] = metadata
     if structured and era.structured and isinstance(value, Struct):
@@ -101,9 +103,11 @@ def make_result(value: object, era: Era, *, says_success: bool, structured: bool
     return shown
 
 
-def make_blocks(value: object, era: Era) -> Sequence[Block]:
+def make_blocks(value: object, era: Era, *, contract: bool = False) -> Sequence[Block]:
     """Returns the content of a result: what it says to models, or its JSON."""
-    read = value.for_model() if isinstance(value, Answer) else value
+    read: object = value
+    if isinstance(value, Answer):
+        read = value.for_contract() if contract else value.for_model()
     if isinstance(value, Answer) and not isinstance(read, str):
         return [_clean_block(_in_era(block, era)) for block in cast("Sequence[Block]", read)]
     if isinstance(read, str):

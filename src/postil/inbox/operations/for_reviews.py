@@ -1,0 +1,137 @@
+"""Reviews: drafts sent as one, suggestions, what changed since, and the conversation as a whole."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Annotated
+
+from msgspec import Meta
+
+from postil.core.failure import Failure
+from postil.core.operation import reads, writes
+from postil.inbox.answers import Changed, Printed, Rounds, Shown, Submitted, describe_answers
+from postil.inbox.model import Message, Number, Reply, check_comment
+from postil.inbox.part import Inbox, timestamp
+
+if TYPE_CHECKING:
+    from postil.workspace.repository import Repository
+
+MOST_ANSWERS = 20
+HELP = (
+    "NUMBER shows one, r NUMBER TEXT answers, d NUMBER resolves, x NUMBER dismisses, o NUMBER reopens, "
+    "s submits the drafts, l lists, q ends"
+)
+
+
+class ReviewTools:
+    """Operations on several messages at once."""
+
+    def __init__(self, inbox: Inbox) -> None:
+        self._inbox = inbox
+
+    @writes("inbox_submit", shell="inbox submit", tool=False)
+    def submit(
+        self, summary: Annotated[str, Meta(description="what you say of the whole; - reads standard input")] = ""
+    ) -> Submitted:
+        """Send all drafts to the assistant as one review."""
+        sent, counts = self._inbox.messages.submit(check_comment(summary) if summary.strip() else "")
+        return Submitted(sent[0].review, tuple(message.id for message in sent), counts.waiting)
+
+    @reads("inbox_export", shell="inbox export", toolset="extra")
+    def export(
+        self,
+        all: Annotated[bool, Meta(description="also those addressed, declined or dismissed")] = False,
+    ) -> Printed:
+        """Write the drafts and open messages of this repository as Markdown."""
+        from postil.inbox.markdown import format_markdown
+
+        store = self._inbox.messages
+        messages = [*store.drafts(), *store.open_messages(), *(store.closed_messages() if all else [])]
+        return Printed(format_markdown([self._inbox.show(one) for one in sorted(messages, key=lambda one: one.id)]))
+
+    @writes("inbox_apply", shell="inbox apply", positional=("id",), toolset="extra")
+    def apply(self, id: Number) -> Changed:
+        """Put the text that a message suggests in the place of its lines, if they are still as they were."""
+        from postil.inbox.suggestions import apply_suggestion
+        from postil.workspace.files import atomic_write
+        from postil.workspace.paths import RelativePath
+
+        message, repository = self._inbox.messages.get(id), self._inbox.repository()
+        content = apply_suggestion(repository, message, self._inbox.messages.text_of(message))
+        atomic_write(repository.root, RelativePath(message.place.file), content)
+        return Changed(self._inbox.show(message), f"#{id} applied to {message.place.file}")
+
+    @reads("inbox_rounds", shell="inbox rounds", toolset="extra")
+    def rounds(
+        self,
+        all: Annotated[bool, Meta(description="also those addressed, declined or dismissed")] = False,
+    ) -> Rounds:
+        """Show what changed in the lines of each message since it was sent."""
+        store = self._inbox.messages
+        messages = store.open_messages() + (store.closed_messages() if all else [])
+        repository = self._inbox.repository_or_folder()
+        shown = [
+            (self._inbox.show(one), self._describe_change(repository, one))
+            for one in sorted(messages, key=lambda one: one.id)
+        ]
+        return Rounds(tuple(shown))
+
+    def _describe_change(self, repository: Repository, message: Message) -> str:
+        from postil.inbox.suggestions import describe_change
+
+        try:
+            return describe_change(repository, message, self._inbox.messages.text_of(message))
+        except Failure as failure:
+            return failure.message
+
+    # -- the conversation in a terminal -------------------------------------------------------------------------------
+
+    @writes("inbox_talk", shell="inbox talk", tool=False)
+    def talk(
+        self, file: Annotated[str, Meta(description="only messages about this file or folder")] = ""
+    ) -> Iterator[str]:
+        """Show the conversation about this repository, and answer, resolve or reopen in it."""
+        yield self._list(file)
+        told, more = self._inbox.messages.hear_answers(MOST_ANSWERS)
+        if told:
+            yield "\n".join(["", *describe_answers(told, more)])
+        yield f"\n{HELP}"
+        while line := sys.stdin.readline():
+            word, _, rest = line.strip().partition(" ")
+            if word in ("q", "quit", ""):
+                return
+            try:
+                yield self._answer(word, rest.strip(), file)
+            except Failure as failure:
+                yield f"{failure.message}. {failure.advice}"
+
+    def _list(self, file: str) -> str:
+        store = self._inbox.messages
+        messages = [self._inbox.show(one) for one in (*store.drafts(), *store.open_messages())]
+        inside = [one for one in messages if not file or one.file == file or one.file.startswith(f"{file}/")]
+        return "\n\n".join(one.for_model() for one in inside) or "No open messages"
+
+    def _answer(self, word: str, rest: str, file: str) -> str:
+        store = self._inbox.messages
+        if word == "l":
+            return self._list(file)
+        if word == "s":
+            return self.submit(rest).for_model()
+        number, _, text = (word, "", "") if word.isdigit() else rest.partition(" ")
+        if not number.isdigit():
+            return HELP
+        which = int(number)
+        if word == "r":
+            self._show(store.reply_and_queue(which, Reply("you", check_comment(text), timestamp())))
+            return f"#{which} queued again with your answer"
+        if word in ("d", "x"):
+            store.close(which, "addressed" if word == "d" else "dismissed", None, "", "")
+            return f"#{which} {'addressed' if word == 'd' else 'dismissed'}"
+        if word == "o":
+            store.reopen(which)
+            return f"#{which} queued again"
+        return self._show(store.get(which)).for_model() if word.isdigit() else HELP
+
+    def _show(self, message: Message) -> Shown:
+        return self._inbox.show(message)

@@ -1,0 +1,49 @@
+"""A suggestion in the place of its lines, or a refusal."""
+
+from pathlib import Path
+
+import pytest
+
+from postil.inbox.failures import FitsNoMore, NoSuggestion
+from postil.inbox.model import Message, Place
+from postil.inbox.suggestions import apply_suggestion, describe_change
+from postil.workspace.repository import Repository, find_repository
+from tests.workspace.repositories import new_repository
+
+TEXT = b"one\ntwo\nthree\n"
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Repository:
+    return find_repository(str(new_repository(tmp_path / "r", a__txt=TEXT.decode())))
+
+
+def make(suggestion: str | None, line: str = "2", side: str = "new") -> Message:
+    return Message(1, Place("a.txt", line, "old" if side == "old" else "new"), "x", "t", suggestion=suggestion)
+
+
+def test_it_takes_the_place_of_its_lines(repository: Repository) -> None:
+    assert apply_suggestion(repository, make("2\n2b"), TEXT) == b"one\n2\n2b\nthree\n"
+    assert apply_suggestion(repository, make(""), TEXT) == b"one\nthree\n"
+
+
+def test_what_has_no_lines_or_no_text_is_refused(repository: Repository) -> None:
+    for message in (make(None), make("x", "")):
+        with pytest.raises(NoSuggestion):
+            apply_suggestion(repository, message, TEXT)
+
+
+def test_what_does_not_fit_is_refused(repository: Repository) -> None:
+    with pytest.raises(FitsNoMore):
+        apply_suggestion(repository, make("x", side="old"), TEXT)
+    with pytest.raises(FitsNoMore):
+        apply_suggestion(repository, make("x"), None)
+    (Path(repository.root) / "a.txt").write_text("one\ntwo!\nthree\n")
+    with pytest.raises(FitsNoMore):
+        apply_suggestion(repository, make("x"), TEXT)
+
+
+def test_a_change_is_shown_as_a_diff(repository: Repository) -> None:
+    assert describe_change(repository, make(None), TEXT) == ""
+    (Path(repository.root) / "a.txt").write_text("one\ntwo, and more of it\nthree\n")
+    assert "+two, and more of it" in describe_change(repository, make(None), TEXT)
