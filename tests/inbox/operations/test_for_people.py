@@ -57,7 +57,7 @@ def test_closed_messages_are_listed_on_request_in_their_order(people: PeopleTool
 def test_edit_withdraw_and_reopen_say_what_they_did(people: PeopleTools) -> None:
     people.send("x", "a.txt")
     assert people.edit(1, "y").for_model() == "#1 changed"
-    assert people.show(1).for_model() == "y"
+    assert "    y" in people.show(1).for_model()
     assert people.withdraw(1).for_model() == "#1 withdrawn"
     with pytest.raises(AlreadyRead):
         people.edit(1, "z")
