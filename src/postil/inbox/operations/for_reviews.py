@@ -11,7 +11,7 @@ from msgspec import Meta
 from postil.core.failure import Failure
 from postil.core.operation import reads, writes
 from postil.inbox.answers import Changed, Printed, Rounds, Shown, Submitted, describe_answers
-from postil.inbox.model import Message, Number, Reply, check_comment
+from postil.inbox.model import LONGEST_COMMENT, Message, Number, Reply, check_comment
 from postil.inbox.part import Inbox, timestamp
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ class ReviewTools:
         if told:
             yield "\n".join(["", *describe_answers(told, more)])
         yield f"\n{HELP}"
-        while line := sys.stdin.readline():
+        while line := sys.stdin.readline(LONGEST_COMMENT):
             word, _, rest = line.strip().partition(" ")
             if word in ("q", "quit", ""):
                 return
