@@ -33,6 +33,14 @@ class Offered:
     def find(self, name: str) -> Any:
         return next((entry for entry in self.tools if entry.name == name), None)
 
+    def is_tool(self, entry: Any) -> bool:
+        return entry in self.tools
+
+    def resource(self, uri: str) -> Any:
+        from postil.core.resource import ResourceNotFound
+
+        raise ResourceNotFound("Resource not found", uri=uri)
+
 
 def frame(method: str, params: dict[str, Any] | None = None, request_id: object = None) -> bytes:
     message = {"jsonrpc": "2.0", "method": method, "params": params or {}}

@@ -60,6 +60,8 @@ class Work(Struct, eq=False):
     """Its arguments; of a completion the argument and what was typed, of a stream its flags and addresses."""
     shape: Shape
     """Makes the result object of what the work returned."""
+    entry: Any = None
+    """The catalogue's entry of an operation."""
     meta: Mapping[str, Any] = NOTHING
     key: str = ""
     """The idempotency key; empty where there is none."""

@@ -13,9 +13,10 @@ from msgspec import Raw
 
 from postil.core import codes
 from postil.core.call import LEVELS
-from postil.core.content import Message
+from postil.core.content import Block, Message, Text
 from postil.core.failure import InvalidArguments
 from postil.core.resource import ResourceNotFound
+from postil.core.size import LARGEST
 from postil.wire.protocol import shapes
 from postil.wire.protocol.eras.era import STATELESS as STATELESS_ERA
 from postil.wire.protocol.eras.era import Era
@@ -104,18 +105,22 @@ def call_tool(session: Session, request: Request, era: Era) -> Work:
     entry = session.profile.registry.find(name)
     if entry is None or not session.profile.registry.is_tool(entry):
         raise ProtocolFailure(era.unknown_tool, f"Unknown tool: {name[:100]}")
-    return Work("tool", request, era, name, {} if arguments is None else arguments, _tool_result)
+    return Work("tool", request, era, name, {} if arguments is None else arguments, _tool_result, entry)
 
 
 def _tool_result(profile: Profile, work: Work, value: object) -> object:
-    entry, face = profile.registry.find(work.name), profile.face
-    has_schema = entry is not None and entry.output_schema is not None
+    entry, face = work.entry, profile.face
     result = shapes.make_result(
-        value, work.era, says_success=face.says_success, structured=has_schema, contract=face.contract
+        value, work.era, says_success=face.says_success, structured=bool(entry.output), contract=face.contract
     )
-    if entry is None or face.contract:  # what a contract publishes is sent whole
+    if face.contract or _is_small(result["content"]):  # what a contract publishes is sent whole
         return result
     return shapes.bound_result(result, entry, work.arguments, value)
+
+
+def _is_small(blocks: Sequence[Block]) -> bool:
+    """Returns whether a result is far below every bound: most are, and measuring is for the others."""
+    return len(blocks) == 1 and isinstance(blocks[0], Text) and len(blocks[0].text) * 4 <= LARGEST
 
 
 def read_resource(session: Session, request: Request, era: Era) -> Work:

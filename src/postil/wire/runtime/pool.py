@@ -50,9 +50,13 @@ class Pool:
         except BaseException:
             self._leave(share)
             raise
-        # The slot is the thread's: a caller who gives up leaves a thread behind that works on.
-        work.add_done_callback(lambda _: self._leave(share))
-        return await asyncio.wrap_future(work)
+        try:
+            return await asyncio.wrap_future(work)
+        finally:
+            if work.done():
+                self._leave(share)
+            else:  # the slot is the thread's: a caller who gives up leaves a thread behind that works on
+                work.add_done_callback(lambda _: self._leave(share))
 
     @contextmanager
     def waiting(self, share: Share) -> Generator[None]:

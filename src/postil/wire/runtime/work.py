@@ -34,8 +34,7 @@ Do: TypeAlias = Callable[[WireCall], Coroutine[Any, Any, object]]
 async def run_operation(call: WireCall) -> object:
     """Run an operation, and count how it ended."""
     server, hooks = call.runner.server, call.runner.server.hooks
-    entry = server.registry.find(call.work.name)
-    assert entry is not None  # the session has looked
+    entry: OperationEntry = call.work.entry
     turn = None
     if not entry.is_async:  # taken before anything is waited for: in the order that the calls came
         thing = thing_of(entry, call.work.arguments)
@@ -44,7 +43,10 @@ async def run_operation(call: WireCall) -> object:
     try:
         if turn is not None:
             await turn.wait()
-        operation = await _make_ready(call, entry, server.registry.operation, call.work.name)
+        if server.registry.is_ready(entry):
+            operation = server.registry.operation(call.work.name)
+        else:
+            operation = await call.in_thread(server.registry.operation, call.work.name)
         value = await _run(call, operation)
         outcome = "ok"
     except Failure as failure:

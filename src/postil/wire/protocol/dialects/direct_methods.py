@@ -33,7 +33,7 @@ def call(session: Session, request: Request, era: Era) -> Work:
     if entry is None or not (entry.tool or entry.direct):  # a command of the shell alone is for people at a shell
         raise ProtocolFailure(codes.METHOD_NOT_FOUND, "Method not found")
     arguments = {key: value for key, value in request.params.items() if key not in ("_meta", KEY)}
-    return Work("direct", request, era, request.method, arguments, _plain, key=request.params.get(KEY) or "")
+    return Work("direct", request, era, request.method, arguments, _plain, entry, key=request.params.get(KEY) or "")
 
 
 def _plain(profile: Profile, work: Work, value: object) -> object:
