@@ -2,10 +2,16 @@
 
 from functools import cached_property
 
+from rapidfuzz.distance import Indel
+
 from postil.anchor.model import Ranked
 from postil.anchor.page import Page
 from postil.anchor.side_by_side.alignment import Drift, align, trace_range
 from postil.anchor.side_by_side.rewrap import Rewrap
+
+_TELLING = 5  # characters of a row of a fragment that says something; longer ones do
+_SHIFTED = 2  # rows by which neighbours may have come nearer or gone farther
+_MOST_PLACES = 40
 
 
 class Counterparts:
@@ -34,13 +40,57 @@ class Counterparts:
         return at if aligned in (-1, at) else -1  # where words and lines differ, nothing is settled
 
     def _find_fragment(self, row: int) -> int:
-        """Returns where a row of a fragment is that stands as it was: at its old place, or at the only other one."""
+        """Returns where a row of a fragment is that stands among its neighbours: at its old place, or at one other.
+
+        A row that was edited is where it would be between its neighbours, when both are there and it begins alike.
+        """
         keys, count = self.old.keys, len(self.old)
-        starts = [at - row for at in self.new.places.get(keys[row], ()) if keys[row]]
+        if not keys[row]:
+            return -1
+        starts = [at - row for at in self.new.places.get(keys[row], ())]
         whole = [start for start in starts if start >= 0 and self.new.keys[start : start + count] == keys]
         if self.shift in whole:
             return row + self.shift
-        return row + whole[0] if len(whole) == 1 and count > 1 else -1
+        if whole:
+            return row + whole[0] if len(whole) == 1 and count > 1 else -1
+        at = self._find_among(row)
+        return at if at >= 0 else self._find_between(row)
+
+    def _find_among(self, row: int) -> int:
+        """Returns the one place of a row that has most of its neighbours around it, or -1."""
+        places = self.new.places.get(self.old.keys[row], ())
+        if not 0 < len(places) <= _MOST_PLACES:
+            return -1
+        near = [at for at in range(len(self.old)) if at != row and len(self.old.keys[at]) > _TELLING]
+        best = sorted(((self._count_near(near, row, at), at) for at in places), reverse=True)
+        support = best[0][0]
+        if support < max(2, (len(near) + 1) // 2) or (len(best) > 1 and best[1][0] >= support):
+            return -1
+        return best[0][1]
+
+    def _count_near(self, near: list[int], row: int, at: int) -> int:
+        """Returns how many rows of the fragment stand about as far from a place as they stood from the row."""
+        keys = self.new.keys
+        found = 0
+        for each in near:
+            expected, key = at + each - row, self.old.keys[each]
+            found += any(
+                keys[place] == key
+                for place in range(max(0, expected - _SHIFTED), min(len(keys), expected + _SHIFTED + 1))
+            )
+        return found
+
+    def _find_between(self, row: int) -> int:
+        """Returns the row between the neighbours of an edited one, where they are still as far apart, or -1."""
+        above = next((at for at in range(row - 1, -1, -1) if len(self.old.keys[at]) > _TELLING), -1)
+        below = next((at for at in range(row + 1, len(self.old)) if len(self.old.keys[at]) > _TELLING), -1)
+        if above < 0 or below < 0:
+            return -1
+        over, under = self._find_among(above), self._find_among(below)
+        at = over + row - above
+        if over < 0 or under - over != below - above or self.new.opening(at) != self.old.opening(row):
+            return -1
+        return at if Indel.normalized_similarity(self.old.keys[row], self.new.keys[at], score_cutoff=0.5) else -1
 
     @cached_property
     def _rewrap(self) -> Rewrap:

@@ -13,7 +13,7 @@ import msgspec
 import pytest
 
 from postil.core.failure import Failure
-from tests.comments.workspaces import Comments, commit, contract_workspace, write
+from tests.comments.workspaces import Comments, commit, contract_workspace, workspace, write
 from tests.workspace.repositories import git
 
 
@@ -140,3 +140,26 @@ def test_a_source_edited_away_from_its_comments_tells_nobody(comments: Comments)
     stop_note()
     stop_login()
     assert note.rings == 0
+
+
+def test_damaged_comment_files_are_named_in_resources_and_exports(tmp_path: Path) -> None:
+    comments = workspace(tmp_path, **{"a.py": "value = 1\n", "b.py": "value = 1\n"})
+    comments.add("a.py", 1, "TODO: read", "TODO")
+    (tmp_path / "b.py.comments").write_text("{")
+    there = comments.resources
+    for found in (there.read_all(), there.read_tag("TODO"), there.read_orphaned(), there.read_enriched()):
+        assert [each.filePath for each in found.damaged] == ["b.py"]
+    exported = comments.export("json")
+    assert (exported.exit_status, exported.damaged[0].filePath) == (7, "b.py")
+    assert "b.py.comments" in str(exported.for_model()[1])
+    assert comments.listed().exit_status == 7
+    assert comments.export("json", "a.py").exit_status == 0
+
+
+def test_a_list_reads_only_the_files_that_it_shows(tmp_path: Path) -> None:
+    comments = workspace(tmp_path, **{f"f{number}.py": "value = 1\n" for number in range(6)})
+    for number in range(6):
+        for _ in range(3):
+            comments.add(f"f{number}.py", 1, "text", "NOTE")
+    found = comments.listed(limit=4)
+    assert (found.total, [each.filePath for each in found.comments]) == (18, ["f0.py"] * 3 + ["f1.py"])

@@ -139,6 +139,8 @@ def _list_lines(orphan: Located) -> Iterable[str]:
 def _find_commits(tree: SourceTree, blobs: dict[str, set[str]]) -> dict[str, str]:
     """Returns for each file the latest commit at which it was as its comments knew it."""
     found: dict[str, str] = {}
+    if try_git(tree.root, "rev-parse", "--verify", "--quiet", "HEAD").status != 0:
+        return found  # nothing was committed yet
     commit = ""
     fields: list[str] = []
     arguments = ("--raw", "--no-abbrev", "--no-renames", "-z", f"--max-count={MOST_COMMITS}", "--format=%x01%H")

@@ -147,6 +147,11 @@ class Index:
         bodies = self._select(f"{_BODIES} WHERE {where} ORDER BY path, place", values)
         return [self._decode(body) for (body,) in bodies]
 
+    def count_files(self, where: str, values: Sequence[object] = ()) -> list[tuple[str, int]]:
+        """Returns the files whose code has comments for which a condition holds, in order, each with how many."""
+        sentence = f"SELECT now_path, count(*) FROM note WHERE {where} GROUP BY now_path ORDER BY now_path"  # noqa: S608 - as in rows
+        return [(path, count) for path, count in self._select(sentence, values)]
+
     def stream(self, where: str = "1", values: Sequence[object] = ()) -> Iterator[Located]:
         """Yields the comments for which a condition holds, a page at a time: memory need not hold them all."""
         sentence = (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
@@ -12,7 +13,8 @@ from postil.comments.model import ALL_TAGS, AiMeta, Candidate, Commit, Damage, L
 from postil.comments.sidecar.format import strip_tag
 from postil.comments.sidecar.template import fill_template
 from postil.core.answer import Answer
-from postil.core.content import Block, Document, Embedded
+from postil.core.content import Block, Document, Embedded, Text
+from postil.core.others.visible import harmless
 
 LONGEST_CODE = 20_000
 
@@ -255,6 +257,12 @@ class Exported(Answer, frozen=True, omit_defaults=True):
     blob: str | UnsetType = UNSET
     written: str = ""
     """The file it was written to, when one was named."""
+    damaged: tuple[Damage, ...] = ()
+    """The comment files that could not be read: what they hold is missing."""
+
+    @property
+    def exit_status(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride] # Answer allows a property
+        return 7 if self.damaged else 0
 
     def metadata(self) -> Mapping[str, Any]:
         return {"format": self.format, "totalComments": self.totalComments, "sizeBytes": self.sizeBytes}
@@ -267,10 +275,13 @@ class Exported(Answer, frozen=True, omit_defaults=True):
 
     def for_model(self) -> Sequence[Block]:
         text, blob = (None if isinstance(each, UnsetType) else each for each in (self.document, self.blob))
-        return [Embedded(Document(self.uri, self.mimeType, text=text, blob=blob))]
+        document = Embedded(Document(self.uri, self.mimeType, text=text, blob=blob))
+        return [document, Text(warn_damaged(self.damaged).strip())] if self.damaged else [document]
 
     def for_person(self) -> str:
         if isinstance(self.document, str):
+            if self.damaged:
+                sys.stderr.write(harmless(warn_damaged(self.damaged).strip()) + "\n")
             return self.document
         where = f" to {self.written}" if self.written else ""
         return f"✅ Exported {self.totalComments} comments as {self.format}{where} ({self.sizeBytes} bytes)"

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated
 
 from msgspec import Meta, to_builtins
+from msgspec.json import encode
 
 from postil.comments.clock import new_id, now
 from postil.comments.model import Candidate, Commit, Damage, Event, Reply, Status
@@ -28,11 +29,13 @@ from postil.core.answer import Answer
 from postil.core.operation import Spelling, reads, writes
 
 if TYPE_CHECKING:
+    from postil.comments.model import Located
     from postil.comments.part import CommentsContext
     from postil.comments.sidecar.document import Sidecar
     from postil.comments.sidecar.json_edit import JsonObject
 
 
+LISTED = "IN (SELECT value FROM json_each(?))"
 NO_NAMES: Mapping[str, str] = {}
 
 
@@ -204,12 +207,18 @@ class CommentsById:
         overview = self._context.overview
         overview.refresh()
         where, values = conditions.clause(overview)
-        located = overview.index.rows(where or "1", values)
+        where = where or "1"
         if changed:
             from postil.comments.show.changed_lines import find_base, list_changed_lines, touches_changed
 
             lines = list_changed_lines(self._tree, find_base(self._tree, changed))
-            located = [each for each in located if touches_changed(lines, each)]
+            names = encode(list(lines)).decode()
+            inside = f"{where} AND (now_path {LISTED} OR path {LISTED})"
+            there = overview.index.rows(inside, (*values, names, names))
+            located = [each for each in there if touches_changed(lines, each)]
+            total = len(located)
+        else:
+            total, located = self._read_first(where, values, limit)
         if (
             file
             and not located
@@ -220,8 +229,19 @@ class CommentsById:
             raise self._tree.not_found(file)
         located.sort(key=lambda each: (each.place.path, each.place.line, each.comment.created))
         shown = tuple(comment_now(each) for each in located[:limit])
-        names = self._context.short_names() if call.current().person else {}
-        return Listed(shown, len(located), overview.damaged(file), names)
+        short = self._context.short_names() if call.current().person else {}
+        return Listed(shown, total, overview.damaged(file), short)
+
+    def _read_first(self, where: str, values: Sequence[object], limit: int) -> tuple[int, list[Located]]:
+        """Returns how many comments there are, and those of the first files: as many as are shown, and few more."""
+        index = self._context.overview.index
+        total, first = 0, list[str]()
+        for path, count in index.count_files(where, values):
+            if total < limit:
+                first.append(path)
+            total += count
+        names = encode(first).decode()
+        return total, index.rows(f"{where} AND now_path {LISTED}", (*values, names))
 
     @reads("comments_show", thing="commentId", title="Show a comment", shell="comments show", positional=("commentId",))
     def show(self, commentId: Id) -> Shown:

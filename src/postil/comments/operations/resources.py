@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from postil.comments.failures import SourceNotFound
-from postil.comments.model import ALL_TAGS, Located, State
+from postil.comments.model import ALL_TAGS, Damage, Located, State
 from postil.comments.operations.answers import CommentNow, comment_now, describe_anchor
 from postil.comments.sidecar.document import VERSION
 from postil.core.registry import ResourceNotFound
@@ -49,12 +49,13 @@ class FileEntry(Struct, frozen=True):
     totalComments: int
 
 
-class Everything(Struct, frozen=True):
+class Everything(Struct, frozen=True, omit_defaults=True):
     """All comments, by file."""
 
     files: list[FileEntry]
     totalComments: int
     totalFiles: int
+    damaged: tuple[Damage, ...] = ()
 
 
 class Item(Struct, frozen=True, omit_defaults=True):
@@ -66,27 +67,30 @@ class Item(Struct, frozen=True, omit_defaults=True):
     reason: str = ""
 
 
-class Tagged(Struct, frozen=True):
+class Tagged(Struct, frozen=True, omit_defaults=True):
     """The comments with one tag."""
 
     tag: str
     comments: list[Item]
     totalCount: int
+    damaged: tuple[Damage, ...] = ()
 
 
-class Orphans(Struct, frozen=True):
+class Orphans(Struct, frozen=True, omit_defaults=True):
     """The comments whose code is gone."""
 
     orphanedComments: list[Item]
     totalCount: int
+    damaged: tuple[Damage, ...] = ()
 
 
-class Enriched(Struct, frozen=True):
+class Enriched(Struct, frozen=True, omit_defaults=True):
     """The comments with AI metadata, and the models named there."""
 
     comments: list[Item]
     totalCount: int
     models: list[str]
+    damaged: tuple[Damage, ...] = ()
 
 
 class CommentResources:
@@ -102,7 +106,9 @@ class CommentResources:
         for each in self._context.overview.everything():
             by_file.setdefault(each.filePath, []).append(each)
         files = [_make_file_entry(path, some) for path, some in by_file.items()]
-        return Everything(files, sum(entry.totalComments for entry in files), len(files))
+        return Everything(
+            files, sum(entry.totalComments for entry in files), len(files), self._context.overview.damaged()
+        )
 
     @resource(FILE_TEMPLATE, name="Comments of a file", mime_type=_JSON, watch="watch")
     def read_file(self, filePath: str) -> FileEntry:
@@ -124,20 +130,20 @@ class CommentResources:
                 uri=f"comment://workspace/tags/{tag}"[:1000],
             )
         items = _make_items(self._context.overview.where("tag = ?", tag))
-        return Tagged(tag, items, len(items))
+        return Tagged(tag, items, len(items), self._context.overview.damaged())
 
     @resource("comment://workspace/orphaned", name="Orphaned comments", mime_type=_JSON, watch="watch")
     def read_orphaned(self) -> Orphans:
         """Comments whose anchors no longer exist"""
         items = _make_items(self._context.overview.where("state = 'orphaned'"), reasons=True)
-        return Orphans(items, len(items))
+        return Orphans(items, len(items), self._context.overview.damaged())
 
     @resource("comment://workspace/ai-enriched", name="AI-enriched comments", mime_type=_JSON, watch="watch")
     def read_enriched(self) -> Enriched:
         """Comments with AI metadata"""
         items = _make_items(self._context.overview.where("ai = 1"))
         models = {item.comment.model for item in items} - {""}
-        return Enriched(items, len(items), sorted(models))
+        return Enriched(items, len(items), sorted(models), self._context.overview.damaged())
 
     def watch(self, uri: str, changed: Callable[[], None]) -> Callable[[], None]:
         """Call `changed` whenever the comments at this address have changed. Returns a function that stops it."""

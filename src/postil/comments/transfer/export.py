@@ -55,9 +55,10 @@ def export_document(
             f"The export has {len(data)} bytes, more than an answer may hold",
             advice=f"Write it to a file with `postil comments export {format_} --output FILE`, or export one file",
         )
+    damaged = overview.damaged(path or "")
     if format_ == "parquet":
-        return Exported(format_, total, len(data), uri, mime, blob=base64.b64encode(data).decode())
-    return Exported(format_, total, len(data), uri, mime, document=data.decode())
+        return Exported(format_, total, len(data), uri, mime, blob=base64.b64encode(data).decode(), damaged=damaged)
+    return Exported(format_, total, len(data), uri, mime, document=data.decode(), damaged=damaged)
 
 
 def export_file(
@@ -75,7 +76,8 @@ def export_file(
         if os.path.exists(beside):
             os.unlink(beside)
     uri, mime = FORMATS[format_]
-    return Exported(format_, total, os.path.getsize(output), uri, mime, written=output)
+    damaged = overview.damaged(path or "")
+    return Exported(format_, total, os.path.getsize(output), uri, mime, written=output, damaged=damaged)
 
 
 def write_export(

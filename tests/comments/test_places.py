@@ -1,0 +1,104 @@
+"""Every command of the part where git is young, shallow, bare or absent: an answer, or a failure that helps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from postil.comments.operations.views import ViewTools
+from postil.core.failure import NotFound
+from tests.comments.workspaces import Comments
+from tests.workspace.repositories import git
+
+CODE = "".join(f"def step_{number}(state):\n    return state + {number}\n\n\n" for number in range(1, 9))
+
+
+def without_git(root: Path) -> Path:
+    root.mkdir()
+    return root
+
+
+def without_a_commit(root: Path) -> Path:
+    root.mkdir()
+    git(root, "init", "-q")
+    return root
+
+
+def made(root: Path) -> Path:
+    """A repository with two commits."""
+    root.mkdir()
+    git(root, "init", "-q", "-b", "main")
+    for text in ("# first\n", "# second\n"):
+        (root / "other.py").write_text(text)
+        git(root, "add", "-A")
+        git(root, "-c", "user.name=A", "-c", "user.email=a@example.org", "commit", "-qm", text)
+    return root
+
+
+def shallow(root: Path) -> Path:
+    origin = made(root.parent / "origin")
+    git(root.parent, "clone", "-q", "--depth", "1", f"file://{origin}", str(root))
+    return root
+
+
+def beside_a_bare_one(root: Path) -> Path:
+    origin = made(root.parent / "origin")
+    git(root.parent, "clone", "-q", "--bare", str(origin), "bare.git")
+    git(root.parent / "bare.git", "worktree", "add", "-q", str(root), "main")
+    return root
+
+
+@pytest.mark.parametrize("make", [without_git, without_a_commit, shallow, beside_a_bare_one])
+def test_every_command_answers(tmp_path: Path, make: Callable[[Path], Path]) -> None:
+    root = make(tmp_path / "work")
+    (root / "a.py").write_text(CODE)
+    comments = Comments(str(root), cache_home=str(tmp_path / "cache"), author="Ann")
+    identity = comments.add("a.py", 6, "why two?", "QUESTION").commentId
+    (root / "a.py").write_text("import os\n\n\n" + CODE)
+    assert [(each.line, each.state) for each in comments.listed().comments] == [(9, "moved")]
+    for ask in (
+        lambda: comments.show(identity),
+        lambda: comments.file_comments("a.py"),
+        lambda: comments.search("two"),
+        lambda: comments.blame(identity),
+        lambda: comments.history.lifetime(identity),
+        comments.reviewing.list_orphans,
+        comments.relocate,
+        lambda: comments.export("json"),
+        comments.maintenance.check_files,
+        comments.maintenance.doctor_files,
+        comments.maintenance.doctor_driver,
+        lambda: comments.undo(identity),
+        lambda: ViewTools(comments.context).view("a.py"),
+        lambda: comments.reply(identity, "because"),
+        lambda: comments.resolve(identity),
+        comments.resources.read_all,
+    ):
+        ask()
+    (root / "b.py").write_text((root / "a.py").read_text())
+    (root / "a.py").unlink()
+    (lost,) = comments.listed().comments
+    assert lost.movedTo == "b.py" or lost.state in ("orphaned", "review")
+    (root / "b.py").unlink()
+    assert comments.listed().comments[0].state == "orphaned"
+    assert comments.delete("a.py", identity).commentId == identity
+
+
+@pytest.mark.parametrize("make", [without_git, without_a_commit])
+def test_where_there_is_no_revision_it_is_said_so(tmp_path: Path, make: Callable[[Path], Path]) -> None:
+    root = make(tmp_path / "work")
+    (root / "a.py").write_text(CODE)
+    comments = Comments(str(root), cache_home=str(tmp_path / "cache"), author="Ann")
+    comments.add("a.py", 6, "why two?", "QUESTION")
+    views = ViewTools(comments.context)
+    for ask in (
+        lambda: comments.listed(revision="HEAD"),
+        lambda: comments.listed(changed="HEAD"),
+        lambda: views.diff_comments("HEAD"),
+        lambda: views.report("HEAD"),
+        lambda: views.view("a.py", diff="HEAD"),
+    ):
+        with pytest.raises(NotFound):
+            ask()
