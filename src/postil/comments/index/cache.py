@@ -147,11 +147,6 @@ class Index:
         bodies = self._select(f"{_BODIES} WHERE {where} ORDER BY path, place", values)
         return [self._decode(body) for (body,) in bodies]
 
-    def count_files(self, where: str, values: Sequence[object] = ()) -> list[tuple[str, int]]:
-        """Returns the files whose code has comments for which a condition holds, in order, each with how many."""
-        sentence = f"SELECT now_path, count(*) FROM note WHERE {where} GROUP BY now_path ORDER BY now_path"  # noqa: S608 - as in rows
-        return [(path, count) for path, count in self._select(sentence, values)]
-
     def stream(self, where: str = "1", values: Sequence[object] = ()) -> Iterator[Located]:
         """Yields the comments for which a condition holds, a page at a time: memory need not hold them all."""
         sentence = (
@@ -351,3 +346,9 @@ def _normalize_time(created: str) -> str:
     """Returns a time that sorts as text, whatever offset it was written with."""
     found = parse_time(created)
     return format_time(found) if found else created
+
+
+def count_files(index: Index, where: str, values: Sequence[object] = ()) -> list[tuple[str, int]]:
+    """Returns the files whose code has comments for which a condition holds, in order, each with how many."""
+    sentence = f"SELECT now_path, count(*) FROM note WHERE {where} GROUP BY now_path ORDER BY now_path"  # noqa: S608 - as in rows
+    return [(path, count) for path, count in index._select(sentence, values)]

@@ -234,9 +234,11 @@ class CommentsById:
 
     def _read_first(self, where: str, values: Sequence[object], limit: int) -> tuple[int, list[Located]]:
         """Returns how many comments there are, and those of the first files: as many as are shown, and few more."""
+        from postil.comments.index.cache import count_files  # SQLite, which the overview has loaded
+
         index = self._context.overview.index
         total, first = 0, list[str]()
-        for path, count in index.count_files(where, values):
+        for path, count in count_files(index, where, values):
             if total < limit:
                 first.append(path)
             total += count
