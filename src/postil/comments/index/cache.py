@@ -112,22 +112,22 @@ class Index:
 
     def stamps(self) -> dict[str, str]:
         """Returns what was seen of every file."""
-        return dict(self._select("SELECT path, seen FROM file"))
+        return dict(self.select("SELECT path, seen FROM file"))
 
     def problems(self) -> dict[str, str]:
         """Returns the sidecars that could not be read, and why."""
-        return dict(self._select("SELECT path, problem FROM file WHERE problem != '' ORDER BY path"))
+        return dict(self.select("SELECT path, problem FROM file WHERE problem != '' ORDER BY path"))
 
     def problem(self, path: str) -> str | None:
         """Why a sidecar could not be read; empty when it could, None when it is not known."""
-        rows = self._select("SELECT problem FROM file WHERE path = ?", (path,))
+        rows = self.select("SELECT problem FROM file WHERE path = ?", (path,))
         return rows[0][0] if rows else None
 
     def contents(self, paths: Sequence[str]) -> dict[str, str]:
         """Returns what some files held when they were read; a file that could not be read held nothing."""
         asked = msgspec.json.encode(paths).decode()
         sentence = "SELECT path, content FROM file WHERE content != '' AND path IN (SELECT value FROM json_each(?))"
-        return dict(self._select(sentence, (asked,)))
+        return dict(self.select(sentence, (asked,)))
 
     def replace(self, files: Iterable[Seen], gone: Iterable[str] = ()) -> None:
         """Keep what was read of some files, and forget others."""
@@ -144,7 +144,7 @@ class Index:
 
     def rows(self, where: str, values: Sequence[object] = ()) -> list[Located]:
         """Returns the comments for which a condition holds, by file. The condition is ours, its values the caller's."""
-        bodies = self._select(f"{_BODIES} WHERE {where} ORDER BY path, place", values)
+        bodies = self.select(f"{_BODIES} WHERE {where} ORDER BY path, place", values)
         return [self._decode(body) for (body,) in bodies]
 
     def stream(self, where: str = "1", values: Sequence[object] = ()) -> Iterator[Located]:
@@ -155,7 +155,7 @@ class Index:
         )
         after: tuple[str, int] = ("", -1)
         while True:
-            page = self._select(sentence, (*values, *after))
+            page = self.select(sentence, (*values, *after))
             for path, place, body in page:
                 after = (path, place)
                 yield self._decode(body)
@@ -176,26 +176,26 @@ class Index:
     def counts(self) -> Counter[str]:
         """Returns how many open comments there are, and how many in each state."""
         count: Counter[str] = Counter()
-        for state, status, number in self._select("SELECT state, status, count(*) FROM note GROUP BY state, status"):
+        for state, status, number in self.select("SELECT state, status, count(*) FROM note GROUP BY state, status"):
             count[status] += number
             count[state] += number
         return count
 
     def paths(self) -> list[str]:
         """Returns the files that have comments."""
-        return [path for (path,) in self._select("SELECT path FROM file ORDER BY path")]
+        return [path for (path,) in self.select("SELECT path FROM file ORDER BY path")]
 
     def ids(self) -> set[str]:
         """Returns the ids of all comments."""
-        return {identity for (identity,) in self._select("SELECT id FROM note")}
+        return {identity for (identity,) in self.select("SELECT id FROM note")}
 
     def elsewhere(self) -> list[str]:
         """Returns the files that code of comments in other files has gone to."""
-        return [path for (path,) in self._select("SELECT DISTINCT now_path FROM note WHERE now_path != path")]
+        return [path for (path,) in self.select("SELECT DISTINCT now_path FROM note WHERE now_path != path")]
 
     def astray(self) -> set[str]:
         """Returns the files with a comment whose code has gone to another."""
-        return {path for (path,) in self._select("SELECT DISTINCT path FROM note WHERE now_path != path")}
+        return {path for (path,) in self.select("SELECT DISTINCT path FROM note WHERE now_path != path")}
 
     def newest(self, hits: Hits, where: str, values: Sequence[object], limit: int) -> tuple[int, list[Located]]:
         """Returns how many of these comments fulfil a condition, and the newest of them."""
@@ -252,7 +252,7 @@ class Index:
         with self._using() as db:
             self._texts.catch_up(db)
 
-    def _select(self, sentence: str, values: Sequence[object] = ()) -> list[Any]:
+    def select(self, sentence: str, values: Sequence[object] = ()) -> list[Any]:
         with self._using() as db:
             return db.execute(sentence, tuple(values)).fetchall()
 
@@ -265,7 +265,7 @@ class Index:
 
     def damage(self) -> list[str]:
         """Returns what SQLite's own check finds wrong."""
-        found = [str(row[0]) for row in self._select("PRAGMA integrity_check(5)")]
+        found = [str(row[0]) for row in self.select("PRAGMA integrity_check(5)")]
         return [] if found == ["ok"] else found
 
     def start_again(self, in_memory: bool = False) -> None:
@@ -351,4 +351,4 @@ def _normalize_time(created: str) -> str:
 def count_files(index: Index, where: str, values: Sequence[object] = ()) -> list[tuple[str, int]]:
     """Returns the files whose code has comments for which a condition holds, in order, each with how many."""
     sentence = f"SELECT now_path, count(*) FROM note WHERE {where} GROUP BY now_path ORDER BY now_path"  # noqa: S608 - as in rows
-    return [(path, count) for path, count in index._select(sentence, values)]
+    return [(path, count) for path, count in index.select(sentence, values)]
