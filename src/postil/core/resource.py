@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from msgspec import Struct
 
@@ -33,13 +33,21 @@ class ResourceMark(Struct, frozen=True):
     title: str = ""
     mime_type: str = "text/plain"
     watch: str = ""
+    complete: Mapping[str, tuple[str, ...] | str] = {}
+    """Values for the template's variables: a list, or the name of a method `(typed) -> values`."""
 
 
 def resource(
-    uri: str, *, name: str, title: str = "", mime_type: str = "text/plain", watch: str = ""
+    uri: str,
+    *,
+    name: str,
+    title: str = "",
+    mime_type: str = "text/plain",
+    watch: str = "",
+    complete: Mapping[str, tuple[str, ...] | str] | None = None,
 ) -> Callable[[F], F]:
     """Mark a method as the reader of a resource, or of all that match a template."""
-    return attach(ResourceMark(uri, name, title, mime_type, watch))
+    return attach(ResourceMark(uri, name, title, mime_type, watch, complete or {}))
 
 
 def match(template: str, uri: str) -> dict[str, str] | None:

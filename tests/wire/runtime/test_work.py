@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from postil.core.registry import Registry
+from postil.core.resource import resource
 from postil.storage.idempotency import IdempotencyKeys
 from postil.storage.memory import MemoryState
 from postil.wire.server import UNITED, Face, Server
@@ -61,3 +62,30 @@ async def test_a_write_of_unknown_outcome_is_not_tried_again_under_its_key() -> 
     assert first["error"] == second["error"]
     assert first["error"]["data"] == {"outcome": "unknown", "suggestion": "Look first"}
     assert part.count == 1
+
+
+class Shelf:
+    """A template whose variables can be completed."""
+
+    @resource("shelf://{room}/{title}", name="book", complete={"room": ("attic", "hall"), "title": "find_titles"})
+    def read(self, room: str, title: str) -> str:
+        """One book"""
+        return f"{title} in the {room}"
+
+    def find_titles(self, typed: str) -> list[str]:
+        return [title for title in ("Emma", "Emil", "Momo") if title.startswith(typed)]
+
+
+@pytest.mark.parametrize(
+    ("uri", "name", "typed", "values"),
+    [
+        ("shelf://{room}/{title}", "room", "a", ["attic"]),
+        ("shelf://{room}/{title}", "title", "Em", ["Emma", "Emil"]),
+        ("shelf://{room}/{title}", "nothing", "", []),
+        ("shelf://elsewhere", "room", "", []),
+    ],
+)
+async def test_the_variables_of_a_template_are_completed(uri: str, name: str, typed: str, values: list[str]) -> None:
+    talk = Talk(Server(Registry.of([("shelf", Shelf())]), Face("shelf", "1", UNITED)))
+    params = {"ref": {"type": "ref/resource", "uri": uri}, "argument": {"name": name, "value": typed}}
+    assert (await talk.ask("completion/complete", params))["result"]["completion"]["values"] == values

@@ -110,7 +110,13 @@ class CommentResources:
             files, sum(entry.totalComments for entry in files), len(files), self._context.overview.damaged()
         )
 
-    @resource(FILE_TEMPLATE, name="Comments of a file", mime_type=_JSON, watch="watch")
+    @resource(
+        FILE_TEMPLATE,
+        name="Comments of a file",
+        mime_type=_JSON,
+        watch="watch",
+        complete={"filePath": "complete_commented_file"},
+    )
     def read_file(self, filePath: str) -> FileEntry:
         """Comments for specific file"""
         try:
@@ -120,7 +126,7 @@ class CommentResources:
             raise
         return _make_file_entry(path, self._context.overview.file(path))
 
-    @resource(TAG_TEMPLATE, name="Comments with a tag", mime_type=_JSON, watch="watch")
+    @resource(TAG_TEMPLATE, name="Comments with a tag", mime_type=_JSON, watch="watch", complete={"tag": ALL_TAGS})
     def read_tag(self, tag: str) -> Tagged:
         """All comments with specific tag"""
         if tag not in ALL_TAGS:
@@ -131,6 +137,10 @@ class CommentResources:
             )
         items = _make_items(self._context.overview.where("tag = ?", tag))
         return Tagged(tag, items, len(items), self._context.overview.damaged())
+
+    def complete_commented_file(self, value: str) -> list[str]:
+        """Files with comments whose paths begin like this."""
+        return [path for path in self._context.store.paths() if path.startswith(value)]
 
     @resource("comment://workspace/orphaned", name="Orphaned comments", mime_type=_JSON, watch="watch")
     def read_orphaned(self) -> Orphans:

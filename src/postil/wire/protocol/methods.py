@@ -172,10 +172,10 @@ def complete(session: Session, request: Request, era: Era) -> object:
     if not isinstance(name, str) or not isinstance(typed, str):
         raise InvalidArguments('Invalid params: "argument" needs "name" and "value"', path="argument")
     if reference.get("type") == "ref/prompt":
-        return Work("completion", request, era, str(reference.get("name")), (name, typed), _completions)
+        return Work("completion", request, era, str(reference.get("name")), (name, typed, False), _completions)
     if reference.get("type") != "ref/resource":
         raise InvalidArguments('Invalid params: "ref.type" must be ref/prompt or ref/resource', path="ref.type")
-    return _completion(())
+    return Work("completion", request, era, str(reference.get("uri")), (name, typed, True), _completions)
 
 
 def _completions(profile: Profile, work: Work, values: Sequence[str]) -> object:

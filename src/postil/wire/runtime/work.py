@@ -17,7 +17,8 @@ from postil.core.content import Document
 from postil.core.effects.joining import joining
 from postil.core.failure import Failure
 from postil.core.operation import Operation, is_async
-from postil.core.prompt import as_messages
+from postil.core.prompt import PromptMark, as_messages
+from postil.core.resource import ResourceMark
 from postil.wire.protocol import notifications, shapes
 from postil.wire.protocol.events import Kind
 from postil.wire.protocol.failures import InputRequired
@@ -188,12 +189,20 @@ async def write_prompt(call: WireCall) -> Sequence[Any]:
 
 async def find_completions(call: WireCall) -> Sequence[str]:
     """Find values that fit what was typed so far."""
-    name, typed = call.work.arguments
+    name, typed, is_resource = call.work.arguments
     registry, wanted = call.runner.server.registry, call.work.name
-    prompt = await _make_ready(call, registry.prompts.get(wanted), registry.prompt, wanted)
-    source = prompt.mark.complete.get(name, ())
+    if is_resource:
+        template = next((entry for entry in registry.templates if entry.uri == wanted), None)
+        if template is None:
+            return ()
+        run = await _make_ready(call, template, registry.method, template)
+    else:
+        prompt = await _make_ready(call, registry.prompts.get(wanted), registry.prompt, wanted)
+        run = prompt.run
+    mark: PromptMark | ResourceMark = run.__postil__  # type: ignore[attr-defined]
+    source = mark.complete.get(name, ())
     if isinstance(source, str):
-        part = getattr(prompt.run, "__self__", None)
+        part = getattr(run, "__self__", None)
         return await call.in_thread(getattr(part, source), typed)
     return [value for value in source if value.startswith(typed)]
 
