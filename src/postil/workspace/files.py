@@ -217,11 +217,7 @@ class FileLock:
         return bool(self._files)
 
     def __enter__(self) -> Self:
-        try:
-            os.makedirs(os.path.dirname(self.path), mode=0o700, exist_ok=True)
-            file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-        except OSError as error:
-            raise WriteFailed(self.path, error.strerror or str(error)) from error
+        file = self._open()
         files, taken = [file], False
         try:
             taken = self._take(file)
@@ -237,6 +233,17 @@ class FileLock:
                     os.close(each)
         self._files = files if taken else []
         return self
+
+    def _open(self) -> int:
+        for tries in range(50, 0, -1):
+            try:
+                os.makedirs(os.path.dirname(self.path), mode=0o700, exist_ok=True)
+                return os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+            except OSError as error:
+                # The folder may be deleted between the two.
+                if tries == 1 or not isinstance(error, FileNotFoundError):
+                    raise WriteFailed(self.path, error.strerror or str(error)) from error
+        raise AssertionError
 
     def _take(self, file: int) -> bool:
         try:
