@@ -226,6 +226,8 @@ async def _send(send: Send, answer: Answer, extra: dict[str, str], seen: Seen | 
             status, body, seen.status = 304, b"", 304
     if cut:
         body = body[: len(body) // 2]
+    if status == 204:
+        del headers["Content-Type"]
     headers["Content-Length"] = str(len(body))
     pairs = [(name.lower().encode(), value.encode()) for name, value in headers.items()]
     await send({"type": "http.response.start", "status": status, "headers": pairs})

@@ -88,4 +88,5 @@ def _judge_range(spanned: Row, own: tuple[int | None, int | None], codes: dict[A
 
 
 def _numbers(place: Row) -> tuple[int | None, int | None]:
-    return place.get("old_line"), place.get("new_line")
+    old, new = place.get("old_line"), place.get("new_line")
+    return int(old) if old else None, int(new) if new else None

@@ -44,13 +44,32 @@ def given(query: str, body: bytes, content_type: str) -> Row:
         if not isinstance(parsed, dict):
             raise invalid("The request body must be an object")
         found.update(parsed)  # pyright: ignore[reportUnknownArgumentType]
+    elif "multipart/form-data" in content_type:
+        pairs += _parts(body, content_type)
     elif body:
         pairs += parse_qsl(body.decode(), keep_blank_values=True)
     for name, value in pairs:
         if name.endswith("[]"):
             found.setdefault(name[:-2], []).append(value)
+        elif name.endswith("]") and not name.startswith("range["):
+            outer, _, inner = name[:-1].partition("[")
+            found.setdefault(outer, {})[inner] = value
         else:
             found[name] = value
+    return found
+
+
+def _parts(body: bytes, content_type: str) -> list[tuple[str, str]]:
+    """The fields of a form as browsers and gitbeaker send it."""
+    from email import message_from_bytes
+
+    form = message_from_bytes(f"Content-Type: {content_type}\r\n\r\n".encode() + body)
+    found: list[tuple[str, str]] = []
+    for part in form.walk():
+        name = part.get_param("name", header="content-disposition")
+        if isinstance(name, str):
+            value = part.get_payload(decode=True)
+            found.append((name, value.decode() if isinstance(value, bytes) else ""))
     return found
 
 

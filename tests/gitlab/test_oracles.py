@@ -18,6 +18,7 @@ import pytest
 from postil.gitlab.failures import GitLabFailure
 from postil.gitlab.instance.client import Instance
 from postil.gitlab.instance.connection import Connection
+from postil.gitlab.operations.reviews import ReviewComment
 from postil.gitlab.part import GitLab
 from tests.emulator.app import Emulator
 from tests.emulator.world import DEVELOPER
@@ -64,12 +65,59 @@ async def ours(address: str) -> dict[str, Any]:
         seen["found"] = [item["id"] for item in direct(await part.projects.search_projects("tools"))["data"]]
         hook = direct(await part.webhooks.configure_webhook(123, "https://93.184.216.34/hook", ["issues"]))
         seen["hook"] = hook["events"]
+        seen |= await ours_in_review(part)
         try:
             await part.projects.get_project(999)
         except GitLabFailure as failure:
             seen["missing"] = failure.status
     finally:
         await part.close()
+    return seen
+
+
+POSITION = {"path": "src/app.py", "line": 1}
+
+
+async def ours_in_review(part: Groups) -> dict[str, Any]:
+    """The second half: review, CI, history, people."""
+    seen: dict[str, Any] = {}
+    noted = direct(await part.review.comment_on_merge_request(123, 1, "On a line", path="src/app.py", line=1))
+    threads = direct(await part.review.list_merge_request_discussions(123, 1))["data"]
+    seen["placed"] = [one["notes"][0]["line_number"] for one in threads if one["id"] == noted["discussion_id"]]
+    await part.review.review_merge_request(123, 1, [ReviewComment("Drafted", **POSITION)], "In all")
+    threads = direct(await part.review.list_merge_request_discussions(123, 1))["data"]
+    seen["reviewed"] = [one["notes"][0]["body"] for one in threads][-2:]
+    await part.review.resolve_discussion(123, 1, threads[0]["id"])
+    after = direct(await part.review.list_merge_request_discussions(123, 1))["data"][0]
+    seen["resolved"] = after["resolved"]
+    await part.merge_requests.approve_merge_request(123, 1)
+    await part.merge_requests.approve_merge_request(123, 1, revoke=True)
+    await part.merge_requests.update_merge_request(123, 1, title="Better", add_labels=["bug"], milestone="v1.0")
+    changed = direct(await part.merge_requests.get_merge_request(123, 1))
+    seen["changed"] = [changed["title"], changed["labels"], changed["sha"]]
+    runs = direct(await part.pipelines.list_pipelines(123, merge_request_iid=1))["data"]
+    seen["runs"] = [item["id"] for item in runs]
+    seen["retried"] = direct(await part.pipelines.control_pipeline(123, "retry", pipeline_id=1002))["status"]
+    seen["canceled"] = direct(await part.pipelines.control_pipeline(123, "cancel", pipeline_id=1002))["status"]
+    seen["job"] = direct(await part.pipelines.control_pipeline(123, "retry", job_id=1001))["status"]
+    seen["tests"] = direct(await part.pipelines.get_test_report(123, 1002))["total"]
+    seen["log"] = direct(await part.pipelines.get_job_log(123, 1003, tail=1))["content"]
+    seen["commits"] = [item["title"] for item in direct(await part.history.list_commits(123, "main"))["data"]]
+    commit = direct(await part.history.get_commit(123, "main"))
+    seen["commit"] = [commit["title"], [one["new_path"] for one in commit["diffs"]]]
+    compared = direct(await part.history.compare_refs(123, "main", "other"))
+    seen["compared"] = [one["title"] for one in compared["commits"]]
+    seen["blamed"] = direct(await part.history.blame_file(123, "src/app.py", "main"))["ranges"][0]["text"]
+    seen["branches"] = [item["name"] for item in direct(await part.history.list_refs(123))["data"]]
+    seen["tags"] = [item["name"] for item in direct(await part.history.list_refs(123, "tags"))["data"]]
+    seen["code"] = [item["path"] for item in direct(await part.repository.search_code("hello", 123))["data"]]
+    seen["labels"] = [item["name"] for item in direct(await part.projects.list_labels(123))["data"]]
+    seen["milestones"] = [item["title"] for item in direct(await part.projects.list_milestones(123))["data"]]
+    seen["me"] = direct(await part.people.whoami())["username"]
+    seen["users"] = [item["username"] for item in direct(await part.people.find_user("john"))["data"]]
+    work = direct(await part.people.my_work())
+    seen["work"] = [[item["iid"] for item in work["merge_requests"]], [item["iid"] for item in work["todos"]]]
+    seen["merged"] = direct(await part.merge_requests.merge_merge_request(123, 1, changed["sha"]))["state"]
     return seen
 
 
@@ -107,11 +155,70 @@ def by_python_gitlab(address: str) -> dict[str, Any]:
     seen["found"] = [item.id for item in client.projects.list(search="tools", get_all=False)]
     hook = project.hooks.create({"url": "https://93.184.216.34/hook", "issues_events": True, "push_events": False})
     seen["hook"] = [name for name in ("push", "issues") if hook.attributes[f"{name}_events"]]
+    seen |= python_gitlab_in_review(client, project)
     try:
         client.projects.get(999)
     except GitlabGetError as error:
         seen["missing"] = error.response_code
     client.session.close()
+    return seen
+
+
+def python_gitlab_in_review(client: Any, project: Any) -> dict[str, Any]:
+    """The second half, by python-gitlab."""
+    seen: dict[str, Any] = {}
+    merge = project.mergerequests.get(1)
+    newest = merge.diffs.get(merge.diffs.list(get_all=False)[0].id)
+    refs = {name: getattr(newest, f"{name}_commit_sha") for name in ("base", "start", "head")}
+    position = {"position_type": "text", "new_path": "src/app.py", "old_path": "src/app.py", "new_line": 1}
+    position |= {f"{name}_sha": value for name, value in refs.items()}
+    made = merge.discussions.create({"body": "On a line", "position": position})
+    seen["placed"] = [merge.discussions.get(made.id).attributes["notes"][0]["position"]["new_line"]]
+    merge.draft_notes.create({"note": "Drafted", "position": position})
+    merge.draft_notes.create({"note": "In all"})
+    assert [draft.note for draft in merge.draft_notes.list(get_all=False)] == ["Drafted", "In all"]
+    merge.draft_notes.bulk_publish()
+    threads = merge.discussions.list(get_all=False)
+    seen["reviewed"] = [one.attributes["notes"][0]["body"] for one in threads][-2:]
+    threads[0].resolved = True
+    threads[0].save()
+    notes = merge.discussions.get(threads[0].id).attributes["notes"]
+    seen["resolved"] = all(note["resolved"] for note in notes if note["resolvable"])
+    merge.approve()
+    merge.unapprove()
+    milestone = project.milestones.list(title="v1.0", get_all=False)[0]
+    client.http_put("/projects/123/merge_requests/1", post_data={
+        "title": "Better", "add_labels": "bug", "milestone_id": milestone.id,
+    })  # fmt: skip
+    merge = project.mergerequests.get(1)
+    seen["changed"] = [merge.title, merge.labels, merge.sha]
+    seen["runs"] = [run.id for run in merge.pipelines.list(get_all=False)]
+    run = project.pipelines.get(1002)
+    run.retry()
+    seen["retried"] = project.pipelines.get(1002).status
+    run.cancel()
+    seen["canceled"] = project.pipelines.get(1002).status
+    seen["job"] = project.jobs.get(1001, lazy=True).retry()["status"]
+    seen["tests"] = run.test_report_summary.get().total["count"]
+    assert run.test_report.get().total_count == seen["tests"]
+    seen["log"] = project.jobs.get(1003, lazy=True).trace().decode().rstrip().split("\n")[-1]
+    seen["commits"] = [item.title for item in project.commits.list(ref_name="main", get_all=False)]
+    commit = project.commits.get("main")
+    seen["commit"] = [commit.title, [one["new_path"] for one in commit.diff(get_all=False)]]
+    seen["compared"] = [one["title"] for one in project.repository_compare("main", "other")["commits"]]
+    blamed = client.http_get("/projects/123/repository/files/src%2Fapp.py/blame", query_data={"ref": "main"})
+    seen["blamed"] = "\n".join(blamed[0]["lines"])
+    seen["branches"] = [item.name for item in project.branches.list(get_all=False)]
+    seen["tags"] = [item.name for item in project.tags.list(get_all=False)]
+    seen["code"] = [item["path"] for item in project.search("blobs", "hello", get_all=False)]
+    seen["labels"] = [item.name for item in project.labels.list(get_all=False)]
+    seen["milestones"] = [item.title for item in project.milestones.list(get_all=False)]
+    seen["me"] = client.http_get("/user")["username"]
+    seen["users"] = [item.username for item in client.users.list(search="john", get_all=False)]
+    own = client.mergerequests.list(scope="created_by_me", state="opened", get_all=False)
+    seen["work"] = [[item.iid for item in own], [item.id for item in client.todos.list(get_all=False)]]
+    merge.merge(sha=merge.sha)
+    seen["merged"] = project.mergerequests.get(1).state
     return seen
 
 
