@@ -14,6 +14,8 @@ import pytest
 from tests.emulator.app import Emulator
 from tests.emulator.server import running
 from tests.emulator.world import DEVELOPER
+from tests.gitlab.http_server import postil as serving
+from tests.gitlab.test_over_http import asked, post
 
 SOURCE = "def price(cart):\n    return sum(cart)\n\n\ndef total(cart):\n    return price(cart)\n"
 
@@ -88,6 +90,19 @@ def test_an_issue_is_opened_at_gitlab_once_and_remembers_where(shop: Path) -> No
     assert titles.count("Round to cents") == 1
     (comment,) = postil(shop, "issue", "show", created["id"])["comments"]
     assert comment["body"] == f"Opened at GitLab as {opened['where']}"
+
+
+def test_a_caller_with_a_token_of_their_own_needs_none_of_the_servers(shop: Path, tmp_path: Path) -> None:
+    created = postil(shop, "issue", "create", "Round to cents")
+    (tmp_path / "settings.toml").write_text('[http]\nmembers = ["*"]\n')
+    environ = {
+        "POSTIL_CONFIG": str(tmp_path / "settings.toml"),
+        "XDG_STATE_HOME": str(shop / ".git" / "state"),
+        "POSTIL_STATE": "",
+    }
+    with running(Emulator()) as address, serving(address, shop, environ=environ) as endpoint:
+        answer = post(endpoint, asked("gitlab_issue_from_issue", id=created["id"], project_id=123))
+    assert answer["result"]["target"] == "GitLab issue #2", answer
 
 
 def test_what_is_missing_is_named(shop: Path) -> None:
