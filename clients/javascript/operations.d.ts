@@ -85,7 +85,7 @@ export interface Operations {
   /** Find users by name. */
   findUser(params: { search: string; page?: number; per_page?: number; cache?: boolean; cache_ttl?: number; }): Promise<Result>;
   /** Make a project's webhook send these events, or change the one with this url. */
-  configureWebhook(params: { project_id: number | string; url: string; events: Array<'issues' | 'merge_requests' | 'pipelines' | 'push' | 'wiki'>; token?: string; idempotency_key?: string; }): Promise<Result>;
-  /** List events that webhooks sent here, oldest first. */
-  listWebhookEvents(params?: { project_id?: number; event?: string; after?: string; limit?: number; payload?: boolean; }): Promise<Result>;
+  configureWebhook(params: { project_id: number | string; url: string; events: Array<'issues' | 'merge_requests' | 'notes' | 'pipelines' | 'push' | 'wiki'>; token?: string; idempotency_key?: string; }): Promise<Result>;
+  /** List events that webhooks sent here, newest first. */
+  listWebhookEvents(params?: { project_id?: number; event?: string; after?: string; before?: string; since?: string; limit?: number; payload?: boolean; }): Promise<Result>;
 }

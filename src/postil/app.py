@@ -266,7 +266,7 @@ def _gitlab(app: App) -> object:
 
     gitlab = app.settings.gitlab
     connection = Connection(
-        Instance(gitlab.url, read_only=app.settings.read_only, trust=gitlab.trust),
+        Instance(gitlab.url, read_only=app.settings.read_only, trust=gitlab.trust, proxy=gitlab.proxy),
         gitlab.read_token,
         projects=gitlab.projects,
         allow_quick_actions=gitlab.allow_quick_actions,
@@ -280,7 +280,7 @@ def _gitlab(app: App) -> object:
         found = app.repository
         return WorkTree(list_remotes(found), found.branch())
 
-    return GitLab(connection, EventLog(app.state), look_around)
+    return GitLab(connection, EventLog(app.state), look_around, app.settings.webhooks.allowed_hosts)
 
 
 def _flows(app: App) -> object:

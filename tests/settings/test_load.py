@@ -87,3 +87,45 @@ def test_an_unknown_toolset_is_refused(tmp_path: Path) -> None:
 def test_the_program_that_draws_the_screen_is_known(place: Path, said: dict[str, str], drawer: str, pane: str) -> None:
     terminal = load({"HOME": str(place), **said}, str(place)).terminal
     assert (terminal.drawer, terminal.pane) == (drawer, pane)
+
+
+@pytest.mark.parametrize(
+    ("environ", "proxy"),
+    [
+        ({"HTTPS_PROXY": "http://proxy:3128"}, "http://proxy:3128"),
+        ({"https_proxy": "proxy:3128"}, "http://proxy:3128"),
+        ({"HTTPS_PROXY": "http://proxy:3128", "NO_PROXY": "localhost,.example.com"}, ""),
+        ({"HTTPS_PROXY": "http://proxy:3128", "NO_PROXY": "*"}, ""),
+        ({"HTTP_PROXY": "http://proxy:3128"}, ""),
+        ({"HTTPS_PROXY": "http://proxy:3128", "GITLAB_PROXY": "http://own:1"}, "http://own:1"),
+    ],
+)
+def test_gitlab_is_reached_through_the_proxy_of_the_environment(
+    tmp_path: Path, environ: dict[str, str], proxy: str
+) -> None:
+    given = {"HOME": str(tmp_path), "GITLAB_URL": "https://gitlab.example.com", **environ}
+    assert load(given, str(tmp_path)).gitlab.proxy == proxy
+
+
+def test_what_operators_set_may_come_from_the_environment(tmp_path: Path) -> None:
+    environ = {
+        "HOME": str(tmp_path),
+        "POSTIL_ALLOWED_HOSTS": "postil.example.org",
+        "POSTIL_TRUSTED_PROXIES": "10.0.0.2, 10.0.0.3",
+        "POSTIL_CALLERS": "group:ours",
+        "GITLAB_TOOLSETS": "review,code",
+        "GITLAB_PROJECTS": "group/one",
+        "GITLAB_LOCKDOWN": "true",
+    }
+    settings = load(environ, str(tmp_path))
+    assert settings.http.allowed_hosts == ("postil.example.org",)
+    assert settings.http.trusted_proxies == ("10.0.0.2", "10.0.0.3")
+    assert settings.http.callers == ("group:ours",)
+    assert (settings.gitlab.toolsets, settings.gitlab.projects) == (("review", "code"), ("group/one",))
+    assert settings.gitlab.lockdown
+
+
+@pytest.mark.parametrize("name", ["POSTIL_PARTS", "POSTIL_TOOLSETS", "GITLAB_TOOLSETS"])
+def test_a_wrong_word_stops_the_start(tmp_path: Path, name: str) -> None:
+    with pytest.raises(BadSettings, match="isues"):
+        load({"HOME": str(tmp_path), name: "isues"}, str(tmp_path))

@@ -10,19 +10,23 @@ import re
 import threading
 from collections.abc import Collection
 
-import msgspec
-
 from postil.core.failure import Failure
 from postil.core.others.untrusted import clean, frame, shorten
 from postil.core.ports import Delivery, State
 from postil.gitlab.events import EventLog, describe_event
-from postil.gitlab.instance.records import Record
+from postil.gitlab.policy.event_reach import is_confidential
 from postil.inbox.part import Inbox
 
 CURSORS = "flows/reports"
 AT_ONCE = 50
 TRY_AGAIN = 5.0
-NOUNS = {"issues": "issue", "merge_requests": "merge request", "pipelines": "pipeline", "wiki": "wiki page"}
+NOUNS = {
+    "issues": "issue",
+    "merge_requests": "merge request",
+    "pipelines": "pipeline",
+    "wiki": "wiki page",
+    "notes": "note",
+}
 UNDER_WAY = ("created", "waiting_for_resource", "preparing", "pending", "running", "scheduled")
 _ADDRESS = re.compile(r"https?://[\x21-\x7e]{1,500}")
 
@@ -94,12 +98,11 @@ def write_report(delivery: Delivery, *, locked: bool = False) -> str:
     event = describe_event(delivery, locked=locked)
     if event.event == "pipelines" and event.action in UNDER_WAY:
         return ""
-    about = Record(msgspec.json.decode(delivery.body)).record("object_attributes")
     what = " ".join(word for word in (NOUNS.get(event.event, event.event), _clean_name(event.action)) if word)
     who = f" by {_clean_name(event.user)}" if event.user else ""
     sentence = f"{what} in {_clean_name(event.project) or 'a project'}{who}"
     address = event.url if _ADDRESS.fullmatch(event.url) else ""
-    if about.flag("confidential"):
+    if is_confidential(delivery):
         title = "(confidential: GitLab shows it to those who may read it)"
     else:
         title = frame(shorten(" ".join(event.title.split()), 200), "title") if event.title else ""

@@ -11,7 +11,7 @@ from msgspec import Raw, Struct
 
 from postil.core.failure import Failure
 from postil.core.others.untrusted import clean
-from postil.core.ports import Delivery, State
+from postil.core.ports import Delivery, Records, State
 from postil.gitlab.instance.records import Record
 from postil.gitlab.policy.guard import WITHHELD
 
@@ -19,6 +19,7 @@ SPACE, SEEN, COUNTER = "gitlab/events", "gitlab/event-ids", "gitlab/events"
 KEPT_SECONDS = 30 * 24 * 3600.0
 SEEN_SECONDS = 24 * 3600.0
 MOST = 5000
+AT_ONCE = 100
 
 
 class WebhookEvent(Struct, frozen=True, omit_defaults=True):
@@ -85,6 +86,36 @@ class EventLog:
                 key = page[-1][0]
         return found
 
+    def read_before(self, key: str, limit: int, keeps: Callable[[Delivery], bool]) -> list[tuple[str, Delivery]]:
+        """Return events before this key, or before the end, the newest first."""
+        found: list[tuple[str, Delivery]] = []
+        with self._state.reading() as records:
+            end = int(key) if key else self._find_end(records)
+            lowest = max(1, end - MOST)  # older ones are gone
+            while end > lowest and len(found) < limit:
+                start = max(0, end - 1 - AT_ONCE)
+                page = [pair for pair in records.range(SPACE, _make_key(start), AT_ONCE) if int(pair[0]) < end]
+                for name, value in reversed(page):
+                    delivery = msgspec.json.decode(value, type=Delivery)
+                    if keeps(delivery) and len(found) < limit:
+                        found.append((name, delivery))
+                end = start + 1
+        return found
+
+    @staticmethod
+    def _find_end(records: Records) -> int:
+        """Return a number behind the last event: asked for like a name in a telephone book, not read through."""
+        low, high = 0, 1
+        while records.range(SPACE, _make_key(high), 1):
+            low, high = high, high * 2
+        while low < high:
+            middle = (low + high) // 2
+            if records.range(SPACE, _make_key(middle), 1):
+                low = middle + 1
+            else:
+                high = middle
+        return low + 1
+
     def watch(self, changed: Callable[[], None]) -> Callable[[], None]:
         """Call `changed` after new events. Returns a function that stops the watch."""
         last = self._find_last("")
@@ -117,7 +148,8 @@ def describe_event(delivery: Delivery, *, payload: bool = False, locked: bool = 
     body: object = msgspec.json.decode(delivery.body)
     said = Record(body)
     about = said.record("object_attributes")
-    title = (about.text("title") or about.text("ref") or said.text("ref") or "").removeprefix("refs/heads/")
+    noted = about.text("note") if delivery.event == "notes" else None
+    title = (noted or about.text("title") or about.text("ref") or said.text("ref") or "").removeprefix("refs/heads/")
     user = said.record("user")
     if locked and delivery.event not in ("push", "pipelines", "wiki") and _is_public(said):
         title, payload = WITHHELD, False

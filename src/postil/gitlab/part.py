@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from postil.core.ports import Delivery
 from postil.gitlab.events import EventLog
@@ -19,8 +19,10 @@ class GitLab:
         connection: Connection,
         events: EventLog | None = None,
         look_around: Callable[[], WorkTree] | None = None,
+        webhook_hosts: Sequence[str] = (),
     ) -> None:
         self.connection, self.events = connection, events
+        self.webhook_hosts = frozenset(host.lower() for host in webhook_hosts)
         self.pointer = Pointer(connection, look_around)
 
     def counts(self) -> dict[str, float]:

@@ -11,7 +11,7 @@ from typing import Literal
 
 import msgspec
 
-from postil.settings.model import BadSettings, Drawer, Folders, Layer, Settings, Terminal
+from postil.settings.model import BadSettings, Drawer, Folders, GitLabSettings, Layer, Settings, Terminal
 from postil.workspace.git_roots import find_git_roots
 
 _ENVIRONMENT = {
@@ -27,15 +27,27 @@ _ENVIRONMENT = {
     "POSTIL_HTTP": "http.address",
     "POSTIL_AUTH": "http.auth",
     "POSTIL_BEHIND_PROXY": "http.behind_proxy",
+    "POSTIL_ALLOWED_HOSTS": "http.allowed_hosts",
+    "POSTIL_TRUSTED_PROXIES": "http.trusted_proxies",
+    "POSTIL_MEMBERS": "http.members",
+    "POSTIL_CALLERS": "http.callers",
     "POSTIL_WEBHOOKS_INBOX": "webhooks.inbox",
+    "POSTIL_WEBHOOKS_ALLOWED_HOSTS": "webhooks.allowed_hosts",
     "POSTIL_ANCHORING_CAUTION": "anchoring.caution",
     "POSTIL_INBOX_DRAFT": "inbox.draft",
     "GITLAB_URL": "gitlab.url",
     "GITLAB_TOKEN_FILE": "gitlab.token_file",
     "GITLAB_CA_FILE": "gitlab.ca_file",
     "GITLAB_TOKEN": "gitlab.token",
+    "GITLAB_PROXY": "gitlab.proxy",
+    "GITLAB_TOOLSETS": "gitlab.toolsets",
+    "GITLAB_PROJECTS": "gitlab.projects",
+    "GITLAB_LOCKDOWN": "gitlab.lockdown",
 }
-_LISTS = {"parts", "allow_tools", "deny_tools", "toolsets", "webhooks.inbox"}
+_LISTS = {
+    "parts", "allow_tools", "deny_tools", "toolsets", "webhooks.inbox", "webhooks.allowed_hosts", "http.allowed_hosts",
+    "http.trusted_proxies", "http.members", "http.callers", "gitlab.toolsets", "gitlab.projects",
+}  # fmt: skip
 
 
 def load(
@@ -56,8 +68,10 @@ def load(
     decided = _merge(layers)
     if decided.get("secret") or decided.get("folders"):  # files and flags must not set these
         raise BadSettings("These settings cannot be given: secret, folders")
+    settings = _convert(decided)
     return msgspec.structs.replace(
-        _convert(decided),
+        settings,
+        gitlab=_find_proxy(settings.gitlab, environ),
         folders=folders,
         terminal=_read_terminal(environ),
         cwd=cwd,
@@ -112,6 +126,25 @@ def _read_environment(environ: Mapping[str, str]) -> Layer:
     if "read_only" in layer:
         layer["read_only"] = str(layer["read_only"]).lower() in ("1", "true", "yes", "on")
     return layer
+
+
+def _find_proxy(gitlab: GitLabSettings, environ: Mapping[str, str]) -> GitLabSettings:
+    """Returns the settings with the proxy that the environment names for this GitLab, as other programs read it."""
+    if gitlab.proxy:
+        return gitlab
+    scheme = gitlab.url.partition("://")[0].lower()
+    names = (f"{scheme}_proxy", f"{scheme.upper()}_PROXY", "all_proxy", "ALL_PROXY")
+    found = next((environ[name] for name in names if environ.get(name)), "")
+    if not found or _is_excepted(gitlab.url, environ.get("no_proxy") or environ.get("NO_PROXY") or ""):
+        return gitlab
+    return msgspec.structs.replace(gitlab, proxy=found if "://" in found else f"http://{found}")
+
+
+def _is_excepted(url: str, names: str) -> bool:
+    """Returns whether a host is reached without the proxy: named in NO_PROXY, or below a name there."""
+    host = url.partition("://")[2].partition("/")[0].rpartition("@")[2].partition(":")[0].lower()
+    excepted = [name.strip().lower().lstrip(".").partition(":")[0] for name in names.split(",") if name.strip()]
+    return "*" in excepted or any(host == name or host.endswith(f".{name}") for name in excepted)
 
 
 def _merge(layers: list[Layer]) -> Layer:

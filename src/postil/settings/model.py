@@ -24,6 +24,7 @@ Toolset: TypeAlias = Literal[
     "projects", "merge_requests", "pipelines", "repository", "webhooks",
 ]  # fmt: skip
 """GitLab's toolsets; those of the second line are the names that 0.1 had for them."""
+PartName: TypeAlias = Literal["workspace", "inbox", "comments", "tracker", "gitlab", "flows"]
 EARLIER_TOOLSETS = {"merge_requests": "review", "pipelines": "ci", "repository": "code", "webhooks": "admin"}
 USUAL_TOOLSETS = ("review", "ci")
 
@@ -42,6 +43,8 @@ class GitLabSettings(Struct, frozen=True, omit_defaults=True):
     token_file: str = ""
     ca_file: str = ""
     """Certificates (PEM) to trust instead of the system's: for an instance whose authority is its owner's own."""
+    proxy: str = ""
+    """The proxy through which GitLab is reached; HTTPS_PROXY and HTTP_PROXY where this is empty."""
     projects: tuple[str, ...] = ()
     """Only these projects (`group/name` or number) may be touched; empty means all that the token may."""
     toolsets: tuple[Toolset, ...] = ()
@@ -111,6 +114,8 @@ class HttpSettings(Struct, frozen=True, omit_defaults=True):
     """Whether a proxy in front speaks HTTPS. Without it or a certificate, plain HTTP stays on this machine."""
     members: tuple[str, ...] = ()
     """Who else than the local user may read this workspace's comments, issues and inbox."""
+    callers: tuple[str, ...] = ()
+    """Who may call at all in the mode `pat`, as in `members`, and groups as `group:PATH`; empty means all of GitLab."""
     operators: tuple[str, ...] = ()
     """Who else than the local user may read `/metrics`: principals, as the audit names them."""
 
@@ -144,13 +149,17 @@ class SecuritySettings(Struct, frozen=True, omit_defaults=True):
     signature: Literal["off", "optional", "required"] = "optional"
     signing_key_files: tuple[str, ...] = ()
     webhook_key_files: tuple[str, ...] = ()
+    require_timestamp: bool | None = None
+    """Whether a signature must cover a time; where nothing is said, when signatures are required."""
 
 
 class WebhookSettings(Struct, frozen=True, omit_defaults=True):
     """What becomes of events that GitLab's webhooks bring, besides being kept."""
 
-    inbox: tuple[Literal["push", "issues", "merge_requests", "pipelines", "wiki"], ...] = ()
+    inbox: tuple[Literal["push", "issues", "merge_requests", "pipelines", "wiki", "notes"], ...] = ()
     """These become messages of the served repository's inbox."""
+    allowed_hosts: tuple[str, ...] = ()
+    """Hosts to which a webhook may point although they are not on the open internet, or not https."""
 
 
 class StateSettings(Struct, frozen=True, omit_defaults=True):
@@ -205,7 +214,7 @@ class Terminal(Struct, frozen=True):
 class Settings(Struct, frozen=True, omit_defaults=True):
     """Everything that can be decided from outside."""
 
-    parts: tuple[str, ...] = ()
+    parts: tuple[PartName, ...] = ()
     """Only these parts; empty means all."""
     read_only: bool = False
     allow_tools: tuple[str, ...] = ()

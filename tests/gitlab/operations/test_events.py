@@ -71,8 +71,9 @@ async def test_a_page_whose_events_are_hidden_says_where_to_go_on(connect: Conne
     call.enter(Call(Caller("gitlab:host:900", surface="http", credential=GUEST_TOKEN)))
     try:
         part = connect(events=log)
-        first = await part.events.list_webhook_events(PROJECT, limit=2)
+        first = await part.events.list_webhook_events(PROJECT, after="0", limit=2)
         assert ([one.id for one in first.events], bool(first.next_after)) == (["open"], True)
+        assert f"after={first.next_after}" in str(first.for_model())
         assert (await part.events.read_project_events(str(PROJECT))).events == first.events
         with pytest.raises(Failure):
             await part.events.read_project_events("../1")

@@ -5,7 +5,14 @@ from __future__ import annotations
 import pytest
 
 from postil.app import App
+from postil.core.group import Finding
+from postil.gitlab.instance.client import Instance
+from postil.gitlab.instance.connection import Connection
+from postil.gitlab.operations.how_to_connect import ConnectOperations
+from postil.gitlab.part import GitLab
 from postil.settings.model import GitLabSettings, Settings, Toolset
+from tests.emulator.app import Emulator
+from tests.emulator.world import DEVELOPER, REVOKED
 from tests.gitlab.calls import ENTRIES
 
 pytestmark = pytest.mark.anyio
@@ -51,3 +58,24 @@ def test_a_toolset_that_is_not_listed_is_no_tool_and_still_a_method() -> None:
     assert entry is not None
     assert not registry.is_tool(entry)
     assert registry.operation("search_code").mark.name == "search_code"
+
+
+def asked(url: str, token: str = DEVELOPER) -> Finding:
+    return ConnectOperations(GitLab(Connection(Instance(url), lambda: token))).check_token()
+
+
+def test_the_doctor_asks_gitlab(emulator: Emulator, address: str) -> None:
+    found = asked(address)
+    assert found.status == "warning"  # it answers, over plain http
+    assert "not encrypted" in found.seen
+    assert [seen.path for seen in emulator.seen] == [
+        "/api/v4/user", "/api/v4/personal_access_tokens/self", "/api/v4/version",
+    ]  # fmt: skip
+
+
+def test_the_doctor_says_what_is_wrong_with_the_token_and_the_address(emulator: Emulator, address: str) -> None:
+    assert (asked(address, REVOKED).status, "revoked" in asked(address, REVOKED).seen) == ("error", True)
+    assert asked(f"{address}/api/v4").fix == f"Set GITLAB_URL to {address}"
+    away = asked("http://127.0.0.1:9")
+    assert away.status == "warning"
+    assert "cannot be reached" in away.seen

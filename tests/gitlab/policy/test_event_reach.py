@@ -68,7 +68,7 @@ async def test_a_guest_sees_neither_confidential_issues_nor_pushes(connect: Conn
 
 
 async def test_who_may_read_a_confidential_issue_sees_its_events(connect: Connect, log: EventLog) -> None:
-    assert await seen(connect, log, "gitlab:host:456", DEVELOPER) == ["open", "secret", "marked", "push"]
+    assert await seen(connect, log, "gitlab:host:456", DEVELOPER) == ["push", "marked", "secret", "open"]
 
 
 async def test_a_stranger_sees_nothing_of_the_project(connect: Connect, log: EventLog) -> None:

@@ -137,3 +137,11 @@ async def test_an_address_is_https_plain_and_not_too_long(monkeypatch: pytest.Mo
     for url in (*wrong, "ftp://a/", "https://u@a/", "https://[::1", ""):
         with pytest.raises(InvalidArguments, match="url must be an https address"):
             check(url)
+
+
+async def test_a_host_that_the_operator_names_may_be_inside_and_plain_http() -> None:
+    for url in ("http://hooks.corp.test/x", "https://10.0.0.7/x"):
+        assert await check_webhook_address(url, {"hooks.corp.test", "10.0.0.7"}) == url
+    for url in ("http://hooks.corp.test/x", "https://10.0.0.8/x"):
+        with pytest.raises(InvalidArguments):
+            await check_webhook_address(url, {"10.0.0.7"})

@@ -212,7 +212,13 @@ def test_events_come_in_pages(server: Server) -> None:
     for n in range(7):
         assert log.keep(read_delivery({b"x-gitlab-event": b"Push Hook", b"webhook-id": b"%d" % n}, b"{}"))
     operations = EventOperations(GitLab(Connection(Instance("https://gitlab.example.com"), lambda: ""), log))
-    first = asyncio.run(operations.list_webhook_events(limit=4))
+    newest = asyncio.run(operations.list_webhook_events(limit=4))
+    assert [one.id for one in newest.events] == ["6", "5", "4", "3"]
+    assert newest.next_before is not None
+    older = asyncio.run(operations.list_webhook_events(limit=4, before=newest.next_before))
+    assert ([one.id for one in older.events], older.next_before) == (["2", "1", "0"], None)
+    assert asyncio.run(operations.list_webhook_events(since="2090-01-01")).events == []
+    first = asyncio.run(operations.list_webhook_events(limit=4, after="0"))
     assert [one.id for one in first.events] == ["0", "1", "2", "3"]
     assert first.next_after is not None
     second = asyncio.run(operations.list_webhook_events(limit=4, after=first.next_after))

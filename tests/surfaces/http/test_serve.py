@@ -19,7 +19,7 @@ import pytest
 
 from postil.settings.load import load
 from postil.settings.model import HttpSettings, Settings
-from postil.surfaces.http.serve import check_reach
+from postil.surfaces.http.serve import CannotListen, check_reach
 from tests.needs import needs
 from tests.surfaces.programs import BIN, hello, run
 from tests.surfaces.served import serve_http
@@ -143,7 +143,11 @@ def test_a_start_that_would_be_unsafe_is_refused(repository: Path, words: tuple[
 
 @pytest.mark.parametrize(
     "given",
-    [{"behind_proxy": True}, {"trusted_proxies": ("10.0.0.2",)}, {"tls_cert": "cert.pem", "tls_key": "key.pem"}],
+    [
+        {"behind_proxy": True, "trusted_proxies": ("10.0.0.2",)},
+        {"trusted_proxies": ("10.0.0.2",)},
+        {"tls_cert": "cert.pem", "tls_key": "key.pem"},
+    ],
 )
 def test_beyond_this_machine_https_or_a_proxy_is_enough(given: dict[str, Any]) -> None:
     check_reach("0.0.0.0", Settings(http=HttpSettings(auth="key", **given)))
@@ -154,9 +158,15 @@ def test_the_environment_says_that_a_proxy_is_in_front(tmp_path: Path, said: str
     assert load({"HOME": str(tmp_path), "POSTIL_BEHIND_PROXY": said}, str(tmp_path)).http.behind_proxy is heard
 
 
-def test_behind_a_proxy_it_listens_beyond_this_machine(repository: Path) -> None:
+def test_behind_a_proxy_it_listens_beyond_this_machine(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("POSTIL_TRUSTED_PROXIES", "10.0.0.2")
     with serve_http(repository, "--auth", "key", "--behind-proxy", "--http", "0.0.0.0:0") as server:
         assert "//0.0.0.0:" in server.url
+
+
+def test_a_proxy_that_has_no_name_stops_the_start() -> None:
+    with pytest.raises(CannotListen, match="no name"):
+        check_reach("0.0.0.0", Settings(http=HttpSettings(auth="key", behind_proxy=True)))
 
 
 @pytest.mark.parametrize(

@@ -1063,7 +1063,7 @@ class Operations(Generic[T]):
         *,
         project_id: int | str,
         url: str,
-        events: list[Literal["issues", "merge_requests", "pipelines", "push", "wiki"]],
+        events: list[Literal["issues", "merge_requests", "notes", "pipelines", "push", "wiki"]],
         token: str | None = None,
         idempotency_key: str | None = None,
     ) -> T:
@@ -1085,11 +1085,21 @@ class Operations(Generic[T]):
         project_id: int | None = None,
         event: str | None = None,
         after: str | None = None,
+        before: str | None = None,
+        since: str | None = None,
         limit: int | None = None,
         payload: bool | None = None,
     ) -> T:
-        """List events that webhooks sent here, oldest first."""
+        """List events that webhooks sent here, newest first."""
         return self.call(
             "list_webhook_events",
-            {"project_id": project_id, "event": event, "after": after, "limit": limit, "payload": payload},
+            {
+                "project_id": project_id,
+                "event": event,
+                "after": after,
+                "before": before,
+                "since": since,
+                "limit": limit,
+                "payload": payload,
+            },
         )

@@ -67,12 +67,13 @@ class Instance:
         read_only: bool = False,
         timeout: float = 30.0,
         trust: Trust = trust_everyone,
+        proxy: str = "",
         sleep: Sleep = asyncio.sleep,
     ) -> None:
         self.url = url.rstrip("/")
         self.api = f"{self.url}/api/v4/"
         self._read_only = read_only
-        self._timeout, self._trust, self._sleep = timeout, trust, sleep
+        self._timeout, self._trust, self._sleep, self._proxy = timeout, trust, sleep, proxy
         self._client: httpx2.AsyncClient | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self.answers: dict[int, int] = {}
@@ -215,6 +216,7 @@ class Instance:
             cookies=_make_forgetful_jar(),
             verify=self._trust() if self.url.startswith("https:") else False,
             trust_env=False,  # only settings.py reads the environment
+            proxy=self._proxy or None,
             headers={"user-agent": "postil", "accept": "application/json"},
         )
 

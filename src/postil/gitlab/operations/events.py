@@ -18,6 +18,7 @@ from postil.core.ports import Delivery
 from postil.core.resource import resource
 from postil.gitlab.events import WebhookEvent, describe_event
 from postil.gitlab.instance.records import Record
+from postil.gitlab.operations.arguments import check_time
 from postil.gitlab.part import GitLab
 from postil.gitlab.policy.event_reach import READ_BY, filter_visible
 
@@ -25,16 +26,33 @@ ADDRESS = "gitlab://webhooks/events"
 
 
 class WebhookEvents(Answer, frozen=True):
-    """Events, the newest last, and where to go on."""
+    """Events, and where to go on: `next_before` to older ones; `next_after` to newer, where these were asked for."""
 
     events: Sequence[WebhookEvent]
     next_after: str | None
+    next_before: str | None = None
 
     def for_model(self) -> str:
         return frame(self.for_person(), "GitLab") if self.events else self.for_person()
 
     def for_person(self) -> str:
-        return "\n".join(event.line() for event in self.events) or "No webhook events"
+        lines = [event.line() for event in self.events] or ["No webhook events"]
+        lines += [f"(more: after={self.next_after})"] if self.next_after else []
+        lines += [f"(older: before={self.next_before})"] if self.next_before else []
+        return "\n".join(lines)
+
+
+def _read_time(since: str | None) -> float:
+    """Return the seconds since 1970 of a date or time; without a zone it is UTC."""
+    if since is None:
+        return 0.0
+    from datetime import UTC, datetime  # only who asks for a time pays for it
+
+    try:
+        read = datetime.fromisoformat(check_time("since", since) or "")
+    except ValueError:
+        raise InvalidArguments("since must be a date or time, such as 2026-01-31T12:00:00Z", path="since") from None
+    return (read if read.tzinfo else read.replace(tzinfo=UTC)).timestamp()
 
 
 class EventOperations:
@@ -48,29 +66,39 @@ class EventOperations:
         self,
         project_id: Annotated[int, Meta(description="only of this project")] | None = None,
         event: Annotated[str, Meta(description="only of this kind")] | None = None,
-        after: Annotated[str, Meta(description="next_after of another answer")] = "",
+        after: Annotated[str, Meta(description="newer than this cursor, oldest first")] = "",
+        before: Annotated[str, Meta(description="older than this cursor")] = "",
+        since: Annotated[str, Meta(description="date or time")] | None = None,
         limit: Annotated[int, Meta(ge=1, le=100, description="at most 100")] = 20,
         payload: Annotated[bool, Meta(description="with all that GitLab sent")] = False,
     ) -> WebhookEvents:
-        """List events that webhooks sent here, oldest first"""
+        """List events that webhooks sent here, newest first"""
         if event is not None and event not in READ_BY:
             raise InvalidArguments(f"event must be one of {', '.join(READ_BY)}", path="event")
-        if after and not after.isdigit():
-            raise InvalidArguments("after must be the next_after of another answer", path="after")
+        for name, cursor in (("after", after), ("before", before)):
+            if cursor and not (cursor.isascii() and cursor.isdigit() and len(cursor) <= 16):
+                raise InvalidArguments(f"{name} must be the next_{name} of another answer", path=name)
+        if after and before:
+            raise InvalidArguments("after and before exclude each other", path="after")
+        begin = _read_time(since)
         project = await self._check_project(project_id)
 
         def keeps(delivery: Delivery) -> bool:
             about = Record({"id": delivery.project_id, "path_with_namespace": delivery.project})
             wanted = event in (None, delivery.event) and project_id in (None, delivery.project_id)
-            return wanted and self._gitlab.allows(about)
+            return wanted and delivery.received >= begin and self._gitlab.allows(about)
 
-        found = await asyncio.to_thread(self._log.read_after, after, limit, keeps) if self._log is not None else []
+        found: list[tuple[str, Delivery]] = []
+        if self._log is not None:
+            read = self._log.read_after if after else self._log.read_before
+            found = await asyncio.to_thread(read, after or before, limit, keeps)
         deliveries = [delivery for _, delivery in found]
         if project:
             deliveries = await filter_visible(self._gitlab, project, deliveries)
         locked = self._gitlab.guard.policy.lockdown
         events = [describe_event(delivery, payload=payload, locked=locked) for delivery in deliveries]
-        return WebhookEvents(events, found[-1][0] if len(found) == limit else None)
+        cursor = found[-1][0] if len(found) == limit else None
+        return WebhookEvents(events, cursor if after else None, None if after else cursor)
 
     async def _check_project(self, project_id: int | None) -> str:
         """Return the project whose events somebody else than the local user asks for; empty for the local user."""

@@ -23,6 +23,7 @@ from postil.gitlab.instance.convert import read_rows
 from postil.gitlab.instance.pages import Pagination
 from postil.gitlab.instance.records import Record
 from postil.gitlab.model import Job, Note, Person
+from postil.gitlab.policy.guard import WITHHELD
 
 A = TypeVar("A", bound="UntrustedAnswer")
 D = TypeVar("D", bound="Details")
@@ -208,7 +209,7 @@ def _fit(value: object, longest: int | None) -> object:
         item: object = getattr(value, name)
         if isinstance(item, str):
             item = clean_prose(item) if name in _PROSE else clean(item)
-            item = shorten(item, longest) if longest and name in _PROSE else item
+            item = shorten(item, longest) if longest and name in _PROSE and item != WITHHELD else item
         elif isinstance(item, (list, Struct)):
             item = _fit(cast(object, item), longest)
         fields[name] = item

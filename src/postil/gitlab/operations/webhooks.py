@@ -13,13 +13,14 @@ from postil.gitlab.operations.marks import destroys
 from postil.gitlab.part import GitLab
 from postil.gitlab.policy.webhook_address import check_webhook_address
 
-Event: TypeAlias = Literal["push", "issues", "merge_requests", "pipelines", "wiki"]
+Event: TypeAlias = Literal["push", "issues", "merge_requests", "pipelines", "wiki", "notes"]
 FIELDS = {
     "push": "push_events",
     "issues": "issues_events",
     "merge_requests": "merge_requests_events",
     "pipelines": "pipeline_events",
     "wiki": "wiki_page_events",
+    "notes": "note_events",
 }
 
 
@@ -27,7 +28,7 @@ class WebhookOperations:
     """What can be told to GitLab about its hooks."""
 
     def __init__(self, context: GitLab) -> None:
-        self._gitlab = context.connection
+        self._gitlab, self._pointer, self._hosts = context.connection, context.pointer, context.webhook_hosts
 
     @destroys("configure_webhook", toolset="admin", shell="gitlab webhook", positional=("project_id", "url"))
     async def configure_webhook(
@@ -40,9 +41,9 @@ class WebhookOperations:
         """Make a project's webhook send these events, or change the one with this url"""
         if not events:
             raise invalid("events", f"must name at least one of {', '.join(FIELDS)}")
-        project = await self._gitlab.check_project(project_id)
+        project = await self._pointer.project(project_id)
         body: dict[str, object] = {field: name in events for name, field in FIELDS.items()}  # push is on by default
-        body |= {"url": await check_webhook_address(url), "token": token}
+        body |= {"url": await check_webhook_address(url, self._hosts), "token": token}
         path = f"{project}/hooks"
         known = await self._find_hook(path, url)
         if known is None:

@@ -23,6 +23,7 @@ READ_BY = {
     "merge_requests": "merge_requests",
     "pipelines": "pipelines",
     "wiki": "wikis",
+    "notes": "issues",
 }
 """What of a project must be readable for an event of this kind. Other kinds are for the local user."""
 AT_ONCE = 8
@@ -51,10 +52,21 @@ async def filter_visible(gitlab: Connection, project: str, found: Sequence[Deliv
 
 def _list_needs(delivery: Delivery) -> list[str]:
     needed = [READ_BY[delivery.event]]
+    if delivery.event == "notes":
+        needed = [_find_noted(Record(msgspec.json.decode(delivery.body)))]
     if is_confidential(delivery):
         about = Record(msgspec.json.decode(delivery.body)).record("object_attributes")
         needed.append(f"issues/{about.number('iid') or 0}")  # 0 is nobody's
     return needed
+
+
+def _find_noted(said: Record) -> str:
+    """Return what a note is about: the very issue or merge request, or the code for a note on a commit."""
+    for name, route in (("merge_request", "merge_requests"), ("issue", "issues")):
+        about = said.record(name)
+        if about:
+            return f"{route}/{about.number('iid') or 0}"
+    return READ_BY["push"]
 
 
 def is_confidential(delivery: Delivery) -> bool:

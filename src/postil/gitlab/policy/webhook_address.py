@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import ipaddress
 import socket
+from collections.abc import Collection
 from urllib.parse import urlsplit
 
 from postil.gitlab.failures import invalid
@@ -20,8 +21,11 @@ _NOT_GLOBAL = tuple(
 _LOCAL = frozenset({"local", "localhost", "localdomain", "internal", "intranet", "lan", "home", "corp", "arpa"})
 
 
-async def check_webhook_address(url: str) -> str:
-    """Return the address if it is https and every address its host resolves to is public."""
+async def check_webhook_address(url: str, allowed: Collection[str] = ()) -> str:
+    """Return the address if it is https and every address its host resolves to is public.
+
+    A host that the operator has `allowed` by name may be anywhere, and plain http.
+    """
     if not url.isascii() or len(url) > LONGEST or any(ord(sign) <= 32 or sign == "\\" for sign in url):
         raise invalid("url", "must be an https address of at most 2048 plain characters")
     try:
@@ -29,10 +33,14 @@ async def check_webhook_address(url: str) -> str:
         host, port = parts.hostname or "", parts.port or 443
     except ValueError:
         raise invalid("url", "must be an https address") from None
-    if parts.scheme != "https" or not host or "@" in parts.netloc:
+    if parts.scheme not in ("https", "http") or not host or "@" in parts.netloc:
         raise invalid("url", "must be an https address without credentials")
     if is_odd_host(host.rstrip(".")):
         raise invalid("url", "must name a public host: no number in an odd spelling, no name of a local network")
+    if host.rstrip(".") in allowed:
+        return url
+    if parts.scheme != "https":
+        raise invalid("url", "must be an https address without credentials")
     for address in await _resolve(host.rstrip("."), port):
         if not is_public(address):
             raise invalid("url", "must not lead to a private, local or reserved address")

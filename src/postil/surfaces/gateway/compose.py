@@ -73,7 +73,8 @@ def compose(composed: Composition, token: str) -> Guard:
             "security.signature is required, but there is no secret to check with",
             advice="Name a file with the shared secret in security.signing_key_files",
         )
-    signatures = Signatures(security.signature, secrets, ephemeral.first) if secrets else None
+    fresh = security.require_timestamp
+    signatures = Signatures(security.signature, secrets, ephemeral.first, fresh=fresh) if secrets else None
     links = _gitlab_links(composed)
     bearers = _bearers(composed, token, links)
     gateway = Gateway(bearers, limits=limits, addresses=addresses, signatures=signatures, operators=http.operators)
@@ -127,7 +128,10 @@ def _bearers(composed: Composition, token: str, links: GitLabLinks | None) -> Be
     if mode in ("", "pat"):
         from postil.surfaces.gateway.gitlab_tokens import GitLabTokens
 
-        ways.append(GitLabTokens(settings.gitlab.url, settings.http.members, trust=settings.gitlab.trust))
+        gitlab, http = settings.gitlab, settings.http
+        ways.append(
+            GitLabTokens(gitlab.url, http.members, trust=gitlab.trust, proxy=gitlab.proxy, callers=http.callers)
+        )
     if mode == "key":
         from postil import secret
         from postil.surfaces.gateway.access_keys import AccessKeys

@@ -140,7 +140,7 @@ class ConnectPage:
 
     def __init__(self, links: GitLabLinks, gitlab: GitLabSettings, store: EphemeralStore, addresses: Addresses) -> None:
         self._links, self._gitlab, self._ephemeral, self._addresses = links, gitlab.url, store, addresses
-        self._tokens = GitLabTokens(gitlab.url, trust=gitlab.trust)
+        self._tokens = GitLabTokens(gitlab.url, trust=gitlab.trust, proxy=gitlab.proxy)
 
     async def __call__(self, scope: Scope, headers: Headers, receive: Receive, send: Send) -> None:
         """Show the form, or take it."""

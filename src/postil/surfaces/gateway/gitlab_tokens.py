@@ -12,14 +12,14 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, cast
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 import msgspec
 from msgspec import Struct
 
 from postil.core.call import Caller
 from postil.surfaces.gateway.auth import Attempt
-from postil.surfaces.gateway.refused import Unavailable
+from postil.surfaces.gateway.refused import Refused, Unavailable
 from postil.surfaces.gateway.visitor import View, Visitor, fingerprint
 
 if TYPE_CHECKING:
@@ -42,6 +42,8 @@ class Verified(Struct, frozen=True):
     username: str = ""
     scopes: tuple[str, ...] | None = None
     """None where GitLab does not say."""
+    may_call: bool = True
+    """Whether the operator lets this user in at all."""
 
 
 class GitLabTokens:
@@ -53,12 +55,15 @@ class GitLabTokens:
         members: tuple[str, ...] = (),
         *,
         trust: Callable[[], SSLContext | bool] = lambda: True,
+        proxy: str = "",
+        callers: tuple[str, ...] = (),
         client: httpx2.AsyncClient | None = None,
     ) -> None:
         self._api = f"{url.rstrip('/')}/api/v4"
         self._host = urlsplit(url).netloc.rpartition("@")[2].lower()
         self._members = frozenset(members)
-        self._client, self._trust = client, trust
+        self._client, self._trust, self._proxy = client, trust, proxy
+        self._callers = frozenset(callers)
         # Apart, so that no flood of wrong tokens pushes out the verdict on a good one.
         self._good: OrderedDict[str, tuple[float, Verified]] = OrderedDict()
         self._wrong: OrderedDict[str, float] = OrderedDict()
@@ -82,6 +87,8 @@ class GitLabTokens:
             verified = await self._verify_once(name, bearer)
         if verified is None:
             return None
+        if not verified.may_call:
+            raise Refused(403, "Forbidden: this server is not for you; its operator names its callers (http.callers)")
         caller = Caller(f"gitlab:{self._host}:{verified.user_id}", surface="http", credential=bearer)
         may_write = verified.scopes is None or "api" in verified.scopes
         # A token for registries or runners says nothing about who may read here.
@@ -136,7 +143,7 @@ class GitLabTokens:
                     return None
                 listed = said.get("scopes")
                 scopes = tuple(map(str, cast("list[Any]", listed))) if isinstance(listed, list) else None
-                if not named and not self._members - {"*"}:
+                if not named and not (self._members | self._callers) - {"*"}:
                     return Verified(user_id, scopes=scopes)
             status, said = await self._get("/user", token)
             if status in (401, 403) and not isinstance(user_id, int):
@@ -144,7 +151,20 @@ class GitLabTokens:
             found = said.get("id", user_id)
             if not isinstance(found, int):
                 raise Unavailable("GitLab did not say whose token this is: try again", 5)
-            return Verified(found, str(said.get("username") or ""), scopes)
+            username = str(said.get("username") or "")
+            return Verified(found, username, scopes, await self._may_call(found, username, token))
+
+    async def _may_call(self, user_id: int, username: str, token: str) -> bool:
+        """Returns whether the operator's list names this user, or a group of which GitLab says they are a member."""
+        if not self._callers or not self._callers.isdisjoint({"*", username or "*", f"id:{user_id}"}):
+            return True
+        for name in sorted(self._callers):
+            if name.startswith("group:"):
+                group = quote(name.removeprefix("group:").strip("/"), safe="")
+                status, _ = await self._get(f"/groups/{group}/members/all/{user_id}", token)
+                if status == 200:
+                    return True
+        return False
 
     async def _get(self, path: str, token: str) -> tuple[int, dict[str, Any]]:
         import httpx2  # only where GitLab tokens are taken
@@ -155,6 +175,7 @@ class GitLabTokens:
                 follow_redirects=False,
                 trust_env=False,
                 verify=self._trust(),
+                proxy=self._proxy or None,
             )
         self.asked += 1
         try:

@@ -40,6 +40,8 @@ EVENTS = {
     "Merge Request Hook": "merge_requests",
     "Pipeline Hook": "pipelines",
     "Wiki Page Hook": "wiki",
+    "Note Hook": "notes",
+    "Confidential Note Hook": "notes",
 }
 """GitLab's names of the contract's events; others are kept under GitLab's own name."""
 

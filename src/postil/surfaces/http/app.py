@@ -68,9 +68,10 @@ class HttpApp:
         headers: Headers = {}
         try:
             headers = http_headers.read(scope["headers"])
-            if not self._hosts.admit(headers, scope["scheme"]):
-                raise Refused(403, "Forbidden: this Host or Origin is not served here")
             path: str = scope["path"]
+            # What looks after the process knows it by its address alone, and learns nothing that others may not.
+            if path not in OPEN and not self._hosts.admit(headers, scope["scheme"]):
+                raise Refused(403, "Forbidden: this Host or Origin is not served here")
             if path in ("/mcp", "/mcp/"):
                 if self._gateway is None:
                     asked = Asked(headers, self._everyone, receive, send, _peer(scope))

@@ -107,6 +107,11 @@ def check_reach(host: str, settings: Settings) -> None:
             advice="Add --auth pat, key or oauth, or listen on 127.0.0.1",
         )
     http = settings.http
+    if http.behind_proxy and not http.trusted_proxies:
+        raise CannotListen(
+            "Will not listen behind a proxy that has no name: every caller would have the proxy's address",
+            advice="Name the proxy's address in http.trusted_proxies, or as POSTIL_TRUSTED_PROXIES",
+        )
     if not (http.tls_cert or http.tls_key or http.trusted_proxies or http.behind_proxy):
         raise CannotListen(
             f"Will not listen on {host}, beyond this machine, without HTTPS: others on the way could read tokens",
