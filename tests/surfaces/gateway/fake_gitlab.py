@@ -20,6 +20,8 @@ class FakeGitLab:
         self.knows_self = True
         """Whether `/personal_access_tokens/self` exists."""
         self.url = ""
+        self.groups: dict[str, set[int]] = {}
+        """Members of groups, by the group's path as it stands in an address."""
 
     def add(self, token: str, user_id: int, *scopes: str, username: str = "") -> None:
         self.tokens[token] = {"user_id": user_id, "scopes": list(scopes), "active": True, "username": username}
@@ -36,6 +38,9 @@ class FakeGitLab:
             return 200, {"id": known["user_id"], "username": known["username"]}
         if path == "/api/v4/personal_access_tokens/self" and self.knows_self:
             return 200, {**known, "id": 5}
+        for group, members in self.groups.items():
+            if any(path == f"/api/v4/groups/{group}/members/all/{member}" for member in members):
+                return 200, {"id": known["user_id"], "access_level": 30}
         return 404, {"message": "404 Not Found"}
 
 

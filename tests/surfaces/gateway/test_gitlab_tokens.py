@@ -422,3 +422,28 @@ def test_the_oldest_verdicts_make_room(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (asked.asked, asked.remembered) == (4, 2)
     identify(asked, "glpat-c-token")
     assert asked.asked == 4
+
+
+def test_only_the_callers_whom_the_operator_names_are_let_in(gitlab: FakeGitLab) -> None:
+    gitlab.add("glpat-alice-token", 1, "api", username="alice")
+    gitlab.add("glpat-bob-of-ours", 2, "api", username="bob")
+    gitlab.add("glpat-eve-of-none", 3, "api", username="eve")
+    gitlab.add("glpat-by-number-1", 4, "api", username="dave")
+    gitlab.groups["our%2Fteam"] = {2}
+    with serving(GitLabTokens(gitlab.url, callers=("alice", "group:our/team", "id:4"))) as server:
+        for token in ("glpat-alice-token", "glpat-bob-of-ours", "glpat-by-number-1"):
+            assert call(server, "who", token).status == 200
+        for _ in range(2):
+            refused = call(server, "who", "glpat-eve-of-none")
+            assert refused.status == 403
+            assert "http.callers" in refused.json()["error"]["message"]
+    with serving(GitLabTokens(gitlab.url)) as server:
+        assert call(server, "who", "glpat-eve-of-none").status == 200
+
+
+def test_gitlab_is_asked_through_the_proxy(gitlab: FakeGitLab) -> None:
+    gitlab.add("glpat-good-token", 42, "api")
+    ways = GitLabTokens("http://gitlab.invalid", proxy=gitlab.url)
+    with serving(ways) as server:
+        assert call(server, "who", "glpat-good-token").status in (200, 503)
+    assert [path for path, _ in gitlab.asked][:1] == ["http://gitlab.invalid/api/v4/personal_access_tokens/self"]

@@ -327,3 +327,13 @@ def test_an_event_without_a_name_is_unknown_and_a_long_one_is_cut() -> None:
     assert read_delivery({}, b"{}").event == "unknown"
     assert read_delivery({b"x-gitlab-event": b"E" * 150}, b"{}").event == "E" * 100
     assert read_delivery({b"x-gitlab-event": b" Tag Push Hook\t"}, b"{}").event == "push"
+
+
+def test_a_note_is_an_event_of_its_own() -> None:
+    from postil.gitlab.events import describe_event
+    from postil.surfaces.gateway.webhooks import read_delivery
+
+    body = b'{"object_attributes": {"note": "@you please look", "url": "https://x/1"}, "user": {"username": "a"}}'
+    kept = read_delivery({b"x-gitlab-event": b"Note Hook", b"webhook-id": b"n"}, body)
+    event = describe_event(kept)
+    assert (event.event, event.title, event.user) == ("notes", "@you please look", "a")
