@@ -75,16 +75,13 @@ async def ours(address: str) -> dict[str, Any]:
     return seen
 
 
-POSITION = {"path": "src/app.py", "line": 1}
-
-
 async def ours_in_review(part: Groups) -> dict[str, Any]:
     """The second half: review, CI, history, people."""
     seen: dict[str, Any] = {}
     noted = direct(await part.review.comment_on_merge_request(123, 1, "On a line", path="src/app.py", line=1))
     threads = direct(await part.review.list_merge_request_discussions(123, 1))["data"]
     seen["placed"] = [one["notes"][0]["line_number"] for one in threads if one["id"] == noted["discussion_id"]]
-    await part.review.review_merge_request(123, 1, [ReviewComment("Drafted", **POSITION)], "In all")
+    await part.review.review_merge_request(123, 1, [ReviewComment("Drafted", "src/app.py", line=1)], "In all")
     threads = direct(await part.review.list_merge_request_discussions(123, 1))["data"]
     seen["reviewed"] = [one["notes"][0]["body"] for one in threads][-2:]
     await part.review.resolve_discussion(123, 1, threads[0]["id"])
