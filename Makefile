@@ -67,6 +67,9 @@ scale: setup ## simulate how many machines so many teams need (ARGS="--teams 10 
 chaos: setup .tools/.stamp ## try to lose data: kills, power cuts, I/O errors, stalls (ARGS="--kills 5000 --cuts 500 --write")
 	$(BIN)/python -m tests.chaos $(ARGS)
 
+hostile: setup ## honest clones of the tracker beside a hostile one, 600 rounds
+	POSTIL_HOSTILE_ROUNDS=600 $(BIN)/python -m pytest -q --timeout=0 -n $(WORKERS) tests/tracker/test_hostile_clones.py $(ARGS)
+
 mutants: setup ## break the code on purpose and count what the tests notice (ARGS="core --sample 50")
 	$(BIN)/python -m scripts.mutants $(or $(ARGS),--map)
 

@@ -22,6 +22,7 @@ from postil.tracker.operations.saved_queries import QueryCommands
 from postil.tracker.operations.status import Status
 from postil.tracker.shell.history import HistoryCommands
 from postil.tracker.shell.identity import IdentityCommands
+from postil.tracker.shell.sync import SyncCommands
 from postil.tracker.shell.transfer import TransferCommands
 from postil.tracker.store import Store
 from postil.workspace.repository import find_repository
@@ -38,6 +39,7 @@ class Tracker:
         self.bulk = BulkEdit(self.issues)
         self.comments = CommentEdit(self.issues)
         self.history = HistoryCommands(self.issues)
+        self.sync = SyncCommands(self.issues)
         self.charts = ChartCommands(self.issues)
         self.resources = Resources(self.issues)
         self.queries = QueryCommands(self.issues)

@@ -138,6 +138,9 @@ class Issues:
             raise InvalidParams(
                 f"Several milestones are called `{given[:64]}`: {', '.join(titled)}", advice="Give the id of one"
             )
+        elsewhere = self._find_origin(given.strip(), kind)
+        if elsewhere:
+            return elsewhere
         if not is_id:
             raise InvalidParams(
                 f"`{given[:64]}` is not an id", advice="An id is a UUID or the beginning of one, as lists show it"
@@ -353,12 +356,22 @@ class Issues:
         titled = self._find_titled(given)  # before the ids here: `1` is rather the title 1 than an id that begins so
         return titled[0] if len(titled) == 1 else self.find_id(given, "milestone")
 
+    def _find_origin(self, given: str, kind: str | None) -> str:
+        """Returns the entity that was imported under this id of another tracker; empty when there is none."""
+        from postil.tracker.imports.model import derive_entity_id  # only an id that is none of ours pays for it
+
+        names = [f"{source}:{name}" for source in _SOURCES for name in (given, given.lower())]
+        ids = [derive_entity_id(name) for name in dict.fromkeys(names)]
+        sql = f"SELECT id, kind FROM ent WHERE n IN (SELECT n FROM log WHERE id IN ({', '.join('?' * len(ids))}))"
+        return next((id_ for id_, found in self.store.index.query(sql, ids) if kind in (None, found)), "")
+
     def _find_titled(self, title: str) -> list[str]:
         """Returns the milestones of this title, a few at most."""
         sql = "SELECT id FROM ent WHERE kind = 'milestone' AND title = ? ORDER BY id LIMIT 10"
         return [id_ for (id_,) in self.store.index.query(sql, (title,))]
 
 
+_SOURCES = ("beads", "git-bug", "backlog", "github", "gitlab")
 _REVERSE = {
     "blocks": "blocked-by",
     "parent": "child",

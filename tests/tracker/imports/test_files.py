@@ -88,3 +88,28 @@ foreigners = st.builds(
 @given(st.lists(foreigners, min_size=1, max_size=3))
 def test_markdown_written_and_read_again_is_the_same(several: list[ForeignIssue]):
     assert read_markdown("".join(write_markdown(one) for one in several)) == several
+
+
+def test_beads_come_with_all_that_was_there(repository: Path, tmp_path: Path):
+    common = {"issue_type": "bug", "created_at": "2025-01-01T00:00:00Z"}
+    beads = [
+        {"id": "bd-1", "title": "Gone", "status": "tombstone", **common},
+        {"id": "bd-2", "title": "Doing", "status": "in_progress", "priority": 1, "owner": "ann", **common},
+        {
+            **common,
+            "id": "bd-3",
+            "title": "Done",
+            "status": "closed",
+            "close_reason": "fixed in main",
+            "external_ref": "gh-9",
+            "created_by": "bob",
+        },
+    ]
+    (tmp_path / "issues.jsonl").write_text("\n".join(json.dumps(bead) for bead in beads))
+    assert answered(repository, "import", str(tmp_path / "issues.jsonl"))["created"] == 3
+    assert {item["title"] for item in answered(repository, "list", "issue", "--all")["items"]} == {"Doing", "Done"}
+    doing, done = answered(repository, "show", "bd-2"), answered(repository, "show", "bd-3")
+    assert doing["fields"] == {"priority": "high", "state": "in_progress", "type": "bug"}
+    assert (doing["assignees"], done["author"]) == (["ann"], "bob")
+    assert (done["fields"]["close_reason"], done["fields"]["external_ref"]) == ("fixed in main", "gh-9")
+    assert answered(repository, "import", str(tmp_path / "issues.jsonl"))["unchanged"] == 3

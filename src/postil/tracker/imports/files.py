@@ -12,6 +12,7 @@ import msgspec
 from postil.tracker.failures import InvalidParams
 from postil.tracker.imports.model import ForeignComment, ForeignIssue
 from postil.tracker.text import format_moment
+from postil.tracker.vocabulary import PRIORITIES, TYPES
 
 _Struct = TypeVar("_Struct", bound=msgspec.Struct)
 _BEADS_LINKS = {
@@ -53,6 +54,10 @@ class _Beads(msgspec.Struct, frozen=True):
     updated_at: str = ""
     closed_at: str = ""
     created_by: str = ""
+    owner: str = ""
+    close_reason: str = ""
+    external_ref: str | None = None
+    estimated_minutes: int | None = None
     dependencies: tuple[_Dependency, ...] | None = ()
     comments: tuple[_BeadsComment, ...] | None = ()
 
@@ -167,14 +172,27 @@ def _convert_bead(bead: _Beads, waiting: Sequence[str]) -> ForeignIssue:
         for dependency in bead.dependencies or ()
         if dependency.type != "blocks"
     ]
+    fields = {"state": bead.status} if bead.status not in ("open", "closed", "tombstone", "deleted") else {}
+    if bead.status in ("tombstone", "deleted"):
+        fields["deleted"] = "true"
+    if bead.priority is not None:
+        fields["priority"] = PRIORITIES[min(max(bead.priority, 0), len(PRIORITIES) - 1)]
+    if bead.issue_type in TYPES:
+        fields["type"] = bead.issue_type
+    if bead.estimated_minutes:
+        fields["estimate"] = f"{bead.estimated_minutes}m"
+    fields |= {"close_reason": bead.close_reason} if bead.close_reason else {}
+    fields |= {"external_ref": bead.external_ref} if bead.external_ref else {}
+    people = [name for name in dict.fromkeys((bead.assignee, bead.owner)) if name]
     return ForeignIssue(
         origin=f"beads:{bead.id}",
+        fields=fields,
         title=bead.title,
         description=description.strip(),
         status="closed" if bead.status in ("closed", "tombstone") else "open",
         labels=tuple(labels),
-        assignees=(bead.assignee,) if bead.assignee else (),
-        author=bead.created_by or bead.assignee,
+        assignees=tuple(people),
+        author=bead.created_by or bead.owner or bead.assignee,
         ts=_read_moment(bead.created_at),
         updated_ts=_read_moment(bead.updated_at),
         closed_ts=_read_moment(bead.closed_at),

@@ -57,6 +57,8 @@ class ForeignIssue(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     closed_ts: str = ""
     comments: tuple[ForeignComment, ...] = ()
     links: tuple[tuple[str, str], ...] = ()
+    waits_for: tuple[str, ...] = ()
+    """The origins of what blocks it; the link is kept by the one that blocks, if that comes along or is here."""
     fields: dict[str, str] = {}
 
 
@@ -106,15 +108,21 @@ class Imported(Answer, frozen=True, kw_only=True):
 def write_issues(tx: Transaction, foreign: list[ForeignIssue], known: dict[str, Entity]) -> Imported:
     """Write what is new; `known` holds the entities that are here already, by id."""
     created = updated = 0
+    waiting: dict[str, list[str]] = {}
+    for one in foreign:
+        for origin in one.waits_for:
+            waiting.setdefault(origin, []).append(one.origin)
     for one in foreign:
         id_ = derive_entity_id(one.origin)
         here = known.get(id_)
         before = len(tx.lines)
+        blocks = tuple(("blocks", origin) for origin in waiting.get(one.origin, ()))
+        linked = msgspec.structs.replace(one, links=(*one.links, *blocks)) if blocks else one
         if here is None:
-            _write_new(tx, id_, one)
+            _write_new(tx, id_, linked)
             created += 1
         else:
-            _write_changes(tx, here, one)
+            _write_changes(tx, here, linked)
             updated += len(tx.lines) > before
     return Imported(created=created, updated=updated, unchanged=len(foreign) - created - updated)
 
@@ -265,7 +273,8 @@ def _write_changes(tx: Transaction, here: Entity, one: ForeignIssue) -> None:
         if value != old:
             tx.write(Set, here.id, f=field, value=value)
     for field, value in one.fields.items():
-        if here.fields.get(field) != value:
+        present = "true" if field == "deleted" and here.deleted else here.fields.get(field)
+        if present != value:
             tx.write(Set, here.id, f=field, value=value)
     description = fit_description(one.title, one.description)
     if description != here.description:

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from postil.core.failure import Failure
 from postil.tracker.events import decode
 from postil.tracker.log.format import LogDamaged, is_ancestor, open_objects, parse_commit, read_whole_log
 from postil.tracker.log.refs import KEPT, Tip, is_own, list_logs
@@ -162,7 +164,8 @@ def _fetch_objects(store: Store) -> None:
             specs = ("+refs/postil/log/*:refs/postil/log/*", "+refs/heads/postil/log/*:refs/heads/postil/log/*")
             options = ("--quiet", "--no-tags", "--no-recurse-submodules")
             place = local if os.path.isdir(local) else url
-            if try_git(folder, "fetch", *options, place, *specs, mode=NETWORK, timeout=600).status == 0:
-                pack = try_git(folder, "pack-objects", "--quiet", "--all", "--stdout", "--revs", timeout=600)
-                if pack.status == 0:
-                    try_git(root, "index-pack", "--stdin", input=pack.out, mode=DURABLE, timeout=600)
+            with suppress(Failure):  # what is too large, or not to be reached, is looked for elsewhere
+                if try_git(folder, "fetch", *options, place, *specs, mode=NETWORK, timeout=600).status == 0:
+                    pack = try_git(folder, "pack-objects", "--quiet", "--all", "--stdout", "--revs", timeout=600)
+                    if pack.status == 0:
+                        try_git(root, "index-pack", "--stdin", input=pack.out, mode=DURABLE, timeout=600)

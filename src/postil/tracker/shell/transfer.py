@@ -33,7 +33,7 @@ from postil.tracker.text import format_count
 from postil.workspace.files import atomic_write
 from postil.workspace.paths import RelativePath
 
-Source = Literal["auto", "jsonl", "events", "markdown", "beads", "git-mile", "git-bug"]
+Source = Literal["auto", "jsonl", "events", "markdown", "beads", "backlog", "github", "gitlab", "git-mile", "git-bug"]
 
 
 class TransferCommands:
@@ -90,7 +90,7 @@ class TransferCommands:
             return replace(self._retell(stories, dry_run), unread=unread or UNSET)
         if not file:
             raise InvalidParams("No file was named", advice="Name files, or --source git-mile or git-bug")
-        texts = [read_whole(name) for name in file]
+        texts = [read_whole(name) for one in file for name in _list_files(one)]
         if source == "events" or (source == "auto" and texts[0].startswith('{"t":"')):
             return self._copy(texts, dry_run)
         return self._take([one for text in texts for one in _parse_file(text, source)], dry_run)
@@ -174,9 +174,24 @@ def to_foreign(entity: Entity) -> ForeignIssue:
     )
 
 
+def _list_files(name: str) -> list[str]:
+    """Returns a file, or the Markdown files of a folder: Backlog.md keeps a task in each."""
+    if not os.path.isdir(name):
+        return [name]
+    found = [os.path.join(where, one) for where, _, files in os.walk(name) for one in files if one.endswith(".md")]
+    if not found:
+        raise InvalidParams(f"There is no Markdown file in {name}", advice="Name the folder of the tasks")
+    return sorted(found)
+
+
 def _parse_file(text: str, source: Source) -> list[ForeignIssue]:
     from postil.tracker.imports.files import looks_like_beads, read_beads, read_jsonl, read_markdown
+    from postil.tracker.imports.forges import looks_like_backlog, looks_like_host, read_backlog, read_host
 
+    if source in ("github", "gitlab") or (source == "auto" and looks_like_host(text)):
+        return read_host(text)
+    if source == "backlog" or (source == "auto" and looks_like_backlog(text)):
+        return read_backlog(text)
     if source == "markdown" or (source == "auto" and text.startswith("---\n")):
         return read_markdown(text)
     if source == "beads" or (source == "auto" and looks_like_beads(text)):

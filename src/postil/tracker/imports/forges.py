@@ -1,0 +1,144 @@
+"""Issues of GitHub and GitLab as their APIs and command lines print them, and the task files of Backlog.md."""
+
+from __future__ import annotations
+
+import datetime
+import re
+from typing import Any, cast
+
+import msgspec
+
+from postil.tracker.failures import InvalidParams
+from postil.tracker.imports.model import ForeignComment, ForeignIssue
+from postil.tracker.text import format_moment
+from postil.tracker.vocabulary import PRIORITIES
+
+Record = dict[str, Any]
+_KEY = re.compile(r"^(?P<key>[A-Za-z_][\w-]*):\s*(?P<value>.*)$")
+
+
+def looks_like_host(text: str) -> bool:
+    """Returns whether a text is a list of issues of GitHub or GitLab."""
+    return text.lstrip()[:1] == "[" and ('"iid"' in text or '"number"' in text)
+
+
+def read_host(text: str) -> list[ForeignIssue]:
+    """Read a JSON list: of `gh issue list --json …`, of `glab`, or of the REST APIs."""
+    try:
+        records = msgspec.json.decode(text.encode(), type=list[Record])
+    except (msgspec.DecodeError, RecursionError) as fault:
+        raise InvalidParams(f"This is no list of issues: {fault}", advice="Import the JSON as it was printed") from None
+    return [_convert(record) for record in records if "pull_request" not in record]
+
+
+def looks_like_backlog(text: str) -> bool:
+    """Returns whether a text is a task of Backlog.md."""
+    head = text.partition("\n---")[0]
+    return text.startswith("---\n") and re.search(r"^id: ", head, re.MULTILINE) is not None and "origin: " not in head
+
+
+def read_backlog(text: str) -> list[ForeignIssue]:
+    """Read one task of Backlog.md."""
+    _, _, rest = text.partition("---\n")
+    head, _, body = rest.partition("\n---")
+    facts = _read_front_matter(head)
+    status = _first(facts, "status").casefold()
+    priority = _first(facts, "priority").casefold()
+    fields = {"priority": priority} if priority in PRIORITIES else {}
+    if status not in ("done", "to do", "open", ""):
+        fields["state"] = _first(facts, "status")
+    parent = _first(facts, "parent_task_id")
+    return [
+        ForeignIssue(
+            origin=f"backlog:{_first(facts, 'id').casefold()}",
+            title=_first(facts, "title"),
+            description=re.sub(r"<!--.*?-->\n?", "", body, flags=re.DOTALL).strip(),
+            status="closed" if status == "done" else "draft" if status == "draft" else "open",
+            labels=tuple(facts.get("labels", ())),
+            assignees=tuple(name.removeprefix("@") for name in facts.get("assignee", ())),
+            author=_first(facts, "reporter").removeprefix("@"),
+            ts=_read_moment(_first(facts, "created_date")),
+            updated_ts=_read_moment(_first(facts, "updated_date")),
+            links=(("parent", f"backlog:{parent.casefold()}"),) if parent else (),
+            waits_for=tuple(f"backlog:{one.casefold()}" for one in facts.get("dependencies", ())),
+            fields=fields,
+        )
+    ]
+
+
+def _convert(record: Record) -> ForeignIssue:
+    """An issue of either host; gh writes its keys in camel case."""
+    on_gitlab = "iid" in record
+    number = record["iid"] if on_gitlab else record.get("number", "")
+    url = str(record.get("web_url") or record.get("html_url") or record.get("url") or "")
+    place = re.sub(r"^https?://(api\.)?|/(-/)?issues/\d+$", "", url) or "unknown"
+    milestone = record.get("milestone")
+    fields = {"external_ref": url} if url else {}
+    if isinstance(milestone, dict):
+        fields["milestone_title"] = str(cast("Record", milestone).get("title") or "")
+    comments = cast("list[Record]", record["comments"] if isinstance(record.get("comments"), list) else [])
+    return ForeignIssue(
+        origin=f"{'gitlab' if on_gitlab else 'github'}:{place}#{number}",
+        title=str(record.get("title") or ""),
+        description=str(record.get("description" if on_gitlab else "body") or "").replace("\r\n", "\n"),
+        status="closed" if str(record.get("state", "")).lower() == "closed" else "open",
+        labels=tuple(_name(label) for label in record.get("labels") or ()),
+        assignees=tuple(_name(one) for one in record.get("assignees") or ()),
+        author=_name(record.get("author") or record.get("user") or ""),
+        ts=_read_moment(str(record.get("created_at") or record.get("createdAt") or "")),
+        updated_ts=_read_moment(str(record.get("updated_at") or record.get("updatedAt") or "")),
+        closed_ts=_read_moment(str(record.get("closed_at") or record.get("closedAt") or "")),
+        comments=tuple(
+            ForeignComment(
+                str(one.get("id") or at),
+                _name(one.get("author") or one.get("user") or ""),
+                _read_moment(str(one.get("created_at") or one.get("createdAt") or "")),
+                str(one.get("body") or ""),
+            )
+            for at, one in enumerate(comments)
+        ),
+        fields=fields,
+    )
+
+
+def _name(value: object) -> str:
+    """Returns the name of a label or a person, given as a text or as a record."""
+    if isinstance(value, dict):
+        record = cast("Record", value)
+        return str(record.get("login") or record.get("username") or record.get("name") or "")
+    return str(value)
+
+
+def _first(facts: dict[str, list[str]], key: str) -> str:
+    return next(iter(facts.get(key, ())), "")
+
+
+def _read_front_matter(head: str) -> dict[str, list[str]]:
+    """Returns the keys of the little YAML that Backlog.md writes: scalars and lists of scalars."""
+    facts: dict[str, list[str]] = {}
+    key = ""
+    for line in head.split("\n"):
+        found = _KEY.match(line)
+        if found:
+            key, value = found["key"], found["value"].strip()
+            items = value[1:-1].split(",") if value.startswith("[") else [value]
+            facts[key] = [item for one in items if (item := _unquote(one))]
+        elif key and line.strip().startswith("- "):
+            facts[key].append(_unquote(line.strip()[2:]))
+        elif key and line.startswith("  ") and facts[key][-1:] in ([">-"], [">"], ["|"], ["|-"], []):
+            facts[key] = [line.strip()]
+    return facts
+
+
+def _unquote(text: str) -> str:
+    plain = text.strip()
+    return plain[1:-1] if len(plain) > 1 and plain[0] == plain[-1] and plain[0] in "'\"" else plain
+
+
+def _read_moment(text: str) -> str:
+    if not text:
+        return ""
+    try:
+        return format_moment(datetime.datetime.fromisoformat(text))
+    except ValueError:
+        return ""

@@ -1,0 +1,83 @@
+"""Issues of GitHub, GitLab and Backlog.md."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.tracker.programs import answered, run
+
+TASK = """---
+id: task-{number}
+title: '{title}'
+status: {status}
+assignee:
+  - '@ann'
+labels: [ui, "good first"]
+dependencies: {after}
+priority: high
+created_date: '2025-06-08'
+---
+
+## Description
+
+<!-- SECTION:DESCRIPTION:BEGIN -->
+Do it
+<!-- SECTION:DESCRIPTION:END -->
+
+- [ ] #1 works
+"""
+
+
+def test_a_folder_of_backlog_comes_with_its_order_and_criteria(repository: Path, tmp_path: Path):
+    folder = tmp_path / "backlog" / "tasks"
+    folder.mkdir(parents=True)
+    (folder / "task-1 - First.md").write_text(TASK.format(number=1, title="First", status="Done", after="[]"))
+    (folder / "task-2 - Then.md").write_text(
+        TASK.format(number=2, title="Then", status="In Progress", after="[task-1]")
+    )
+    assert answered(repository, "import", str(tmp_path / "backlog"))["created"] == 2
+    then = answered(repository, "show", "task-2")
+    assert (then["title"], then["labels"], then["assignees"]) == ("Then", ["good first", "ui"], ["ann"])
+    assert then["fields"] == {"priority": "high", "state": "In Progress"}
+    assert [(link["type"], link["title"]) for link in then["links"]] == [("blocked-by", "First")]
+    assert [one["text"] for one in then["criteria"]] == ["#1 works"]
+    assert answered(repository, "show", "task-1")["status"] == "closed"
+    assert answered(repository, "import", str(tmp_path / "backlog"))["unchanged"] == 2
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        {
+            "iid": 7, "title": "T", "description": "body", "state": "closed", "labels": ["bug"],
+            "author": {"username": "ann"}, "assignees": [{"username": "bob"}], "created_at": "2025-01-01T00:00:00Z",
+            "closed_at": "2025-01-02T00:00:00Z", "web_url": "https://gitlab.example/g/p/-/issues/7",
+        },
+        {
+            "number": 7, "title": "T", "body": "body", "state": "CLOSED", "labels": [{"name": "bug"}],
+            "author": {"login": "ann"}, "assignees": [{"login": "bob"}], "createdAt": "2025-01-01T00:00:00Z",
+            "closedAt": "2025-01-02T00:00:00Z", "url": "https://github.com/g/p/issues/7",
+            "comments": [{"id": "c1", "author": {"login": "bob"}, "body": "hi", "createdAt": "2025-01-01T01:00:00Z"}],
+        },
+    ],
+    ids=["gitlab", "github"],
+)  # fmt: skip
+def test_issues_of_a_host_keep_people_times_and_labels(repository: Path, tmp_path: Path, record: dict[str, object]):
+    (tmp_path / "issues.json").write_text(json.dumps([record]))
+    assert answered(repository, "import", str(tmp_path / "issues.json"))["created"] == 1
+    (item,) = answered(repository, "list", "issue", "--all")["items"]
+    shown = answered(repository, "show", item["id"])
+    assert (shown["author"], shown["assignees"], shown["labels"]) == ("ann", ["bob"], ["bug"])
+    assert (shown["status"], shown["created_at"]) == ("closed", "2025-01-01T00:00:00Z")
+    assert shown["fields"]["external_ref"].endswith("issues/7")
+    assert len(shown["comments"]) == ("comments" in record)
+
+
+def test_what_is_no_list_of_issues_is_refused(repository: Path, tmp_path: Path):
+    (tmp_path / "x.json").write_text('[{"iid": ')
+    assert run(repository, "import", str(tmp_path / "x.json")).returncode == 2
+    (tmp_path / "empty").mkdir()
+    assert run(repository, "import", str(tmp_path / "empty")).returncode == 2
