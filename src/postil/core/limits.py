@@ -47,6 +47,8 @@ REFS: Final = 64 * MIB
 """The file of packed refs."""
 LOG_SEGMENT: Final = 8 * MIB
 """A segment of a tracker's log, as we write it."""
+LOG_OBJECT: Final = 12 * MIB
+"""An object of a log, as we read it: a segment may exceed its size by one event."""
 LOG_TAIL: Final = 64 * MIB
 """The commits of a log that no segment holds yet, together."""
 LOG_SEGMENTS: Final = 100_000

@@ -102,8 +102,8 @@ class Objects:
         if len(head) != 3:
             raise LogDamaged(oid, "the object is missing" if head else "git could not read it")
         size = int(head[2])
-        if size > limits.GIT_OBJECT:
-            raise LogDamaged(oid, f"it has {size} bytes, and at most {limits.GIT_OBJECT} are read")
+        if size > limits.LOG_OBJECT:
+            raise LogDamaged(oid, f"it has {size} bytes, and at most {limits.LOG_OBJECT} are read")
         content = self._answered.read(size)
         if len(content) != size or not self._answered.read(1):
             raise LogDamaged(oid, "git could not read it")
