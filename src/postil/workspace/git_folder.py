@@ -13,11 +13,12 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from functools import lru_cache
 from os import path as p
 
+from postil import __version__
 from postil.workspace.digest import sha256
 from postil.workspace.failures import DamagedConfig, ForeignOwner, OddRepository, UntrustedPath, WriteFailed
 from postil.workspace.git_config import LARGEST, Setting, is_true, keep_allowed, parse_config, write_config
@@ -28,8 +29,20 @@ AskUser = Callable[[str], list[str]]
 
 _LINKED = ("objects", "refs", "packed-refs", "logs", "shallow", "worktrees", "reftable")
 _FOLDERS = ("objects", "refs", "logs", "worktrees", "reftable", "postil")
-_FILES = ("HEAD", "config", "packed-refs", "shallow", "index", "commondir", "config.worktree")
+_FILES = (
+    "HEAD",
+    "config",
+    "packed-refs",
+    "shallow",
+    "index",
+    "commondir",
+    "config.worktree",
+    "objects/info/alternates",
+)
+_WATCHED = frozenset({"objects", "refs", "config", "config.worktree", "objects/info/alternates"})
 _FEWEST_KEPT = 256
+_FORMAT = "1"
+"""To be changed with the allow-list or our own settings: folders that another version made are then made again."""
 _DEEPEST = 5  # as many alternates behind one another as git follows
 
 # What the user's own config could turn on and a program that only reads and records must not have.
@@ -83,8 +96,7 @@ def find_git_folder(where: Repository, cache: str, ask_user: AskUser) -> str:
     Raises OddRepository, ForeignOwner, UntrustedPath, DamagedConfig or UnknownExtension when git must not run there.
     """
     _check_owner(where, ask_user)
-    seen = tuple(_look(folder, name, ask_user) for folder, name in _list_entries(where))
-    return _make_folder(where, cache, seen, _Asked(ask_user))
+    return _make_folder(where, cache, _look(where, ask_user), _Asked(ask_user))
 
 
 class _Asked:
@@ -146,26 +158,35 @@ def check_trusted(path: str, what: str, ask_user: AskUser) -> None:
 Seen = tuple[str, int, int, int, int]
 
 
-def _list_entries(where: Repository) -> Iterator[tuple[str, str]]:
-    for folder in dict.fromkeys((where.common_dir, where.git_dir)):
-        for name in (*_FOLDERS, *_FILES):
-            yield folder, name
+@lru_cache(maxsize=64)
+def _list_entries(where: Repository) -> tuple[tuple[str, bool, bool], ...]:
+    """Returns the paths that git would follow, whether each is a folder, and whether its changes matter to us."""
+    folders = dict.fromkeys((where.common_dir, where.git_dir))
+    return tuple(
+        (f"{folder}/{name}", name in _FOLDERS, name in _WATCHED) for folder in folders for name in (*_FOLDERS, *_FILES)
+    )
 
 
-def _look(folder: str, name: str, ask_user: AskUser) -> Seen:
-    """Returns what an entry is and when it changed. Raises OddRepository for anything that git would follow out."""
-    path = p.join(folder, name)
-    try:
-        found = os.lstat(path)
-    except OSError:
-        return path, 0, 0, 0, 0
-    expected = stat.S_ISDIR if name in _FOLDERS else stat.S_ISREG
-    if not expected(found.st_mode) and not (name == "postil" and stat.S_ISREG(found.st_mode)):
-        _refuse_unless_trusted(path, found.st_mode, ask_user)
-    # A folder is looked into again when an entry comes or goes; of files only the config matters.
-    if name in ("objects", "refs") or name.startswith("config"):
-        return path, found.st_mode, found.st_mtime_ns, found.st_size, found.st_ino
-    return path, found.st_mode, 0, 0, 0
+def _look(where: Repository, ask_user: AskUser) -> tuple[Seen, ...]:
+    """Returns what the entries are and when they changed. Raises OddRepository for what git would follow out.
+
+    One loop and no call of ours for each: every git command pays for it.
+    """
+    seen: list[Seen] = []
+    for path, is_folder, matters in _list_entries(where):
+        try:
+            found = os.lstat(path)
+        except OSError:
+            continue
+        kind = stat.S_IFMT(found.st_mode)
+        if kind != (stat.S_IFDIR if is_folder else stat.S_IFREG) and not (
+            kind == stat.S_IFREG and path.endswith("/postil")
+        ):
+            _refuse_unless_trusted(path, found.st_mode, ask_user)
+        # A folder is looked into again when an entry comes or goes; of files only the config matters.
+        if matters:
+            seen.append((path, found.st_mode, found.st_mtime_ns, found.st_size, found.st_ino))
+    return tuple(seen)
 
 
 def _refuse_unless_trusted(path: str, mode: int, ask_user: AskUser) -> None:
@@ -232,12 +253,19 @@ def _read_plain(path: str, ask_user: AskUser) -> str:
 @lru_cache(maxsize=64)
 def _make_folder(where: Repository, cache: str, seen: tuple[Seen, ...], asked: _Asked) -> str:
     """Make or renew the folder; asked again when one of the entries changed."""
+    name = sha256(os.fsencode(f"{where.common_dir}\0{where.git_dir}\0{where.root}"))[:32]
+    made = f"{cache}/git/{name}"
+    stamp = f"{_FORMAT} {__version__} {seen}"
+    # Another process has looked at the same state of the repository before us.
+    if _read_bytes(f"{made}/seen") == stamp.encode("utf-8", "surrogateescape") and _read_bytes(f"{made}/config"):
+        return made
     _check_inside(where.common_dir, asked.ask)
     config = _write_allowed(where, asked.ask)
-    name = sha256(os.fsencode(f"{where.common_dir}\0{where.git_dir}\0{where.root}"))[:32]
     try:
         os.makedirs(p.join(cache, "git"), mode=0o700, exist_ok=True)
-        return _renew(p.join(cache, "git"), name, where.common_dir, config)
+        folder = _renew(p.join(cache, "git"), name, where.common_dir, config)
+        _replace(p.join(folder, "seen"), stamp.encode("utf-8", "surrogateescape"))
+        return folder
     except OSError:  # no home, or one that cannot be written: a folder for this process alone
         try:
             return _renew(_make_private(), name, where.common_dir, config)
@@ -263,18 +291,24 @@ def _renew(home: str, name: str, common_dir: str, config: bytes) -> str:
     folder = p.join(home, name)
     if _read_bytes(p.join(folder, "config")) == config and _leads_to(p.join(folder, "objects"), common_dir):
         return folder
+    with suppress(OSError):
+        os.unlink(p.join(folder, "seen"))  # or it would vouch for what is half renewed
     fresh = not p.isdir(folder)
     os.makedirs(p.join(folder, "info"), mode=0o700, exist_ok=True)
     linked = [*_LINKED, "info/exclude", *(["lfs"] if p.isdir(p.join(common_dir, "lfs")) else [])]
     for entry in linked:
         _link(p.join(common_dir, entry), p.join(folder, entry))
-    temporary = p.join(folder, f".config-{os.getpid()}-{os.urandom(4).hex()}")
-    with open(temporary, "wb") as file:
-        file.write(config)
-    os.rename(temporary, p.join(folder, "config"))
+    _replace(p.join(folder, "config"), config)
     if fresh:
         _forget_old(home)
     return folder
+
+
+def _replace(path: str, content: bytes) -> None:
+    temporary = f"{path}-{os.getpid()}-{os.urandom(4).hex()}"
+    with open(temporary, "wb") as file:
+        file.write(content)
+    os.rename(temporary, path)
 
 
 def _link(target: str, link: str) -> None:
