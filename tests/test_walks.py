@@ -32,9 +32,9 @@ class Ceiling(NamedTuple):
 
 
 ADD_COMMENT = Ceiling(245, 36, 36)  # with fair slots, a turn by its thing, and the bound of an answer
-GET_ISSUE = Ceiling(225, 35, 46)
-ISSUE_LIST = Ceiling(190, 36, 31)
-SEND = Ceiling(205, 29, 55)  # the hunk and the code are cut to a bound
+GET_ISSUE = Ceiling(260, 39, 58)  # what is open is looked at again, and the texts are cleaned
+ISSUE_LIST = Ceiling(360, 44, 46)  # with a git directory of our own, made on the first way
+SEND = Ceiling(260, 36, 70)  # the hunk and the code are cut to a bound; with a git directory of our own
 CHECK_MESSAGES = Ceiling(230, 25, 96)
 
 

@@ -9,6 +9,7 @@ RUNNING = {"run", "Popen", "call", "check_call", "check_output", "create_subproc
 REPLACERS = {
     "workspace/files.py",
     "workspace/git_folder.py",  # a copy of a config, made again when it is lost
+    "inbox/lazygit/start_check.py",  # copies into a temporary folder of its own
     "storage/sqlite.py",  # publishes a database that it has just made
     "comments/transfer/export.py",  # an export, streamed to where the person says, in no workspace
 }
