@@ -12,9 +12,9 @@ from tests.surfaces.programs import BIN, hello, run, talk
 def test_the_united_server_introduces_itself(repository: Path) -> None:
     answers = talk("postil", "serve", frames=[hello(), {"id": 2, "method": "tools/list"}], cwd=repository)
     result = answers[0]["result"]
-    assert result["serverInfo"] == {"name": "postil", "version": __version__}
-    assert result["capabilities"]["resources"] == {"subscribe": True, "listChanged": True}
-    assert result["capabilities"]["prompts"] == {"listChanged": False}
+    assert result["serverInfo"] == {"name": "postil", "version": __version__, "title": "Postil"}
+    assert result["capabilities"]["resources"] == {"subscribe": True}
+    assert result["capabilities"]["prompts"] == {}
     assert {"logging", "completions", "tools"} <= result["capabilities"].keys()
     assert 0 < len(result["instructions"]) <= 600
     assert "workspace_info" in {tool["name"] for tool in answers[1]["result"]["tools"]}

@@ -78,7 +78,8 @@ def _add_positional(parser: argparse.ArgumentParser, name: str, field: Schema, r
     choices = ", ".join(map(str, field.get("enum", ())))
     many = kind_of(field) == "array"
     count = ("+" if required else "*") if many else None if required else "?"
-    parser.add_argument(name, metavar=kebab(name).upper(), help=_help(field) or choices, nargs=count)  # type: ignore[arg-type]
+    says = f"{_help(field)}: {choices}" if choices and field.get("description") else _help(field) or choices
+    parser.add_argument(name, metavar=kebab(name).upper(), help=says, nargs=count)  # type: ignore[arg-type]
 
 
 def _add_flag(parser: argparse.ArgumentParser, name: str, field: Schema, required: bool, short: str) -> None:
