@@ -79,10 +79,11 @@ class Issues:
         """Returns the store, up to date with the refs."""
         store = self.store
         store.refresh()
-        for text in store.index.damage("damage"):
-            call.current().tell_damage(f"{text}. What it held is not shown; `git mile verify --fix` looks for it")
-        for text in store.index.damage("newer", "rewritten"):
-            call.current().log("warning", text)
+        if store.index.damage():
+            for text in store.index.damage("damage"):
+                call.current().tell_damage(f"{text}. What it held is not shown; `git mile verify --fix` looks for it")
+            for text in store.index.damage("newer", "rewritten"):
+                call.current().log("warning", text)
         return store
 
     def transaction(

@@ -135,12 +135,15 @@ def align(rows: Sequence[Sequence[str]], width: int = 0, flexible: int = -1) -> 
     """Returns columns of text; on a terminal of some width, the flexible column is cut so that no line is wrapped."""
     if not rows:
         return ""
-    widths = [max(measure(row[i]) for row in rows) for i in range(len(rows[0]))]
+    # Wide letters are rare: without them a text is as wide as it is long.
+    size = len if "".join(map("".join, rows)).isascii() else measure
+    widths = [max(map(size, column)) for column in zip(*rows, strict=True)]
     excess = sum(widths) + 2 * (len(widths) - 1) - width
     if width and flexible >= 0 and excess > 0:
         widths[flexible] = max(10, widths[flexible] - excess)
         rows = [[cut(text, widths[i]) if i == flexible else text for i, text in enumerate(row)] for row in rows]
+        size = measure  # what was cut ends with a letter that is none of ASCII
     return "\n".join(
-        "  ".join(text + " " * (wide - measure(text)) for text, wide in zip(row, widths, strict=True)).rstrip()
+        "  ".join([text + " " * (wide - size(text)) for text, wide in zip(row, widths, strict=True)]).rstrip()
         for row in rows
     )
