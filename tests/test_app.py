@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from postil.app import PARTS, App, describe_part, group_class, read_catalogue
-from postil.contracts import CONTRACTS, united
+from postil.contracts import CONTRACTS, instruct, united
 from postil.core.catalogue import OperationEntry
 from postil.core.failure import StorageFailed
 from postil.core.operation import Operation
@@ -48,7 +48,7 @@ def test_a_context_is_made_once(tmp_path: Path) -> None:
 
 
 def test_the_instructions_are_short_whatever_is_on() -> None:
-    assert len(united(("workspace", "inbox", "comments", "tracker", "gitlab")).instructions) <= 600
+    assert len(instruct([entry.name for entry in read_catalogue().operations])) <= 600
 
 
 def test_the_usual_tools_of_all_parts_fit_into_48_kilobytes() -> None:
@@ -113,16 +113,41 @@ def test_a_contracts_own_server_has_its_own_names_alone() -> None:
     assert registry.find("git_mile_list") is None
 
 
-def test_the_instructions_name_only_tools_that_are_listed() -> None:
-    tools = {entry.name for entry in Registry(read_catalogue(), None, Offer()).tools}
-    told = re.findall(r"\b[a-z]+(?:_[a-z]+)+\b", united(tuple(PARTS)).instructions)
-    assert told
-    assert set(told) <= tools
-    assert "." not in " ".join(told)
+@pytest.mark.parametrize(
+    "environ",
+    [
+        {"GITLAB_TOKEN": "hush"},
+        {"GITLAB_TOKEN": "hush", "POSTIL_READ_ONLY": "1"},
+        {"POSTIL_READ_ONLY": "1"},
+        {},
+        {"POSTIL_PARTS": "tracker"},
+        {"POSTIL_DENY_TOOLS": "inbox_resolve,git_mile_ready"},
+        {"POSTIL_ALLOW_TOOLS": "workspace_info"},
+        {"POSTIL_TOOLSETS": "extra"},
+    ],
+    ids=str,
+)
+def test_the_instructions_name_only_tools_that_are_offered(tmp_path: Path, environ: dict[str, str]) -> None:
+    server = App(load({"HOME": str(tmp_path), **environ}, str(tmp_path))).server()
+    tools = {entry.name for entry in server.registry.tools}
+    said = server.profile.instructions
+    assert {*re.findall(r"\b[a-z]+(?:_[a-z]+)+\b", said)} <= tools
+    for prefix in re.findall(r"\b([a-z]+_)\*", said):
+        assert any(tool.startswith(prefix) for tool in tools), prefix
+    assert ("GitLab" in said) == ("GITLAB_TOKEN" in environ)
+    assert ("gitlab_issue_from_issue" in tools) == (environ == {"GITLAB_TOKEN": "hush"})
+    assert ("check_lazygit_messages" in said) == ("check_lazygit_messages" in tools)
+
+
+def test_instructions_speak_of_what_one_caller_over_http_may_use(tmp_path: Path) -> None:
+    server = App(load({"HOME": str(tmp_path)}, str(tmp_path))).server(over_http=True)
+    narrow = server.narrow(server.registry.narrowed(lambda entry: entry.part == "comments"))
+    assert "get_file_comments" in narrow.profile.instructions
+    assert "git_mile" not in narrow.profile.instructions
 
 
 def test_the_united_server_claims_no_changes_that_it_never_tells() -> None:
-    declared = united(tuple(PARTS)).capabilities
+    declared = united().capabilities
     assert not any("listChanged" in each for each in declared.values())
     assert declared["resources"] == {"subscribe": True}
 

@@ -185,7 +185,7 @@ class App:
         if brought or gitlab.token or gitlab.token_file:
             return frozenset({"gitlab/connect"})
         every = {entry.toolset for entry in catalogue.operations if entry.part == "gitlab"}
-        return frozenset(f"gitlab/{toolset}" for toolset in every - {"connect"})
+        return frozenset({"flows/gitlab", *(f"gitlab/{toolset}" for toolset in every - {"connect"})})
 
     def server(self, contract: str = "", *, over_http: bool = False) -> Server:
         """The united server, or the face of one old contract. Over HTTP callers bring a GitLab token of their own."""
@@ -195,7 +195,7 @@ class App:
         if contract:
             face, catalogue = CONTRACTS[contract].face, CONTRACTS[contract].only(contract, read_catalogue([contract]))
         else:
-            face = united(self.parts_offered())
+            face = united()
             catalogue = _describe_with_outputs() if self.settings.structured else read_catalogue()
         registry = Registry(catalogue, self.group, self._offer(catalogue, brought=over_http))
         return Server(registry, face, keys=self.keys, secret=self._request_state_key)

@@ -90,6 +90,7 @@ class PromotionFlows:
         thing=EVERYTHING,
         shell="issue gitlab",
         positional=("id", "project_id"),
+        toolset="gitlab",
         open_world=True,
     )
     async def gitlab_issue_from_issue(
@@ -127,7 +128,7 @@ def _make_title(text: str) -> str:
 
 
 def _describe(comment: CommentNow) -> str:
-    place = f"`{comment.movedTo or comment.filePath}:{comment.line}`"
+    place = f"`{comment.path}:{comment.line}`"
     held = f", {comment.anchor}" if comment.anchor else ""
     code = comment.newText or comment.oldText
     fence = "`" * max(3, *(len(run) + 1 for run in re.findall(r"`+", code)), 3)

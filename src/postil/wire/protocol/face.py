@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
 
 from msgspec import Raw, Struct
@@ -18,6 +19,8 @@ class Face(Struct, frozen=True):
     version: str
     capabilities: Mapping[str, Any]
     instructions: str = ""
+    instruct: Callable[[Collection[str]], str] | None = None
+    """Makes the instructions from the names of the tools that a client is offered."""
     title: str = ""
     """The name for people, in the eras that have one."""
     vendor: str = ""
@@ -60,3 +63,9 @@ class Profile:
         """Returns the key that seals `requestState`."""
         self.pages: dict[tuple[str, str, int], Raw] = {}
         """Encoded lists by key, era and start; cleared when a list changes."""
+
+    @cached_property
+    def instructions(self) -> str:
+        """What a model is told of this server."""
+        make = self.face.instruct
+        return self.face.instructions if make is None else make([entry.name for entry in self.registry.tools])

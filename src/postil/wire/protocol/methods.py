@@ -64,7 +64,8 @@ def discover(session: Session, request: Request, era: Era) -> object:
         "supportedVersions": [STATELESS_ERA.version],
         "capabilities": face.capabilities,
     }
-    return {**found, "instructions": face.instructions} if face.instructions else found
+    instructions = session.profile.instructions
+    return {**found, "instructions": instructions} if instructions else found
 
 
 def _list(key: str, entries: Callable[[Registry], Sequence[E]], shape: Callable[[E, Era], object]) -> Handler:

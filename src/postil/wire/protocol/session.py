@@ -271,4 +271,5 @@ def _initialize(session: Session, request: jsonrpc.Request, era: Era) -> Done:
     answer = {"protocolVersion": version, "capabilities": face.capabilities, "serverInfo": session.profile.info}
     if face.title and session.era.structured:
         answer["serverInfo"] = {**session.profile.info, "title": face.title}
-    return Done({**answer, "instructions": face.instructions} if face.instructions else answer, events.Opened())
+    instructions = session.profile.instructions
+    return Done({**answer, "instructions": instructions} if instructions else answer, events.Opened())
