@@ -94,8 +94,8 @@ CONTRACTS = {
 
 _CLAUSES = (
     (
-        "A person reviewing code leaves remarks in an inbox: call check_lazygit_messages when a turn begins and before "
-        "you finish, fix what it says",
+        "A person reviewing code leaves remarks in an inbox: call check_lazygit_messages when a turn begins",
+        " and before you finish, fix what it says",
         ", then call inbox_resolve with its number",
     ),
     ("Before changing a file read get_file_comments", "; say why with add_comment"),

@@ -94,8 +94,11 @@ def test_without_a_token_the_shell_says_how_to_connect(workspace: Path) -> None:
     assert told.returncode == 0
     refused = postil(workspace, "gitlab", "issues", "group/shop")
     assert "`postil gitlab issues` is not offered here" in refused.stderr  # it is no misspelling of another
-    assert "postil gitlab --help" in refused.stderr
+    assert "no GitLab token is configured" in refused.stderr
+    assert "Set GITLAB_TOKEN or GITLAB_TOKEN_FILE; see `postil gitlab connect`" in refused.stderr
     assert refused.returncode == 3
+    promoted = postil(workspace, "issue", "gitlab", "1", "group/shop")
+    assert "no GitLab token is configured" in promoted.stderr
 
 
 def test_an_issue_is_asked_for_by_either_of_its_numbers(workspace: Path, address: str) -> None:

@@ -18,21 +18,21 @@ from postil.settings.model import BadSettings, Layer, Settings
 HARMLESS = frozenset(
     {"parts", "read_only", "allow_tools", "deny_tools", "gitlab.projects", "gitlab.toolsets", "anchoring.caution"}
 )
-_OURS = frozenset({"folders", "terminal", "cwd", "secret", "debug", "warnings", "gitlab.token"})
+_OURS = frozenset({"folders", "terminal", "cwd", "secret", "debug", "warnings", "origins", "gitlab.token"})
 LARGEST = limits.SETTINGS
 
 
-def read_layers(user: str, repository: str) -> tuple[list[Layer], tuple[str, ...]]:
-    """Returns the layers of both files, the weaker first, and what was refused."""
-    layers: list[Layer] = []
+def read_layers(user: str, repository: str) -> tuple[list[tuple[str, Layer]], tuple[str, ...]]:
+    """Returns the layers of both files with their paths, the weaker first, and what was refused."""
+    layers: list[tuple[str, Layer]] = []
     warnings: list[str] = []
     if repository and repository != user:
         try:
-            layers.append(_keep_harmless(read_file(repository), repository, warnings))
+            layers.append((repository, _keep_harmless(read_file(repository), repository, warnings)))
         except BadSettings as failure:  # a broken file in a clone must not take the user's tools away
             warnings.append(f"{failure.message}; it is not used")
     if user:
-        layers.append(_check(read_file(user), user))
+        layers.append((user, _check(read_file(user), user)))
     return layers, tuple(warnings)
 
 

@@ -44,6 +44,10 @@ _ENVIRONMENT = {
     "GITLAB_PROJECTS": "gitlab.projects",
     "GITLAB_LOCKDOWN": "gitlab.lockdown",
 }
+_OFFERING = [
+    (name, key) for name, key in _ENVIRONMENT.items() if key in ("parts", "read_only", "allow_tools", "deny_tools")
+]
+"""The settings that decide what is offered."""
 _LISTS = {
     "parts", "allow_tools", "deny_tools", "toolsets", "webhooks.inbox", "webhooks.allowed_hosts", "http.allowed_hosts",
     "http.trusted_proxies", "http.members", "http.callers", "gitlab.toolsets", "gitlab.projects",
@@ -57,15 +61,15 @@ def load(
     environ = os.environ if environ is None else environ
     cwd = cwd or os.getcwd()
     folders = find_folders(environ)
-    layers: list[Layer] = []
+    layers: list[tuple[str, Layer]] = []
     warnings: tuple[str, ...] = ()
     found = _find_files(folders.config, cwd, file or environ.get("POSTIL_CONFIG", ""))
     if found != ("", ""):
         from postil.settings.files import read_layers  # only those who have a file pay for reading it
 
         layers, warnings = read_layers(*found)
-    layers += [_read_environment(environ), flags or {}]
-    decided = _merge(layers)
+    layers += [("", _read_environment(environ)), ("a flag", flags or {})]
+    decided = _merge([layer for _, layer in layers])
     if decided.get("secret") or decided.get("folders"):  # files and flags must not set these
         raise BadSettings("These settings cannot be given: secret, folders")
     settings = _convert(decided)
@@ -78,6 +82,7 @@ def load(
         secret=environ.get("POSTIL_SECRET", ""),
         debug=environ.get("POSTIL_DEBUG", "") not in ("", "0"),
         warnings=warnings,
+        origins={key: name or variable for name, layer in layers for variable, key in _OFFERING if key in layer},
     )
 
 

@@ -239,6 +239,8 @@ class Settings(Struct, frozen=True, omit_defaults=True):
     debug: bool = False
     warnings: tuple[str, ...] = ()
     """What was refused while reading the files, in sentences."""
+    origins: dict[str, str] = {}
+    """Who decided what is offered: of those settings that were given, the file, the variable or the flag."""
 
     def __repr__(self) -> str:
         return f"Settings(parts={self.parts!r}, read_only={self.read_only!r}, gitlab={self.gitlab!r})"

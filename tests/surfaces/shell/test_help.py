@@ -54,3 +54,30 @@ def test_issues_take_the_short_flags_of_git_and_gh(repository: Path) -> None:
     run("postil", "issue", "comment", issue, "-m", "Again", cwd=repository)
     shown = json.loads(run("postil", "issue", "show", issue, "--json", cwd=repository).stdout)
     assert (shown["description"], shown["labels"], shown["comments"][0]["body"]) == ("It crashes", ["bug"], "Again")
+
+
+@pytest.mark.parametrize(
+    ("line", "words", "says"),
+    [
+        ("read_only = true", ("inbox", "send", "-c", "x"), "only reading is allowed"),
+        ('parts = ["comments"]', ("inbox", "send", "-c", "x"), "the part inbox is off"),
+        ('deny_tools = ["add_comment"]', ("comments", "add", "a.py", "1", "x"), "deny_tools leave add_comment out"),
+        ('allow_tools = ["inbox_*"]', ("comments", "add", "a.py", "1", "x"), "allow_tools leave add_comment out"),
+    ],
+)
+def test_what_a_setting_hides_is_refused_with_the_setting_and_who_set_it(
+    repository: Path, line: str, words: tuple[str, ...], says: str
+) -> None:
+    """A clone may bring a postil.toml; nobody finds out why a command is gone unless it says so."""
+    (repository / "postil.toml").write_text(line + "\n")
+    refused = run("postil", *words, cwd=repository)
+    assert refused.returncode == 3
+    assert says in refused.stderr
+    key = line.split(maxsplit=1)[0]
+    assert f"`{key}` is set by {repository / 'postil.toml'}" in refused.stderr
+    assert f"{key} is " in run("postil", "doctor", cwd=repository).stdout
+
+
+def test_the_environment_is_named_too(repository: Path) -> None:
+    refused = run("postil", "inbox", "send", "-c", "x", cwd=repository, POSTIL_READ_ONLY="1")
+    assert "`read_only` is set by POSTIL_READ_ONLY" in refused.stderr

@@ -52,7 +52,10 @@ def test_a_value_may_begin_with_a_hyphen(capsys: Capture) -> None:
         (["call", "break"], 1, "POSTIL_DEBUG"),
         (["-C", "/nowhere", "echo", "say", "x"], 2, "not a folder"),
         (["--read-only", "echo", "count"], 3, "`postil echo count` is not offered here"),
-        (["--read-only", "call", "forget"], 2, "Unknown operation"),
+        (["--read-only", "echo", "count"], 3, "only reading is allowed\nhint: `read_only` is set by a flag."),
+        (["--read-only", "call", "forget"], 3, "forget is not offered here: only reading is allowed"),
+        (["call", "ehco"], 2, "Did you mean 'echo'?"),
+        (["call", "nothing"], 2, "`postil tools` lists"),
     ],
 )
 def test_a_fault_is_a_sentence_on_stderr_and_a_status(

@@ -69,6 +69,10 @@ def checked(composed: Composition, *, fix: bool) -> Iterator[Checked]:
         yield Checked("settings", "files", "warning", warning)
     if not warnings:
         yield Checked("settings", "files", "ok", "nothing refused")
+    for key, origin in composed.settings.origins.items():
+        if value := getattr(composed.settings, key):
+            shown = "on" if value is True else ", ".join(value)
+            yield Checked("settings", key, "ok", f"{key} is {shown}, set by {origin}: not everything is offered")
     registry = composed.registry()
     for entry in registry.checks:
         yield from _part_check(composed, registry, entry, fix)

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from postil.core.catalogue import OperationEntry
 from postil.core.failure import NotAllowed
 from postil.surfaces.shell.argv import HIDDEN, find
 from postil.surfaces.shell.commands import Usage, near
 from postil.surfaces.shell.output import table
+
+if TYPE_CHECKING:
+    from postil.settings.model import Settings
 
 BUILTINS = {
     "serve": "Serve assistants over stdio, or with --http over HTTP",
@@ -66,17 +70,38 @@ def explain(entries: list[OperationEntry], words: list[str], program: str, prefi
     raise Usage(f"There is no command `{program} {' '.join(spoken[:2])}`{guess}", advice=f"Run `{program} --help`")
 
 
-def refuse_withheld(withheld: list[OperationEntry], words: list[str], program: str, prefixes: tuple[str, ...]) -> None:
-    """Refuse a command that exists and is not offered under these settings: it is no misspelling."""
+def refuse_withheld(
+    withheld: list[OperationEntry], words: list[str], program: str, prefixes: tuple[str, ...], settings: Settings
+) -> None:
+    """Refuse a command that exists and is not offered under these settings, and say why: it is no misspelling."""
     found = find(withheld, words, prefixes)
     if found is None:
         return
     spoken = words[: len(words) - len(found[1])]
-    group = f"{program} {spoken[0]}" if len(spoken) > 1 else program
-    raise NotAllowed(
-        f"`{program} {' '.join(spoken)}` is not offered here: a setting hides it, or it needs something not connected",
-        advice=f"`{group} --help` lists what is offered, `postil doctor` what is connected",
-    )
+    why, advice = explain_withheld(found[0], settings)
+    raise NotAllowed(f"`{program} {' '.join(spoken)}` is not offered here: {why}", advice=advice)
+
+
+def explain_withheld(entry: OperationEntry, settings: Settings) -> tuple[str, str]:
+    """Returns why an operation is not offered, and what to do about it."""
+    offer, gitlab = settings.offer(), settings.gitlab
+    if not offer.includes_part(entry.part):
+        return f"the part {entry.part} is off", _advise("parts", settings)
+    if "gitlab" in (entry.part, entry.toolset) and not (gitlab.token or gitlab.token_file):
+        return "no GitLab token is configured", "Set GITLAB_TOKEN or GITLAB_TOKEN_FILE; see `postil gitlab connect`"
+    if entry.toolset == "connect":
+        return "GitLab is connected already", "See `postil gitlab --help`"
+    if settings.read_only and entry.effect != "reads":
+        return "only reading is allowed", _advise("read_only", settings)
+    name = entry.same_as or entry.name
+    lists = [key for key in ("deny_tools", "allow_tools") if getattr(settings, key)]
+    if lists:
+        return f"{' and '.join(lists)} leave {name} out", " ".join(_advise(key, settings) for key in lists)
+    return f"{name} is hidden", "`postil doctor` says what is connected"
+
+
+def _advise(key: str, settings: Settings) -> str:
+    return f"`{key}` is set by {settings.origins.get(key, 'the settings')}."
 
 
 def _spoken(entries: Iterable[OperationEntry], prefixes: tuple[str, ...]) -> dict[str, str]:

@@ -133,7 +133,7 @@ def _command(composed: Composition, words: list[str], program: Program, options:
         from postil.surfaces.shell.help import explain, refuse_withheld
 
         registry = composed.registry((program.part,) if program.part else ())
-        refuse_withheld(registry.withheld, words, program.name, program.prefixes)
+        refuse_withheld(registry.withheld, words, program.name, program.prefixes, composed.settings)
         return explain(list(registry.operations.values()), words, program.name, program.prefixes)
     entry, rest = found
     reader = Words(entry, f"{program.name} {' '.join(words[: len(words) - len(rest)])}")
@@ -152,7 +152,19 @@ def run_named(composed: Composition, name: str, arguments: Any, common: Common) 
     registry = composed.registry()
     entry = registry.find(name)
     if entry is None:
-        raise UnknownOperation(f"Unknown operation: {name[:100]}", name=name[:100])
+        hidden = next((each for each in registry.withheld if name in (each.name, *each.aliases)), None)
+        if hidden is not None:
+            from postil.surfaces.shell.help import explain_withheld
+
+            why, advice = explain_withheld(hidden, composed.settings)
+            raise NotAllowed(f"{name} is not offered here: {why}", advice=advice)
+        from postil.surfaces.shell.commands import near
+
+        raise UnknownOperation(
+            f"Unknown operation: {name[:100]}{near(name, registry.operations)}",
+            advice="`postil tools` lists what assistants see; docs/reference.md every operation",
+            name=name[:100],
+        )
     return perform(composed, registry, entry, arguments, common)
 
 
