@@ -87,8 +87,18 @@ def test_the_running_program_is_ours_only_by_its_own_name(tmp_path: Path, monkey
     assert executable() == str(ours)
 
 
-def test_the_snippets_for_http_bring_the_address_and_the_token() -> None:
+def test_the_snippets_for_http_bring_the_address_and_put_no_token_into_a_file() -> None:
+    """Some of these files a team commits."""
     snippets = dict(http_snippets("http://127.0.0.1:1/mcp", "hush"))
-    assert all("http://127.0.0.1:1/mcp" in text and "hush" in text for text in snippets.values())
-    read = json.loads(snippets["VS Code, in .vscode/mcp.json"])
-    assert read["servers"]["postil"]["headers"] == {"Authorization": "Bearer hush"}
+    entries = {whom: json.loads(text) for whom, text in snippets.items() if text.startswith("{")}
+    assert [whom.rpartition(" in ")[2] for whom in entries] == [
+        CLIENTS[name].file for name in ("claude", "cursor", "vscode", "gemini")
+    ]
+    for whom, text in snippets.items():
+        assert ("hush" in text) == (whom not in entries), whom
+        assert "http://127.0.0.1:1/mcp" in text or text == "export POSTIL_TOKEN=hush"
+    read = entries["VS Code, in .vscode/mcp.json"]
+    assert read["servers"]["postil"]["headers"] == {"Authorization": "Bearer ${input:postil-token}"}
+    assert (read["inputs"][0]["id"], read["inputs"][0]["password"]) == ("postil-token", True)
+    claude = entries["Claude Code, in .mcp.json"]["mcpServers"]["postil"]
+    assert claude["headers"] == {"Authorization": "Bearer ${POSTIL_TOKEN}"}

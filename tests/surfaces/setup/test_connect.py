@@ -64,3 +64,31 @@ def test_read_only_writes_nothing(words: list[str], repository: Path, tmp_path: 
     done = run("postil", "--read-only", *words, cwd=repository, **home(tmp_path))
     assert done.returncode == 3
     assert not (repository / ".mcp.json").exists()
+
+
+def test_an_entry_of_our_name_that_is_somebody_elses_is_named_when_it_is_replaced(
+    repository: Path, tmp_path: Path
+) -> None:
+    path = file_of("claude", repository, tmp_path)
+    theirs = json.dumps({"mcpServers": {"postil": {"command": "npx", "args": ["other", "x y"]}}})
+    path.write_text(theirs)
+    said = run("postil", "setup", "claude", "--write", cwd=repository, **home(tmp_path)).stdout
+    assert "An entry named postil stood there and was replaced: npx other 'x y'" in said
+    again = run("postil", "setup", "claude", "--write", cwd=repository, **home(tmp_path)).stdout
+    assert "replaced" not in again
+    run("postil", "setup", "claude", "--remove", cwd=repository, **home(tmp_path))
+    assert path.read_text() == theirs
+
+
+def test_setup_lists_programs_beside_assistants_and_all_take_write(repository: Path, tmp_path: Path) -> None:
+    listed = run("postil", "setup", cwd=repository, **home(tmp_path)).stdout
+    assert {line.split()[0] for line in listed.splitlines()} == {*CLIENTS, "lazygit", "git"}
+    told = run("postil", "setup", "--help", cwd=repository, **home(tmp_path)).stdout
+    assert "lazygit, git" in " ".join(told.split())
+    for name in ("lazygit", "git"):
+        done = run("postil", "setup", name, "--write", cwd=repository, **home(tmp_path))
+        assert done.returncode == 0, done.stderr
+    refused = run("postil", "setup", "lazygti", cwd=repository, **home(tmp_path))
+    assert "lazygit" in refused.stderr
+    refused = run("postil", "init", "--client", "foo", cwd=repository, **home(tmp_path))
+    assert "Postil knows claude, " in refused.stderr

@@ -178,6 +178,7 @@ class MaintenanceTools:
         self,
         check: Annotated[bool, Meta(description="Only say whether it is set up")] = False,
         remove: Annotated[bool, Meta(description="Undo it")] = False,
+        write: Annotated[bool, Meta(description="Set it up (the default)")] = False,
     ) -> GitSetUp:
         """Let git merge comment files with Postil, without conflicts, and show them as text in diffs and logs"""
         if not self._context.tree.git:

@@ -108,6 +108,7 @@ class LazygitTools:
         user: Annotated[bool, Meta(description="for all repositories, in a file of its own")] = False,
         key: Annotated[str, Meta(description="the key to press")] = KEY,
         fix: Annotated[bool, Meta(description="write anew what does not suit the installed lazygit")] = False,
+        write: Annotated[bool, Meta(description="write the bindings (the default)")] = False,
     ) -> Printed:
         """Install the key with which lazygit sends a remark to the assistant."""
         from postil.inbox.lazygit.binding import format_bindings

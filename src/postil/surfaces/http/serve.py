@@ -71,6 +71,7 @@ def run(server: Server, composed: Composition) -> NoReturn:
     say(f"serving {url}")
     if http.auth in ("", "local"):
         say(f"token {token}")
+        say("it ends with this process; for one that lasts, `postil key create NAME --workspace` and serve --auth key")
         for whom, snippet in http_snippets(url, token):
             say(f"for {whom}:\n  {snippet}")
     for sentence in guard.warnings:

@@ -58,7 +58,12 @@ class Client(Struct, frozen=True):
     @property
     def is_committed(self) -> bool:
         """Whether a team commits its file, so that one person's path has no place in it."""
-        return self.place == "repository" and self.shape != "hooks"
+        return self.place == "repository" and not self.is_personal
+
+    @property
+    def is_personal(self) -> bool:
+        """Whether its file stands in the repository and is one person's all the same."""
+        return self.place == "repository" and self.file.endswith(".local.json")
 
 
 _DESKTOP = "Library/Application Support/Claude" if sys.platform == "darwin" else ".config/Claude"
@@ -164,22 +169,33 @@ def is_used(client: Client, folders: Folders, root: str) -> bool:
 
 
 def http_snippets(url: str, token: str) -> list[tuple[str, str]]:
-    """Returns how to connect to a server over HTTP: whom each snippet is for, and what to paste."""
-    headers = {"Authorization": f"Bearer {token}"}
-    portable = {"mcpServers": {NAME: {"type": "http", "url": url, "headers": headers}}}
-    vscode = {"servers": {NAME: {"type": "http", "url": url, "headers": headers}}}
-    gemini = {"mcpServers": {NAME: {"httpUrl": url, "headers": headers}}}
+    """Returns how to connect to a server over HTTP: whom each snippet is for, and what to paste.
+
+    What goes into a file that a team commits names a variable, or lets the editor ask: no token.
+    """
     call = '{"jsonrpc":"2.0","method":"workspace_info","params":{},"id":1}'
+    asked = {"type": "promptString", "id": "postil-token", "description": "Postil's token", "password": True}
+    vscode = {"servers": {NAME: _http_entry(url, "${input:postil-token}")}, "inputs": [asked]}
+    headers = {"Authorization": "Bearer $POSTIL_TOKEN"}
     return [
         ("Claude Code", f"claude mcp add --transport http {NAME} {url} --header 'Authorization: Bearer {token}'"),
-        ("Claude Code and Cursor, in .mcp.json or .cursor/mcp.json", _on_one_line(portable)),
+        ("files that a team commits, before the client is started", f"export POSTIL_TOKEN={token}"),
+        ("Claude Code, in .mcp.json", _on_one_line({"mcpServers": {NAME: _http_entry(url, "${POSTIL_TOKEN}")}})),
+        ("Cursor, in .cursor/mcp.json", _on_one_line({"mcpServers": {NAME: _http_entry(url, "${env:POSTIL_TOKEN}")}})),
         ("VS Code, in .vscode/mcp.json", _on_one_line(vscode)),
-        ("Gemini CLI, in .gemini/settings.json", _on_one_line(gemini)),
+        (
+            "Gemini CLI, in .gemini/settings.json",
+            _on_one_line({"mcpServers": {NAME: {"httpUrl": url, "headers": headers}}}),
+        ),
         (
             "any program",
             f"curl -s {url} -H 'Authorization: Bearer {token}' -H 'Content-Type: application/json' -d '{call}'",
         ),
     ]
+
+
+def _http_entry(url: str, token: str) -> dict[str, object]:
+    return {"type": "http", "url": url, "headers": {"Authorization": f"Bearer {token}"}}
 
 
 def _on_one_line(entry: object) -> str:

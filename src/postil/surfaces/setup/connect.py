@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import os
+import shlex
 import sys
 from typing import Any
 
 import msgspec
 
+from postil.core.catalogue import OperationEntry
 from postil.core.failure import Failure, NotAllowed, NotFound
+from postil.core.others.visible import harmless
 from postil.settings.model import Settings
 from postil.surfaces.composition import Composition
 from postil.surfaces.setup import jsonc, yaml_edit
-from postil.surfaces.setup.clients import CLIENTS, Client, entry, path_of, program_for
+from postil.surfaces.setup.clients import CLIENTS, NAME, Client, command_of, entry, path_of, program_for
+from postil.surfaces.setup.exclude import keep_out_of_commits, stop_keeping_out
 from postil.surfaces.setup.files import ClientFile
 from postil.surfaces.setup.probe import try_entry
 from postil.surfaces.shell.argv import Globals
@@ -24,7 +29,10 @@ def run_setup(composed: Composition, words: list[str], program: str, options: Gl
     """Connect one assistant, or list them all."""
     parser = Parser(
         prog=f"{program} setup",
-        description="Connect an assistant: " + ", ".join(CLIENTS) + ". Without one, list them all.",
+        description="Connect an assistant: " + ", ".join(CLIENTS) + ". Without one, list them all. "
+        "Connect a program: "
+        + ", ".join(name for name, _ in list_programs(composed))
+        + "; these have --help of their own.",
     )
     parser.add_argument("client", nargs="?", metavar="CLIENT")
     does = parser.add_mutually_exclusive_group()
@@ -36,12 +44,12 @@ def run_setup(composed: Composition, words: list[str], program: str, options: Gl
     as_json = common.as_json
     root = find_root(composed.settings)
     if given["client"] is None:
-        return _list(composed.settings, root, as_json)
+        return _list(composed, root, as_json)
     client = CLIENTS.get(given["client"])
     if client is None:
         raise Usage(
             f"Postil does not know {given['client']!r}{near(given['client'], CLIENTS)}",
-            advice=f"It knows {', '.join(CLIENTS)}, and `{program} --help` lists what the parts set up",
+            advice=f"It knows {', '.join([*CLIENTS, *(name for name, _ in list_programs(composed))])}",
         )
     action = given["does"] or "print"
     if action == "print":
@@ -99,7 +107,14 @@ def snippet(client: Client, program: str, root: str) -> str:
     return jsonc.put(before, client.keys, ours).rstrip("\n")
 
 
-def _list(settings: Settings, root: str, as_json: bool) -> int:
+def list_programs(composed: Composition) -> list[tuple[str, OperationEntry]]:
+    """Returns what the parts set up themselves, such as `setup lazygit`."""
+    found = [entry for entry in composed.registry().operations.values() if entry.shell.startswith("setup ")]
+    return [(entry.shell.split()[1], entry) for entry in found]
+
+
+def _list(composed: Composition, root: str, as_json: bool) -> int:
+    settings = composed.settings
     rows: list[dict[str, Any]] = []
     for client in CLIENTS.values():
         path = path_of(client, settings.folders, root)
@@ -112,18 +127,31 @@ def _list(settings: Settings, root: str, as_json: bool) -> int:
         sys.stdout.write(msgspec.json.encode(rows).decode() + "\n")
         return 0
     shown = [(row["client"], "connected" if row["connected"] else "-", row["file"]) for row in rows]
+    shown += [(name, "", entry.help) for name, entry in list_programs(composed)]
     sys.stdout.write(table(shown) + "\n")
     return 0
 
 
 def _write(client: Client, file: ClientFile, root: str) -> dict[str, Any]:
+    other = name_other(client, file)
     changed = file.write(entry(client, program_for(client), root))
     says = f"{'Wrote' if changed else 'Already in'} {file.path}; undo with `postil setup {client.name} --remove`"
-    return {"client": client.name, "file": file.path, "changed": changed, "says": says}
+    more = [*other, *filter(None, [keep_out_of_commits(client, root)])]
+    return {"client": client.name, "file": file.path, "changed": changed, "says": "\n".join([says, *more])}
+
+
+def name_other(client: Client, file: ClientFile) -> list[str]:
+    """Returns what to say when an entry of our name is about to be replaced that starts another program."""
+    found = None if client.shape == "hooks" else file.entry()
+    words = [] if found is None else command_of(client, found)
+    if found is None or (words and os.path.basename(words[0]) == NAME):
+        return []
+    return [f"An entry named {NAME} stood there and was replaced: {harmless(shlex.join(words))[:200]}"]
 
 
 def _remove(client: Client, file: ClientFile, root: str) -> dict[str, Any]:
     changed = file.remove()
+    stop_keeping_out(client, root)
     says = f"Took our entry out of {file.path}" if changed else f"There is no entry of ours in {file.path}"
     return {"client": client.name, "file": file.path, "changed": changed, "says": says}
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import difflib
 import sys
 
-from postil.core.catalogue import OperationEntry
 from postil.core.failure import Failure, NotFound, Unreachable
 from postil.core.others.visible import harmless
 from postil.surfaces.composition import Composition
 from postil.surfaces.setup.clients import CLIENTS, Client, entry, is_used, program_for
-from postil.surfaces.setup.connect import find_root, may_write, open_file
+from postil.surfaces.setup.connect import find_root, list_programs, may_write, open_file
+from postil.surfaces.setup.exclude import keep_out_of_commits
 from postil.surfaces.setup.files import ClientFile
 from postil.surfaces.setup.probe import try_entry
 from postil.surfaces.shell.argv import Globals
@@ -39,10 +39,13 @@ def run_init(composed: Composition, words: list[str], program: str, options: Glo
     found = _find_others(composed, wanted, root)
     if not given["clients"] and found and (given["yes"] or (asks and not given["dry_run"] and _wants(found))):
         wanted += found
-    setups = {each.shell.split()[1]: each.name for each in _part_setups(composed)}
+    setups = {name: each.name for name, each in list_programs(composed)}
     for name in wanted:
         if name not in CLIENTS and name not in setups:
-            raise Usage(f"There is nothing to set up for {name!r}{near(name, [*CLIENTS, *setups])}")
+            raise Usage(
+                f"There is nothing to set up for {name!r}{near(name, [*CLIENTS, *setups])}",
+                advice=f"Postil knows {', '.join([*CLIENTS, *setups])}",
+            )
     files = [(client, open_file(client, composed.settings, root)) for name in wanted if (client := CLIENTS.get(name))]
     for client, file in files:
         _show_change(client, file, root)
@@ -57,16 +60,13 @@ def run_init(composed: Composition, words: list[str], program: str, options: Glo
         file.write(entry(client, program_for(client), root))
         sys.stdout.write(f"{client.title}: {client.file}, {_try(client, file, root)}; ")
         sys.stdout.write(f"undo: postil setup {client.name} --remove\n")
+        if kept_out := keep_out_of_commits(client, root):
+            sys.stdout.write(f"  {kept_out}\n")
     for name in wanted:
         if name in setups:
             _set_up_part(composed, name, setups[name])
     _suggest(composed, wanted, list(setups), root)
     return 0
-
-
-def _part_setups(composed: Composition) -> list[OperationEntry]:
-    """Returns what the parts set up themselves: commands such as `setup lazygit`."""
-    return [each for each in composed.registry().operations.values() if each.shell.startswith("setup ")]
 
 
 def _show_change(client: Client, file: ClientFile, root: str) -> None:
