@@ -7,6 +7,7 @@ from functools import cache
 
 import postil
 from postil.core.failure import Failure
+from postil.gitlab.failures import EXIT_STATUSES, GitLabFailure
 
 HEAD = """\
 # Errors
@@ -39,8 +40,9 @@ questions go to stderr. With `--json` a failure is one JSON object on stderr:
 |---|---|---|
 | -32700 | the frame is not JSON, or not UTF-8 | send one JSON object a line, strict UTF-8 |
 | -32600 | not a request: no `jsonrpc`, a bad id, a batch where the era has none, over 4 MiB | correct the frame |
-| -32601 | no such method or tool (hidden tools do not exist) | `tools/list` |
+| -32601 | no such method; in 2024-11-05 also no such tool (hidden tools do not exist) | `tools/list` |
 | -32602 | arguments that do not fit; `data.path` says where | correct that argument |
+| -32602 | `Unknown tool`: none of that name is offered, from 2025-03-26 on | `tools/list` |
 | -32603 | a fault on our side, logged in full there | report it |
 | -32002 | no resource has this address (-32602 from 2026-07-28 on) | `resources/list` |
 | -32020 | the HTTP headers and the body disagree | send the same version, method and name in both |
@@ -49,7 +51,7 @@ questions go to stderr. With `--json` a failure is one JSON object on stderr:
 | -32800 | the call was cancelled | |
 
 From protocol version 2025-06-18 on, a failure of a tool is a result with `isError: true`, its text for the model and
-the same object in structured content; before, and for direct methods, it is a JSON-RPC error with `data`.
+the same object in `_meta["postil/error"]`; before, and for direct methods, it is a JSON-RPC error with `data`.
 
 ## Kinds of failures
 
@@ -61,8 +63,7 @@ the same object in structured content; before, and for direct methods, it is a J
 def page() -> str:
     """The whole page."""
     rows = [
-        f"| `{kind.__name__}` | {part_of(kind)} | {kind.code} | {kind.exit_status} | {when(kind)} |"
-        for kind in every_kind()
+        f"| `{kind.__name__}` | {part_of(kind)} | {kind.code} | {exits(kind)} | {when(kind)} |" for kind in every_kind()
     ]
     return HEAD + "\n".join(rows) + "\n"
 
@@ -82,6 +83,15 @@ def kinds(of: type[Failure]) -> Iterator[type[Failure]]:
         if kind.__module__.startswith("postil."):
             yield kind
         yield from kinds(kind)
+
+
+def exits(kind: type[Failure]) -> str:
+    """Its exit code; of one that varies, which code comes with which status."""
+    if kind is not GitLabFailure:
+        return str(kind.exit_status)
+    statuses = {code: [s for s, each in EXIT_STATUSES.items() if each == code] for code in EXIT_STATUSES.values()}
+    said = [f"{code} ({', '.join(map(str, of))})" for code, of in sorted({**statuses, 4: ["5xx"]}.items())]
+    return ", ".join([*said, "else 1"])
 
 
 def part_of(kind: type[Failure]) -> str:

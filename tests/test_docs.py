@@ -7,11 +7,16 @@ import shlex
 import subprocess
 import sys
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
 from postil import __version__
 from postil.app import read_catalogue
+from postil.comments.model import State
+from postil.core.failure import Failure
+from postil.gitlab.failures import GitLabFailure
+from postil.inbox.anchoring import Whereabouts
 from postil.settings.files import HARMLESS, settable_keys
 from postil.settings.load import _ENVIRONMENT  # pyright: ignore[reportPrivateUsage] # the page has to name every one
 from postil.surfaces.setup.clients import CLIENTS
@@ -20,6 +25,8 @@ from postil.surfaces.shell.argv import PROGRAMS, find, split_globals
 from postil.surfaces.shell.commands import Words
 from postil.surfaces.shell.help import BUILTINS
 from scripts import demo
+from scripts.errors import every_kind
+from tests.wire.talk import Talk
 
 ROOT = Path(__file__).resolve().parents[1]
 SETTINGS = (ROOT / "docs" / "settings.md").read_text("utf-8")
@@ -127,3 +134,44 @@ def test_the_registry_entry_has_our_version() -> None:
     entry = json.loads((ROOT / "server.json").read_text("utf-8"))
     assert {entry["version"], *(package["version"] for package in entry["packages"])} == {__version__}
     assert len(entry["description"]) <= 100
+
+
+def page(name: str) -> str:
+    return (ROOT / "docs" / name).read_text("utf-8")
+
+
+def test_the_words_for_where_code_is_are_all_explained() -> None:
+    for word in (*get_args(State), *get_args(Whereabouts)):
+        assert re.search(rf"(^\| |`){word}[ `]", page("anchoring.md"), re.MULTILINE), word
+
+
+@pytest.mark.anyio
+async def test_the_page_of_errors_says_which_code_an_unknown_tool_has() -> None:
+    codes: dict[str, set[int]] = {}
+    for version in ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"):
+        talk = Talk()
+        await talk.initialize(version)
+        codes.setdefault(version, set()).add((await talk.call("no_such_tool"))["error"]["code"])
+    assert codes.pop("2024-11-05") == {-32601}
+    assert set.union(*codes.values()) == {-32602}
+    table = page("errors.md")
+    assert "| -32601 | no such method; in 2024-11-05 also no such tool" in table
+    assert "| -32602 | `Unknown tool`: none of that name is offered, from 2025-03-26 on |" in table
+
+
+def test_the_page_of_errors_says_with_which_status_a_failure_ends() -> None:
+    for kind in every_kind():
+        try:
+            made = kind("x") if kind.__init__ is Failure.__init__ else kind()  # type: ignore[call-arg]
+        except TypeError:
+            continue  # it is made of more
+        assert made.exit_status == kind.exit_status, kind.__name__
+    (row,) = [line for line in page("errors.md").splitlines() if line.startswith("| `GitLabFailure`")]
+    for status in (400, 401, 403, 404, 409, 500):
+        shown = "5xx" if status == 500 else str(status)
+        assert re.search(rf"{GitLabFailure(status, 'x').exit_status} \([^)]*{shown}", row), row
+
+
+def test_no_page_calls_the_united_servers_tools_by_names_with_a_dot() -> None:
+    for name in ("tracker.md", "reference/mcp-clients.md"):
+        assert "`git_mile_list` and `git_mile_show`" in page(name)

@@ -44,12 +44,16 @@ PLAIN_READ = ReadOptions()
 class NotConnected(GitLabFailure):
     """There is no token for this call."""
 
+    exit_status = 3
+
     def __init__(self) -> None:
         super().__init__(401, "No GitLab token is configured", advice=HOW_TO_CONNECT)
 
 
 class NoTokenBrought(GitLabFailure):
     """Somebody else than the local user calls, without a token of their own."""
+
+    exit_status = 3
 
     def __init__(self) -> None:
         super().__init__(401, "No GitLab token of yours came with this call", advice=HOW_TO_BRING)
