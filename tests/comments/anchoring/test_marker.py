@@ -32,7 +32,8 @@ def test_a_stale_comment_stays_stale_until_somebody_confirms_it(comments: Commen
     assert "[stale]" in comments.listed().for_model()
     fresh = comments.add("a.py", 7, "about the code as it is", "NOTE").commentId
     assert comments.show(fresh).comment.stale is False
-    comments.contract.move(identity)
+    said = comments.contract.move(identity).for_model()
+    assert said.startswith("✅ Comment confirmed for the code at a.py:7\n")
     assert comments.listed(stale=True).total == 0
     comments.undo(identity)
     assert comments.show(identity).comment.line == 7

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, Literal
 
 from msgspec import UNSET, Struct, UnsetType
 
@@ -137,8 +137,8 @@ def describe_anchor(path: tuple[str, ...], kind: str, line: int) -> str:
     return Symbol(path[-1], kind.lower() or "symbol", Span(line), path[:-1]).short
 
 
-class Moved(Answer, frozen=True):
-    """A comment in another place."""
+class Moved(Answer, frozen=True, omit_defaults=True):
+    """A comment in another place, or confirmed in its own."""
 
     commentId: str
     sourceFile: str
@@ -146,8 +146,18 @@ class Moved(Answer, frozen=True):
     targetFile: str
     targetLine: int
     newAnchor: str
+    did: Literal["moved", "confirmed", "taken back"] = "moved"
+    codeNow: str = ""
+    """Where the code is that it is tied to, when that is another place than it was."""
 
     def for_model(self) -> str:
+        if self.did != "moved":
+            where = f"{self.targetFile}:{self.targetLine}"
+            tied = "for the code at" if self.did == "confirmed" else "and tied again to the code that was at"
+            now = f"\nThat code is {self.codeNow} now" if self.codeNow else ""
+            return (
+                f"✅ Comment {self.did} {tied} {where}{now}\n\nComment ID: {self.commentId}\nAnchor: {self.newAnchor}"
+            )
         return (
             f"✅ Comment moved successfully\n\nFrom: {self.sourceFile}:{self.sourceLine}\n"
             f"To: {self.targetFile}:{self.targetLine}\n\nComment ID: {self.commentId}\nNew anchor: {self.newAnchor}"

@@ -417,7 +417,8 @@ class ContractTools:
             raise NotFound(
                 "The code of this comment is gone", advice="Tie it to other lines with `postil comments move`"
             )
-        return self._context.moves.move(each.filePath, place.path, comment, place.line, place.endLine)
+        moved = self._context.moves.move(each.filePath, place.path, comment, place.line, place.endLine)
+        return replace(moved, did="confirmed")
 
     @reads(
         "export_comments",

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated, cast
 
 from msgspec import Meta, Struct
+from msgspec.structs import replace
 
 from postil.comments.model import Located
 from postil.comments.operations.answers import CommentNow, Moved, comment_now, show_line
@@ -142,7 +143,12 @@ class RelocateTools:
     @writes("comments_undo", title="Undo a move", shell="comments undo", positional=("commentId",))
     def undo(self, commentId: Id) -> Moved:
         """Take a comment back to where it was before its last move"""
-        return self._context.moves.undo(self._context.find(commentId))
+        back = replace(self._context.moves.undo(self._context.find(commentId)), did="taken back")
+        place = self._context.find(commentId).place
+        if place.state == "orphaned":
+            return replace(back, codeNow="gone")
+        there = (place.path, place.line) == (back.targetFile, back.targetLine)
+        return back if there else replace(back, codeNow=f"at {place.path}:{place.line}")
 
 
 def _make_step(each: Located) -> Step:
