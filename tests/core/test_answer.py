@@ -59,7 +59,9 @@ def test_each_surface_gets_its_own_form() -> None:
     assert make_plain(Polite(2)) == {"n": 2}
     shown = make_result(Polite(2), NEWEST, says_success=True, structured=True)
     assert shown["content"] == [Text("for the model"), Link("a://b", "B")]
-    assert shown["metadata"] == {"seen": True}
+    assert shown["_meta"]["postil/metadata"] == {"seen": True}
+    assert "metadata" not in shown
+    assert make_result(Polite(2), FIRST, says_success=True, contract=True)["metadata"] == {"seen": True}
     assert shown["structuredContent"] == Polite(2)
     assert make_result(Polite(2), FIRST, says_success=True)["content"] == [Text("for the model"), Text("B: a://b")]
 

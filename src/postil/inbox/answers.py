@@ -139,10 +139,12 @@ class Checked(Answer, frozen=True, omit_defaults=True):
     messages: tuple[Shown, ...]
     more: int = 0
     """How many wait behind these."""
+    note: str = ""
+    """Why nothing can come."""
 
     def for_model(self) -> str:
         """The messages with all that an assistant needs to act on them, and how to answer."""
-        return format_page(self.messages, self.more)
+        return _with_note(format_page(self.messages, self.more), self.note)
 
     def meta(self) -> dict[str, Any]:
         """What the text does not hold: the leases, which only the client that was given the messages knows."""
@@ -166,11 +168,12 @@ class Listed(Answer, frozen=True, omit_defaults=True):
     more: int = 0
     """How many follow; `after` is the number of the last one here."""
     new_answers: int = 0
+    note: str = ""
 
     def for_model(self) -> str:
         """All of them, each with its words and the last answers."""
         if not self.messages:
-            return "No open messages"
+            return _with_note("No open messages", self.note)
         pieces = ["\n".join(_format_listed(one)) for one in self.messages]
         if self.more:
             pieces.append(f"{self.more} more: list with after={self.messages[-1].id}")
@@ -184,15 +187,20 @@ def _format_listed(one: Shown) -> list[str]:
     return lines
 
 
-class Waited(Answer, frozen=True):
+class Waited(Answer, frozen=True, omit_defaults=True):
     """What a wait ended with; `sequence` is where the next one begins."""
 
     messages: tuple[Shown, ...]
     sequence: int
+    note: str = ""
 
     def for_model(self) -> str:
         """The messages, and how to go on."""
-        return f"{format_page(self.messages)}\n\nTo wait for the next one: after={self.sequence}"
+        return f"{_with_note(format_page(self.messages), self.note)}\n\nTo wait for the next one: after={self.sequence}"
+
+
+def _with_note(text: str, note: str) -> str:
+    return f"{text}. {note}" if note else text
 
 
 def format_page(messages: Sequence[Shown], more: int = 0) -> str:

@@ -26,6 +26,10 @@ if TYPE_CHECKING:
     from postil.inbox.legacy import LegacyMessage
 
 
+OUTSIDE = "Start the assistant in the repository, or the server with `postil -C FOLDER serve`"
+"""What to do where there is no repository."""
+
+
 class Terminal(Protocol):
     """What the inbox has to know of the person's terminal."""
 
@@ -84,6 +88,14 @@ class Inbox:
         except NoRepository:
             folder = os.path.realpath(self.cwd)
             return Repository(folder, folder, folder, bare=True)
+
+    def warn_outside(self) -> str:
+        """Returns what to say where an inbox is empty because nothing can reach it: outside of any repository."""
+        try:
+            self.repository()
+        except NoRepository as fault:
+            return f"{fault.message}, so remarks cannot arrive here. {OUTSIDE}"
+        return ""
 
     def receive(self, source: str, text: str, delivery: str) -> bool:
         """Queue what another system reported, as a note. Returns False when this delivery came before."""

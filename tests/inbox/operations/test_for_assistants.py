@@ -10,6 +10,7 @@ from postil.core.call import Call, Caller
 from postil.inbox.failures import AlreadyClosed, StaleLease
 from postil.inbox.operations.for_assistants import AssistantTools
 from postil.inbox.operations.for_people import PeopleTools
+from postil.inbox.operations.resources import MessageResources
 from postil.inbox.part import Inbox
 from postil.storage.memory import MemoryState
 from postil.workspace.repository import find_repository
@@ -97,3 +98,28 @@ def test_a_wait_is_woken_by_a_send(assistant: AssistantTools, inbox: Inbox) -> N
         return [message.comment for message in (await waiting).messages]
 
     assert asyncio.run(main()) == ["news"]
+
+
+def test_outside_a_repository_an_empty_inbox_says_why(tmp_path: Path) -> None:
+    """A client that starts its servers elsewhere would wait for ever."""
+    state = MemoryState()
+    outside = Inbox(lambda: state, lambda: find_repository(str(tmp_path)), str(tmp_path))
+    call.enter(Connection("one"))
+    told = [
+        AssistantTools(outside).check_messages(),
+        PeopleTools(outside).list_messages(),
+        asyncio.run(AssistantTools(outside).wait(seconds=0)),
+    ]
+    for answer in told:
+        assert "No git repository at" in answer.for_model()
+        assert "postil -C FOLDER serve" in answer.for_model()
+    assert told[0].for_contract() == "No new messages from lazygit"
+    finding = MessageResources(outside).check_inbox()
+    assert (finding.status, "No git repository" in finding.seen) == ("warning", True)
+
+
+def test_inside_one_it_says_nothing_of_that(assistant: AssistantTools, inbox: Inbox) -> None:
+    call.enter(Connection("one"))
+    assistant.check_messages()
+    assert assistant.check_messages().note == ""
+    assert MessageResources(inbox).check_inbox().status == "ok"

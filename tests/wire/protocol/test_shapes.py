@@ -163,3 +163,53 @@ class Advisor:
     def buy(self) -> str:
         """Buy a book"""
         return ""
+
+
+class Repeater:
+    """Has facts beside its words, and fails as a contract says."""
+
+    @reads("tell_facts")
+    def tell(self) -> WithFacts:
+        """Tell facts"""
+        return WithFacts()
+
+    @reads("fail_twice")
+    def fail(self) -> str:
+        """Fail with what a contract adds"""
+        raise ByContract("It cannot be", path="a")
+
+
+class WithFacts(Answer, frozen=True):
+    """Words and facts."""
+
+    def for_model(self) -> str:
+        return "words"
+
+    def metadata(self) -> dict[str, int]:
+        return {"count": 1}
+
+
+class ByContract(NotFound):
+    """A failure whose error object repeats the result."""
+
+    def details(self) -> dict[str, object]:
+        return {**super().details(), "isError": True, "content": [{"type": "text", "text": self.reply()}]}
+
+
+@pytest.mark.parametrize("contract", [False, True])
+async def test_nothing_is_sent_twice(contract: bool) -> None:
+    face = Face("repeater", "1", UNITED, contract=contract)
+    talk = Talk(Server(Registry.of([("repeater", Repeater())]), face))
+    await talk.initialize("2024-11-05" if contract else "2025-06-18")
+    told = (await talk.call("tell_facts"))["result"]
+    assert json.dumps(told).count('{"count": 1}') == 1
+    assert ("metadata" in told) == contract
+    failed = await talk.call("fail_twice")
+    if contract:
+        assert failed["error"]["data"]["content"] == [{"type": "text", "text": "It cannot be"}]
+    else:
+        assert failed["result"]["_meta"]["postil/error"] == {
+            "code": -32602,
+            "message": "It cannot be",
+            "data": {"path": "a"},
+        }

@@ -30,8 +30,12 @@ async def test_calls_sent_at_once_are_done_as_if_the_client_had_waited() -> None
         talk.send({"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": {"name": "count"}})
     talk.send({"jsonrpc": "2.0", "id": "read", "method": "tools/call", "params": {"name": "total"}})
     read = await talk.until(lambda frame: frame.get("id") == "read")
-    assert read["result"]["metadata"] == {"count": 50}
-    counts = {frame["id"]: frame["result"]["metadata"]["count"] for frame in talk.frames if frame["id"] != "read"}
+    assert read["result"]["_meta"]["postil/metadata"] == {"count": 50}
+    counts = {
+        frame["id"]: frame["result"]["_meta"]["postil/metadata"]["count"]
+        for frame in talk.frames
+        if frame["id"] != "read"
+    }
     assert counts == {number: number + 1 for number in range(50)}
 
 

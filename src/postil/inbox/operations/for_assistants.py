@@ -40,7 +40,8 @@ class AssistantTools:
 
             delete_if_unchanged(self._inbox.legacy_file, taken_in)
         more = len(self._inbox.messages.waiting(client(), MOST_COUNTED)) if delivered else 0
-        return Checked(tuple(one for one, _ in delivered), more)
+        note = "" if delivered else self._inbox.warn_outside()
+        return Checked(tuple(one for one, _ in delivered), more, note)
 
     @writes("inbox_acknowledge", thing="id", shell="inbox ack", positional=("id",))
     def acknowledge(self, id: Number, lease: LeaseName = "") -> Changed:
@@ -95,7 +96,8 @@ class AssistantTools:
                     continue
         finally:
             await asyncio.to_thread(stop)
-        return Waited(tuple(one for one, _ in delivered), max([after, *(sequence for _, sequence in delivered)]))
+        note = "" if delivered else self._inbox.warn_outside()
+        return Waited(tuple(one for one, _ in delivered), max([after, *(sequence for _, sequence in delivered)]), note)
 
     def _deliver_after(self, after: int) -> list[tuple[Shown, int]]:
         self._inbox.take_legacy()

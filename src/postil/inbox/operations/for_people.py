@@ -154,7 +154,8 @@ class PeopleTools:
             call.current().log("warning", f"damaged and not shown: {numbers}. Send them again")
         shown = tuple(self._inbox.show(message) for message in messages)
         page = shown if person else cut_page(shown)
-        return Listed(page, store.sequence(), len(shown) - len(page), store.count_answers())
+        note = "" if page else self._inbox.warn_outside()
+        return Listed(page, store.sequence(), len(shown) - len(page), store.count_answers(), note)
 
     @reads("inbox_show", shell="inbox show", positional=("id",))
     def show(

@@ -9,7 +9,7 @@ from postil.core.group import Announcement, Finding, Tell, announcer, check, gla
 from postil.core.resource import resource
 from postil.inbox import contract
 from postil.inbox.answers import show
-from postil.inbox.part import Inbox, client
+from postil.inbox.part import OUTSIDE, Inbox, client
 
 
 class MessageResources:
@@ -69,7 +69,9 @@ class MessageResources:
         if damaged:
             numbers = ", ".join(f"#{number}" for number in damaged)
             return Finding("error", f"these messages are damaged: {numbers}", "Send them again; the others are whole")
-        return Finding("ok", f"{counts.waiting} messages waiting")
+        if outside := self._inbox.warn_outside():
+            return Finding("warning", outside.removesuffix(OUTSIDE).rstrip(), OUTSIDE)
+        return Finding("ok", f"{counts.waiting} {'message' if counts.waiting == 1 else 'messages'} waiting")
 
     @glance
     def glance(self) -> str:

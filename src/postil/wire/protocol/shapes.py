@@ -92,7 +92,7 @@ def make_result(
     if isinstance(value, Answer):
         meta.update(value.contract_meta() if contract else value.meta())
         if metadata := value.metadata():
-            shown["metadata"] = meta["postil/metadata"] = metadata
+            (shown if contract else meta)["metadata" if contract else "postil/metadata"] = metadata
     if structured and era.structured and isinstance(value, Struct):
         shown["structuredContent"] = value
         meta["postil/untrusted"] = True  # the words of others are in its fields, as they wrote them
@@ -214,10 +214,14 @@ def make_error(failure: Failure) -> dict[str, Any]:
 
 def make_failed_result(failure: Failure) -> dict[str, Any]:
     """Returns a failure as a tool's result: the text for the model; the error object, for programs, in `_meta`."""
+    error = make_error(failure)
+    if "content" in error.get("data", {}):  # what a contract puts into an error object is this very result
+        facts = {key: value for key, value in error["data"].items() if key not in ("content", "isError")}
+        error = {**error, "data": facts} if facts else {key: error[key] for key in ("code", "message")}
     return {
         "content": [Text(_clean(cut(failure.reply())[0]))],
         "isError": True,
-        "_meta": {"postil/error": make_error(failure)},
+        "_meta": {"postil/error": error},
     }
 
 
