@@ -34,8 +34,8 @@ def test_people_are_named_by_their_username_first() -> None:
 
 
 def test_jobs_files_and_changes() -> None:
-    assert Job(1, "unit", "test", "failed", "script_failure").line() == "test/unit: failed (script_failure)"
-    assert Job(1, "unit", "test", "success").line() == "test/unit: success"
+    assert Job(1, "unit", "test", "failed", "script_failure").line() == "test/unit (1): failed (script_failure)"
+    assert Job(1, "unit", "test", "success").line() == "test/unit (1): success"
     assert [FileItem(None, None, kind, "src", None).line() for kind in ("tree", "blob")] == ["src/", "src"]
     assert Change("a", "b", "+x").line() == "--- a\n+++ b\n+x"
 

@@ -21,7 +21,7 @@ from tests.gitlab.test_over_http import asked, passed_on, post
 LOOSER: list[dict[str, str]] = [
     {"X-Read-Only": "false"},
     {"X-Postil-Read-Only": "0", "POSTIL-READ-ONLY": "false"},
-    {"X-MCP-Readonly": "false", "X-MCP-Toolsets": "all"},
+    {"X-MCP-Readonly": "false"},
     {"X-GitLab-Read-Only": "false", "X-GitLab-Read-Only-Mode": "false"},
     {"PRIVATE-TOKEN": DEVELOPER, "X-HTTP-Method-Override": "POST", "X-Original-Method": "POST"},
 ]

@@ -130,7 +130,7 @@ def call_everything(address: str, emulator: Emulator, tmp_path: Path, state: str
     plant(emulator)
     (tmp_path / "key").write_text(SIGNING_KEY)
     (tmp_path / "postil.toml").write_text(
-        f'[security]\nwebhook_key_files = ["{tmp_path / "key"}"]\n[limits]\nper_minute = 0\n'
+        f'[security]\nwebhook_key_files = ["{tmp_path / "key"}"]\n[limits]\nper_minute = 0\n[http]\noperators = ["*"]\n'
     )
     home = tmp_path / "home"
     environ = {

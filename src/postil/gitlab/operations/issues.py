@@ -103,6 +103,8 @@ class IssueOperations:
         """Get one issue in full, by its iid (#1) or its global id"""
         options = ReadOptions(cache, cache_ttl)
         named = self._pointer.read(issue_id, "issue_id")
+        if issue_id is None and issue_iid is None and self._pointer.read(project_id, "project_id").number is None:
+            raise invalid("issue_iid", "or issue_id must be given")
         if issue_iid is None and issue_id is not None and not named.sign:
             issues = f"{await self._pointer.project(project_id)}/issues"
             raw = await self._get_by_global_id(issues, named.number or 0, options)
