@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 import secrets
-from html.entities import html5
 
 _TAG = "\U000e0000-\U000e007f"
 # What has no shape of its own: controls, fillers, joiners, bidirectional marks, tags and selectors of variation.
@@ -109,6 +108,8 @@ def _is_joining(sign: str) -> bool:
 def _resolve_entity(found: re.Match[str]) -> str:
     decimal, hexadecimal, name = found.groups()
     if name:
+        from html.entities import html5  # two thousand names, and few texts hold one
+
         meant = html5.get(f"{name};", "")
     else:
         code = int(decimal) if decimal else int(hexadecimal, 16)
