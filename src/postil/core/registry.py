@@ -87,7 +87,10 @@ class Registry:
         self.operations: dict[str, OperationEntry] = {e.name: e for e in offer.select(catalogue.operations)}
         self.withheld: list[OperationEntry] = [e for e in everything if e.name not in self.operations]
         self._unlisted = offer.unlisted
-        self.tools: list[OperationEntry] = [e for e in self.operations.values() if self.is_tool(e)]
+        unlisted = self._unlisted
+        self.tools: list[OperationEntry] = [
+            e for e in self.operations.values() if e.tool and f"{e.part}/{e.toolset}" not in unlisted
+        ]
         self._names = {alias: e.name for e in self.operations.values() for alias in e.aliases}
         self.resources: list[ResourceEntry] = [e for e in catalogue.resources if "{" not in e.uri]
         self.templates: list[ResourceEntry] = [e for e in catalogue.resources if "{" in e.uri]
