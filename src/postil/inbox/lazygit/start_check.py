@@ -40,7 +40,8 @@ def find_fault(program: str, configs: Sequence[str]) -> str:
             file.write(_QUIET)
         for number, path in enumerate(configs):
             copies.append(os.path.join(folder, f"{number}.yml"))
-            shutil.copyfile(path, copies[-1])
+            with open(path, "rb") as read, open(copies[-1], "wb") as copy:
+                shutil.copyfileobj(read, copy)
         root = os.path.join(folder, "repository")
         _make_repository(root)
         pairs = [f"{name}={folder}" for name in ("HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_DATA_HOME")]
