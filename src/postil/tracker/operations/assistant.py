@@ -39,7 +39,7 @@ from postil.tracker.validation import check_comment, check_key
 
 Status = Literal["draft", "open", "closed"]
 Priority = Literal["critical", "high", "medium", "low", "none"]
-IssueType = Literal["bug", "feature", "task", "chore", "epic", "none"]
+IssueType = Annotated[Literal["bug", "feature", "task", "chore", "epic", "none"], Meta(description="kind of work")]
 Key = Annotated[str, Meta(description="the same key again changes nothing")]
 _WRITER = ("author", "email")
 _NO_FIELDS: dict[str, object] = {

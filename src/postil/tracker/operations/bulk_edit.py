@@ -50,7 +50,7 @@ class BulkEdit:
         milestone: str | None = None,
         due: str | None = None,
         priority: str | None = None,
-        type: str | None = None,
+        type: Annotated[str, Meta(description="kind of work")] | None = None,
         add_labels: tuple[str, ...] = (),
         remove_labels: tuple[str, ...] = (),
         assign: tuple[str, ...] = (),
