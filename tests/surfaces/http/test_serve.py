@@ -64,9 +64,14 @@ def test_it_prints_its_address_and_a_token_that_lets_in(served: tuple[str, str, 
 def test_what_it_prints_to_be_pasted_connects(served: tuple[str, str, subprocess.Popen[str]]) -> None:
     where, token, process = served
     assert process.stderr
-    lines = [process.stderr.readline().strip() for _ in range(10)]
+    lines: list[str] = []
+    while not lines or not lines[-1].startswith("curl "):
+        lines.append(process.stderr.readline().strip())
+        assert lines[-1], lines
+    assert "it ends with this process" in lines[0]
     entry = json.loads(lines[lines.index("postil: for VS Code, in .vscode/mcp.json:") + 1])["servers"]["postil"]
-    assert entry == {"type": "http", "url": where, "headers": {"Authorization": f"Bearer {token}"}}
+    assert entry == {"type": "http", "url": where, "headers": {"Authorization": "Bearer ${input:postil-token}"}}
+    assert f"export POSTIL_TOKEN={token}" in lines
     words = shlex.split(lines[lines.index("postil: for any program:") + 1])
     assert words[:3] == ["curl", "-s", where]
     assert f"Authorization: Bearer {token}" in words
