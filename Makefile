@@ -85,7 +85,7 @@ attack-newest: .tools/git-newest/bin/git ## the same with the newest git, built 
 .tools/git-newest/bin/git: scripts/newest_git
 	$(PYTHON) scripts/newest_git .tools/git-newest
 
-lazygit: setup .tools/.stamp ## drive every version of lazygit in tmux (ARGS="0.66.2")
+lazygit: setup .tools/.stamp ## drive every version of lazygit in tmux (ARGS="0.66.2", or ARGS="--lines 400")
 	$(BIN)/python -m tests.e2e $(ARGS)
 
 bench: setup .venv-bench/.stamp $(NODE)/node_modules/.stamp bench/peers/node_modules/.stamp ## measure against other servers, write docs/benchmarks.md

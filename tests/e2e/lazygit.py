@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -100,6 +101,26 @@ class Lazygit:
         """Press keys by tmux's names for them."""
         subprocess.run([self._tmux, "-S", self._socket, "send-keys", *keys], check=True, timeout=20)
 
+    def coloured_screen(self) -> str:
+        """What is on the screen, with its colours."""
+        shown = subprocess.run(
+            [self._tmux, "-S", self._socket, "capture-pane", "-e", "-p"], capture_output=True, text=True, timeout=20
+        )
+        return shown.stdout
+
+    def wait_for(self, look: Callable[[], int | None]) -> int:
+        """Look until there is something to see."""
+        deadline = time.monotonic() + 30
+        while (found := look()) is None:
+            assert time.monotonic() < deadline, self.screen()
+            time.sleep(0.05)
+        return found
+
+    def press_times(self, key: str, times: int) -> None:
+        """Press a key several times."""
+        if times > 0:
+            subprocess.run([self._tmux, "-S", self._socket, "send-keys", "-N", str(times), key], check=True, timeout=20)
+
     def select_lines(self) -> None:
         """Select single lines, where this version selects whole blocks at first."""
         if self.version >= SELECTS_BLOCKS_SINCE:
@@ -108,7 +129,7 @@ class Lazygit:
     def remark(self, choice: str, text: str, number: int) -> None:
         """Press the key until the menu begins with `choice`, take it and type a remark."""
         deadline = time.monotonic() + 30
-        while not self.read_menu().startswith(choice):
+        while not (shown := self.read_menu()) or not shown.startswith(choice):
             assert time.monotonic() < deadline, f"{choice!r} never came first:\n{self.screen()}"
             if "Remark on what?" in self.screen():  # it was pressed before an earlier key was done
                 self.press("Escape")

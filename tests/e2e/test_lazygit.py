@@ -11,6 +11,7 @@ import pytest
 
 from postil.inbox.lazygit.start_check import find_fault
 from tests.e2e.lazygit import VERSIONS, needs_lazygit, open_lazygit
+from tests.e2e.lines import remark_on_random_lines
 from tests.e2e.stories import check_six_places, make_reviewer, remark_in_six_places
 from tests.inbox.examples import BROKEN, PUBLISHED
 from tests.inbox.people import Person, git
@@ -35,6 +36,11 @@ def reviewer(tmp_path: Path) -> Person:
 def test_a_remark_lands_where_it_was_meant_in_all_six_places(reviewer: Person, version: str) -> None:
     remark_in_six_places(reviewer, version)
     check_six_places(reviewer)
+
+
+@pytest.mark.slow
+def test_a_remark_lands_on_the_line_under_the_cursor(tmp_path: Path) -> None:
+    assert remark_on_random_lines(tmp_path, NEWEST, 6) == (6, [])
 
 
 @pytest.mark.slow
