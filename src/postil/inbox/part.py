@@ -74,8 +74,13 @@ class Inbox:
         """Where the messages of this repository are kept."""
         repository = self.repository_or_folder()
         if self._kept is None or self._kept[0] != repository:
-            self._kept = repository, MessageStore(self._state(), repository.key, self._lease_seconds)
+            self._kept = repository, MessageStore(self._state(), repository.key, self._lease_seconds, repository)
         return self._kept[1]
+
+    @property
+    def state(self) -> State:
+        """The state database."""
+        return self._state()
 
     def name(self) -> str:
         """Returns what tells this inbox from those of other repositories."""

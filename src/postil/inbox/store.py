@@ -21,6 +21,7 @@ from postil.inbox.model import CLOSED, Lease, Message, Outcome, Reply
 
 if TYPE_CHECKING:
     from postil.core.ports import Changes, State
+    from postil.workspace.repository import Repository
 
 LEASE_SECONDS = 900.0
 HASHES_KEPT_SECONDS = 30 * 24 * 3600.0
@@ -34,7 +35,10 @@ RECENT = 50
 class MessageStore:
     """The messages of one repository."""
 
-    def __init__(self, state: State, repository_key: str, lease_seconds: float = LEASE_SECONDS) -> None:
+    def __init__(
+        self, state: State, repository_key: str, lease_seconds: float = LEASE_SECONDS, home: Repository | None = None
+    ) -> None:
+        self._home = home
         self._state = state
         self._lease_seconds = lease_seconds
         self._prefix = f"inbox/{repository_key}/"
@@ -63,6 +67,10 @@ class MessageStore:
             if known:
                 return messages.find(int(known)), messages.counts()
             message = messages.add(make, text)
+            if self._home is not None:
+                from postil.inbox.homes import note_home  # only with a message that is new
+
+                note_home(messages.records, self._home)
             if digest:
                 expires = time.time() + REPEATED_WITHIN
                 messages.records.put("inbox/hashes", digest, b"%d" % message.id, expires)

@@ -85,6 +85,23 @@ class ReviewTools:
         except Failure as failure:
             return failure.message
 
+    @writes("inbox_adopt", shell="inbox adopt", tool=False)
+    def adopt(
+        self,
+        path: Annotated[str, Meta(description="where the repository was")] = "",
+        fix: Annotated[bool, Meta(description="take over what is surely this repository's")] = False,
+    ) -> Printed:
+        """Take over the messages of a repository that was renamed or moved; without a path, list them."""
+        from postil.inbox.homes import adopt, list_orphans, mark_of
+
+        repository = self._inbox.repository()
+        orphans = list_orphans(self._inbox.state, repository)
+        wanted = [one for one in orphans if (fix and one.mark == mark_of(repository)) or (path and one.root == path)]
+        rows = [f"{adopt(self._inbox.state, one, repository)} messages of {one.root} are here now" for one in wanted]
+        if not fix and not path:
+            rows = [f"{one.root}: {one.waiting} open messages; postil inbox adopt --path {one.root}" for one in orphans]
+        return Printed("\n".join(rows) or "No messages wait for a repository that is gone")
+
     # -- the conversation in a terminal -------------------------------------------------------------------------------
 
     @writes("inbox_talk", shell="inbox talk", tool=False)

@@ -59,6 +59,25 @@ class MessageResources:
 
         return self._inbox.on_news(look)
 
+    @check("moved repositories")
+    def check_orphans(self) -> Finding:
+        """Look for messages whose repository is not where it was."""
+        from postil.inbox.homes import list_orphans, mark_of
+
+        repository = self._inbox.repository_or_folder()
+        try:
+            orphans = list_orphans(self._inbox.state, repository)
+        except Failure as failure:
+            return Finding("error", failure.message, failure.advice)
+        ours = [one for one in orphans if one.mark == mark_of(repository)]
+        if ours:
+            seen = f"{ours[0].waiting} open messages are kept for {ours[0].root}, which was this repository"
+            return Finding("warning", seen, "Run `postil inbox adopt --fix`")
+        if orphans:
+            seen = f"{len(orphans)} repositories with open messages are gone, the first was {orphans[0].root}"
+            return Finding("warning", seen, "If one of them was this one, run `postil inbox adopt --path PATH`")
+        return Finding("ok", "none has messages left behind")
+
     @check("messages")
     def check_inbox(self) -> Finding:
         """See whether messages can be kept."""
