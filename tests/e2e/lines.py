@@ -6,6 +6,7 @@ frames, tabs, empty lines and many that are equal.
 
 import random
 import subprocess
+import time
 from pathlib import Path
 
 from postil.inbox.lazygit.screen import find_panels, parse_screen
@@ -94,6 +95,7 @@ def _remark(
         wanted = chance.choice(lines)
         lazygit.press("<")
         lazygit.press_times("Down", wanted - _find_top(lazygit, rows))
+        lazygit.wait_for(lambda: _is_selected(lazygit, rows[wanted][0]))  # noqa: B023 # asked at once
         words = f"remark {len(truth) + 1}"
         lazygit.remark("", words, len(truth) + 1)
         truth[words] = (file, *rows[wanted][1:])
@@ -102,7 +104,22 @@ def _remark(
 def _find_top(lazygit: Lazygit, rows: list[tuple[str, str, str]]) -> int:
     """The row of the diff that is selected after going to the top; the first rows are all different."""
     texts = ["".join(text.split()) for text, _, _ in rows]
-    return lazygit.wait_for(lambda: _selected(lazygit.coloured_screen(), texts))
+    return lazygit.wait_for(lambda: _selected(_settled(lazygit), texts))
+
+
+def _settled(lazygit: Lazygit) -> str:
+    """The screen, when two looks at it show the same: keys may still be at work."""
+    before, now = "", lazygit.coloured_screen()
+    while now != before:
+        time.sleep(0.1)
+        before, now = now, lazygit.coloured_screen()
+    return now
+
+
+def _is_selected(lazygit: Lazygit, text: str) -> int | None:
+    wanted = "".join(text.split())
+    panels = find_panels(parse_screen(_settled(lazygit)))
+    return 1 if any("".join(panel.rows[panel.first].split()) == wanted for panel in panels) else None
 
 
 def _selected(screen: str, texts: list[str]) -> int | None:

@@ -6,7 +6,7 @@ import pytest
 
 from postil.inbox.failures import FitsNoMore, NoSuggestion
 from postil.inbox.model import Message, Place
-from postil.inbox.suggestions import apply_suggestion, describe_change
+from postil.inbox.reviews.suggestions import apply_suggestion, describe_change
 from postil.workspace.repository import Repository, find_repository
 from tests.workspace.repositories import new_repository
 

@@ -1,0 +1,1 @@
+"""Reviews: what a suggestion changes, the export, the person's editor."""
