@@ -180,7 +180,7 @@ class PeopleTools:
     ) -> Changed:
         """Change the words of a message that no assistant has read yet."""
         if not comment:
-            from postil.inbox.reviews.editing import edit_text
+            from postil.inbox.drafting.editing import edit_text
 
             terminal = self._inbox.terminal
             comment = edit_text(terminal.editor if terminal else "", self._inbox.messages.get(id).comment)

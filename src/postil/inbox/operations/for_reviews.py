@@ -44,7 +44,7 @@ class ReviewTools:
         all: Annotated[bool, Meta(description="also those addressed, declined or dismissed")] = False,
     ) -> Printed:
         """Write the drafts and open messages of this repository as Markdown."""
-        from postil.inbox.reviews.markdown import format_markdown
+        from postil.inbox.drafting.markdown import format_markdown
 
         store = self._inbox.messages
         messages = [*store.drafts(), *store.open_messages(), *(store.closed_messages() if all else [])]
@@ -53,7 +53,7 @@ class ReviewTools:
     @writes("inbox_apply", shell="inbox apply", positional=("id",), toolset="extra")
     def apply(self, id: Number) -> Changed:
         """Put the text that a message suggests in the place of its lines, if they are still as they were."""
-        from postil.inbox.reviews.suggestions import apply_suggestion
+        from postil.inbox.drafting.suggestions import apply_suggestion
         from postil.workspace.files import atomic_write
         from postil.workspace.paths import RelativePath
 
@@ -78,7 +78,7 @@ class ReviewTools:
         return Rounds(tuple(shown))
 
     def _describe_change(self, repository: Repository, message: Message) -> str:
-        from postil.inbox.reviews.suggestions import describe_change
+        from postil.inbox.drafting.suggestions import describe_change
 
         try:
             return describe_change(repository, message, self._inbox.messages.text_of(message))

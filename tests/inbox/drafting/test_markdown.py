@@ -1,8 +1,8 @@
 """Messages as Markdown."""
 
 from postil.inbox.answers import Shown
+from postil.inbox.drafting.markdown import format_markdown
 from postil.inbox.model import Reply
-from postil.inbox.reviews.markdown import format_markdown
 
 
 def test_nothing_says_so() -> None:

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from postil.inbox.drafting.suggestions import apply_suggestion, describe_change
 from postil.inbox.failures import FitsNoMore, NoSuggestion
 from postil.inbox.model import Message, Place
-from postil.inbox.reviews.suggestions import apply_suggestion, describe_change
 from postil.workspace.repository import Repository, find_repository
 from tests.workspace.repositories import new_repository
 

@@ -6,7 +6,7 @@ import pytest
 
 from postil.core import call
 from postil.core.failure import InvalidArguments
-from postil.inbox.reviews.editing import edit_text
+from postil.inbox.drafting.editing import edit_text
 
 
 class AtTerminal(call.Call):
