@@ -67,7 +67,7 @@ def test_the_published_block_works_unchanged(reviewer: Person) -> None:
         lazygit.press("Enter")
         with reviewer.assistant("postil", "serve") as assistant:
             result = assistant.call("inbox_wait", seconds=20)
-    assert "Message 1:\nFile: code.txt\nComment: as ever\n" in result["content"][0]["text"]
+    assert result["content"][0]["text"].startswith("#1 leased  code.txt\n    as ever\n")
 
 
 # -- starting -----------------------------------------------------------------------------------------------------
