@@ -54,3 +54,10 @@ def test_a_missing_library_is_named_with_its_extra() -> None:
     assert caught.value.advice == "Install it with: pip install 'postil[gateway]'"
     with pytest.raises(ValueError, match="other"), Extra("gateway", "It"):
         raise ValueError("other")
+
+
+def test_a_sentence_has_a_bound_and_says_what_it_left_out() -> None:
+    said = Failure("x" * 900_000).message
+    assert len(said) < failure.LONGEST + 50
+    assert said.endswith("… (898000 more characters)")
+    assert Failure("y" * failure.LONGEST).message == "y" * failure.LONGEST

@@ -19,6 +19,9 @@ from __future__ import annotations
 
 from postil.core import codes
 
+LONGEST = 2_000
+"""The characters of a failure's sentence."""
+
 
 class Failure(Exception):
     """An expected failure: a sentence for people, a code for programs, and advice."""
@@ -33,6 +36,8 @@ class Failure(Exception):
     """Whether the doubt is about one transaction of the state, which the mark of a key can settle."""
 
     def __init__(self, message: str, /, *, advice: str = "", **data: object) -> None:
+        if len(message) > LONGEST:  # what a caller sent is repeated to it, not all of it
+            message = f"{message[:LONGEST]}… ({len(message) - LONGEST} more characters)"
         super().__init__(message)
         self.message = message
         self.advice = advice

@@ -32,6 +32,9 @@ GITLAB_ANSWER: Final = 32 * MIB
 FORM: Final = 16 * KIB
 """A form of our own page."""
 
+DOCUMENT: Final = 16 * MIB
+"""The text of a resource that is sent."""
+
 # git
 GIT_OUTPUT: Final = 64 * MIB
 """What one git command may print, where it is held whole."""

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from postil.core import call
-from postil.core.failure import InvalidArguments
-from postil.inbox.drafting.editing import edit_text
+from postil.core.failure import Conflict, InvalidArguments
+from postil.inbox.drafting.editing import edit_text, keep_typed
 
 
 class AtTerminal(call.Call):
@@ -40,3 +40,15 @@ def test_a_failed_editor_changes_nothing(tmp_path: Path) -> None:
 def test_without_a_terminal_there_is_no_editor() -> None:
     with pytest.raises(InvalidArguments, match="no terminal"):
         edit_text("vi", "words")
+
+
+def test_what_was_typed_is_kept_when_it_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    call.enter(AtTerminal())
+    with pytest.raises(InvalidArguments, match="status 3"):
+        edit_text(editor(tmp_path, 'echo "long thoughts" > "$1"; exit 3'), "words")
+    with pytest.raises(Conflict, match="seen") as refused, keep_typed("more thoughts"):
+        raise Conflict("It was seen", advice="Reply instead")
+    assert refused.value.advice.startswith("Reply instead; what you typed is in ")
+    kept = sorted(path.read_text() for path in tmp_path.glob("postil-unsent-*.md"))
+    assert kept == ["long thoughts\n", "more thoughts\n"]

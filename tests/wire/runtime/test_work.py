@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from postil.core import limits
 from postil.core.registry import Registry
 from postil.core.resource import resource
 from postil.storage.idempotency import IdempotencyKeys
@@ -89,3 +90,17 @@ async def test_the_variables_of_a_template_are_completed(uri: str, name: str, ty
     talk = Talk(Server(Registry.of([("shelf", Shelf())]), Face("shelf", "1", UNITED)))
     params = {"ref": {"type": "ref/resource", "uri": uri}, "argument": {"name": name, "value": typed}}
     assert (await talk.ask("completion/complete", params))["result"]["completion"]["values"] == values
+
+
+async def test_a_resource_that_is_too_long_is_refused_with_a_way_to_its_parts() -> None:
+    class Long:
+        @resource("long://all", name="All")
+        def read_all(self) -> str:
+            """Far too much"""
+            return "x" * (limits.DOCUMENT + 1)
+
+    talk = Talk(Server(Registry.of([("long", Long())]), Face("echo", "1", UNITED)))
+    await talk.initialize()
+    error = (await talk.ask("resources/read", {"uri": "long://all"}))["error"]
+    assert "16777217 characters" in error["message"]
+    assert "page by page" in error["data"]["suggestion"]

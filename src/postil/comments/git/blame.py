@@ -149,7 +149,7 @@ def list_sidecars_at(tree: SourceTree, revision: str) -> list[str]:
 def resolve_revision(tree: SourceTree, revision: str) -> Commit | None:
     """Returns the commit a revision names, or None."""
     done = try_git(tree.root, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}")
-    if done.status != 0:
+    if done.status != 0 or revision.startswith("^"):  # `^HEAD` is what is not in HEAD: no commit
         return None
     name = done.out.decode().strip()
     shown = run_git(tree.root, "show", "-s", "--no-show-signature", "--format=%H%x02%an%x02%aI%x02%s", name)

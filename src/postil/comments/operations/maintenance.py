@@ -33,7 +33,7 @@ _OLD_ATTRIBUTE = f"*.comments merge={DRIVER}"  # before comment files were shown
 _DRIVER_SETTINGS = {
     f"merge.{DRIVER}.name": "Postil's merge of comment files",
     f"merge.{DRIVER}.driver": "postil comments merge %O %A %B -- %P",
-    f"diff.{DRIVER}.textconv": "postil comments text",
+    f"diff.{DRIVER}.textconv": "postil comments text --",
 }
 
 

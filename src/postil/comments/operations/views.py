@@ -19,6 +19,7 @@ from postil.comments.storage.store import LARGEST_SIDECAR
 from postil.core.answer import Answer
 from postil.core.failure import NotFound
 from postil.core.operation import reads
+from postil.core.others.visible import harmless
 
 if TYPE_CHECKING:
     from postil.comments.part import CommentsContext
@@ -174,9 +175,9 @@ class ViewTools:
         except OSError as fault:
             raise NotFound(f"{path} cannot be read: {fault.strerror}", advice="Name a comment file") from fault
         try:
-            return render_text(Sidecar(path, data or None))
+            return harmless(render_text(Sidecar(path, data or None)))  # git shows it without looking at it
         except Unreadable:
-            return data.decode("utf-8", "replace")  # what cannot be understood is shown as it is
+            return harmless(data.decode("utf-8", "replace"))  # what cannot be understood is shown as it is
 
 
 def render_text(sidecar: Sidecar) -> str:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Generator
+from contextlib import contextmanager
 
 from postil.core import call
-from postil.core.failure import InvalidArguments
+from postil.core.failure import Failure, InvalidArguments
 from postil.inbox.model import LONGEST_COMMENT
 
 
@@ -28,7 +30,25 @@ def edit_text(editor: str, text: str) -> str:
             raise InvalidArguments(
                 f"The editor {command[0]} cannot be started: {error.strerror}", advice="Set VISUAL or EDITOR"
             ) from None
-        if status != 0:
-            raise InvalidArguments(f"The editor ended with status {status}; nothing was changed", advice="Try again")
         with open(path, encoding="utf-8", errors="replace") as file:
-            return file.read(4 * LONGEST_COMMENT).strip("\n")
+            typed = file.read(4 * LONGEST_COMMENT).strip("\n")
+    if status != 0:
+        with keep_typed(typed if typed != text else ""):
+            raise InvalidArguments(f"The editor ended with status {status}; nothing was changed", advice="Try again")
+    return typed
+
+
+@contextmanager
+def keep_typed(text: str) -> Generator[None]:
+    """Lose nothing that was typed: when it is refused, a file that the failure names holds it."""
+    try:
+        yield
+    except Failure as failure:
+        if text.strip():
+            import tempfile
+
+            handle, path = tempfile.mkstemp(prefix="postil-unsent-", suffix=".md")
+            with open(handle, "w", encoding="utf-8", errors="replace") as file:
+                file.write(text + "\n")
+            failure.advice = f"{failure.advice}; what you typed is in {path}".lstrip("; ")
+        raise

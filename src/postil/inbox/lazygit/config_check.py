@@ -13,6 +13,7 @@ from postil.core import limits
 from postil.core.group import Finding
 from postil.inbox.lazygit.binding import ONE_DIFF_SINCE, Version, format_bindings
 from postil.inbox.lazygit.install import find_key, read_ours
+from postil.workspace.program import find_program
 from postil.workspace.repository import Repository
 
 LARGEST = limits.SMALL_FILE
@@ -80,7 +81,7 @@ def _check_start(paths: Sequence[str], version: Version | None) -> list[Finding]
         return []
     from postil.inbox.lazygit.start_check import find_fault  # a second of waiting, and only for those who have a key
 
-    fault = find_fault("lazygit", paths)
+    fault = find_fault(find_program("lazygit"), paths)
     if not fault:
         return []
     gone = [path for path in sending if version >= ONE_DIFF_SINCE and _GONE.search(_read(path))]

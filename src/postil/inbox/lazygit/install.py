@@ -13,6 +13,7 @@ from postil.core.failure import Conflict
 from postil.inbox.lazygit.binding import KEY, MARK, Version, format_bindings, list_bindings, parse_version
 from postil.workspace.files import atomic_write, make_folder, remove_file
 from postil.workspace.paths import RelativePath
+from postil.workspace.program import find_program
 from postil.workspace.repository import Repository
 
 FILE = RelativePath("lazygit.yml")
@@ -35,7 +36,7 @@ def find_version(program: str = "lazygit") -> Version | None:
     import subprocess  # set-up only
 
     try:
-        done = subprocess.run([program, "--version"], capture_output=True, timeout=PATIENCE, check=False)
+        done = subprocess.run([find_program(program), "--version"], capture_output=True, timeout=PATIENCE, check=False)
     except (OSError, subprocess.TimeoutExpired):
         return None
     return parse_version(done.stdout)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Literal, TypeAlias
 
+from postil.workspace.program import find_program
+
 Drawer: TypeAlias = Literal["", "tmux", "kitty", "wezterm", "zellij"]
 COMMANDS: dict[Drawer, tuple[str, ...]] = {
     "tmux": ("tmux", "capture-pane", "-e", "-p", "-J", "-t"),
@@ -24,7 +26,9 @@ def read_screen(drawer: Drawer, pane: str) -> str:
         return ""
     name = f"id:{pane}" if drawer == "kitty" else pane
     try:
-        done = subprocess.run([*command, name], capture_output=True, timeout=PATIENCE, check=False)
+        done = subprocess.run(
+            [find_program(command[0]), *command[1:], name], capture_output=True, timeout=PATIENCE, check=False
+        )
     except (OSError, subprocess.TimeoutExpired):
         return ""
     return done.stdout.decode("utf-8", "replace") if done.returncode == 0 else ""

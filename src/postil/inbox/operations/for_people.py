@@ -179,12 +179,15 @@ class PeopleTools:
         comment: Annotated[str, Meta(description="the new words; without them your editor opens")] = "",
     ) -> Changed:
         """Change the words of a message that no assistant has read yet."""
-        if not comment:
-            from postil.inbox.drafting.editing import edit_text
+        if comment:
+            message = self._inbox.messages.edit(id, check_comment(comment))
+            return Changed(self._inbox.show(message), f"#{id} changed")
+        from postil.inbox.drafting.editing import edit_text, keep_typed
 
-            terminal = self._inbox.terminal
-            comment = edit_text(terminal.editor if terminal else "", self._inbox.messages.get(id).comment)
-        message = self._inbox.messages.edit(id, check_comment(comment))
+        terminal = self._inbox.terminal
+        typed = edit_text(terminal.editor if terminal else "", self._inbox.messages.get(id).comment)
+        with keep_typed(typed):
+            message = self._inbox.messages.edit(id, check_comment(typed))
         return Changed(self._inbox.show(message), f"#{id} changed")
 
     @destroys("inbox_withdraw", shell="inbox withdraw", positional=("id",), tool=False)

@@ -15,6 +15,7 @@ from postil.core.call import Call, Caller, Level, Question, current
 from postil.core.failure import Failure
 from postil.core.others.visible import harmless, paint
 from postil.settings.model import Settings, Terminal
+from postil.workspace.program import find_program
 
 
 class ShellCall(Call):
@@ -217,7 +218,7 @@ def _paged(text: str | bytes, terminal: Terminal, colors: bool) -> None:
         # The pager is the user's own choice, from their environment, as in git.
         command = shlex.split(terminal.pager) if terminal.pager else ["less", "-FRX"]
         try:
-            subprocess.run(command, input=text.encode("utf-8", "replace"), check=False)
+            subprocess.run([find_program(command[0]), *command[1:]], input=text.encode("utf-8", "replace"), check=False)
             return
         except OSError:
             pass  # no such program: the text itself is what matters

@@ -128,7 +128,9 @@ class SyncCommands:
     )
     def gc(
         self,
-        absorb_days: Annotated[int, Meta(ge=0, description="take over logs without news for so many days")] = 90,
+        absorb_days: Annotated[
+            int, Meta(ge=0, le=36_500, description="take over logs without news for so many days")
+        ] = 90,
         remote: Annotated[str, Meta(description="also push, and delete the absorbed logs there")] | None = None,
     ) -> Done:
         """Take the logs of writers who left into your own, so that refs stay few; nothing is lost"""

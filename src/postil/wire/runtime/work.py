@@ -11,7 +11,7 @@ from typing import Any, Literal, TypeAlias, TypeVar, cast
 
 import msgspec
 
-from postil.core import invoke
+from postil.core import invoke, limits
 from postil.core.catalogue import OperationEntry, PromptEntry, ResourceEntry
 from postil.core.content import Document
 from postil.core.effects.joining import joining
@@ -157,7 +157,13 @@ async def read_resource(call: WireCall) -> Document:
         read = await cast("Coroutine[Any, Any, object]", reader(**variables))
     else:
         read = await call.in_thread(lambda: reader(**variables))
-    return shapes.make_document(uri, entry.mime_type, read)
+    document = shapes.make_document(uri, entry.mime_type, read)
+    if document.text is not None and len(document.text) > limits.DOCUMENT:
+        raise Failure(
+            f"The resource has {len(document.text)} characters; at most {limits.DOCUMENT} are sent",
+            advice="Read its parts: one file's resource, or a tool that lists them page by page",
+        )
+    return document
 
 
 async def _wait_for_writes(call: WireCall, entry: ResourceEntry | PromptEntry) -> None:
