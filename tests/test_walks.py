@@ -172,10 +172,10 @@ def test_issues_are_listed_the_ordinary_way(repository: Path, tmp_path: Path) ->
 def test_a_message_is_sent_and_read(repository: Path, tmp_path: Path) -> None:
     words = ("send", "-f", "a.py", "-l", "3", "-c", "look here")
     run(tmp_path / "way", repository, "lazygit_mcp_bridge", *words)
-    run(tmp_path / "way", repository, "lazygit_mcp_bridge", *words)
+    run(tmp_path / "way", repository, "lazygit_mcp_bridge", *words[:-1], "look again")
     keeps(read(tmp_path / "way"), SEND, "lazygit-mcp-bridge send")
     with visit(tmp_path / "read", repository, "lazygit_mcp_bridge", "server") as client:
         client.ask("tools/call", name="check_lazygit_messages", arguments={})
-        run(tmp_path / "way", repository, "lazygit_mcp_bridge", *words)
-        assert "look here" in str(client.ask("tools/call", name="check_lazygit_messages", arguments={}))
+        run(tmp_path / "way", repository, "lazygit_mcp_bridge", *words[:-1], "look there")  # equal ones would be one
+        assert "look there" in str(client.ask("tools/call", name="check_lazygit_messages", arguments={}))
     keeps(read(tmp_path / "read", client.asked, client.answered), CHECK_MESSAGES, "check_lazygit_messages, warm")

@@ -49,3 +49,17 @@ def test_the_table_is_used_and_none_of_it_is_zero() -> None:
         if name.isupper() and name not in ("KIB", "MIB"):
             assert value > 0
             assert f"limits.{name}" in text or f"import {name}" in text, f"nobody asks for {name}"
+
+
+def test_the_table_is_changed_knowingly() -> None:
+    mib = 1 << 20
+    assert {name: value for name, value in vars(limits).items() if name.isupper()} == {
+        "KIB": 1024, "MIB": mib,
+        "FRAME": 4 * mib, "HEAD": 65_536, "BODIES": 48 * mib, "BODIES_OF_ONE": 16 * mib,
+        "WEBHOOK": 2 * mib, "WEBHOOKS": 16 * mib, "WEBHOOKS_OF_ONE": 4 * mib,
+        "GITLAB_ANSWER": 32 * mib, "FORM": 16_384, "DOCUMENT": 16 * mib,
+        "GIT_OUTPUT": 64 * mib, "GIT_OBJECT": 16 * mib, "GIT_MEMORY": 256 * mib, "GIT_INDEX_MEMORY": 1024 * mib,
+        "CONFIG": mib, "REFS": 64 * mib,
+        "LOG_SEGMENT": 8 * mib, "LOG_OBJECT": 12 * mib, "LOG_TAIL": 64 * mib, "LOG_SEGMENTS": 100_000,
+        "FILE": 16 * mib, "SETTINGS": 262_144, "SMALL_FILE": mib, "STANDARD_INPUT": 64 * mib,
+    }  # fmt: skip

@@ -48,4 +48,4 @@ def test_labels_people_and_comments_are_bounded_too(repository: Path):
         with pytest.raises(InvalidParams):
             attempt()
     mine.tools.comment(id_, HUGE)
-    assert len(mine.show("issue", id_).comments[0].body) == 300_000
+    assert len(mine.issues.find(id_).comments[0].body) == 300_000

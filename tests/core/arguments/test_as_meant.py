@@ -116,6 +116,7 @@ def test_what_is_plainly_meant_is_taken(sent: dict[str, Any], read: dict[str, An
         {"count": True},
         {"count": "9" * 40},
         {"count": 1e300},
+        {"count": float(1 << 53)},  # from here on a float does not tell which number was meant
         {"count": "0"},
         {"lent": "perhaps"},
         {"lent": 1},

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from postil.core.others.visible import harmless
+from postil.core.others.visible import Style, harmless, paint, styled
 
 
 @pytest.mark.parametrize(
@@ -32,3 +32,11 @@ def test_no_control_character_is_left_and_nothing_else_is_changed(text: str) -> 
     assert not [c for c in shown if unicodedata.category(c) == "Cc" and c not in "\t\n"]
     assert shown.replace("\\", "").count("a") >= text.count("a")
     assert harmless(shown) == shown
+
+
+@pytest.mark.parametrize(
+    ("style", "code"), [("red", 31), ("green", 32), ("yellow", 33), ("blue", 34), ("dim", 2), ("heavy", 1)]
+)
+def test_a_style_is_its_colour_on_a_terminal_and_nothing_elsewhere(style: Style, code: int) -> None:
+    assert paint(styled("a", style), colors=True) == f"\x1b[{code}ma\x1b[0m"
+    assert paint(styled("a", style), colors=False) == "a"

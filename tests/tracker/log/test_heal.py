@@ -90,7 +90,7 @@ def test_the_index_is_the_last_copy_and_gives_it_back(repository: Path):
 
 
 def test_garbage_collection_beside_writers_loses_nothing(repository: Path):
-    collect = f"while [ ! -e {repository}/stop ]; do git gc --quiet --prune=now; done"
+    collect = f"while [ ! -e {repository}/stop ]; do git gc --quiet --prune=now; sleep 0.2; done"
     with subprocess.Popen(["sh", "-c", collect], cwd=repository, stderr=subprocess.DEVNULL) as running:
         try:
             for number in range(12):

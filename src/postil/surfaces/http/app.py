@@ -14,7 +14,7 @@ from postil.surfaces.gateway.quotas import Incoming
 from postil.surfaces.gateway.refused import Refused, Unavailable
 from postil.surfaces.gateway.signatures import Bodiless
 from postil.surfaces.gateway.visitor import View, Visitor, tighten
-from postil.surfaces.http.hosts import Hosts
+from postil.surfaces.http.hosts import Hosts, is_by_address
 from postil.surfaces.http.metrics import Metrics
 from postil.surfaces.http.readiness import Readiness
 from postil.wire.protocol import jsonrpc
@@ -36,6 +36,8 @@ DISCOVERY = ("/.well-known/", "/register", "/authorize", "/token")
 NARROWED = 64
 """Views that are kept at once: narrowed by a token's rights, and by what a request asks to see less."""
 OPEN = frozenset({"/healthz", "/readyz", "/version"})
+PROBED = frozenset({"/healthz", "/readyz"})
+"""What a load balancer asks by this machine's address, which nobody has to name in the settings."""
 
 
 class HttpApp:
@@ -70,7 +72,7 @@ class HttpApp:
             headers = http_headers.read(scope["headers"])
             path: str = scope["path"]
             # What looks after the process knows it by its address alone, and learns nothing that others may not.
-            if path not in OPEN and not self._hosts.admit(headers, scope["scheme"]):
+            if not self._hosts.admit(headers, scope["scheme"]) and not (path in PROBED and is_by_address(headers)):
                 raise Refused(403, "Forbidden: this Host or Origin is not served here")
             if path in ("/mcp", "/mcp/"):
                 if self._gateway is None:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Mapping
 
 _HOST = re.compile(r"(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::(\d{1,5}))?")
+_ADDRESS = re.compile(r"(\d{1,3}(\.\d{1,3}){3}|\[[0-9a-fA-F:.]+\])(:\d{1,5})?")
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 MOST_REMEMBERED = 64
 
@@ -36,6 +37,12 @@ class Hosts:
         found = _HOST.fullmatch(host)
         # A name without a port stands for any port: a tunnel may lead here from another one.
         return found is not None and (host in self._names or found[1] in self._names)
+
+
+def is_by_address(headers: Mapping[bytes, bytes]) -> bool:
+    """Returns whether a request names an address instead of a host, and no page of a browser sent it."""
+    host = headers.get(b"host", b"").strip(b" \t").decode("latin-1")
+    return b"origin" not in headers and _ADDRESS.fullmatch(host) is not None
 
 
 def is_loopback(host: str) -> bool:

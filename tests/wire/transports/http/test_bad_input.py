@@ -219,3 +219,10 @@ def test_an_address_is_a_host_and_a_port(address: str, split: tuple[str, int]) -
 def test_an_odd_address_is_refused(address: str) -> None:
     with pytest.raises(ValueError, match="HOST:PORT"):
         split_address(address)
+
+
+@pytest.mark.parametrize("host", ["10.1.2.3", "10.1.2.3:8080", "[2001:db8::1]:3000"])
+def test_a_load_balancer_asks_by_address_whether_it_is_ready_and_nothing_else(server: Running, host: str) -> None:
+    assert [server.ask("GET", route, Host=host).status for route in ("/healthz", "/readyz")] == [200, 200]
+    assert [server.ask("GET", route, Host=host).status for route in ("/version", "/metrics", "/mcp")] == [403] * 3
+    assert server.ask("GET", "/healthz", Host=host, Origin=f"http://{host}").status == 403
