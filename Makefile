@@ -94,7 +94,7 @@ bench: setup .venv-bench/.stamp $(NODE)/node_modules/.stamp bench/peers/node_mod
 docs: setup ## regenerate docs/reference.md from the operations
 	$(BIN)/python -m scripts.reference
 
-tools: .venv/.stamp-lock ## Redis, PostgreSQL, Chromium, tmux, strace from Debian packages; lazygit in six versions from wheels
+tools: .venv/.stamp-lock ## Redis, PostgreSQL, nginx, Caddy, Chromium, tmux, strace from Debian packages; lazygit in six versions from wheels
 	$(PYTHON) scripts/tools
 
 assistants: $(NODE)/assistants/node_modules/.stamp ## Claude Code, Codex and Gemini CLI, for the tests that connect them (900 MB)
