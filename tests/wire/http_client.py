@@ -16,7 +16,7 @@ from typing import Any
 from msgspec import Struct
 
 from postil.core.effects.witness import Witness
-from postil.core.ports import Keys
+from postil.core.ports import EphemeralStore, Keys
 from postil.core.registry import Registry
 from postil.surfaces.gateway.gateway import Gateway
 from postil.surfaces.http.app import HttpApp
@@ -95,8 +95,19 @@ class Connection:
             while b"\n\n" in text:
                 one, text = text.split(b"\n\n", 1)
                 data = [line[6:] for line in one.split(b"\n") if line.startswith(b"data: ")]
-                if data:
+                if b"".join(data):
                     yield json.loads(b"".join(data))
+
+    def ids(self) -> Iterator[tuple[str, dict[str, Any] | None]]:
+        """The events of a stream with their ids; None is an event without data."""
+        text = b""
+        for chunk in self.chunks():
+            text += chunk
+            while b"\n\n" in text:
+                one, text = text.split(b"\n\n", 1)
+                fields = dict(line.split(b": ", 1) for line in one.split(b"\n") if not line.startswith(b":"))
+                if b"data" in fields:
+                    yield fields.get(b"id", b"").decode(), json.loads(fields[b"data"]) if fields[b"data"] else None
 
     def until(self, mark: bytes) -> bytes:
         while mark not in self._buffer:
@@ -138,13 +149,14 @@ class Running:
         routes: Any = None,
         witness: Witness | None = None,
         keys: Callable[[], Keys] | None = None,
+        shared: EphemeralStore | None = None,
         **endpoint: Any,
     ) -> None:
         self.echo = Echo()
         parts: list[tuple[str, object]] = [("echo", self.echo)]
         self.registry = Registry.of([*parts, ("gitlab", gitlab)] if gitlab else parts, outputs=True)
         self.bugs: list[BaseException] = []
-        hooks = Hooks(witness=witness, report=lambda bug, where: self.bugs.append(bug))
+        hooks = Hooks(witness=witness, shared=shared, report=lambda bug, where: self.bugs.append(bug))
         self.server = Server(self.registry, Face("echo", "1.0.0", UNITED), keys=keys, hooks=hooks)
         self.listener = listen("127.0.0.1", 0)
         self.port: int = self.listener.getsockname()[1]
@@ -202,10 +214,10 @@ class Running:
             given["Mcp_Name"] = name
         return self.post(request(method, {"_meta": META, **params}, request_id), **{**given, **headers})
 
-    def initialize(self, version: str = "2025-11-25") -> str:
+    def initialize(self, version: str = "2025-11-25", **headers: str) -> str:
         """The id of a new session."""
         params = {"protocolVersion": version, "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
-        answer = self.post(request("initialize", params), Accept=BOTH)
+        answer = self.post(request("initialize", params), Accept=BOTH, **headers)
         assert answer.status == 200, answer
         return answer.headers["mcp-session-id"]
 

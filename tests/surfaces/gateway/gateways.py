@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
-from postil.core.call import current
+from postil.core.call import Caller, current
 from postil.core.operation import reads, writes
 from postil.storage.ephemeral import MemoryEphemeralStore
 from postil.surfaces.gateway.addresses import Addresses
-from postil.surfaces.gateway.auth import Authenticator, Bearers, LocalToken
+from postil.surfaces.gateway.auth import Attempt, Authenticator, Bearers, LocalToken
 from postil.surfaces.gateway.gateway import Gateway
 from postil.surfaces.gateway.quotas import Limits
 from postil.surfaces.gateway.signatures import Signatures
+from postil.surfaces.gateway.visitor import Visitor, fingerprint
 
 TOKEN = "the-printed-token"
 RIGHT = f"Bearer {TOKEN}"
@@ -55,3 +56,10 @@ class GitLabPart:
     async def create(self) -> Seen:
         """Change GitLab"""
         return Seen("", "")
+
+
+class Named:
+    """Callers whose token is their name."""
+
+    async def identify(self, bearer: str, headers: Mapping[bytes, bytes], attempt: Attempt) -> Visitor | None:
+        return Visitor(Caller(principal=bearer, surface="http"), fingerprint(bearer))

@@ -24,6 +24,7 @@ from postil.wire.runtime.wire_call import STATUS
 from postil.wire.server import Server
 from postil.wire.transports.http import headers as http_headers
 from postil.wire.transports.http import sse
+from postil.wire.transports.http.event_log import StreamLog
 from postil.wire.transports.http.headers import Headers, Mirrored, accepts
 from postil.wire.transports.http.sessions import HttpSession, Sessions
 from postil.wire.transports.http.sse import ReplyStream
@@ -138,7 +139,7 @@ class Endpoint:
             raise Refusal(406, codes.INVALID_REQUEST, "Accept must hold application/json and text/event-stream")
         session.requests += 1
         try:
-            await self._serve(asked, session.runner, incoming, ReplyStream(streams=True), outlives=True)
+            await self._serve(asked, session.runner, incoming, ReplyStream(streams=True), session=session)
         finally:
             session.requests -= 1
         if session.runner.session.ended:
@@ -194,15 +195,37 @@ class Endpoint:
         except ProtocolFailure as failure:
             await _refuse(asked, failure)
             return
-        reply = session.listen()
-        self.sessions.follow(session)
+        lost = await session.logs.find(http_headers.get_text(asked.headers, http_headers.LAST_EVENT) or "")
         self.streams += 1
         try:
-            await self._stream(asked, reply, at_once=True)
+            if lost is not None and lost[0].is_call:
+                await self._read_again(asked, session, *lost)
+            else:
+                await self._listen(asked, session, lost)
         finally:
             self.streams -= 1
+
+    async def _listen(self, asked: Asked, session: HttpSession, lost: tuple[StreamLog, int] | None) -> None:
+        """Serve the session's own stream; one that was lost goes on behind the last event that its client saw."""
+        reply = session.listen(lost[0] if lost is not None and session.logs.is_here(lost[0]) else None)
+        self.sessions.follow(session)
+        again = b"".join(lost[0].after(lost[1])) if lost is not None else b""
+        try:
+            await self._stream(asked, reply, at_once=True, session=session, again=again)
+        finally:
             if session.stream is reply:
                 session.stream = None
+
+    async def _read_again(self, asked: Asked, session: HttpSession, log: StreamLog, place: int) -> None:
+        """Serve the rest of a call's stream that its client lost."""
+        reader = ReplyStream(streams=True, relays=True)
+        log.read_by(reader, place)
+        following = None if session.logs.is_here(log) else asyncio.ensure_future(session.logs.follow(log))
+        try:
+            await self._stream(asked, reader, at_once=True)
+        finally:
+            if following is not None:
+                following.cancel()
 
     async def delete(self, asked: Asked) -> None:
         """End a session."""
@@ -247,19 +270,19 @@ class Endpoint:
         reply: ReplyStream,
         statuses: dict[int, int] | None = None,
         *,
-        outlives: bool = False,
+        session: HttpSession | None = None,
     ) -> None:
-        """Hand a message to the runner, send what comes back. `outlives`: the call goes on when its client leaves."""
+        """Hand a message to the runner, send what comes back. In a session a call goes on when its client leaves."""
         if not runner.take(incoming, reply, asked.caller, asked.key):
             await respond(asked.send, 202, b"", asked.carried)
             return
         if reply.answered is None:
             await asyncio.sleep(0)  # a call that never waits is over after one turn of the loop
         if reply.answered is None or reply.messages:
-            await self._follow(asked, runner, incoming, reply, statuses or {}, outlives)
+            await self._follow(asked, runner, incoming, reply, statuses or {}, session)
         else:
             await _answer(asked, reply, statuses)
-        if runner.unconfirmed and not outlives:
+        if runner.unconfirmed and session is None:
             await runner.report_delivery(reached=not reply.gone)
         elif runner.unconfirmed and self.sessions.are_shared:
             # The client's next request may be another replica's: it would never confirm this one.
@@ -272,20 +295,20 @@ class Endpoint:
         incoming: Incoming,
         reply: ReplyStream,
         statuses: dict[int, int],
-        outlives: bool,
+        session: HttpSession | None,
     ) -> None:
         """Wait for a call that takes its time; upgrade to a stream as soon as there is something to say before it."""
         listens = isinstance(incoming, jsonrpc.Request) and incoming.method == "subscriptions/listen"
         self.calls += not listens
         self.streams += listens
-        if not outlives:
+        if session is None:
             self._live.add(runner)
         try:
-            await self._stream(asked, reply, statuses=statuses)
+            await self._stream(asked, reply, statuses=statuses, session=session)
         finally:
             self.calls -= not listens
             self.streams -= listens
-            if not outlives:
+            if session is None:
                 self._live.discard(runner)
                 for request_id in list(runner.running):
                     runner.cancel(request_id)
@@ -297,6 +320,8 @@ class Endpoint:
         *,
         at_once: bool = False,
         statuses: dict[int, int] | None = None,
+        session: HttpSession | None = None,
+        again: bytes = b"",
     ) -> None:
         """Send what the reply gets until its answer, its end, or its client leaves."""
         loop = asyncio.get_running_loop()
@@ -315,8 +340,9 @@ class Endpoint:
                 if not started and (at_once or reply.messages or quiet):
                     started = True
                     headers = [*sse.HEADERS, *asked.carried]
+                    first = _begin(reply, session) + again
                     await send({"type": "http.response.start", "status": 200, "headers": headers})
-                    await send({"type": "http.response.body", "body": b"", "more_body": True})
+                    await send({"type": "http.response.body", "body": first, "more_body": True})
                 if reply.messages or (quiet and started):
                     quiet, events = False, reply.take() or sse.PING
                     await send({"type": "http.response.body", "body": events, "more_body": True})
@@ -327,8 +353,7 @@ class Endpoint:
             if reply.gone:
                 return
             if started:
-                last = sse.encode_event(reply.answered) if reply.answered is not None else b""
-                await send({"type": "http.response.body", "body": last, "more_body": False})
+                await send({"type": "http.response.body", "body": reply.take_last(), "more_body": False})
             elif reply.answered is not None:
                 await _answer(asked, reply, statuses)
             else:  # given up by the client itself: there is nothing to say
@@ -354,6 +379,16 @@ class Endpoint:
         alone = [runner.close(grace) for runner in self._live]
         await asyncio.gather(self.sessions.close(grace), *alone)
         self.watches.close()
+
+
+def _begin(reply: ReplyStream, session: HttpSession | None) -> bytes:
+    """Let what is sent on a session's stream be kept. Returns what the stream begins with."""
+    if session is None:
+        return b""
+    if reply.log is None:
+        reply.log = session.logs.open(is_call=True)
+    reply.log.writer = reply
+    return reply.log.prime() if session.primes else b""
 
 
 def _ids_of(incoming: Incoming) -> list[jsonrpc.Id]:

@@ -25,6 +25,7 @@ VERSION = b"mcp-protocol-version"
 METHOD = b"mcp-method"
 NAME = b"mcp-name"
 SESSION = b"mcp-session-id"
+LAST_EVENT = b"last-event-id"
 MOST_HEADERS = 128
 
 KNOWN_VERSIONS = frozenset({*era.HANDSHAKE, era.CONTRACT_003, era.STATELESS.version})

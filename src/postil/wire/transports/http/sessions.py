@@ -18,10 +18,12 @@ from msgspec import Struct
 
 from postil.core.call import Caller
 from postil.core.ports import EphemeralStore
+from postil.wire.protocol.eras.era import NEWEST
 from postil.wire.protocol.session import Agreed
 from postil.wire.runtime.runner import Connection, Runner
 from postil.wire.runtime.watches import Watches
 from postil.wire.server import Server
+from postil.wire.transports.http.event_log import Budget, SessionLogs, StreamLog
 from postil.wire.transports.http.sse import ReplyStream
 
 MOST_SESSIONS = 10_000
@@ -40,8 +42,17 @@ MOST_PUSHED = 256
 class HttpSession:
     """One client's session: the engine's, and its one stream for messages that belong to no request."""
 
-    def __init__(self, server: Server, watches: Watches, caller: Caller, now: float, session_id: str = "") -> None:
+    def __init__(
+        self,
+        server: Server,
+        watches: Watches,
+        caller: Caller,
+        now: float,
+        session_id: str = "",
+        kept: Budget | None = None,
+    ) -> None:
         self.id = session_id or secrets.token_urlsafe(24)  # 192 bits
+        self.logs = SessionLogs(self.id, kept or Budget(), server.hooks.shared)
         self.shared: Agreed | None = None
         """What other replicas were told of it, or told."""
         self.shared_at = now
@@ -61,14 +72,24 @@ class HttpSession:
             del self._missed[: -MOST_PUSHED + 1]
             self._missed.append(frame)
 
-    def listen(self) -> ReplyStream:
-        """Open the stream; it begins with what was missed. An older one ends: its client is gone, or wants another."""
+    @property
+    def primes(self) -> bool:
+        """Whether its streams begin with an event that only has an id: newer clients expect it, older trip over it."""
+        return self.runner.session.era is NEWEST
+
+    def listen(self, log: StreamLog | None = None) -> ReplyStream:
+        """Open the stream; it begins with what was missed. An older one ends: its client is gone, or wants another.
+
+        `log` is what was sent on the stream that the client lost, if it goes on with that one.
+        """
         older = self.stream
         self.stream = ReplyStream(streams=True)
+        self.stream.log = log or self.logs.open(is_call=False)
         if older is not None:
             for frame in older.messages:
                 self.stream.send(frame)
             older.messages.clear()
+            older.log = None if older.log is log else older.log  # it goes on
             older.end()
         for frame in self._missed:
             self.stream.send(frame)
@@ -87,6 +108,7 @@ class Sessions:
     def __init__(self, server: Server, watches: Watches, *, most: int = MOST_SESSIONS, idle: float = IDLE) -> None:
         self._server, self._watches = server, watches
         self._most, self._idle = most, idle
+        self._kept = Budget()
         self._by_id: dict[str, HttpSession] = {}
         self._sweep: asyncio.TimerHandle | None = None
         self._following: asyncio.Task[None] | None = None
@@ -106,7 +128,7 @@ class Sessions:
                 return None
             if len(own) >= MOST_OF_ONE and idle is not None:
                 self.end(idle)
-        return HttpSession(self._server, self._watches, caller, self._now(), session_id)
+        return HttpSession(self._server, self._watches, caller, self._now(), session_id, self._kept)
 
     @property
     def are_shared(self) -> bool:
@@ -269,3 +291,4 @@ async def _close(session: HttpSession, grace: float) -> None:
     await session.runner.report_delivery(reached=True)
     if session.stream is not None:
         session.stream.end()
+    session.logs.close()

@@ -6,6 +6,10 @@ Holds what waits to be sent to one client. Does no I/O: `endpoint.py` sends what
 from __future__ import annotations
 
 import asyncio
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from postil.wire.transports.http.event_log import StreamLog
 
 HEADERS = [
     (b"content-type", b"text/event-stream"),
@@ -26,11 +30,15 @@ def encode_event(frame: bytes) -> bytes:
 class ReplyStream:
     """What one request, or one open stream, has to tell its client."""
 
-    __slots__ = ("_wake", "answered", "code", "gone", "messages", "over", "streams", "told", "waiting")
+    __slots__ = ("_wake", "answered", "code", "gone", "log", "messages", "over", "relays", "streams", "told", "waiting")
 
-    def __init__(self, *, streams: bool) -> None:
+    def __init__(self, *, streams: bool, relays: bool = False) -> None:
         self.streams = streams
         """Whether the client takes a stream; one that does not hears the answer alone."""
+        self.relays = relays
+        """Whether its messages are events already: of a stream that is read again."""
+        self.log: StreamLog | None = None
+        """Where what was sent is kept, so that a client that lost the stream can go on."""
         self.answered: bytes | None = None
         self.code = 0
         self.messages: list[bytes] = []
@@ -45,10 +53,15 @@ class ReplyStream:
     def answer(self, frame: bytes, code: int) -> None:
         """Take the answer from the runner."""
         self.answered, self.code = frame, code
+        if self.gone and self.log is not None:
+            self.log.end(frame)
         self.wake()
 
     def send(self, frame: bytes) -> None:
         """Take a message that comes before the answer."""
+        if self.gone and self.log is not None:
+            self.log.add(frame)
+            return
         # The same message twice in a row of unread ones says nothing new: updates are cues.
         if self.streams and frame not in self.waiting and len(self.messages) < MOST_WAITING:
             self.messages.append(frame)
@@ -61,18 +74,36 @@ class ReplyStream:
 
     def take(self) -> bytes:
         """Returns the waiting messages as events, and forgets them."""
-        events = b"".join(map(encode_event, self.messages))
+        encode = _as_it_is if self.relays else self.log.add if self.log is not None else encode_event
+        events = b"".join(map(encode, self.messages))
         self.messages.clear()
         self.waiting.clear()
         return events
 
+    def take_last(self) -> bytes:
+        """Returns the answer as the last event, or nothing where there is none."""
+        if self.log is not None:
+            return self.log.end(self.answered)
+        return encode_event(self.answered) if self.answered is not None else b""
+
+    def relay(self, event: bytes) -> None:
+        """Take an event of a stream that is read again."""
+        self.messages.append(event)
+        self.wake()
+
     def end(self) -> None:
         """Note that no answer will come."""
         self.over = True
+        if self.gone and self.log is not None:
+            self.log.end()
         self.wake()
 
     def leave(self) -> None:
-        """Note that the client left."""
+        """Note that the client left. What it has not heard is kept, where it may come back for it."""
+        if not self.gone and self.log is not None:
+            self.take()
+            if self.answered is not None or self.over:
+                self.take_last()
         self.gone = True
         self.wake()
 
@@ -85,3 +116,7 @@ class ReplyStream:
         """Wait until something happens."""
         self._wake = asyncio.get_running_loop().create_future()
         await self._wake
+
+
+def _as_it_is(event: bytes) -> bytes:
+    return event
