@@ -13,13 +13,12 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec import Struct
 
-from postil.inbox.message_records import CLOSED_KEPT_SECONDS, OPEN, SPACES
+from postil.inbox.message_records import CLOSED_KEPT_SECONDS, HOMES, OPEN, SPACES
 from postil.workspace.repository import Repository
 
 if TYPE_CHECKING:
     from postil.core.ports import Changes, State
 
-SPACE = "inbox/homes"
 _KEPT_WITH = ("texts", "replies", "answers", "about")
 
 
@@ -45,16 +44,15 @@ def mark_of(repository: Repository) -> str:
 
 
 def note_home(changes: Changes, repository: Repository) -> None:
-    """Note where a repository is, once."""
-    if changes.get(SPACE, repository.key) is None:
-        changes.put(SPACE, repository.key, msgspec.json.encode(Home(repository.root, mark_of(repository))))
+    """Note where a repository is."""
+    changes.put(HOMES, repository.key, msgspec.json.encode(Home(repository.root, mark_of(repository))))
 
 
 def list_orphans(state: State, repository: Repository | None) -> list[Home]:
     """Returns the repositories that are not where they were and still have open messages or drafts."""
     found: list[Home] = []
     with state.reading() as records:
-        for key, value in records.range(SPACE):
+        for key, value in records.range(HOMES):
             try:
                 home = msgspec.json.decode(value, type=Home)
             except msgspec.DecodeError:
@@ -76,6 +74,6 @@ def adopt(state: State, home: Home, repository: Repository) -> int:
             for key, value in changes.range(old + space):
                 changes.put(new + space, key, value, expires if space == "closed" else None)
                 changes.delete(old + space, key)
-        changes.delete(SPACE, home.key)
+        changes.delete(HOMES, home.key)
         note_home(changes, repository)
     return home.waiting

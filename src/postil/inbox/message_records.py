@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 CLOSED_KEPT_SECONDS = 90 * 24 * 3600.0
 OPEN = ("queued", "broadcast", "leased", "seen")
 SPACES = (*OPEN, "draft", "closed")
+HOMES = "inbox/homes"
+"""Where the repositories are that have messages."""
 HOOK = "hook-"
 """How the names of clients begin that got a message through a hook."""
 ASSISTANT = "assistant"

@@ -94,6 +94,20 @@ class Inbox:
             folder = os.path.realpath(self.cwd)
             return Repository(folder, folder, folder, bare=True)
 
+    def repository_or_none(self) -> Repository | None:
+        """Returns the repository, if there is one."""
+        try:
+            return self.repository()
+        except Failure:
+            return None
+
+    def type_text(self, text: str) -> str:
+        """Returns what the person's editor made of the text. Raises InvalidArguments."""
+        from postil.workspace.editing.editor import run_editor  # only those who type pay for it
+
+        editor = self.terminal.editor if self.terminal else ""
+        return run_editor(editor, f"{text}\n", "REMARK.md", self.repository_or_none()).strip("\n")
+
     def warn_outside(self) -> str:
         """Returns what to say where an inbox is empty because nothing can reach it: outside of any repository."""
         try:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, cast
 from msgspec import structs
 
 from postil.inbox.failures import AlreadyClosed, NothingToSubmit, StillOpen
-from postil.inbox.message_records import OPEN, Counts, MessageRecords, decode, make_key, make_text_key
+from postil.inbox.message_records import HOMES, OPEN, Counts, MessageRecords, decode, make_key, make_text_key
 from postil.inbox.model import CLOSED, Lease, Message, Outcome, Reply
 
 if TYPE_CHECKING:
@@ -67,8 +67,8 @@ class MessageStore:
             if known:
                 return messages.find(int(known)), messages.counts()
             message = messages.add(make, text)
-            if self._home is not None:
-                from postil.inbox.homes import note_home  # only with a message that is new
+            if self._home is not None and messages.records.get(HOMES, self._home.key) is None:
+                from postil.inbox.homes import note_home  # only with the first message of a repository
 
                 note_home(messages.records, self._home)
             if digest:

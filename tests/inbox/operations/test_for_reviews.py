@@ -62,6 +62,23 @@ def test_applying_keeps_the_line_ends_of_the_file_and_may_delete(person: Person)
     assert "suggests no other text" in run(person, "apply", "3", status=5)
 
 
+def test_an_edit_that_comes_between_is_never_overwritten(person: Person) -> None:
+    person.send("other", "a.txt", "2", "--suggest", "TWO")
+    code = (
+        "import os, sys; sync, edits = os.fsync, iter([b'mine\\n'])\n"
+        "def slow(file):\n"
+        "    sync(file)\n"
+        "    for words in edits: open('a.txt', 'ab').write(words)\n"
+        "os.fsync = slow\n"
+        "from postil.surfaces.shell.main import main; sys.exit(main())"
+    )
+    done = person.run("python", "-c", code, "inbox", "apply", "1")
+    assert done.returncode == 6, done.stderr
+    assert "its lines are in a file that is being changed" in done.stderr
+    assert (person.root / "a.txt").read_text() == SOURCE + "mine\n"
+    assert run(person, "apply", "1") == "#1 applied to a.txt\n"
+
+
 def test_rounds_show_what_changed_since_each_remark(person: Person) -> None:
     person.send("change this", "a.txt", "2")
     assert "unchanged" in run(person, "rounds")

@@ -115,6 +115,24 @@ def test_the_version_imports_nothing_at_all(repository: Path) -> None:
     assert imported_by(repository, ["--version"]) & (HEAVY | {"msgspec", "argparse", "typing", "re"}) == set()
 
 
+def test_a_second_remark_does_not_load_what_notes_where_the_repository_is(repository: Path) -> None:
+    words = ["inbox", "send", "--file", "a.py", "--line", "1", "--comment"]
+    assert "postil.inbox.homes" in imported_by(repository, [*words, "first"])
+    assert "postil.inbox.homes" not in imported_by(repository, [*words, "second"])
+
+
+def test_a_command_that_ended_leaves_nothing_for_the_collector_to_look_at(repository: Path) -> None:
+    code = (
+        "import gc, sys; from postil.surfaces.shell.main import main; main();"
+        "sys.stderr.write(f'{len(gc.get_objects())} {gc.get_freeze_count()}')"
+    )
+    done = subprocess.run(
+        [BIN / "python", "-c", code, "inbox", "list"], cwd=repository, capture_output=True, timeout=60
+    )
+    looked_at, frozen = map(int, done.stderr.split())
+    assert looked_at < frozen / 100
+
+
 def imported_by(folder: Path, words: list[str]) -> set[str]:
     """Every module that was imported by the time the command had ended."""
     code = (

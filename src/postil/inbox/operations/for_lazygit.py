@@ -7,7 +7,6 @@ from typing import Annotated, Literal
 from msgspec import Meta
 
 from postil.core import call
-from postil.core.failure import Failure
 from postil.core.group import Finding, check
 from postil.core.operation import Spelling, reads, writes
 from postil.inbox.answers import Picked, Printed
@@ -17,7 +16,6 @@ from postil.inbox.model import Context
 from postil.inbox.part import Inbox
 from postil.storage.holder import this_process
 from postil.workspace.program import find_own_program
-from postil.workspace.repository import Repository
 
 MOST_COUNTED = 1000
 
@@ -118,7 +116,7 @@ class LazygitTools:
         if print:
             return Printed(format_bindings(key, version, program))
         if fix:
-            renewed = renew(self._find_repository(), config, version, program)
+            renewed = renew(self._inbox.repository_or_none(), config, version, program)
             return Printed(f"Wrote {', '.join(renewed)} anew" if renewed else "There is nothing to write anew")
         repository = None if user else self._inbox.repository()
         if remove:
@@ -134,11 +132,5 @@ class LazygitTools:
         terminal = self._inbox.terminal
         named = terminal.lazygit_configs if terminal else ()
         return check_configs(
-            self._inbox.config_folder, self._find_repository(), named, find_version(), find_own_program()
+            self._inbox.config_folder, self._inbox.repository_or_none(), named, find_version(), find_own_program()
         )
-
-    def _find_repository(self) -> Repository | None:
-        try:
-            return self._inbox.repository()
-        except Failure:
-            return None

@@ -182,11 +182,10 @@ class PeopleTools:
         if comment:
             message = self._inbox.messages.edit(id, check_comment(comment))
             return Changed(self._inbox.show(message), f"#{id} changed")
-        from postil.inbox.drafting.editing import edit_text, keep_typed
+        from postil.workspace.editing.editor import keep_typed
 
-        terminal = self._inbox.terminal
-        typed = edit_text(terminal.editor if terminal else "", self._inbox.messages.get(id).comment)
-        with keep_typed(typed):
+        typed = self._inbox.type_text(self._inbox.messages.get(id).comment)
+        with keep_typed(self._inbox.repository_or_none(), typed):
             message = self._inbox.messages.edit(id, check_comment(typed))
         return Changed(self._inbox.show(message), f"#{id} changed")
 

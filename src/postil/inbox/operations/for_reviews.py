@@ -11,6 +11,7 @@ from msgspec import Meta
 from postil.core.failure import Failure
 from postil.core.operation import reads, writes
 from postil.inbox.answers import Changed, Printed, Rounds, Shown, Submitted, describe_answers
+from postil.inbox.failures import FitsNoMore
 from postil.inbox.model import LONGEST_COMMENT, Message, Number, Reply, check_comment
 from postil.inbox.part import Inbox, timestamp
 
@@ -58,8 +59,14 @@ class ReviewTools:
         from postil.workspace.paths import RelativePath
 
         message, repository = self._inbox.messages.get(id), self._inbox.repository()
-        content = apply_suggestion(repository, message, self._inbox.messages.text_of(message))
-        atomic_write(repository.root, RelativePath(message.place.file), content)
+        kept, file = self._inbox.messages.text_of(message), RelativePath(message.place.file)
+        content = apply_suggestion(repository, message, kept)
+
+        def compare() -> None:
+            if apply_suggestion(repository, message, kept) != content:  # somebody else wrote meanwhile
+                raise FitsNoMore(id, "in a file that is being changed")
+
+        atomic_write(repository.root, file, content, compare)
         return Changed(self._inbox.show(message), f"#{id} applied to {message.place.file}")
 
     @reads("inbox_rounds", shell="inbox rounds", toolset="extra")

@@ -111,10 +111,12 @@ def _version(program: str) -> int:
 
 
 def _run(words: list[str], program: str, part: str = "") -> int:
-    from postil.core.startup import prepare
+    from postil.core.startup import prepare, release
 
     prepare()
     from postil.app import App  # the one place where a surface asks for the composition
     from postil.surfaces.shell.run import run
 
-    return run(words, program, App, part)
+    status = run(words, program, App, part)
+    release()
+    return status

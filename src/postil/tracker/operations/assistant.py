@@ -29,13 +29,13 @@ from postil.tracker.operations.write_answers import (
 from postil.tracker.shell.input import (
     cut_preview,
     edit_text,
-    keep_typed,
     quote_comment,
     read_labels,
     read_text_or_file,
 )
 from postil.tracker.text import round_to_second
 from postil.tracker.validation import check_comment, check_key
+from postil.workspace.editing.editor import keep_typed
 
 Status = Literal["draft", "open", "closed"]
 Priority = Literal["critical", "high", "medium", "low", "none"]
@@ -131,7 +131,7 @@ class AssistantTools:
         if editor and not no_editor:
             if first is not None:
                 raise InvalidParams("Both a comment and --editor were given", advice="Give one of them")
-            first = edit_text(self._issues.editor, f"The first comment on: {title}")
+            first = edit_text(self._issues.store.repository, self._issues.editor, f"The first comment on: {title}")
         if first is not None and not allow_empty:
             first = check_comment(first)
         with (
@@ -298,7 +298,7 @@ class AssistantTools:
         quoted = quote_comment(found, quote) if quote is not None else ""
         typed = given is None and not no_editor and (editor or call.current().interactive)
         if typed:
-            given = edit_text(self._issues.editor, f"Comment on: {found.title}", quoted)
+            given = edit_text(self._issues.store.repository, self._issues.editor, f"Comment on: {found.title}", quoted)
             given = "" if given.strip() == quoted.strip() else given  # nothing was said about it
         elif given is not None or quoted:
             given = quoted + (given or "")
@@ -466,6 +466,7 @@ class AssistantTools:
 
     def _edit_fields(self, entity: Entity) -> tuple[str, str]:
         text = edit_text(
+            self._issues.store.repository,
             self._issues.editor,
             "First the title, then an empty line, then the description.",
             f"{entity.title}\n\n{entity.description}\n",

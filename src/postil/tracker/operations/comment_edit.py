@@ -14,9 +14,10 @@ from postil.tracker.issues import Issues
 from postil.tracker.model import Comment, Entity
 from postil.tracker.operations.arguments import Id
 from postil.tracker.operations.write_answers import Changed, report_change
-from postil.tracker.shell.input import edit_text, keep_typed
+from postil.tracker.shell.input import edit_text
 from postil.tracker.text import strip_address
 from postil.tracker.validation import check_comment, check_text
+from postil.workspace.editing.editor import keep_typed
 
 
 class CommentEdit:
@@ -51,7 +52,7 @@ class CommentEdit:
         if typed:
             self._issues.refresh()
             present = _find_comment(self._issues.find(id), comment)
-            body = edit_text(self._issues.editor, "Your comment", present.body)
+            body = edit_text(self._issues.store.repository, self._issues.editor, "Your comment", present.body)
         with (
             keep_typed(self._issues.store.repository, body if typed else None),
             self._issues.transaction(author, email) as tx,

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import sys
-from collections.abc import Generator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 
-from postil.core import call
-from postil.core.failure import Failure
 from postil.tracker.failures import InvalidParams
 from postil.tracker.model import Entity
 from postil.tracker.text import strip_address
-from postil.workspace.files import atomic_write, make_folder
-from postil.workspace.paths import RelativePath
+from postil.workspace.editing.editor import run_editor
 from postil.workspace.repository import Repository
 
 _LARGEST = 4 << 20
@@ -54,44 +49,10 @@ def read_labels(labels: Sequence[str], files: Sequence[str]) -> tuple[str, ...]:
     return (*labels, *listed)
 
 
-def edit_text(editor: str, hint: str, text: str = "") -> str:
+def edit_text(repository: Repository, editor: str, hint: str, text: str = "") -> str:
     """Returns what the user's editor made of the text. Only our hint above it is dropped, not a user's heading."""
-    if not call.current().interactive:
-        raise InvalidParams("There is no terminal to open an editor on", advice="Give the text with a flag or a file")
-    import shlex  # only who types in an editor pays for these
-    import subprocess
-    import tempfile
-
-    command = shlex.split(editor or "vi")
-    with tempfile.TemporaryDirectory(prefix="postil-") as folder:
-        path = os.path.join(folder, "EDIT.md")
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(f"# {hint}\n{_DROPPED}\n{text or chr(10)}")
-        try:
-            status = subprocess.call([*command, path])
-        except OSError as error:
-            raise InvalidParams(
-                f"The editor {command[0]} cannot be started: {error.strerror}", advice="Set VISUAL or EDITOR"
-            ) from None
-        if status != 0:
-            raise InvalidParams(f"The editor ended with status {status}; nothing was written", advice="Try again")
-        lines = read_text(path).split("\n")
-    return "\n".join(line for line in lines if line.rstrip() not in (f"# {hint}", _DROPPED)).strip("\n")
-
-
-@contextmanager
-def keep_typed(repository: Repository, text: str | None) -> Generator[None]:
-    """Lose nothing that was typed in an editor: when the write is refused, a file that the failure names holds it."""
-    try:
-        yield
-    except Failure as failure:
-        if text and text.strip():
-            make_folder(repository.common_dir, "postil", 0o700)
-            name = RelativePath(f"postil/unsent-{os.urandom(4).hex()}.md")
-            atomic_write(repository.common_dir, name, text.encode("utf-8", "replace"))
-            where = os.path.join(repository.common_dir, name)
-            failure.advice = f"{failure.advice}; what you typed is in {where}".lstrip("; ")
-        raise
+    typed = run_editor(editor, f"# {hint}\n{_DROPPED}\n{text or chr(10)}", "EDIT.md", repository)
+    return "\n".join(row for row in typed.split("\n") if row.rstrip() not in (f"# {hint}", _DROPPED)).strip("\n")
 
 
 def cut_preview(text: str) -> str:

@@ -1,0 +1,1 @@
+"""Texts that people type in an editor of theirs."""
