@@ -37,7 +37,7 @@ def run_editor(editor: str, text: str, name: str, repository: Repository | None)
             ) from None
         typed = ""
         with suppress(FileNotFoundError), open(path, encoding="utf-8", errors="replace") as file:
-            typed = file.read()
+            typed = file.read(4 * LARGEST)  # what is too long is kept all the same
     if status != 0:
         with keep_typed(repository, typed if typed != text else ""):
             raise InvalidArguments(f"The editor ended with status {status}; nothing was changed", advice="Try again")
