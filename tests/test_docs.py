@@ -172,6 +172,14 @@ def test_the_page_of_errors_says_with_which_status_a_failure_ends() -> None:
         assert re.search(rf"{GitLabFailure(status, 'x').exit_status} \([^)]*{shown}", row), row
 
 
+def test_no_page_puts_a_token_on_a_command_line() -> None:
+    """Others on the machine can list it, and the shell remembers it. `${…}` in single quotes the client expands."""
+    for page in [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]:
+        for line in page.read_text().splitlines():
+            found = re.search(r"(-H|--header|--token)[ =]\S*(Bearer|PRIVATE-TOKEN|glpat-).*", line)
+            assert not found or "Bearer ${POSTIL_TOKEN}'" in line, f"{page.name}: {line}"
+
+
 def test_no_page_calls_the_united_servers_tools_by_names_with_a_dot() -> None:
     for name in ("tracker.md", "reference/mcp-clients.md"):
         assert "`git_mile_list` and `git_mile_show`" in page(name)

@@ -65,16 +65,19 @@ def test_what_it_prints_to_be_pasted_connects(served: tuple[str, str, subprocess
     where, token, process = served
     assert process.stderr
     lines: list[str] = []
-    while not lines or not lines[-1].startswith("curl "):
+    while not lines or not lines[-1].startswith("printf "):
         lines.append(process.stderr.readline().strip())
         assert lines[-1], lines
     assert "it ends with this process" in lines[0]
     entry = json.loads(lines[lines.index("postil: for VS Code, in .vscode/mcp.json:") + 1])["servers"]["postil"]
     assert entry == {"type": "http", "url": where, "headers": {"Authorization": "Bearer ${input:postil-token}"}}
-    assert f"export POSTIL_TOKEN={token}" in lines
-    words = shlex.split(lines[lines.index("postil: for any program:") + 1])
-    assert words[:3] == ["curl", "-s", where]
-    assert f"Authorization: Bearer {token}" in words
+    assert "read -rs POSTIL_TOKEN && export POSTIL_TOKEN" in lines
+    assert not any(token in line for line in lines), "a history and the list of processes would keep it"
+    printing, _, calling = lines[lines.index("postil: for any program:") + 1].partition(" | ")
+    shell = subprocess.run(["sh", "-c", printing], env={"POSTIL_TOKEN": token}, capture_output=True, text=True)
+    assert shell.stdout == f"Authorization: Bearer {token}"
+    words = shlex.split(calling)
+    assert words[:5] == ["curl", "-s", where, "-H", "@-"]
     assert "result" in post(where, token, json.loads(words[-1]))
 
 

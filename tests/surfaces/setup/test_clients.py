@@ -87,16 +87,17 @@ def test_the_running_program_is_ours_only_by_its_own_name(tmp_path: Path, monkey
     assert executable() == str(ours)
 
 
-def test_the_snippets_for_http_bring_the_address_and_put_no_token_into_a_file() -> None:
-    """Some of these files a team commits."""
-    snippets = dict(http_snippets("http://127.0.0.1:1/mcp", "hush"))
+def test_the_snippets_for_http_bring_the_address_and_no_token() -> None:
+    """Some are files that a team commits; a command stays in a history and in the list of processes."""
+    snippets = dict(http_snippets("http://127.0.0.1:1/mcp"))
     entries = {whom: json.loads(text) for whom, text in snippets.items() if text.startswith("{")}
     assert [whom.rpartition(" in ")[2] for whom in entries] == [
         CLIENTS[name].file for name in ("claude", "cursor", "vscode", "gemini")
     ]
-    for whom, text in snippets.items():
-        assert ("hush" in text) == (whom not in entries), whom
-        assert "http://127.0.0.1:1/mcp" in text or text == "export POSTIL_TOKEN=hush"
+    assert all("http://127.0.0.1:1/mcp" in text or text.startswith("read -rs") for text in snippets.values())
+    assert "'Authorization: Bearer ${POSTIL_TOKEN}'" in snippets["Claude Code"], "Claude expands it"
+    assert "| curl" in snippets["any program"]
+    assert "-H @-" in snippets["any program"]
     read = entries["VS Code, in .vscode/mcp.json"]
     assert read["servers"]["postil"]["headers"] == {"Authorization": "Bearer ${input:postil-token}"}
     assert (read["inputs"][0]["id"], read["inputs"][0]["password"]) == ("postil-token", True)

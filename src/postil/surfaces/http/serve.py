@@ -72,7 +72,7 @@ def run(server: Server, composed: Composition) -> NoReturn:
     if http.auth in ("", "local"):
         say(f"token {token}")
         say("it ends with this process; for one that lasts, `postil key create NAME --workspace` and serve --auth key")
-        for whom, snippet in http_snippets(url, token):
+        for whom, snippet in http_snippets(url):
             say(f"for {whom}:\n  {snippet}")
     for sentence in guard.warnings:
         say(f"warning: {sentence}")

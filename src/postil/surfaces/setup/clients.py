@@ -168,18 +168,23 @@ def is_used(client: Client, folders: Folders, root: str) -> bool:
     return which(client.program) is not None
 
 
-def http_snippets(url: str, token: str) -> list[tuple[str, str]]:
+def http_snippets(url: str) -> list[tuple[str, str]]:
     """Returns how to connect to a server over HTTP: whom each snippet is for, and what to paste.
 
-    What goes into a file that a team commits names a variable, or lets the editor ask: no token.
+    None holds the token: it would stay in a file that a team commits, in a shell's history, in the list of processes.
+    They name a variable, or let the editor ask.
     """
     call = '{"jsonrpc":"2.0","method":"workspace_info","params":{},"id":1}'
     asked = {"type": "promptString", "id": "postil-token", "description": "Postil's token", "password": True}
     vscode = {"servers": {NAME: _http_entry(url, "${input:postil-token}")}, "inputs": [asked]}
+    header, expanded = "printf 'Authorization: Bearer %s' \"$POSTIL_TOKEN\"", "Authorization: Bearer ${POSTIL_TOKEN}"
     headers = {"Authorization": "Bearer $POSTIL_TOKEN"}
     return [
-        ("Claude Code", f"claude mcp add --transport http {NAME} {url} --header 'Authorization: Bearer {token}'"),
-        ("files that a team commits, before the client is started", f"export POSTIL_TOKEN={token}"),
+        ("all of these, first (then paste the token)", "read -rs POSTIL_TOKEN && export POSTIL_TOKEN"),
+        (
+            "Claude Code",
+            f"claude mcp add --scope project --transport http {NAME} {url} --header '{expanded}'",
+        ),
         ("Claude Code, in .mcp.json", _on_one_line({"mcpServers": {NAME: _http_entry(url, "${POSTIL_TOKEN}")}})),
         ("Cursor, in .cursor/mcp.json", _on_one_line({"mcpServers": {NAME: _http_entry(url, "${env:POSTIL_TOKEN}")}})),
         ("VS Code, in .vscode/mcp.json", _on_one_line(vscode)),
@@ -189,7 +194,7 @@ def http_snippets(url: str, token: str) -> list[tuple[str, str]]:
         ),
         (
             "any program",
-            f"curl -s {url} -H 'Authorization: Bearer {token}' -H 'Content-Type: application/json' -d '{call}'",
+            f"{header} | curl -s {url} -H @- -H 'Content-Type: application/json' -d '{call}'",
         ),
     ]
 
