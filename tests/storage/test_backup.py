@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import gzip
+import hashlib
 import os
 import threading
 import time
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from postil.core.ports import Dumpable, State
@@ -126,3 +128,66 @@ def test_what_expired_since_is_not_restored(tmp_path: Path, monkeypatch: pytest.
     with state.reading() as records:
         assert (records.count("keys"), records.count("inbox/é")) == (0, 1)
     state.close()
+
+
+def _line(value: object) -> bytes:
+    return msgspec.json.encode(value) + b"\n"
+
+
+def _whole(*lines: bytes, made: object = 1.0, **header: object) -> bytes:
+    """Returns a backup whose sum is right, whatever its lines hold."""
+    first = {"postil": "backup", "format": 1, "made": made, "version": "1", "secret": "c2VjcmV0"} | header
+    content = _line(first) + b"".join(lines)
+    end = {"end": len(lines), "sha256": hashlib.sha256(content).hexdigest()}
+    return gzip.compress(content + _line(end), 1)
+
+
+RECORD = _line(["r", "space", "key", "dmFsdWU=", None])
+HOSTILE = {
+    "made": _whole(RECORD, made=1e300),
+    "made a text": _whole(RECORD, made="x"),
+    "format": _whole(RECORD, format="x"),
+    "format a list": _whole(RECORD, format=[1]),
+    "secret": _whole(RECORD, secret=5),
+    "secret not base64": _whole(RECORD, secret="%%%"),
+    "no secret": _whole(RECORD, secret=""),
+    "kind": _whole(_line(["z", "a", "b", "Yw==", None])),
+    "short counter": _whole(_line(["c"])),
+    "short record": _whole(_line(["r", "a"])),
+    "lives": _whole(_line(["r", "a", "b", "Yw==", "x"])),
+    "lives for ever": _whole(_line(["r", "a", "b", "Yw==", 1e300])),
+    "value": _whole(_line(["r", "a", "b", 5, None])),
+    "counter": _whole(_line(["c", "a", 1 << 63])),
+    "counter of no number": _whole(_line(["c", 5, "x"])),
+    "names": _whole(_line(["r", 1, [2], "Yw==", None])),
+    "no JSON": _whole(b"[nothing\n"),
+    "no UTF-8": _whole(b'["c","\xff",1]\n'),
+    "deep": _whole(b"[" * 100_000 + b"\n"),
+    "deep header": gzip.compress(b'{"postil":' + b"[" * 100_000 + b"\n"),
+    "one long line": gzip.compress(b'{"postil":"backup' + b" " * (40 << 20), 1),
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_hostile_backup_is_refused_before_anything_changes(tmp_path: Path, name: str) -> None:
+    state = SqliteState(str(tmp_path / "state.db"))
+    fill(state)
+    (tmp_path / "hostile").write_bytes(HOSTILE[name])
+    with pytest.raises(BadBackup):
+        restore(state, str(tmp_path / "hostile"), force=True)
+    with state.reading() as records:
+        assert records.count("inbox/é") == 1
+    state.close()
+
+
+def test_a_whole_backup_made_by_hand_is_taken(tmp_path: Path) -> None:
+    (tmp_path / "whole").write_bytes(_whole(RECORD, _line(["c", "a", 7])))
+    state = SqliteState(str(tmp_path / "state.db"))
+    assert restore(state, str(tmp_path / "whole"), force=True)[:2] == (1, 1)
+    state.close()
+
+
+def test_what_is_no_file_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "fifo")
+    with pytest.raises(BadBackup, match="not a regular file"):
+        check(str(tmp_path / "fifo"))

@@ -57,6 +57,12 @@ LOG_TAIL: Final = 64 * MIB
 LOG_SEGMENTS: Final = 100_000
 """How many they are."""
 
+# Backups, as they unpack
+BACKUP_LINE: Final = 32 * MIB
+"""One record of the state, as text."""
+BACKUP: Final = 16 * 1024 * MIB
+"""All of them; they are read one by one."""
+
 # Files
 FILE: Final = 16 * MIB
 """A source file, a sidecar, a file named by a caller."""
@@ -64,5 +70,7 @@ SETTINGS: Final = 256 * KIB
 """A settings file."""
 SMALL_FILE: Final = 1 * MIB
 """A file of our own, or of another program's settings."""
+IMPORT: Final = 512 * MIB
+"""An export that a person named to be imported."""
 STANDARD_INPUT: Final = 64 * MIB
 """What a person pipes into a command."""

@@ -11,13 +11,16 @@ import hashlib
 import io
 import os
 import time
+import zlib
 from collections.abc import Generator
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, NamedTuple, TypeVar
 
 import msgspec
 
+from postil.core import limits
 from postil.core.failure import Conflict, StorageFailed
+from postil.workspace.disk import open_regular
 from postil.workspace.failures import UnsafePath, WriteFailed
 from postil.workspace.files import atomic_write
 from postil.workspace.paths import RelativePath
@@ -48,13 +51,17 @@ class Saved(NamedTuple):
 def save(state: Dumpable, path: str, secret: bytes, version: str) -> Saved:
     """Write a backup, whole or not at all. Raises BadBackup where the file cannot be written."""
     made = time.time()
-    kept = 0
+    kept = size = 0
     counters, records = state.dump()
     digest, written = hashlib.sha256(), io.BytesIO()
     with gzip.GzipFile("", "wb", 6, written, 0) as out:
 
         def put(line: object) -> None:
+            nonlocal size
             text = msgspec.json.encode(line) + b"\n"
+            size += len(text)
+            if len(text) > limits.BACKUP_LINE or size > limits.BACKUP:  # it could not be restored
+                raise BadBackup("The state is larger than a backup may be", advice="Use the database's own backup")
             digest.update(text)
             out.write(text)
 
@@ -84,65 +91,101 @@ def restore(state: Dumpable, path: str, *, force: bool) -> Saved:
             "The state is not empty", advice="Back it up first, then restore with --force: what is there is replaced"
         )
     since = max(0.0, time.time() - whole.made)
-    counters = [(name, number) for kind, name, number, *_ in _read(path) if kind == "c"]
+    counters = ((row.name, row.number) for row in _rows(path) if isinstance(row, _Counter))
     state.load(counters, _read_living(path, since))
     return whole
 
 
 def check(path: str) -> Saved:
-    """Read a backup to its end. Raises BadBackup where it is not whole."""
-    digest, count, end = hashlib.sha256(), 0, None
-    header: dict[str, Any] = {}
-    counted = {"r": 0, "c": 0}
-    for number, line in enumerate(_lines(path)):
-        if number == 0:
-            header = _decode(path, line)
-            if header.get("postil") != "backup":
-                raise BadBackup(f"{path} is no backup of Postil")
-            if int(header.get("format", 0)) > FORMAT:
-                raise BadBackup(f"{path} was made by a later version", advice="Update Postil, then restore it")
-        elif line.startswith(b'{"end"'):
-            end = _decode(path, line)
-            break
+    """Read a backup to its end, every value of it. Raises BadBackup where it is not whole."""
+    digest, records, counters = hashlib.sha256(), 0, 0
+    lines = _lines(path)
+    first = next(lines, b"")
+    header = _decode(path, first, _HEADER)
+    if header.postil != "backup":
+        raise BadBackup(f"{path} is no backup of Postil", advice="Name a file that `postil backup` wrote")
+    if header.format > FORMAT:
+        raise BadBackup(f"{path} was made by a later version", advice="Update Postil, then restore it")
+    digest.update(first)
+    for line in lines:
+        if line.startswith(b'{"end"'):
+            end = _decode(path, line, _END)
+            if end.end != records + counters or end.sha256 != digest.hexdigest():
+                break
+            return Saved(records, counters, header.made, header.secret)
+        if isinstance(_decode_row(path, line), _Counter):
+            counters += 1
         else:
-            count += 1
-            counted[line[2:3].decode()] += 1
+            records += 1
         digest.update(line)
-    if end is None or end.get("end") != count or end.get("sha256") != digest.hexdigest():
-        raise BadBackup(f"The backup {path} is not whole", advice="Use another one; nothing was changed")
-    secret = msgspec.convert(header.get("secret", ""), bytes)
-    return Saved(counted["r"], counted["c"], float(header["made"]), secret)
+    raise BadBackup(f"The backup {path} is not whole", advice="Use another one; nothing was changed")
+
+
+class _Header(msgspec.Struct):
+    postil: str
+    format: Annotated[int, msgspec.Meta(ge=1, le=1_000_000)]
+    made: Annotated[float, msgspec.Meta(ge=0, le=1e11)]
+    secret: Annotated[bytes, msgspec.Meta(min_length=1, max_length=4096)]
+
+
+class _End(msgspec.Struct):
+    end: int
+    sha256: str
+
+
+class _Counter(msgspec.Struct, array_like=True, tag="c", forbid_unknown_fields=True):
+    name: str
+    number: Annotated[int, msgspec.Meta(ge=-(1 << 63), le=(1 << 63) - 1)]
+
+
+class _Record(msgspec.Struct, array_like=True, tag="r", forbid_unknown_fields=True):
+    space: str
+    key: str
+    value: bytes
+    lives: Annotated[float, msgspec.Meta(ge=-1e11, le=1e11)] | None
+
+
+_HEADER, _END, _ROW = (msgspec.json.Decoder(each) for each in (_Header, _End, _Counter | _Record))
+Read = TypeVar("Read")
 
 
 def _read_living(path: str, since: float) -> Generator[RecordRow]:
     """Yields the records that are still alive after so many seconds."""
-    for kind, *values in _read(path):
-        if kind == "r":
-            space, key, value, lives = values
-            if lives is None or lives > since:
-                yield space, key, msgspec.convert(value, bytes), None if lives is None else lives - since
+    for row in _rows(path):
+        if isinstance(row, _Record) and (row.lives is None or row.lives > since):
+            yield row.space, row.key, row.value, None if row.lives is None else row.lives - since
 
 
-def _read(path: str) -> Generator[list[Any]]:
+def _rows(path: str) -> Generator[_Counter | _Record]:
     for line in _lines(path):
         if line.startswith(b"["):
-            yield msgspec.json.decode(line)
+            yield _decode_row(path, line)
 
 
 def _lines(path: str) -> Generator[bytes]:
+    """Yields one line at a time: a file that is small compressed may unpack to anything."""
+    left = limits.BACKUP
     try:
-        with gzip.open(path, "rb") as file:
-            yield from file
-    except (OSError, EOFError) as error:  # a gzip that ends too early is an EOFError
+        with open_regular(path) as compressed, gzip.GzipFile(fileobj=compressed) as file:
+            while line := file.readline(limits.BACKUP_LINE + 1):
+                left -= len(line)
+                if len(line) > limits.BACKUP_LINE or left < 0:
+                    raise BadBackup(
+                        f"The backup {path} is larger than Postil writes any", advice="Use another one; nothing changed"
+                    )
+                yield line
+    except (OSError, EOFError, zlib.error) as error:  # a gzip that ends too early is an EOFError
         raise BadBackup(f"The backup {path} cannot be read: {error}", advice="Use another one") from error
-    except Exception as error:
-        if type(error).__module__ == "zlib":
-            raise BadBackup(f"The backup {path} is damaged: {error}", advice="Use another one") from error
-        raise
 
 
-def _decode(path: str, line: bytes) -> dict[str, Any]:
+def _decode_row(path: str, line: bytes) -> _Counter | _Record:
+    return _decode(path, line, _ROW)
+
+
+def _decode(path: str, line: bytes, decoder: msgspec.json.Decoder[Read]) -> Read:
     try:
-        return msgspec.json.decode(line, type=dict[str, Any])
-    except msgspec.DecodeError as error:
-        raise BadBackup(f"{path} is no backup of Postil") from error
+        return decoder.decode(line)
+    except (ValueError, RecursionError) as error:  # also of bytes that are no UTF-8
+        raise BadBackup(
+            f"{path} is no backup of Postil: {error}", advice="Name a file that `postil backup` wrote"
+        ) from error
