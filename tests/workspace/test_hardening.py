@@ -185,6 +185,40 @@ def test_fetching_from_a_folder_works_and_pushing_asks_for_a_line(
     assert run_git(str(repository), "rev-parse", "origin/main") == run_git(str(repository), "rev-parse", "HEAD")
 
 
+def test_a_fetch_from_a_folder_reads_nothing_of_its_config(
+    repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The clone may hold another repository and name it as a remote: git-upload-pack reads that one's config."""
+    trust_nothing(monkeypatch, tmp_path)
+    secret = tmp_path / "secret"
+    secret.write_text("this is no config\n")
+    inner = new_repository(repository / "inner", a__txt="one\n")
+    bare = tmp_path / "bare.git"
+    git(tmp_path, "clone", "-q", "--bare", str(inner), str(bare))
+    for config in (inner / ".git/config", bare / "config"):
+        config.write_text(config.read_text() + f"[include]\n\tpath = {secret}\n")
+    for address in ("./inner", "inner", f"file://{inner}", str(inner / ".git"), str(bare), str(bare)[:-4]):
+        git(repository, "config", "remote.d.url", address)
+        done = try_git(str(repository), "fetch", "d", "HEAD:refs/got", mode=NETWORK)
+        assert (done.status, str(secret).encode() in done.err) == (0, False), (address, done.err)
+        assert run_git(str(repository), "rev-parse", "refs/got") != b""
+        run_git(str(repository), "update-ref", "-d", "refs/got")
+        assert b"refs/heads/" in run_git(str(repository), "ls-remote", address, mode=NETWORK)
+
+
+def test_a_fetch_past_a_rule_of_the_user_needs_the_path_in_their_settings(
+    repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trust_nothing(monkeypatch, tmp_path)
+    other = new_repository(tmp_path / "other", a__txt="one\n")
+    git(repository, "config", "--global", f"url.{other}.insteadOf", "short:it")
+    git(repository, "config", "remote.d.url", "short:it")
+    with pytest.raises(UntrustedPath, match="would use the configuration of"):
+        run_git(str(repository), "fetch", "d", mode=NETWORK)
+    git(repository, "config", "--global", "--add", "postil.trusted", str(other))
+    run_git(str(repository), "fetch", "d", mode=NETWORK)
+
+
 # Program and environment
 
 

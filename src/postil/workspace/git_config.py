@@ -69,6 +69,7 @@ _ALLOWED_OF_A_REMOTE = {
     "promisor": _TRUTH,
     "partialclonefilter": _TEXT,
 }
+_ALLOWED_OF_A_BRANCH = {"remote": _TEXT, "pushremote": _TEXT, "merge": _TEXT}  # they only name
 _HANDLED = "worktreeconfig"  # the file that it announces is read here, and git is not told of it
 _ESCAPES = {"n": "\n", "t": "\t", "b": "\b", '"': '"', "\\": "\\"}
 _LETTERS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-")
@@ -194,11 +195,13 @@ def keep_allowed(settings: list[Setting], shown: str) -> list[Setting]:
     kept: list[Setting] = []
     for setting in settings:
         section, name, key, value = setting
+        given = "true" if value is None else value
         if section == "remote" and name:
             allowed = None if name.startswith("-") else _ALLOWED_OF_A_REMOTE.get(key)
+        elif section == "branch" and name:
+            allowed = None if given.startswith("-") else _ALLOWED_OF_A_BRANCH.get(key)
         else:
             allowed = _ALLOWED.get(section, {}).get(key) if name is None else None
-        given = "true" if value is None else value
         if allowed is not None and (given.lower() in allowed if allowed else _is_one_line(given)):
             kept.append(setting)
         elif strict and section == "extensions" and name is None and key != _HANDLED:

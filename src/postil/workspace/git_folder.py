@@ -11,6 +11,7 @@ it, and other repositories from which it takes objects are known to the user. No
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from collections.abc import Callable
@@ -20,6 +21,7 @@ from os import path as p
 
 from postil import __version__
 from postil.workspace.digest import sha256
+from postil.workspace.disk import open_regular, read_regular
 from postil.workspace.failures import DamagedConfig, ForeignOwner, OddRepository, UntrustedPath, WriteFailed
 from postil.workspace.git_config import LARGEST, Setting, is_true, keep_allowed, parse_config, write_config
 from postil.workspace.repository import Repository
@@ -41,7 +43,7 @@ _FILES = (
 )
 _WATCHED = frozenset({"objects", "refs", "config", "config.worktree", "objects/info/alternates"})
 _FEWEST_KEPT = 256
-_FORMAT = "1"
+_FORMAT = "2"
 """To be changed with the allow-list or our own settings: folders that another version made are then made again."""
 _DEEPEST = 5  # as many alternates behind one another as git follows
 
@@ -97,6 +99,25 @@ def find_git_folder(where: Repository, cache: str, ask_user: AskUser) -> str:
     """
     _check_owner(where, ask_user)
     return _make_folder(where, cache, _look(where, ask_user), _Asked(ask_user))
+
+
+def find_served_folder(where: Repository, cache: str, ask_user: AskUser) -> str:
+    """Returns a git directory to fetch this repository from: its objects and refs, and nothing of its config.
+
+    git-upload-pack would read that config by itself, with the files that it includes. Raises as `find_git_folder` does.
+    """
+    if p.isdir(p.join(where.common_dir, "reftable")):  # these keep HEAD among the refs, where ours cannot be put
+        check_trusted(where.root, "A fetch would use the configuration of", ask_user)
+        return where.git_dir
+    folder = p.join(find_git_folder(where, cache, ask_user), "served")
+    head = _read_plain(p.join(where.git_dir, "HEAD"), ask_user)
+    try:
+        os.makedirs(folder, mode=0o700, exist_ok=True)
+        _replace(p.join(folder, "HEAD"), head.encode("utf-8", "surrogateescape"))
+        _replace(p.join(folder, "commondir"), b"..\n")
+    except OSError as error:
+        raise WriteFailed(folder, error.strerror or str(error)) from error
+    return folder
 
 
 class _Asked:
@@ -204,9 +225,13 @@ def _check_inside(common_dir: str, ask_user: AskUser) -> None:
         folder = p.join(common_dir, name)
         try:
             with os.scandir(folder) as entries:
-                links = [entry.path for entry in entries if entry.is_symlink()]
+                found = [*entries]
         except OSError:
             continue
+        links = [entry.path for entry in found if entry.is_symlink()]
+        for entry in found:  # git would wait for a FIFO
+            if not entry.is_symlink() and not entry.is_file() and not entry.is_dir():
+                raise OddRepository(entry.path, "is not a regular file")
         for path in links:
             if name == "objects" or p.isdir(path):
                 _refuse_unless_trusted(path, stat.S_IFLNK, ask_user)
@@ -230,17 +255,20 @@ def _check_alternates(objects: str, inside: str, ask_user: AskUser, left: int) -
 def _read_plain(path: str, ask_user: AskUser) -> str:
     """Returns the text of a regular file; empty when there is none."""
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    except FileNotFoundError:
-        return ""
+        try:
+            file = open_regular(path, follow=False)
+        except FileNotFoundError:
+            return ""
+        except OSError:
+            if not p.islink(path):
+                raise
+            _refuse_unless_trusted(path, stat.S_IFLNK, ask_user)
+            file = open_regular(path)
     except OSError as error:
-        if not p.islink(path):
-            raise DamagedConfig(path) from error
-        _refuse_unless_trusted(path, stat.S_IFLNK, ask_user)
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    with open(descriptor, "rb") as file:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            raise OddRepository(path, "is not a regular file")
+        if error.errno == errno.EINVAL:
+            raise OddRepository(path, "is not a regular file") from None
+        raise DamagedConfig(path) from error
+    with file:
         content = file.read(LARGEST + 1)
     if len(content) > LARGEST:
         raise DamagedConfig(path)
@@ -257,7 +285,7 @@ def _make_folder(where: Repository, cache: str, seen: tuple[Seen, ...], asked: _
     made = f"{cache}/git/{name}"
     stamp = f"{_FORMAT} {__version__} {seen}"
     # Another process has looked at the same state of the repository before us.
-    if _read_bytes(f"{made}/seen") == stamp.encode("utf-8", "surrogateescape") and _read_bytes(f"{made}/config"):
+    if _read_made(f"{made}/seen") == stamp.encode("utf-8", "surrogateescape") and _read_made(f"{made}/config"):
         return made
     _check_inside(where.common_dir, asked.ask)
     config = _write_allowed(where, asked.ask)
@@ -289,7 +317,7 @@ def _write_allowed(where: Repository, ask_user: AskUser) -> bytes:
 def _renew(home: str, name: str, common_dir: str, config: bytes) -> str:
     """Returns the folder, whole: links first, then the config, each complete or absent."""
     folder = p.join(home, name)
-    if _read_bytes(p.join(folder, "config")) == config and _leads_to(p.join(folder, "objects"), common_dir):
+    if _read_made(p.join(folder, "config")) == config and _leads_to(p.join(folder, "objects"), common_dir):
         return folder
     with suppress(OSError):
         os.unlink(p.join(folder, "seen"))  # or it would vouch for what is half renewed
@@ -326,12 +354,8 @@ def _leads_to(link: str, common_dir: str) -> bool:
         return False
 
 
-def _read_bytes(path: str) -> bytes | None:
-    try:
-        with open(path, "rb") as file:
-            return file.read(2 * LARGEST)
-    except OSError:
-        return None
+def _read_made(path: str) -> bytes | None:
+    return read_regular(path, 2 * LARGEST)
 
 
 def _forget_old(home: str) -> None:

@@ -17,9 +17,10 @@ import msgspec
 
 from postil.core import limits
 from postil.core.failure import InvalidArguments
+from postil.workspace.disk import open_regular
 from postil.workspace.failures import GitMissing
-from postil.workspace.git_folder import AskUser, check_trusted, find_git_folder
-from postil.workspace.repository import Repository, locate
+from postil.workspace.git_folder import AskUser, check_trusted, find_git_folder, find_served_folder
+from postil.workspace.repository import Repository, locate, locate_exactly
 from postil.workspace.spawn import run
 
 
@@ -99,10 +100,11 @@ def prepare(root: str, arguments: tuple[str, ...], extra: Mapping[str, str] | No
     if verb not in _VERBS:
         raise ValueError(f"git {verb} is not in the table of hardening.py: look at what it can run, then add it")
     words = [program, "-C", root, "--no-pager", "--literal-pathspecs"]
-    command = GitCommand([*words, verb, *_VERBS[verb], *rest], clean)
     if verb == "push" and where is not None:
         _check_push(where, words, rest, clean, ask_user)
-    return command
+    elif verb in ("fetch", "ls-remote") and mode.network:
+        clean |= _fetch_cleanly("/" if where is None else where.root, words, rest, clean, ask_user)
+    return GitCommand([*words, verb, *_VERBS[verb], *rest], clean)
 
 
 # PATH
@@ -196,16 +198,61 @@ def _check_push(where: Repository, start: list[str], rest: list[str], clean: dic
     status, out, _ = run(asked, clean, b"", timeout=60)
     addresses = out.decode("utf-8", "surrogateescape").splitlines() if status == 0 else [remote]
     for address in addresses:
-        if address.startswith("file://"):
-            from urllib.parse import unquote
-
-            check_trusted(unquote(address.removeprefix("file://")), "A push would run the hooks of", ask_user)
-        elif _is_path(address):
-            folder = os.path.join(where.root, os.path.expanduser(address))
+        if folder := _find_folder(where.root, address):
             check_trusted(folder, "A push would run the hooks of", ask_user)
 
 
-def _is_path(address: str) -> bool:
-    """As git tells a path from host:path."""
+def _find_folder(root: str, address: str) -> str:
+    """Returns the folder of this machine that an address names, or an empty text."""
+    if address.startswith("file://"):
+        from urllib.parse import unquote
+
+        return unquote(address.removeprefix("file://"))
     before, colon, _ = address.partition(":")
-    return not colon or "/" in before
+    is_path = not colon or "/" in before  # as git tells a path from host:path
+    return os.path.join(root, os.path.expanduser(address)) if is_path and address else ""
+
+
+def _fetch_cleanly(
+    root: str, start: list[str], rest: list[str], clean: dict[str, str], ask_user: AskUser
+) -> dict[str, str]:
+    """Returns settings with which git fetches from a folder of this machine, and none of that folder's config is read.
+
+    Its address is replaced by one of a git directory of ours. Raises UntrustedPath where that is not possible.
+    """
+    remote = next((word for word in rest if not word.startswith("-")), "")
+    address = _ask(start, clean, "ls-remote", "--get-url", "--end-of-options", remote)
+    folder = _find_folder(root, address)
+    if not folder:
+        return {}
+    served = locate_exactly(folder)
+    if served is None and not os.path.isdir(folder) and not os.path.isdir(f"{folder}.git"):
+        if not _is_git_link(folder):  # nothing, or a bundle, which has no config
+            return {}
+    if served is not None:
+        written = _ask(start, clean, "config", "-z", "--get-all", f"remote.{remote}.url").partition("\0")[0] or remote
+        number = int(clean.get("GIT_CONFIG_COUNT", "0"))
+        mine = find_served_folder(served, _find_cache(), ask_user)
+        more = {
+            "GIT_CONFIG_COUNT": str(number + 1),
+            f"GIT_CONFIG_KEY_{number}": f"url.{mine}.insteadOf",
+            f"GIT_CONFIG_VALUE_{number}": written,
+        }
+        # A rule of the user for the same address comes before ours.
+        if _ask(start, clean | more, "ls-remote", "--get-url", "--end-of-options", remote) == mine:
+            return more
+    check_trusted(folder, "A fetch would use the configuration of", ask_user)
+    return {}
+
+
+def _is_git_link(path: str) -> bool:
+    try:
+        with open_regular(path) as file:
+            return file.read(7) == b"gitdir:"
+    except OSError:
+        return False
+
+
+def _ask(start: list[str], clean: dict[str, str], *words: str) -> str:
+    status, out, _ = run([*start, *words], clean, b"", timeout=60)
+    return out.decode("utf-8", "surrogateescape").removesuffix("\n") if status == 0 else ""

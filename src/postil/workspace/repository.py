@@ -11,8 +11,8 @@ from os import path as p
 import msgspec
 
 from postil.workspace.digest import sha256
+from postil.workspace.disk import find_git_roots, read_regular
 from postil.workspace.failures import DamagedRepository, NoRepository, OddRepository
-from postil.workspace.git_roots import find_git_roots, read_regular
 
 
 class Repository(msgspec.Struct, frozen=True):
@@ -71,6 +71,17 @@ def locate(start: str) -> Repository | None:
             return Repository(folder, git_dir, _read_common_dir(git_dir), bare=False)
     # Only when nothing encloses it: a bare repository inside a work tree may be a trap (its config would run programs).
     return Repository(here, here, here, bare=True) if _is_git_dir(here) else None
+
+
+def locate_exactly(path: str) -> Repository | None:
+    """Return the repository that git takes this path for when it is a remote's address, or None."""
+    for folder in (p.realpath(path), p.realpath(f"{path}.git")):
+        git_dir = _read_git_dir(folder) if p.lexists(p.join(folder, ".git")) else ""
+        if git_dir:
+            return Repository(folder, git_dir, _read_common_dir(git_dir), bare=False)
+        if _is_git_dir(folder):
+            return Repository(folder, folder, _read_common_dir(folder), bare=True)
+    return None
 
 
 def _read_git_dir(folder: str) -> str:
