@@ -18,9 +18,9 @@ from postil.comments.model import LONGEST_PATH
 from postil.core import call, limits
 from postil.core.failure import Failure, InvalidArguments
 from postil.workspace.digest import blob_id
+from postil.workspace.disk import read_regular
 from postil.workspace.failures import FileMissing, FileTooLarge, FileUnreadable, UnsafePath
 from postil.workspace.files import read_file
-from postil.workspace.git_roots import read_regular
 from postil.workspace.paths import RelativePath, resolve_inside
 from postil.workspace.repository import locate
 

@@ -16,6 +16,7 @@ from postil.core import limits
 from postil.core.failure import Failure
 from postil.inbox.model import LONGEST_COMMENT, format_span, parse_span
 from postil.workspace.digest import sha256
+from postil.workspace.disk import read_regular
 from postil.workspace.repository import Repository, locate
 
 LARGEST = limits.SMALL_FILE
@@ -45,12 +46,8 @@ class LegacyMessage(Struct, frozen=True):
 
 def read_message(path: str) -> LegacyMessage | None:
     """Returns the message in the file, or None: no file, half-written, or not a message."""
-    try:
-        with open(path, "rb") as file:
-            content = file.read(LARGEST + 1)
-    except OSError:
-        return None
-    return parse(content)
+    content = read_regular(path, LARGEST)
+    return None if content is None else parse(content)
 
 
 def parse(content: bytes) -> LegacyMessage | None:

@@ -7,6 +7,7 @@ security setting must not vanish in silence.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from typing import Any, cast
 
@@ -14,6 +15,7 @@ import msgspec
 
 from postil.core import limits
 from postil.settings.model import BadSettings, Layer, Settings
+from postil.workspace.disk import read_named, read_whole
 
 HARMLESS = frozenset(
     {"parts", "read_only", "allow_tools", "deny_tools", "gitlab.projects", "gitlab.toolsets", "anchoring.caution"}
@@ -28,7 +30,9 @@ def read_layers(user: str, repository: str) -> tuple[list[tuple[str, Layer]], tu
     warnings: list[str] = []
     if repository and repository != user:
         try:
-            layers.append((repository, _keep_harmless(read_file(repository), repository, warnings)))
+            layers.append(
+                (repository, _keep_harmless(read_file(repository, os.path.dirname(repository)), repository, warnings))
+            )
         except BadSettings as failure:  # a broken file in a clone must not take the user's tools away
             warnings.append(f"{failure.message}; it is not used")
     if user:
@@ -36,20 +40,21 @@ def read_layers(user: str, repository: str) -> tuple[list[tuple[str, Layer]], tu
     return layers, tuple(warnings)
 
 
-def read_file(path: str) -> Layer:
-    """Returns the content of one file as nested tables, hyphens in keys as underscores. Raises BadSettings."""
+def read_file(path: str, inside: str = "") -> Layer:
+    """Returns the content of one file as nested tables, hyphens in keys as underscores. Raises BadSettings.
+
+    `inside` names the folder that a link must not lead out of.
+    """
     try:
-        with open(path, "rb") as file:
-            content = file.read(LARGEST + 1)
-        if len(content) > LARGEST:
-            raise BadSettings(f"{path} is larger than {LARGEST} bytes")
+        content = read_whole(path, LARGEST, inside) if inside else read_named(path, LARGEST)
         tables = _read_tables(_decode(path, content.decode("utf-8")))
         if isinstance(tables.get("state"), str):  # the address alone
             tables["state"] = {"address": tables["state"]}
         return tables
     except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else error
         raise BadSettings(
-            f"The settings file {path} cannot be read: {error}", advice="Correct the file, or move it away"
+            f"The settings file {path} cannot be read: {reason}", advice="Correct the file, or move it away"
         ) from error
 
 

@@ -12,7 +12,7 @@ from typing import Literal
 import msgspec
 
 from postil.settings.model import BadSettings, Drawer, Folders, GitLabSettings, Layer, Settings, Terminal
-from postil.workspace.git_roots import find_git_roots
+from postil.workspace.disk import find_git_roots
 
 _ENVIRONMENT = {
     "POSTIL_PARTS": "parts",

@@ -11,6 +11,7 @@ from msgspec import Struct
 from postil.core.codes import INVALID_PARAMS
 from postil.core.failure import Failure
 from postil.core.registry import Offer
+from postil.workspace.disk import read_named
 
 if TYPE_CHECKING:
     from ssl import SSLContext
@@ -72,8 +73,7 @@ class GitLabSettings(Struct, frozen=True, omit_defaults=True):
             return self.token
         path = os.path.expanduser(self.token_file)
         try:
-            with open(path, encoding="utf-8") as file:
-                return file.read(4096).strip()
+            return read_named(path, 4096).decode("utf-8").strip()
         except (OSError, UnicodeDecodeError) as error:
             reason = error.strerror if isinstance(error, OSError) else "it is not text"
             raise BadSettings(

@@ -3,6 +3,7 @@
 import contextlib
 import io
 import re
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 from postil.app import read_catalogue
 from postil.core.catalogue import OperationEntry
 from postil.core.failure import Failure
-from postil.surfaces.shell.commands import Usage, Words, kebab
+from postil.surfaces.shell.commands import SECRETS, Usage, Words, kebab
 
 COMMANDS = [entry for entry in read_catalogue().operations if entry.shell]
 
@@ -51,6 +52,7 @@ def test_every_flag_is_known_as_the_help_shows_it_and_as_the_schema_has_it(entry
         if name in entry.positional:
             continue
         value = [] if field.get("type") == "boolean" else [_fitting(field)]
+        value = [f"@{__file__}"] if name in SECRETS else value
         for flag in (f"--{kebab(name)}", f"--{name}", f"-{entry.flags[name]}" if name in entry.flags else f"--{name}"):
             assert list(Words(entry, "postil").read([flag, *value])[0]) == [name], flag
 
@@ -221,3 +223,19 @@ def test_prose_may_come_from_standard_input_and_other_words_do_not(monkeypatch: 
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"\xff")))
     with pytest.raises(Usage, match="UTF-8"):
         read("t", "--text", "-")
+
+
+def test_a_secret_is_never_a_word_of_the_command_line(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Everybody on the machine can list the words of a command."""
+    words = ["5", "https://example.org", "--events", "push", "--token"]
+    hook = Words(next(entry for entry in COMMANDS if entry.shell == "gitlab webhook"), "postil gitlab webhook")
+    with pytest.raises(Usage, match="give @FILE, or - for standard input"):
+        hook.read([*words, "hush"])
+    (tmp_path / "secret").write_text("hush\n")
+    assert hook.read([*words, f"@{tmp_path / 'secret'}"])[0]["token"] == "hush"
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"hush\n")))
+    assert hook.read([*words, "-"])[0]["token"] == "hush"
+    for entry in COMMANDS:
+        for name in msgspec.json.decode(entry.command_schema).get("properties", {}):
+            if re.search("token|secret|password", name):
+                assert name in SECRETS, f"{entry.shell}: {name}"

@@ -17,10 +17,10 @@ from postil.core.answer import Answer
 from postil.core.failure import Failure, NotFound, StorageFailed
 from postil.core.group import Finding, check
 from postil.core.operation import reads, writes
+from postil.workspace.disk import read_regular, read_whole
 from postil.workspace.failures import GitFailed
 from postil.workspace.files import atomic_write
 from postil.workspace.git import change_config, try_git
-from postil.workspace.git_roots import read_regular
 from postil.workspace.paths import RelativePath
 from postil.workspace.repository import find_repository
 
@@ -159,12 +159,9 @@ class MaintenanceTools:
         sides: list[bytes | None] = []
         for name in (base, ours, theirs):
             try:
-                with open(name, "rb") as file:
-                    sides.append(file.read(limits.FILE + 1) or None)
+                sides.append(read_whole(name, limits.FILE) or None)
             except OSError as fault:
-                raise StorageFailed(f"{name} cannot be read: {fault.strerror}") from fault
-            if len(sides[-1] or b"") > limits.FILE:
-                raise StorageFailed(f"{name} has more than {limits.FILE} bytes", advice="Merge it by hand")
+                raise StorageFailed(f"{name} cannot be read: {fault.strerror}", advice="Merge it by hand") from fault
         try:
             result = merge_sidecars((path or ours).removesuffix(SUFFIX), *sides)
         except Unreadable as fault:

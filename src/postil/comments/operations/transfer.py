@@ -15,11 +15,12 @@ from postil.comments.operations.validation import sign
 from postil.comments.source_tree import Source, decode
 from postil.comments.transfer.inline import extract_inline, insert_inline
 from postil.comments.transfer.read_export import Record, is_document, make_comment, make_record_marker, read_records
-from postil.core import call
+from postil.core import call, limits
 from postil.core.answer import Answer
 from postil.core.failure import Conflict, NotFound
 from postil.core.operation import writes
 from postil.workspace.digest import blob_id
+from postil.workspace.disk import read_named
 from postil.workspace.files import atomic_write, read_file
 from postil.workspace.paths import RelativePath
 
@@ -185,7 +186,6 @@ class TransferTools:
 
 def _read_document(file: str) -> bytes:
     try:
-        with open(file, "rb") as opened:
-            return opened.read()
+        return read_named(file, limits.IMPORT)
     except OSError as fault:
         raise NotFound(f"{file} cannot be read: {fault.strerror}", advice="Name an export of comments") from fault

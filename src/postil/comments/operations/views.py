@@ -20,6 +20,7 @@ from postil.core.answer import Answer
 from postil.core.failure import NotFound
 from postil.core.operation import reads
 from postil.core.others.visible import harmless
+from postil.workspace.disk import read_named
 
 if TYPE_CHECKING:
     from postil.comments.part import CommentsContext
@@ -170,8 +171,7 @@ class ViewTools:
     def show_text(self, path: Annotated[str, Meta(description="A comment file")]) -> str:
         """Print a comment file as text: git's diffs and logs show it so (`postil setup git`)"""
         try:
-            with open(path, "rb") as file:
-                data = file.read(LARGEST_SIDECAR + 1)
+            data = read_named(path, LARGEST_SIDECAR)
         except OSError as fault:
             raise NotFound(f"{path} cannot be read: {fault.strerror}", advice="Name a comment file") from fault
         try:

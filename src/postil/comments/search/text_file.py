@@ -17,6 +17,7 @@ from mmap import ACCESS_READ, mmap
 from typing import IO
 
 from postil.comments.search.patterns import END, GAP, Letters, Pattern
+from postil.workspace.disk import open_regular
 
 TABLES = """
 CREATE TABLE IF NOT EXISTS corpus (name TEXT NOT NULL, texts INTEGER NOT NULL, bytes INTEGER NOT NULL);
@@ -250,9 +251,9 @@ def _open_file(base: str, name: str, kind: str, size: int) -> IO[bytes]:
 
 def _map_file(base: str, name: str, texts: int, size: int) -> Run:
     """Returns the file as it is on disk. Raises ValueError when it is not what the database vouches for."""
-    with open(_path(base, name, "texts"), "rb") as file:
+    with open_regular(_path(base, name, "texts")) as file:
         run = mmap(file.fileno(), size, access=ACCESS_READ)
-    with open(_path(base, name, "rows"), "rb") as file:
+    with open_regular(_path(base, name, "rows")) as file:
         table = memoryview(mmap(file.fileno(), 16 * texts, access=ACCESS_READ)).cast("Q")
     numbers, ends = table[0::2], table[1::2]
     if run[-len(GAP) :] != GAP or ends[-1] != size - len(GAP) + GAP.index(END):

@@ -20,7 +20,7 @@ from msgspec import Struct
 
 from postil.comments.model import Addition
 from postil.core import limits
-from postil.workspace.git_roots import read_regular
+from postil.workspace.disk import open_regular, read_regular
 
 DEAD_AFTER = 10.0
 """A file this old that nobody holds: the instant between a writer's create and its lock is long over."""
@@ -98,7 +98,7 @@ def claim_pending(folder: str, path: str, blob: str) -> Iterator[ClaimedAdd]:
             continue
         try:
             addition = msgspec.json.decode(read_regular(file, limits.FILE) or b"", type=Addition)
-        except msgspec.DecodeError:
+        except (ValueError, RecursionError):
             continue  # half written: the next writer takes it
         if addition.blob == blob:
             yield ClaimedAdd(file, addition)
@@ -107,7 +107,7 @@ def claim_pending(folder: str, path: str, blob: str) -> Iterator[ClaimedAdd]:
 def _is_alive(file: str) -> bool:
     """Whether the file's process lives and so holds a lock on it. The file of a dead process is removed later."""
     try:
-        with open(file, "rb") as given:
+        with open_regular(file, follow=False) as given:
             fcntl.flock(given, fcntl.LOCK_SH | fcntl.LOCK_NB)
             if time.time() - os.fstat(given.fileno()).st_mtime > DEAD_AFTER:
                 os.unlink(file)

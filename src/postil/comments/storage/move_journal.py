@@ -179,7 +179,7 @@ def finish_interrupted(store: Store) -> None:
     """Complete a move that a dead process left in the middle; the caller holds the lock."""
     try:
         journal = msgspec.json.decode(read_file(store.tree.folder, _name(store)), type=Journal)
-    except (FileMissing, msgspec.DecodeError):
+    except (FileMissing, ValueError, RecursionError):
         return
     try:
         source = store.read(RelativePath(journal.source))

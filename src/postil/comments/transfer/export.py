@@ -65,9 +65,10 @@ def export_file(
     tree: SourceTree, overview: Overview, format_: str, path: RelativePath | None, options: ExportOptions, output: str
 ) -> Exported:
     """Write the document to a file that a person named. Raises StorageFailed."""
-    beside = f"{output}.part"
+    beside = f"{output}.{os.urandom(6).hex()}.part"
     try:
-        with open(beside, "wb") as out:
+        # Exclusively: whatever a clone has put there is not written through.
+        with open(beside, "xb") as out:
             total = write_export(tree, overview, format_, path, options, out)
         os.replace(beside, output)
     except OSError as fault:

@@ -13,6 +13,7 @@ from postil.core import limits
 from postil.core.group import Finding
 from postil.inbox.lazygit.binding import ONE_DIFF_SINCE, Version, format_bindings
 from postil.inbox.lazygit.install import find_key, read_ours
+from postil.workspace.disk import read_regular
 from postil.workspace.program import find_program
 from postil.workspace.repository import Repository
 
@@ -55,7 +56,8 @@ def check_configs(
             )
         )
     found += _check_age(config, repository, version, program)
-    read = [path for path in [*(named or [old if os.path.exists(old) else usual]), *own] if os.path.isfile(path)]
+    theirs = [path for path in own if _is_harmless(_read(path))]
+    read = [path for path in [*(named or [old if os.path.exists(old) else usual]), *theirs] if os.path.isfile(path)]
     found += _check_start(read, version)
     sending = any(_SENDS.search(_read(path)) for path in paths)
     return found or [Finding("ok", _describe_health(sending, version))]
@@ -110,13 +112,14 @@ def find_unsafe_lines(text: str) -> list[int]:
     return lines
 
 
+def _is_harmless(text: str) -> bool:
+    """Whether a repository's file only binds keys: its other settings name programs that lazygit runs at its start."""
+    return all(line == "customCommands:" or line[:1] in ("", " ", "#", "-") for line in text.splitlines())
+
+
 def _is_quoted(template: str) -> bool:
     return re.search(r"\|\s*quote\s*-?$", template.strip()) is not None
 
 
 def _read(path: str) -> str:
-    try:
-        with open(path, encoding="utf-8", errors="replace") as file:
-            return file.read(LARGEST)
-    except OSError:
-        return ""
+    return (read_regular(path, LARGEST) or b"").decode("utf-8", "replace")

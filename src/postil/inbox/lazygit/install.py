@@ -11,6 +11,7 @@ import re
 
 from postil.core.failure import Conflict
 from postil.inbox.lazygit.binding import KEY, MARK, Version, format_bindings, list_bindings, parse_version
+from postil.workspace.disk import read_regular
 from postil.workspace.files import atomic_write, make_folder, remove_file
 from postil.workspace.paths import RelativePath
 from postil.workspace.program import find_program
@@ -18,6 +19,7 @@ from postil.workspace.repository import Repository
 
 FILE = RelativePath("lazygit.yml")
 LARGEST = 1024 * 1024
+_OURS = MARK[:40].encode()
 PATIENCE = 5.0
 
 
@@ -85,10 +87,8 @@ def renew(repository: Repository | None, config: str, version: Version | None, p
 def read_ours(repository: Repository | None, config: str) -> str | None:
     """Returns the content of our file, or None when there is none."""
     path = os.path.join(find_folder(repository, config), FILE)
-    if not os.path.isfile(path) or _is_foreign(path):
-        return None
-    with open(path, encoding="utf-8", errors="replace") as file:
-        return file.read(LARGEST)
+    content = read_regular(path, LARGEST)
+    return content.decode("utf-8", "replace") if content and content.startswith(_OURS) else None
 
 
 def find_key(text: str) -> str:
@@ -115,10 +115,4 @@ def find_folder(repository: Repository | None, config: str) -> str:
 
 
 def _is_foreign(path: str) -> bool:
-    try:
-        with open(path, encoding="utf-8", errors="replace") as file:
-            return not file.readline().startswith(MARK[:40])
-    except FileNotFoundError:
-        return False
-    except OSError:
-        return True
+    return os.path.lexists(path) and not (read_regular(path, LARGEST) or b"").startswith(_OURS)

@@ -17,6 +17,9 @@ import tempfile
 import time
 from collections.abc import Sequence
 
+from postil.core import limits
+from postil.workspace.disk import read_whole
+
 PATIENCE = 15.0
 _DRAWN = re.compile(rb"\x1b\[\?1049h[\s\S]*\x1b\[[0-9;]*H")
 _QUIET = "disableStartupPopups: true\ngit: {autoFetch: false}\nupdate: {method: never}\n"
@@ -40,8 +43,8 @@ def find_fault(program: str, configs: Sequence[str]) -> str:
             file.write(_QUIET)
         for number, path in enumerate(configs):
             copies.append(os.path.join(folder, f"{number}.yml"))
-            with open(path, "rb") as read, open(copies[-1], "wb") as copy:
-                shutil.copyfileobj(read, copy)
+            with open(copies[-1], "wb") as copy:
+                copy.write(read_whole(path, limits.SMALL_FILE))
         root = os.path.join(folder, "repository")
         _make_repository(root)
         pairs = [f"{name}={folder}" for name in ("HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_DATA_HOME")]

@@ -18,6 +18,7 @@ from postil.surfaces.gateway.signatures import Signatures
 from postil.wire.protocol.url_elicitation import Page
 from postil.wire.transports.http.endpoint import Receive, Scope, Send, respond
 from postil.wire.transports.http.headers import Headers
+from postil.workspace.disk import read_named
 
 if TYPE_CHECKING:
     from postil.surfaces.composition import Composition
@@ -172,8 +173,7 @@ def read_secret(path: str) -> bytes:
     """Returns a secret from its file, without the newline that editors add."""
     path = os.path.expanduser(path)
     try:
-        with open(path, "rb") as file:
-            secret = file.read(4097).strip(b"\r\n")
+        secret = read_named(path, 8192).strip(b"\r\n")
     except OSError as error:
         raise BadGateway(
             f"The secret {path} cannot be read: {error.strerror}", advice="Make the file, mode 0600"

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 
 from postil.surfaces.setup.clients import Client
+from postil.workspace.disk import read_regular
 from postil.workspace.files import atomic_write, make_folder
 from postil.workspace.git import try_git
-from postil.workspace.git_roots import read_regular
 from postil.workspace.paths import RelativePath
 from postil.workspace.repository import find_repository
 

@@ -19,6 +19,7 @@ from postil.core.failure import Conflict, StorageFailed
 from postil.surfaces.setup import hooks as client_hooks
 from postil.surfaces.setup import jsonc, yaml_edit
 from postil.surfaces.setup.clients import Client, command_of
+from postil.workspace.disk import read_whole
 from postil.workspace.files import atomic_write, make_folder
 from postil.workspace.paths import RelativePath
 
@@ -45,21 +46,20 @@ class ClientFile:
         self.path = path
         self._memory = os.path.join(state_folder, "setup")
         # In a repository a symlink is somebody else's: following it could write anywhere. At home it is the user's own.
+        self._inside = path.removesuffix(client.file) if client.place == "repository" else ""
         self._real = path if client.place == "repository" else os.path.realpath(path)
 
     def text(self) -> str | None:
         """Returns the content, or None when there is no file."""
         try:
-            with open(self._real, "rb") as file:
-                content = file.read(LARGEST + 1)
-            if len(content) > LARGEST:  # half of a file must not be written back as the whole
-                raise Unreadable(f"{self.path} is larger than 4 MiB", advice="Edit it by hand")
-            return content.decode("utf-8")
+            # Half of a file must not be written back as the whole: one that is too large is refused.
+            return read_whole(self._real, LARGEST, self._inside).decode("utf-8")
         except FileNotFoundError:
             return None
         except (OSError, UnicodeDecodeError) as error:
+            reason = error.strerror if isinstance(error, OSError) else error
             raise Unreadable(
-                f"{self.path} cannot be read: {error}", advice="Correct the file, or move it away"
+                f"{self.path} cannot be read: {reason}", advice="Correct the file, or move it away"
             ) from error
 
     def entry(self) -> dict[str, Any] | None:
@@ -184,8 +184,8 @@ class ClientFile:
 
     def _recalled(self) -> Remembered | None:
         try:
-            with open(os.path.join(self._memory, self._note()), "rb") as file:
-                return msgspec.json.decode(file.read(LARGEST * 2), type=Remembered)
+            note = read_whole(os.path.join(self._memory, self._note()), LARGEST * 2)
+            return msgspec.json.decode(note, type=Remembered)
         except (OSError, msgspec.DecodeError):
             return None
 

@@ -15,6 +15,7 @@ from postil.surfaces.shell.commands import Usage, read_json
 from postil.surfaces.shell.flags import Parser
 from postil.surfaces.shell.output import show, table
 from postil.surfaces.shell.run import run_named
+from postil.workspace.disk import read_named
 
 if TYPE_CHECKING:
     from postil.surfaces.gateway.access_keys import AccessKey
@@ -166,7 +167,6 @@ def read_token(path: str) -> str:
     try:
         if path == "-":
             return sys.stdin.read(4096).strip()
-        with open(os.path.expanduser(path), encoding="utf-8") as file:
-            return file.read(4096).strip()
+        return read_named(os.path.expanduser(path), 4096).decode("utf-8").strip()
     except (OSError, UnicodeDecodeError) as error:
         raise Usage(f"The token file {path} cannot be read: {error}", advice="Name a readable file, or -") from error

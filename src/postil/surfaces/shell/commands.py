@@ -16,8 +16,10 @@ import msgspec
 from postil.core import limits
 from postil.core.catalogue import OperationEntry
 from postil.core.failure import InvalidArguments
+from postil.workspace.disk import read_named
 
 Schema = dict[str, Any]
+SECRETS = frozenset({"token"})
 TEXTS = frozenset({"text", "comment", "body", "description", "content", "message", "note", "reason", "reply"})
 """Arguments that hold prose: `-` for one of them means standard input."""
 SWITCHES = ("--json", "--no-input")
@@ -207,6 +209,8 @@ def kind_of(field: Schema) -> str:
 def read_value(name: str, field: Schema, word: str) -> Any:
     """Returns one word as a JSON value of the schema's type. Raises ValueError with a sentence."""
     kind = kind_of(field)
+    if name in SECRETS:
+        return _read_secret(name, word)
     if kind in ("integer", "number"):
         try:
             return int(word)
@@ -221,6 +225,18 @@ def read_value(name: str, field: Schema, word: str) -> Any:
     if kind == "any":
         return _one_of_several(name, field, word)
     return read_stdin() if word == "-" and name in TEXTS and "enum" not in field else word
+
+
+def _read_secret(name: str, word: str) -> str:
+    """Returns a secret from standard input or a file: everybody on this machine can read a command line."""
+    if word == "-":
+        return read_stdin().strip()
+    if not word.startswith("@"):
+        raise ValueError("give @FILE, or - for standard input: others can read a command line")
+    try:
+        return read_named(word[1:], limits.HEAD).decode("utf-8").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise Usage(f"{word[1:]} cannot be read: {error}", advice="Name a file that holds the secret") from None
 
 
 def _one_of_several(name: str, field: Schema, word: str) -> Any:
@@ -241,8 +257,7 @@ def read_json(word: str, name: str) -> Any:
         word = read_stdin()
     elif word.startswith("@"):
         try:
-            with open(word[1:], encoding="utf-8") as file:
-                word = file.read(limits.STANDARD_INPUT)
+            word = read_named(word[1:], limits.STANDARD_INPUT).decode("utf-8")
         except (OSError, UnicodeDecodeError) as error:
             raise Usage(
                 f"{word[1:]} cannot be read: {error}", advice="Give the JSON itself, or an existing file"

@@ -13,7 +13,7 @@ import sqlite3
 from collections.abc import Generator
 
 from postil.tracker.index.tables import VERSION
-from postil.workspace.git_roots import read_regular
+from postil.workspace.disk import read_regular
 
 POINTER = "cache"
 _NAME = re.compile(r"cache-[0-9a-f]{8}\.db")

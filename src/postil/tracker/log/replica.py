@@ -9,8 +9,8 @@ import os
 
 import msgspec
 
+from postil.workspace.disk import read_regular
 from postil.workspace.files import FileLock, atomic_write, make_folder
-from postil.workspace.git_roots import read_regular
 from postil.workspace.paths import RelativePath
 from postil.workspace.repository import Repository
 
@@ -70,7 +70,7 @@ def _read_file(repository: Repository) -> Replica | None:
     content = read_regular(os.path.join(repository.common_dir, _FILE), 4096)
     try:
         return None if content is None else msgspec.json.decode(content, type=Replica)
-    except msgspec.DecodeError:
+    except (ValueError, RecursionError):
         return None
 
 

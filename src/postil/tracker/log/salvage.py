@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from postil.core import limits
 from postil.tracker.log.format import LogCommit, LogDamaged, Segment, Unread, open_objects
 from postil.tracker.log.refs import Tip
-from postil.workspace.git_roots import read_regular
+from postil.workspace.disk import read_regular
 from postil.workspace.repository import locate
 
 REFLOG_MESSAGE = "postil"

@@ -17,8 +17,8 @@ from postil.tracker.query.order import parse_order
 from postil.tracker.query.parse import parse
 from postil.tracker.query.tree import QueryFault
 from postil.tracker.validation import translate_fault
+from postil.workspace.disk import read_regular
 from postil.workspace.files import FileLock, atomic_write, make_folder
-from postil.workspace.git_roots import read_regular
 from postil.workspace.paths import RelativePath
 
 if TYPE_CHECKING:
@@ -95,5 +95,5 @@ def _read_own(common_dir: str) -> dict[str, SavedQuery]:
     content = read_regular(os.path.join(common_dir, _FILE), limits.SMALL_FILE)
     try:
         return {} if content is None else msgspec.json.decode(content, type=dict[str, SavedQuery])
-    except msgspec.DecodeError:
+    except (ValueError, RecursionError):
         return {}

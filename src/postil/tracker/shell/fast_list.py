@@ -24,7 +24,7 @@ from postil.tracker.query.sql import QueryContext, compile_condition, find_miles
 from postil.tracker.query.tree import QueryFault
 from postil.tracker.shell.columns import COLUMNS as NAMES
 from postil.tracker.shell.columns import DEFAULT_COLUMNS, Drawing, draw_list
-from postil.workspace.git_roots import find_git_roots, read_regular
+from postil.workspace.disk import find_git_roots, read_regular
 
 _KINDS = {"issue": "issue", "milestone": "milestone", "mile": "milestone"}
 _VALUED = ("--filter", "--sort", "--limit", "--columns", "--format")

@@ -5,9 +5,11 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
+from postil.core import limits
 from postil.tracker.failures import InvalidParams
 from postil.tracker.model import Entity
 from postil.tracker.text import strip_address
+from postil.workspace.disk import read_named
 from postil.workspace.editing.editor import run_editor
 from postil.workspace.repository import Repository
 
@@ -31,12 +33,14 @@ def read_text(path: str) -> str:
 
 
 def read_whole(path: str) -> str:
-    """Returns the text of a file of any size; `-` is standard input."""
+    """Returns the text of a file, which may be an import; `-` is standard input."""
     try:
         if path == "-":
-            return sys.stdin.buffer.read().decode("utf-8")
-        with open(path, encoding="utf-8") as file:
-            return file.read()
+            said = sys.stdin.buffer.read(limits.IMPORT + 1)
+            if len(said) > limits.IMPORT:
+                raise InvalidParams(f"Standard input has more than {limits.IMPORT} bytes", advice="Import it in parts")
+            return said.decode("utf-8")
+        return read_named(path, limits.IMPORT).decode("utf-8")
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
         named = "Standard input" if path == "-" else path

@@ -15,8 +15,8 @@ from msgspec import UNSET, UnsetType
 from postil.core.answer import Answer
 from postil.tracker.model import Entity
 from postil.tracker.text import align, flatten
+from postil.workspace.disk import read_regular
 from postil.workspace.files import atomic_write, make_folder
-from postil.workspace.git_roots import read_regular
 from postil.workspace.paths import RelativePath
 from postil.workspace.repository import Repository
 
@@ -92,7 +92,7 @@ def read_adopted(repository: Repository) -> Adopted | None:
     content = read_regular(os.path.join(repository.common_dir, _FILE), 4096)
     try:
         return None if content is None else msgspec.json.decode(content, type=Adopted)
-    except msgspec.DecodeError:
+    except (ValueError, RecursionError):
         return None
 
 

@@ -10,6 +10,7 @@ from msgspec import Meta
 
 from postil.core import call
 from postil.core.operation import reads
+from postil.workspace.disk import open_regular
 from postil.workspace.git import git_lines
 from postil.workspace.operations.answers import CheckedFiles, Fault
 from postil.workspace.part import Workspace
@@ -55,7 +56,7 @@ def _find_fault(root: str, name: bytes) -> Fault | None:
             return None if inside else Fault(shown, "outside-link")
         if not stat.S_ISREG(seen.st_mode) or seen.st_size > LARGEST_READ:
             return None  # a submodule's folder; or too large to have been merged by hand
-        with open(path, "rb") as file:
+        with open_regular(os.fsdecode(path), follow=False) as file:
             line = _find_conflict(file.read(LARGEST_READ))
     except FileNotFoundError:
         return Fault(shown, "missing")
