@@ -226,9 +226,9 @@ def _fetch_cleanly(
     if not folder:
         return {}
     served = locate_exactly(folder)
-    if served is None and not os.path.isdir(folder) and not os.path.isdir(f"{folder}.git"):
-        if not _is_git_link(folder):  # nothing, or a bundle, which has no config
-            return {}
+    is_folder = os.path.isdir(folder) or os.path.isdir(f"{folder}.git")
+    if served is None and not is_folder and not _is_git_link(folder):
+        return {}  # nothing, or a bundle, which has no config
     if served is not None:
         written = _ask(start, clean, "config", "-z", "--get-all", f"remote.{remote}.url").partition("\0")[0] or remote
         number = int(clean.get("GIT_CONFIG_COUNT", "0"))
