@@ -1,4 +1,4 @@
-"""Nothing is read without a bound: every read of the tree is looked at."""
+"""Nothing is read without a bound, and only regular files are: every read of the tree is looked at."""
 
 from __future__ import annotations
 
@@ -61,3 +61,69 @@ def test_the_table_is_changed_knowingly() -> None:
         "LOG_SEGMENT": 8 * mib, "LOG_OBJECT": 12 * mib, "LOG_TAIL": 64 * mib, "LOG_SEGMENTS": 100_000,
         "FILE": 16 * mib, "SETTINGS": 262_144, "SMALL_FILE": mib, "STANDARD_INPUT": 64 * mib,
     }  # fmt: skip
+
+
+# Only regular files are opened
+
+READERS = {
+    "workspace/disk.py": "the door itself",
+    "app.py": "the catalogue, a file of this package",
+    "secret.py": "the user's own state folder",
+    "storage/steady_clock.py": "a file of /proc",
+    "storage/holder.py": "files of /proc",
+    "workspace/editing/editor.py": "a file in a temporary folder of ours, after the user's own editor",
+    "surfaces/shell/main.py": "the three standard streams",
+    "workspace/paths.py": "opens without blocking, and looks at what it opened",
+    "workspace/files.py": "opens without blocking or to lock, and reads nothing of it",
+    "wire/transports/stdio.py": "the null device",
+    "storage/sqlite.py": "a folder, to make a new entry of it durable",
+    "tracker/index/index.py": "a file that we have just made, to make it durable",
+}
+WRITERS = {
+    "secret.py": "exclusively",
+    "workspace/files.py": "exclusively; or a lock, opened for both, which waits for nobody",
+    "workspace/git_folder.py": "a name of ours in the user's own cache",
+    "storage/backup.py": "exclusively",
+    "storage/sqlite.py": "exclusively",
+    "comments/storage/group_commit.py": "exclusively; or a file that a living process of ours holds a lock on",
+    "comments/search/text_file.py": "opened for both, which waits for nobody, and follows no link",
+    "comments/transfer/export.py": "exclusively",
+    "inbox/lazygit/start_check.py": "in a temporary folder of ours",
+    "workspace/editing/editor.py": "in a temporary folder of ours",
+    "surfaces/shell/main.py": "the three standard streams",
+    "surfaces/shell/run.py": "the null device",
+}
+
+
+DOORS = ("self.read_bytes", "store.read_bytes", "reader.store.read_bytes")
+"""The sidecars' own, which read through `workspace.files`."""
+
+
+def list_opens() -> Iterator[tuple[str, str, int]]:
+    """Yields the file, how it opens something ("r" or "w") and the line, of every call that opens a file."""
+    for file in sorted(SOURCE.rglob("*.py")):
+        text = file.read_text()
+        if not any(word in text for word in ("open(", "read_text", "read_bytes", "copyfile")):
+            continue
+        for node in ast.walk(ast.parse(text)):
+            if not isinstance(node, ast.Call):
+                continue
+            called = ast.unparse(node.func)
+            rest = " ".join(map(ast.unparse, [*node.args[1:], *node.keywords]))
+            name = file.relative_to(SOURCE).as_posix()
+            if called in ("os.open", "posix.open"):
+                if "O_DIRECTORY" not in rest:
+                    yield name, "w" if "O_CREAT" in rest or "O_WRONLY" in rest or "O_RDWR" in rest else "r", node.lineno
+            elif called in ("open", "io.open", "gzip.open", "bz2.open", "lzma.open", "tarfile.open", "codecs.open"):
+                mode = ast.unparse(node.args[1]) if len(node.args) > 1 else ""
+                yield name, "w" if set(mode) & set("wxa+") else "r", node.lineno
+            elif called.endswith((".copyfile", ".copyfileobj", ".read_text", ".read_bytes")) and called not in DOORS:
+                yield name, "r", node.lineno
+
+
+def test_files_are_opened_through_the_door_or_with_a_reason() -> None:
+    opens = [*list_opens()]
+    for kind, reasons in (("r", READERS), ("w", WRITERS)):
+        found = {(name, line) for name, mode, line in opens if mode == kind}
+        assert sorted(f"{name}:{line}" for name, line in found if name not in reasons) == []
+        assert {name for name, _ in found} >= set(reasons), "a reason is left over"

@@ -2,7 +2,7 @@
 
 Imports next to nothing: fast commands and the settings use it. A repository, or an archive that somebody unpacked, may
 hold a FIFO, a device, a giant or a link where a file is expected. None of them is waited for, and none is read without
-an end. `tests/workspace/test_disk.py` looks for every other way in which the tree opens a file.
+an end. `tests/core/test_limits.py` looks for every other way in which the tree opens a file.
 """
 
 from __future__ import annotations
