@@ -35,6 +35,7 @@ from collections.abc import Mapping
 from typing import Any, Generic, Literal, TypeVar
 
 T = TypeVar("T")
+{reads}
 
 
 class Operations(Generic[T]):
@@ -51,7 +52,7 @@ JAVASCRIPT_HEAD = """\
 """
 TYPES_HEAD = """\
 // A method for each operation of the server. Written by `make docs` from the server's own catalogue: do not edit.
-import type { Result } from './index';
+import type { PerCall, Result } from './index';
 
 """
 
@@ -60,12 +61,18 @@ def files(catalogue: Catalogue) -> dict[Path, str]:
     """Every generated file of the clients and what it has to hold."""
     entries = [entry for entry in catalogue.operations if entry.name not in WITHOUT]
     names = "".join(f"  '{entry.name}',\n" for entry in entries)
+    reads = [entry.name for entry in entries if entry.effect == "reads"]
+    only = "".join(f"  '{name}',\n" for name in reads)
     typed = "\n".join(_typescript_method(entry) for entry in entries)
     return {
         CLIENTS / "python/src/mcp_gitlab/operations.py": _formatted(
-            PYTHON_HEAD + "".join(map(_python_method, entries))
+            PYTHON_HEAD.replace("{reads}", _python_reads(reads)) + "".join(map(_python_method, entries))
         ),
-        CLIENTS / "javascript/operations.cjs": f"{JAVASCRIPT_HEAD}module.exports = [\n{names}];\n",
+        CLIENTS / "javascript/operations.cjs": (
+            f"{JAVASCRIPT_HEAD}const OPERATIONS = [\n{names}];\n\n"
+            f"// Those that only read: asking again changes nothing.\nconst READS = new Set([\n{only}]);\n\n"
+            "module.exports = { OPERATIONS, READS };\n"
+        ),
         CLIENTS / "javascript/operations.d.ts": f"{TYPES_HEAD}export interface Operations {{\n{typed}\n}}\n",
     }
 
@@ -87,6 +94,11 @@ def _formatted(source: str) -> str:
     ruff = Path(sys.executable).with_name("ruff")
     words = [ruff, "format", "--stdin-filename", CLIENTS / "python/src/mcp_gitlab/operations.py", "-"]
     return subprocess.run(words, input=source, capture_output=True, text=True, check=True).stdout
+
+
+def _python_reads(names: list[str]) -> str:
+    listed = ", ".join(f'"{name}"' for name in names)
+    return f'READS = frozenset({{{listed}}})\n"""Those that only read: asking again changes nothing."""'
 
 
 def _sentence(entry: OperationEntry) -> str:
@@ -115,7 +127,8 @@ def _typescript_method(entry: OperationEntry) -> str:
         f"{name}{'' if required else '?'}: {_typescript_type(field)};" for name, field, required in arguments
     )
     optional = "" if any(required for _, _, required in arguments) else "?"
-    return f"  /** {_sentence(entry)} */\n  {name}(params{optional}: {{ {declared} }}): Promise<Result>;"
+    taken = f"params{optional}: {{ {declared} }}, options?: PerCall"
+    return f"  /** {_sentence(entry)} */\n  {name}({taken}): Promise<Result>;"
 
 
 _PYTHON = {"integer": "int", "string": "str", "boolean": "bool", "number": "float"}

@@ -1,7 +1,7 @@
 'use strict';
 
 // The operations of the server; each becomes a method in camelCase. Written by `make docs`: do not edit.
-module.exports = [
+const OPERATIONS = [
   'list_projects',
   'get_project',
   'search_projects',
@@ -46,3 +46,39 @@ module.exports = [
   'configure_webhook',
   'list_webhook_events',
 ];
+
+// Those that only read: asking again changes nothing.
+const READS = new Set([
+  'list_projects',
+  'get_project',
+  'search_projects',
+  'list_labels',
+  'list_milestones',
+  'list_issues',
+  'get_issue',
+  'list_issue_notes',
+  'search_issues',
+  'list_merge_requests',
+  'get_merge_request',
+  'get_merge_request_diff',
+  'list_merge_request_discussions',
+  'list_pipelines',
+  'get_pipeline',
+  'get_job_log',
+  'get_test_report',
+  'wait_pipeline',
+  'get_file_content',
+  'list_repository_files',
+  'search_code',
+  'list_commits',
+  'get_commit',
+  'compare_refs',
+  'blame_file',
+  'list_refs',
+  'my_work',
+  'whoami',
+  'find_user',
+  'list_webhook_events',
+]);
+
+module.exports = { OPERATIONS, READS };

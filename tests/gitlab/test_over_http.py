@@ -20,6 +20,7 @@ from mcp_gitlab.operations import Operations
 from postil.app import read_catalogue
 from tests.emulator.app import Emulator, Seen
 from tests.emulator.world import DEVELOPER, READER, STRANGER
+from tests.gitlab.calls import CALLS
 from tests.gitlab.http_server import postil
 from tests.needs import ROOT
 
@@ -86,7 +87,8 @@ def test_the_contracts_error_object_is_answered(endpoint: str, emulator: Emulato
     assert bad["code"] == -32602
     missing = post(endpoint, asked("list_issues"))["error"]
     assert missing["code"] == -32602
-    assert "project_id" in missing["message"]
+    assert (missing["message"], missing["data"]["status"]) == ("Invalid params", 400)
+    assert "project_id" in missing["data"]["message"]
     assert post(endpoint, asked("no_such_method"))["error"]["code"] == -32601
 
 
@@ -248,7 +250,7 @@ def test_an_error_carries_its_code_and_data(client: McpGitlabClient) -> None:
 def test_a_call_over_the_limit_is_retried_after_one_two_and_four_seconds(endpoint: str, emulator: Emulator) -> None:
     naps: list[float] = []
     client = McpGitlabClient(endpoint, DEVELOPER, sleep=naps.append)
-    emulator.faults.add("429-seconds", path="/pipeline")  # a write, which the server itself never repeats
+    emulator.faults.add("429-text", path="/pipeline")  # a write, which the server itself never repeats
     with pytest.raises(McpGitlabError) as caught:
         client.trigger_pipeline(project_id=123, ref="main")
     assert caught.value.is_rate_limited
@@ -308,3 +310,29 @@ def test_the_contracts_javascript_snippets_and_test_examples_work(
 def test_the_javascript_clients_own_tests_pass(needs: Callable[[str], str]) -> None:
     done = subprocess.run([needs("node"), "--test"], cwd=CLIENT, capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_every_operation_says_invalid_params_in_the_contracts_form(endpoint: str, emulator: Emulator) -> None:
+    """Walks all operations: a new one is held to it too."""
+    wrong: dict[str, dict[str, object]] = {}
+    for entry in read_catalogue(["gitlab"]).operations:
+        if entry.name != "connect_gitlab":
+            wrong[f"{entry.name} unknown"] = {"no_such_argument": 1}
+            properties = msgspec.json.decode(entry.input_schema)["properties"]
+            wrong |= {f"{entry.name} {name}": {**CALLS[entry.name], name: {"a": [1]}} for name in properties}
+    named = list(wrong)
+    for start in range(0, len(named), 100):
+        part = named[start : start + 100]
+        answers = post(endpoint, [asked(name.split()[0], number, **wrong[name]) for number, name in enumerate(part)])
+        for name, answer in zip(part, answers, strict=True):
+            error = answer.get("error")
+            assert error is not None or name.split()[1] in TAKES_OBJECTS, (name, answer)
+            if error is not None:
+                assert (error["code"], error["message"], error["data"]["status"]) == (-32602, "Invalid params", 400), (
+                    name
+                )
+                assert error["data"]["message"], name
+    assert passed_on(emulator) == []
+
+
+TAKES_OBJECTS = {"variables", "inputs"}

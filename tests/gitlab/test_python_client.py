@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import socket
 import threading
-from collections.abc import Generator
+from collections.abc import Awaitable, Callable, Generator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 import pytest
-from mcp_gitlab import McpGitlabClient, McpGitlabError
+from mcp_gitlab import AsyncMcpGitlabClient, McpGitlabClient, McpGitlabError, Result
 
 ANSWER = b'{"jsonrpc":"2.0","id":1,"result":{"id":7}}'
 REPLY = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s" % (len(ANSWER), ANSWER)
@@ -23,9 +24,10 @@ class Server:
         self.heard: list[bytes] = []
         self.connections = 0
         self.together = threading.Barrier(1)
+        self.reply = REPLY
 
     def serve(self, connection: socket.socket) -> None:
-        with connection, connection.makefile("rb") as lines:
+        with suppress(ConnectionError), connection, connection.makefile("rb") as lines:
             for turn in range(self.answers + 1):
                 length = 0
                 while (line := lines.readline()).strip():
@@ -40,7 +42,7 @@ class Server:
                     self.together.wait(10)
                 except threading.BrokenBarrierError:
                     return
-                connection.sendall(REPLY)
+                connection.sendall(self.reply)
 
 
 @contextmanager
@@ -111,3 +113,93 @@ def test_what_cannot_be_reached_says_why_and_was_not_sent() -> None:
         McpGitlabClient("http://127.0.0.1:1/mcp", "t").create_issue(project_id=1, title="x")
     assert "did not answer (Connection refused)" in str(caught.value)
     assert "outcome" not in caught.value.data
+
+
+# -- the same of the asynchronous client -----------------------------------------------------------------------------
+
+
+def visit(endpoint: str, use: Callable[[AsyncMcpGitlabClient], Awaitable[None]], **options: float) -> None:
+    async def run() -> None:
+        async with AsyncMcpGitlabClient(endpoint, "t", **options) as client:  # type: ignore[arg-type]
+            await use(client)
+
+    asyncio.run(run())
+
+
+def test_asynchronously_a_lost_read_is_asked_anew_and_a_lost_write_is_not() -> None:
+    async def use(client: AsyncMcpGitlabClient) -> None:
+        assert (await client.get_project(project_id=1)).id == 7
+        assert (await client.get_project(project_id=2)).id == 7
+        with pytest.raises(McpGitlabError) as caught:
+            await client.create_issue(project_id=1, title="second")
+        assert caught.value.data == {"status": 503, "outcome": "unknown"}
+
+    with serving(1) as (endpoint, server):
+        visit(endpoint, use)
+    assert sum(b"second" in body for body in server.heard) <= 1  # the kept connection may be known to be closed
+
+
+def test_asynchronously_a_read_that_takes_too_long_is_not_asked_anew() -> None:
+    async def use(client: AsyncMcpGitlabClient) -> None:
+        with pytest.raises(McpGitlabError, match=r"did not answer \(timed out\)"):
+            await client.get_project(project_id=2)
+
+    with serving(1000) as (endpoint, server):
+        server.together = threading.Barrier(2)  # nobody else comes
+        visit(endpoint, use, timeout=0.3)
+        server.together.abort()
+    assert len(server.heard) == 1
+
+
+CHUNKS = (
+    b"".join(b"%x;x=y\r\n%s\r\n" % (len(piece), piece) for piece in (ANSWER[:5], ANSWER[5:], b"")) + b"A: b\r\n\r\n"
+)
+CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + CHUNKS.replace(b"0;x=y\r\n\r\n", b"0;x=y\r\n")
+READABLE = {
+    "in chunks": CHUNKED,
+    "after a 103": b"HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n" + REPLY,
+    "of HTTP/1.0": b"HTTP/1.0 200 OK\r\nContent-Length: %d\r\n\r\n%s" % (len(ANSWER), ANSWER),
+}
+UNREADABLE = {
+    "another protocol": b"SSH-2.0-OpenSSH_9.2\r\n\r\n",
+    "a giant head": b"HTTP/1.1 200 OK\r\nX: " + b"x" * 200_000 + b"\r\n\r\n",
+    "a giant length": b"HTTP/1.1 200 OK\r\nContent-Length: 99999999999\r\n\r\n",
+    "no length": b"HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n",
+    "a bad chunk": b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
+    "a negative chunk": b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n-5\r\n",
+    "compressed": b"HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip\r\n\r\n",
+    "a redirect": b"HTTP/1.1 307 Moved\r\nLocation: http://127.0.0.1:1/\r\nContent-Length: 0\r\n\r\n",
+    "deep JSON": b"HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n" + b"[" * 100_000,
+}
+
+
+@pytest.mark.parametrize("reply", READABLE.values(), ids=list(READABLE))
+def test_asynchronously_every_form_of_an_answer_is_read(reply: bytes) -> None:
+    async def use(client: AsyncMcpGitlabClient) -> None:
+        assert (await client.get_project(project_id=1)).id == 7
+        assert (await client.get_project(project_id=1)).id == 7
+
+    with serving(1000) as (endpoint, server):
+        server.reply = reply
+        visit(endpoint, use)
+
+
+@pytest.mark.parametrize("reply", UNREADABLE.values(), ids=list(UNREADABLE))
+def test_what_is_no_answer_is_an_error_of_both_clients(reply: bytes) -> None:
+    async def use(client: AsyncMcpGitlabClient) -> None:
+        with pytest.raises(McpGitlabError) as caught:
+            await client.get_project(project_id=1)
+        assert caught.value.code == -32603
+
+    with serving(1000) as (endpoint, server):
+        server.reply = reply
+        visit(endpoint, use, timeout=5.0)
+        with McpGitlabClient(endpoint, "t", timeout=1.0) as client, pytest.raises(McpGitlabError) as caught:
+            client.get_project(project_id=1)
+        assert caught.value.code == -32603
+
+
+def test_a_result_without_an_object_is_a_value() -> None:
+    with serving(1) as (endpoint, server), McpGitlabClient(endpoint, "t") as client:
+        server.reply = REPLY.replace(b'{"id":7}', b"[1, 2,3]")
+        assert client.call("x", {}) == Result(value=[1, 2, 3])

@@ -19,6 +19,7 @@ from postil.core.prompt import Prompt
 from postil.core.resource import ResourceNotFound, match
 
 Listed: TypeAlias = Literal["tools", "resources", "prompts"]
+Listable: TypeAlias = OperationEntry | ResourceEntry | PromptEntry
 
 
 class Offer(Struct, frozen=True):
@@ -109,17 +110,24 @@ class Registry:
         catalogue = describe(((part, name, type(group)) for (part, name), group in living.items()), outputs=outputs)
         return cls(catalogue, lambda part, name: living[part, name], offer)
 
-    def narrowed(self, keeps: Callable[[OperationEntry | ResourceEntry | PromptEntry], bool]) -> Registry:
-        """Returns the same living groups, of which only what is kept can be seen or called. List changes reach both."""
+    def narrowed(
+        self, keeps: Callable[[Listable], bool], lists: Callable[[Listable], bool] = lambda entry: True
+    ) -> Registry:
+        """Returns the same living groups, of which only what is kept can be seen or called. List changes reach both.
+
+        An operation that is kept and that `lists` leaves out, by its part and toolset, is a method and no tool.
+        """
         import copy
 
         narrow = copy.copy(self)
+        left_out = {f"{entry.part}/{entry.toolset}" for entry in self.operations.values() if not lists(entry)}
+        narrow._unlisted = self._unlisted | left_out
         narrow.operations = {name: entry for name, entry in self.operations.items() if keeps(entry)}
         narrow._names = {alias: name for alias, name in self._names.items() if name in narrow.operations}
-        narrow.tools = [entry for entry in self.tools if keeps(entry)]
-        narrow.resources = [entry for entry in self.resources if keeps(entry)]
-        narrow.templates = [entry for entry in self.templates if keeps(entry)]
-        narrow.prompts = {name: entry for name, entry in self.prompts.items() if keeps(entry)}
+        narrow.tools = [entry for entry in self.tools if keeps(entry) and lists(entry)]
+        narrow.resources = [entry for entry in self.resources if keeps(entry) and lists(entry)]
+        narrow.templates = [entry for entry in self.templates if keeps(entry) and lists(entry)]
+        narrow.prompts = {name: entry for name, entry in self.prompts.items() if keeps(entry) and lists(entry)}
         shown = {entry.part for entry in (*narrow.operations.values(), *narrow.resources)}
         narrow._announcers = [entry for entry in self._announcers if entry.part in shown]
         narrow._bound = {}
@@ -154,11 +162,11 @@ class Registry:
             )
         return bound
 
-    def is_ready(self, entry: OperationEntry | ResourceEntry | PromptEntry) -> bool:
+    def is_ready(self, entry: Listable) -> bool:
         """Returns whether the group behind an entry is made already: making it imports its part."""
         return (entry.part, entry.group) in self._groups
 
-    def method(self, entry: OperationEntry | ResourceEntry | PromptEntry | HookEntry) -> Callable[..., Any]:
+    def method(self, entry: Listable | HookEntry) -> Callable[..., Any]:
         """Returns the living method behind an entry; its group is made on first use."""
         return getattr(self._group(entry.part, entry.group), entry.attribute)
 

@@ -7,6 +7,7 @@ import json
 import time
 from contextlib import suppress
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -229,8 +230,11 @@ def test_a_refused_item_says_which_limit_and_keeps_its_id() -> None:
 
     item = asyncio.run(cut())
     assert isinstance(item, jsonrpc.Invalid)
-    assert (item.id, item.code, item.data) == (1, -32000, {"status": 429})
+    assert (item.id, item.code) == (1, -32000)
     assert item.message == "Too Many Requests: at most 5 calls a minute"
+    data: Any = item.data
+    assert (data["status"], data["message"]) == (429, item.message)
+    assert 0 < data["retry_after"] <= 60
 
 
 def test_the_window_is_left_exactly_after_a_minute() -> None:

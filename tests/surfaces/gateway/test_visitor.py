@@ -48,3 +48,15 @@ def test_a_flow_that_writes_to_gitlab_is_hidden_from_those_who_may_only_read_the
     assert View().shows(flow)
     assert not View(writes=False).shows(flow)
     assert not View(workspace=False).shows(flow)
+
+
+def test_what_a_contract_promises_is_in_every_toolset_of_its_part() -> None:
+    def entry(part: str, toolset: str) -> OperationEntry:
+        return OperationEntry("name", part, "group", "name", "reads", "", Raw(b"{}"), toolset=toolset)
+
+    entries = [entry("gitlab", name) for name in ("contract", "issues", "ci")] + [entry("inbox", "")]
+    view = View(toolsets=("issues",))
+    assert [view.lists(one, {"gitlab"}) for one in entries] == [True, True, False, False]
+    assert [View(toolsets=("inbox",)).lists(one, set()) for one in entries] == [False, False, False, True]
+    assert all(View().lists(one, set()) for one in entries)
+    assert all(view.shows(one) for one in entries)  # a method is called whatever the toolset

@@ -10,6 +10,7 @@ import pytest
 from postil import __version__
 from postil.core import limits
 from postil.core.call import Caller
+from postil.surfaces.gateway.addresses import read_lists
 from postil.surfaces.gateway.visitor import Visitor
 from postil.surfaces.http import app
 from postil.surfaces.http.app import LARGEST_BODY, SMALL_BODY, has_body
@@ -30,7 +31,7 @@ def test_health_and_version_are_told_to_everyone_and_metrics_are_not() -> None:
 def test_a_path_has_its_methods(method: str, path: str, status: int) -> None:
     with running() as server:
         answer = server.ask(method, path)
-        assert (answer.status, answer.json()["error"]["data"]) == (status, {"status": status})
+        assert (answer.status, answer.json()["error"]["data"]["status"]) == (status, status)
         assert answer.json()["error"]["code"] == -32600
 
 
@@ -176,3 +177,56 @@ def test_a_request_can_ask_to_see_less_and_never_more() -> None:
         refused = server.post(request("tools/list"), X_MCP_Toolsets="nonsense")
         assert (refused.status, "echo" in refused.json()["error"]["message"]) == (400, True)
         assert server.post(request("tools/list"), X_MCP_Readonly="perhaps").status == 400
+
+
+CONTRACT_ORDER = b'{"jsonrpc":"2.0","method":"echo","params":{"text":"x","id":1},"id":"the-call"}'
+
+
+def test_every_refusal_echoes_the_id_and_says_its_message_in_the_data() -> None:
+    addresses = read_lists(["127.0.0.1"], [], ["127.0.0.1"])[0]
+    with running(gateway_of(per_minute=2, addresses=addresses, secrets=[b"s" * 32])) as server:
+        large = b'{"jsonrpc":"2.0","id":"the-call","method":"echo","params":{"id":2,"x":"' + b"x" * LARGEST_BODY
+        refusals = [
+            (401, server.post(CONTRACT_ORDER)),
+            (401, server.post(CONTRACT_ORDER, Authorization="Bearer wrong")),
+            (401, server.post(CONTRACT_ORDER, Authorization=RIGHT)),  # not signed
+            (403, server.post(CONTRACT_ORDER, Authorization=RIGHT, Host="evil.example")),
+            (403, server.post(CONTRACT_ORDER, Authorization=RIGHT, X_Forwarded_For="203.0.113.9")),
+            (400, server.post(CONTRACT_ORDER, Authorization=RIGHT, X_MCP_Readonly="perhaps")),
+            (413, server.post(large, Authorization=RIGHT)),
+            (415, server.post(CONTRACT_ORDER, Authorization=RIGHT, Content_Type="text/plain")),
+        ]
+    with running(gateway_of(per_minute=1)) as server:
+        assert server.post(CONTRACT_ORDER, Authorization=RIGHT).status == 200
+        refusals.append((429, server.post(CONTRACT_ORDER, Authorization=RIGHT)))
+    for status, answer in refusals:
+        said = answer.json()
+        assert (answer.status, said["id"]) == (status, "the-call"), (status, said)
+        assert said["error"]["data"]["status"] == status
+        assert said["error"]["data"]["message"] == said["error"]["message"]
+    assert 0 < refusals[-1][1].json()["error"]["data"]["retry_after"] <= 60
+
+
+def test_a_refused_batch_has_no_id_and_nested_ids_are_not_taken_for_it() -> None:
+    with running(gateway_of()) as server:
+        assert server.post(b"[" + CONTRACT_ORDER + b"]").json()["id"] is None
+        nested = b'{"jsonrpc":"2.0","params":{"l":[1],"id":7,"x":"' + b"x" * LARGEST_BODY + b'"},"id":8}'
+        assert server.post(nested, Authorization=RIGHT).json()["id"] is None
+        assert server.ask("GET", "/nothing", Authorization=RIGHT).json()["id"] is None
+
+
+def test_a_refusal_does_not_wait_long_for_a_body_that_does_not_come() -> None:
+    with running(gateway_of()) as server:
+        connection = Connection(server.port)
+        connection.send(b"POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 50\r\n\r\n{")
+        answer = connection.answer()
+        assert (answer.status, answer.json()["id"]) == (401, None)
+        connection.close()
+
+
+def test_who_waits_for_100_continue_is_refused_without_it() -> None:
+    with running(gateway_of()) as server:
+        connection = Connection(server.port)
+        connection.send(b"POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 50\r\nExpect: 100-continue\r\n\r\n")
+        assert connection.answer().status == 401
+        connection.close()

@@ -1,19 +1,22 @@
-"""The two clients: how one call travels, with the retries of the contract. The methods are in `operations.py`."""
+"""The synchronous client: how one call travels. The methods are in `operations.py`, the rules in `wire.py`."""
 
 from __future__ import annotations
 
 import http.client
 import itertools
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Iterable, Mapping
 from types import TracebackType
-from typing import Any, Self
-from urllib.parse import urlsplit
+from typing import TYPE_CHECKING, Any, Self
 
 from mcp_gitlab.errors import McpGitlabError
 from mcp_gitlab.operations import Operations
+from mcp_gitlab.outgoing import Outgoing
 from mcp_gitlab.results import Result
-from mcp_gitlab.wire import READS, decoded, delay, encoded, opened
+from mcp_gitlab.wire import LARGEST_ANSWER, Answer, Call, Pending, PendingBatch, Sent, open_envelope
+
+if TYPE_CHECKING:
+    import ssl
 
 LONGEST_IDLE = 2.0
 """Seconds after which a kept connection is not trusted to be open any more."""
@@ -23,36 +26,51 @@ class McpGitlabClient(Operations[Result]):
     """A synchronous client. Safe to share between threads; keeps as many connections as there are calls at once."""
 
     def __init__(
-        self, endpoint: str, token: str, *, timeout: float = 60.0, sleep: Callable[[float], None] = time.sleep
+        self,
+        endpoint: str,
+        token: str,
+        *,
+        timeout: float = 60.0,
+        headers: Mapping[str, str] | None = None,
+        secret: str | bytes | None = None,
+        timestamp: bool = True,
+        tls: ssl.SSLContext | None = None,
+        sleep: Callable[[float], None] = time.sleep,
     ) -> None:
-        parts = urlsplit(endpoint)
-        if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise ValueError(f"endpoint must be an http or https address, not {endpoint!r}")
-        self._https = parts.scheme == "https"
-        self._host, self._port = parts.hostname, parts.port
-        self._path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
-        self._token, self._timeout, self._sleep = token, timeout, sleep
+        self._outgoing = Outgoing(endpoint, token, headers, secret, timestamp=timestamp, tls=tls)
+        self._timeout, self._sleep = timeout, sleep
         self._numbers = itertools.count(1)
         self._idle: list[tuple[http.client.HTTPConnection, float]] = []
 
     def __repr__(self) -> str:
-        return f"McpGitlabClient(host={self._host!r})"
+        return f"McpGitlabClient(host={self._outgoing.address.host!r})"
 
-    def call(self, method: str, params: dict[str, Any]) -> Result:
+    def call(self, method: str, params: dict[str, Any], *, headers: Mapping[str, str] | None = None) -> Result:
         """Call any method of the server and give its result."""
-        return opened(self.request(method=method, params=params))
+        return open_envelope(self.request(method=method, params=params, headers=headers))
 
-    def request(self, request: dict[str, Any] | None = None, *, method: str = "", params: Any = None) -> dict[str, Any]:
+    def request(
+        self,
+        request: dict[str, Any] | None = None,
+        *,
+        method: str = "",
+        params: Any = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> dict[str, Any]:
         """Send one request and give the whole envelope; takes `{"method": …, "params": …}` too."""
         asked = request or {"method": method, "params": params}
-        body = encoded(str(asked["method"]), dict(asked.get("params") or {}), next(self._numbers))
-        for attempt in itertools.count():
-            envelope = decoded(*self._post(body))
-            wait = delay(attempt, envelope)
-            if wait is None:
-                return envelope
-            self._sleep(wait)
-        raise AssertionError("the last attempt returns")
+        pending = Pending(Call(str(asked["method"]), dict(asked.get("params") or {})), next(self._numbers))
+        self._settle(pending, headers)
+        return pending.envelope
+
+    def batch(
+        self, calls: Iterable[Call | tuple[str, Mapping[str, Any]]], *, headers: Mapping[str, str] | None = None
+    ) -> list[Result | McpGitlabError]:
+        """Send several calls at once and give their answers in order; an error stands in the place of its call."""
+        pending = PendingBatch(calls, 1)
+        if len(pending):
+            self._settle(pending, headers)
+        return pending.answers()
 
     def close(self) -> None:
         """Close the kept connections."""
@@ -67,26 +85,31 @@ class McpGitlabClient(Operations[Result]):
     ) -> None:
         self.close()
 
-    def _post(self, body: bytes) -> tuple[int, bytes]:
-        headers = {"Content-Type": "application/json", "Authorization": f"Bearer {self._token}"}
-        only_reads = body.startswith(READS)
+    def _settle(self, pending: Pending | PendingBatch, headers: Mapping[str, str] | None) -> None:
+        while (wait := pending.take(self._post(pending.send(), headers))) is not None:
+            self._sleep(wait)
+
+    def _post(self, sent: Sent, extra: Mapping[str, str] | None) -> Answer:
+        headers = self._outgoing.make_headers(sent.body, extra)
         connection, is_kept = self._connection()
         try:
-            connection.request("POST", self._path, body, headers)
-            response = connection.getresponse()
-            answer = response.status, response.read()
-        except (OSError, http.client.HTTPException) as error:
+            connection.request("POST", self._outgoing.address.path, sent.body, headers)
+            with connection.getresponse() as response:
+                body = response.read(LARGEST_ANSWER + 1)
+            if len(body) > LARGEST_ANSWER:
+                raise http.client.HTTPException(f"its answer has more than {LARGEST_ANSWER // 2**20} MiB")
+        except (OSError, http.client.HTTPException, ValueError) as error:  # ValueError: lengths that are none
             connection.close()
             # A kept connection may have been closed by the server meanwhile. Only a read is asked anew: what became
             # of a write is not known.
-            if is_kept and only_reads and not isinstance(error, TimeoutError):
-                return self._post(body)
-            raise self._unanswered(error, {} if only_reads else {"outcome": "unknown"}) from error
+            if is_kept and sent.only_reads and isinstance(error, ConnectionError):
+                return self._post(sent, extra)
+            raise self._outgoing.describe_silence(error, is_known=sent.only_reads) from error
         self._idle.append((connection, time.monotonic()))
-        return answer
+        return Answer(response.status, body, response.getheader("Retry-After"))
 
     def _connection(self) -> tuple[http.client.HTTPConnection, bool]:
-        """A connection that nobody uses, and whether it was kept from an earlier call."""
+        """Return a connection that nobody uses, and whether it was kept from an earlier call."""
         while self._idle:
             try:
                 kept, since = self._idle.pop()
@@ -95,53 +118,13 @@ class McpGitlabClient(Operations[Result]):
             if time.monotonic() - since <= LONGEST_IDLE:
                 return kept, True
             kept.close()
-        kind = http.client.HTTPSConnection if self._https else http.client.HTTPConnection
-        made = kind(self._host, self._port, timeout=self._timeout)
+        address, tls = self._outgoing.address, self._outgoing.tls
+        if tls is not None:
+            made = http.client.HTTPSConnection(address.host, address.port, timeout=self._timeout, context=tls)
+        else:
+            made = http.client.HTTPConnection(address.host, address.port, timeout=self._timeout)
         try:
             made.connect()
         except OSError as error:
-            raise self._unanswered(error, {}) from error
+            raise self._outgoing.describe_silence(error, is_known=True) from error
         return made, False
-
-    def _unanswered(self, error: Exception, data: dict[str, Any]) -> McpGitlabError:
-        why = getattr(error, "strerror", None) or str(error) or type(error).__name__
-        return McpGitlabError(-32603, f"{self._host} did not answer ({why})", {"status": 503, **data})
-
-
-class AsyncMcpGitlabClient(Operations[Awaitable[Result]]):
-    """An asynchronous client: the same methods, awaited. Each call runs in a worker thread of the event loop."""
-
-    def __init__(self, endpoint: str, token: str, *, timeout: float = 60.0) -> None:
-        self._client = McpGitlabClient(endpoint, token, timeout=timeout)
-
-    def __repr__(self) -> str:
-        return f"Async{self._client!r}"
-
-    def call(self, method: str, params: dict[str, Any]) -> Awaitable[Result]:
-        """Call any method of the server and give its result."""
-        return self._call(method, params)
-
-    async def _call(self, method: str, params: dict[str, Any]) -> Result:
-        import asyncio  # the synchronous client does not pay for it
-
-        return await asyncio.to_thread(self._client.call, method, params)
-
-    async def request(
-        self, request: dict[str, Any] | None = None, *, method: str = "", params: Any = None
-    ) -> dict[str, Any]:
-        """Send one request and give the whole envelope; takes `{"method": …, "params": …}` too."""
-        import asyncio
-
-        return await asyncio.to_thread(self._client.request, request, method=method, params=params)
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Close all connections."""
-        self._client.close()

@@ -10,7 +10,7 @@ class McpGitlabError(Exception):
 
     def __init__(self, code: int, message: str, data: dict[str, Any] | None = None) -> None:
         said = (data or {}).get("message")
-        super().__init__(f"{message}: {said}" if said else message)
+        super().__init__(f"{message}: {said}" if said and said != message else message)
         self.code = code
         self.message = message
         self.data: dict[str, Any] = data or {}
@@ -22,13 +22,19 @@ class McpGitlabError(Exception):
         return status if isinstance(status, int) else None
 
     @property
+    def retry_after(self) -> float | None:
+        """Seconds to wait before the same call may succeed, or None where the server did not say."""
+        seconds = self.data.get("retry_after")
+        return float(seconds) if isinstance(seconds, int | float) and seconds >= 0 else None
+
+    @property
     def is_rate_limited(self) -> bool:
         """Whether waiting is all that is needed."""
         return self.code == -32000 and self.status == 429
 
 
 def from_object(error: object) -> McpGitlabError:
-    """The exception for an error object; odd ones too."""
+    """Return the exception for an error object; odd ones too."""
     if not isinstance(error, dict):
         return McpGitlabError(-32603, "The server answered an error that cannot be read")
     fields = cast("dict[str, Any]", error)

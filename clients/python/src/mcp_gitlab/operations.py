@@ -12,6 +12,41 @@ from collections.abc import Mapping
 from typing import Any, Generic, Literal, TypeVar
 
 T = TypeVar("T")
+READS = frozenset(
+    {
+        "list_projects",
+        "get_project",
+        "search_projects",
+        "list_labels",
+        "list_milestones",
+        "list_issues",
+        "get_issue",
+        "list_issue_notes",
+        "search_issues",
+        "list_merge_requests",
+        "get_merge_request",
+        "get_merge_request_diff",
+        "list_merge_request_discussions",
+        "list_pipelines",
+        "get_pipeline",
+        "get_job_log",
+        "get_test_report",
+        "wait_pipeline",
+        "get_file_content",
+        "list_repository_files",
+        "search_code",
+        "list_commits",
+        "get_commit",
+        "compare_refs",
+        "blame_file",
+        "list_refs",
+        "my_work",
+        "whoami",
+        "find_user",
+        "list_webhook_events",
+    }
+)
+"""Those that only read: asking again changes nothing."""
 
 
 class Operations(Generic[T]):

@@ -10,7 +10,6 @@ import math
 import time
 from collections.abc import Sequence
 
-from postil.core import codes
 from postil.core.ports import Entered, Entry, EphemeralStore, Taken
 from postil.surfaces.gateway.refused import Refused
 from postil.wire.protocol import jsonrpc
@@ -63,7 +62,8 @@ class Limits:
         if entered.busy:
             raise Refused(429, BUSY.format(self.in_flight), headers=[*headers, (b"retry-after", b"1")])
         if isinstance(incoming, list):
-            return _cut(incoming, entered.granted, SPENT.format(self.per_minute)), headers, entered.ticket
+            refused = Refused(429, SPENT.format(self.per_minute), headers=[_wait(entered)])
+            return _cut(incoming, entered.granted, refused), headers, entered.ticket
         raise Refused(429, SPENT.format(self.per_minute), headers=[*headers, _wait(entered)])
 
     def _has_many(self, user: str, token: str) -> bool:
@@ -149,12 +149,12 @@ def _cost(incoming: Incoming | None) -> int:
     return int(not isinstance(incoming, jsonrpc.Response))
 
 
-def _cut(items: Sequence[jsonrpc.Incoming], granted: int, message: str) -> list[jsonrpc.Incoming]:
+def _cut(items: Sequence[jsonrpc.Incoming], granted: int, refused: Refused) -> list[jsonrpc.Incoming]:
     served: list[jsonrpc.Incoming] = []
     for item in items:
         if granted or isinstance(item, jsonrpc.Response):
             granted -= not isinstance(item, jsonrpc.Response)
             served.append(item)
         elif isinstance(item, jsonrpc.Request | jsonrpc.Invalid):
-            served.append(jsonrpc.Invalid(item.id, codes.SERVER_ERROR, message, {"status": 429}))
+            served.append(jsonrpc.Invalid(item.id, refused.code, refused.message, refused.data()))
     return served

@@ -5,16 +5,26 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from postil.core import codes
+from postil.wire.protocol.jsonrpc import Id
 
 
 class Refused(Exception):
-    """Answered as a JSON-RPC error object whose `data.status` repeats the HTTP status."""
+    """Answered as a JSON-RPC error object with the id of its request; its data repeats status, message and wait."""
 
     def __init__(
         self, status: int, message: str, code: int = codes.SERVER_ERROR, headers: Sequence[tuple[bytes, bytes]] = ()
     ) -> None:
         super().__init__(message)
         self.status, self.message, self.code, self.headers = status, message, code, headers
+        self.request_id: Id | None = None
+        self.begun = self.is_read = False
+        """Whether the body of the refused request was read: in part (no id can be found in the rest), and wholly."""
+
+    def data(self) -> dict[str, object]:
+        """Returns the `data` of the error object."""
+        stated: dict[str, object] = {"status": self.status, "message": self.message}
+        wait = dict(self.headers).get(b"retry-after")
+        return {**stated, "retry_after": int(wait)} if wait is not None else stated
 
 
 class NeedsCredential(Refused):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 import msgspec
 from msgspec import Struct
@@ -21,15 +21,22 @@ class View(Struct, frozen=True):
     writes: bool = True
     """The operations that change anything, here or on GitLab, which some tokens may not."""
     toolsets: tuple[str, ...] = ()
-    """The only parts and sets of tools that this request wants; empty means all."""
+    """The only parts and sets of tools that this request wants; empty means all. Methods are called whatever it is."""
 
     def shows(self, entry: OperationEntry | ResourceEntry | PromptEntry) -> bool:
         """Returns whether such a caller sees this entry."""
-        if self.toolsets and not {entry.part, getattr(entry, "toolset", "") or entry.part} & {*self.toolsets}:
-            return False
         if entry.part != "gitlab" and not self.workspace:
             return False
         return self.writes or not isinstance(entry, OperationEntry) or entry.effect == "reads"
+
+    def lists(self, entry: OperationEntry | ResourceEntry | PromptEntry, parts: Collection[str]) -> bool:
+        """Returns whether an assistant that wants these toolsets is told of it; `parts` are those that have them.
+
+        What a contract promises belongs to every toolset of its part.
+        """
+        toolset = getattr(entry, "toolset", "") or entry.part
+        named = not self.toolsets or not {entry.part, toolset}.isdisjoint(self.toolsets)
+        return named or (toolset == "contract" and entry.part in parts)
 
 
 READ_ONLY, TOOLSETS = b"x-mcp-readonly", b"x-mcp-toolsets"

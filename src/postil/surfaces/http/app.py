@@ -87,11 +87,12 @@ class HttpApp:
             else:
                 await self._other(path, headers, scope, send)
         except Refused as refused:
-            await self._refuse(refused, send, receive if has_body(headers) else None)
+            await self._refuse(refused, scope, headers, receive, send)
         except http_headers.RepeatedHeader as repeated:
-            await self._refuse(Refused(400, f"Bad Request: {repeated.name} came twice", codes.INVALID_REQUEST), send)
-        except http_body.TooLarge:
-            await self._refuse(_too_large(), send, receive)
+            refused = Refused(400, f"Bad Request: {repeated.name} came twice", codes.INVALID_REQUEST)
+            await self._refuse(refused, scope, headers, receive, send)
+        except http_body.TooLarge as large:
+            await self._refuse(_too_large(large), scope, headers, receive, send)
         except http_body.ClientLeft:
             return
         except Exception as bug:  # a bug is logged once, here; uvicorn then answers 500 and goes on
@@ -107,11 +108,15 @@ class HttpApp:
         try:
             incoming = await self._checked(gateway, visitor, scope, asked)
         except (Refused, http_body.TooLarge) as fault:
-            refused = fault if isinstance(fault, Refused) else _too_large()
+            refused = fault if isinstance(fault, Refused) else _too_large(fault)
             _, left, _ = await gateway.charge(visitor, None)  # every answer to a known token says what is left
             refused.headers = [*refused.headers, *left]
             raise refused from None
-        incoming, asked.carried, ticket = await gateway.charge(visitor, incoming)
+        try:
+            incoming, asked.carried, ticket = await gateway.charge(visitor, incoming)
+        except Refused as refused:
+            refused.is_read, refused.request_id = True, _find_id(incoming)
+            raise
         guard = _Recheck(gateway, headers)
         try:
             if incoming is not None:
@@ -132,9 +137,13 @@ class HttpApp:
             await gateway.check_signed(visitor, asked.headers, Bodiless(scope["method"], scope["path"], session))
             return None
         body = await self._body(asked)
-        await gateway.check_signed(visitor, asked.headers, body)
-        incoming = jsonrpc.parse(body)
-        gateway.check_scope(visitor, incoming, self.server.registry.operations)
+        try:
+            await gateway.check_signed(visitor, asked.headers, body)
+            incoming = jsonrpc.parse(body)
+            gateway.check_scope(visitor, incoming, self.server.registry.operations)
+        except Refused as refused:
+            refused.is_read, refused.request_id = True, jsonrpc.find_id(body)
+            raise
         return incoming
 
     async def _speak(self, method: str, asked: Asked, endpoint: Endpoint) -> None:
@@ -176,7 +185,9 @@ class HttpApp:
             raise Refused(400, f"Bad Request: no toolset {min(unknown)!r}; there are {named}", codes.INVALID_REQUEST)
         if len(self._endpoints) >= NARROWED:
             raise Unavailable("Too many different views are in use: ask with other toolsets, or without")
-        endpoint = Endpoint(self.server.narrow(self.server.registry.narrowed(view.shows)))
+        parts = {entry.part for entry in every if entry.toolset in view.toolsets}
+        narrow = self.server.registry.narrowed(view.shows, lambda entry: view.lists(entry, parts))
+        endpoint = Endpoint(self.server.narrow(narrow))
         self._endpoints[view] = endpoint
         return endpoint
 
@@ -215,17 +226,23 @@ class HttpApp:
         await send({"type": "http.response.start", "status": 200, "headers": [kind, length]})
         await send({"type": "http.response.body", "body": body, "more_body": False})
 
-    async def _refuse(self, refused: Refused, send: Send, unread: Receive | None = None) -> None:
+    async def _refuse(self, refused: Refused, scope: Scope, headers: Headers, receive: Receive, send: Send) -> None:
         self.metrics.refused[refused.status] = self.metrics.refused.get(refused.status, 0) + 1
-        body = jsonrpc.encode_error(None, refused.code, refused.message, {"status": refused.status})
-        if unread is None:
+        request_id, unread = refused.request_id, has_body(headers) and not refused.is_read
+        # Who waits for 100 Continue is not invited to send a body that is refused already.
+        if scope["method"] == "POST" and not (refused.is_read or refused.begun or b"expect" in headers):
+            beginning, is_whole = await http_body.peek(receive, is_small=not has_body(headers))
+            request_id = jsonrpc.find_id(beginning) if is_whole else jsonrpc.find_id_at_start(beginning)
+            unread = not is_whole
+        body = jsonrpc.encode_error(request_id, refused.code, refused.message, refused.data())
+        if not unread:
             await respond(send, refused.status, body, refused.headers)
             return
         length = (b"content-length", b"%d" % len(body))
-        headers = [(b"content-type", b"application/json"), length, (b"connection", b"close"), *refused.headers]
-        await send({"type": "http.response.start", "status": refused.status, "headers": headers})
+        sent = [(b"content-type", b"application/json"), length, (b"connection", b"close"), *refused.headers]
+        await send({"type": "http.response.start", "status": refused.status, "headers": sent})
         await send({"type": "http.response.body", "body": body, "more_body": True})
-        await http_body.linger(unread)
+        await http_body.linger(receive)
         await send({"type": "http.response.body", "body": b"", "more_body": False})
 
     async def close(self, patience: float) -> None:
@@ -262,8 +279,14 @@ class _Recheck:
             self._asking.cancel()
 
 
-def _too_large() -> Refused:
-    return Refused(413, f"A body has at most {LARGEST_BODY // (1024 * 1024)} MiB", codes.INVALID_REQUEST)
+def _too_large(fault: http_body.TooLarge) -> Refused:
+    refused = Refused(413, f"A body has at most {LARGEST_BODY // (1024 * 1024)} MiB", codes.INVALID_REQUEST)
+    refused.begun = fault.begun
+    return refused
+
+
+def _find_id(incoming: Incoming | None) -> jsonrpc.Id | None:
+    return incoming.id if isinstance(incoming, jsonrpc.Request | jsonrpc.Invalid) else None
 
 
 def has_body(headers: Headers) -> bool:

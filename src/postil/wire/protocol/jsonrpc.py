@@ -100,7 +100,8 @@ def parse(frame: bytes) -> Incoming | list[Incoming]:
 def refuse_too_large(head: bytes) -> Invalid:
     """Returns the refusal of a frame over the limit, of which only the beginning was kept."""
     megabytes = LARGEST_FRAME // (1024 * 1024)
-    return Invalid(find_id(head[:4096]), codes.INVALID_REQUEST, f"Invalid Request: a frame has at most {megabytes} MiB")
+    found = find_id_at_start(head[:4096])
+    return Invalid(found, codes.INVALID_REQUEST, f"Invalid Request: a frame has at most {megabytes} MiB")
 
 
 def _batch(text: str) -> Incoming | list[Incoming]:
@@ -200,16 +201,28 @@ def find_id(frame: bytes) -> Id | None:
     return cast("Id | None", found) if is_id(found) else None
 
 
-def _find_id_in_text(frame: bytes) -> Id | None:
-    found = _search_id(frame)
+def find_id_at_start(head: bytes) -> Id | None:
+    """Returns the id of a message of which only the beginning is here, where it stands before anything nested."""
+    if not head.lstrip().startswith(b"{"):  # a batch has no id
+        return None
+    found = _search_id(_before_nested(head))
     return cast("Id | None", found) if is_id(found) else None
 
 
-def _search_id(frame: bytes) -> object:
+def _find_id_in_text(frame: bytes) -> Id | None:
+    last = max(frame.rfind(b"}", 0, max(frame.rfind(b"}"), 0)), frame.rfind(b"]"))
+    found = _search_id(_before_nested(frame), frame[last + 1 :] if last >= 0 else b"")
+    return cast("Id | None", found) if is_id(found) else None
+
+
+def _before_nested(frame: bytes) -> bytes:
     start = frame.find(b"{") + 1
     nested = min((at for at in (frame.find(b"{", start), frame.find(b"[", start)) if at >= 0), default=len(frame))
-    last = max(frame.rfind(b"}", 0, max(frame.rfind(b"}"), 0)), frame.rfind(b"]"))
-    for piece in (frame[start:nested], frame[last + 1 :] if last >= 0 else b""):
+    return frame[start:nested]
+
+
+def _search_id(*pieces: bytes) -> object:
+    for piece in pieces:
         found = _ID_MEMBER.search(piece)
         if found:
             try:

@@ -169,7 +169,10 @@ class Session:
                 return self._end(work, self._reply(work.request, work.era, shapes.make_failed_result(failure)))
         elif isinstance(failure, ResourceNotFound) and work.kind in ("resource", "subscribe"):
             failure = ProtocolFailure(work.era.unknown_resource, failure.message, **failure.data)
-        return self._end(work, refuse(work.request.id, failure.code, failure.message, failure.details()))
+        message, data = failure.message, failure.details()
+        if work.kind == "direct":
+            message, data = direct_methods.describe(failure)
+        return self._end(work, refuse(work.request.id, failure.code, message, data))
 
     def give_up(self, work: Work) -> Reply | None:
         """End a request without an answer. Returns the answer of its batch where that waited for this one alone."""

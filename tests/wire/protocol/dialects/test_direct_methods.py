@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
+from postil.core.failure import Failure, InvalidArguments, NotFound
+from postil.wire.protocol.dialects.direct_methods import describe
 from tests.wire.talk import Talk
 
 pytestmark = pytest.mark.anyio
@@ -25,3 +29,24 @@ async def test_direct_methods_answer_the_plain_result_single_and_in_order() -> N
 
 async def test_operations_are_no_methods_where_direct_calls_are_off() -> None:
     assert (await Talk().ask("count"))["error"]["code"] == -32601
+
+
+async def test_wrong_arguments_have_one_form_whoever_found_the_fault() -> None:
+    talk = Talk(direct=True)
+    wrong: list[dict[str, Any]] = [{"by": "many"}, {"nope": 1}, {"by": []}]
+    for params in wrong:
+        error = (await talk.ask("count", params))["error"]
+        assert (error["code"], error["message"], error["data"]["status"]) == (-32602, "Invalid params", 400)
+        assert error["data"]["message"]
+        assert not error["data"]["message"].startswith("Invalid params")
+
+
+def test_what_does_not_exist_is_a_404_and_other_failures_keep_their_words() -> None:
+    assert describe(NotFound("There is no x", advice="Look", path="x")) == (
+        "Invalid params",
+        {"status": 404, "message": "There is no x", "path": "x", "suggestion": "Look"},
+    )
+    assert describe(Failure("It broke", status=503)) == ("It broke", {"status": 503, "message": "It broke"})
+    assert describe(Failure("It broke")) == ("It broke", {})
+    own = InvalidArguments("Invalid params: a is odd", path="a", status=400, message="a is odd")
+    assert describe(own) == ("Invalid params", {"status": 400, "message": "a is odd", "path": "a"})

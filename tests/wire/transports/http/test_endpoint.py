@@ -164,7 +164,8 @@ def test_a_full_or_ending_server_says_when_to_come_back(monkeypatch: pytest.Monk
     with running() as server:
         busy = server.post(request("count"))
         assert (busy.status, busy.headers["retry-after"]) == (503, "1")
-        assert busy.json()["error"]["data"] == {"status": 503}
+        said = "The server is busy: try again in a second"
+        assert busy.json()["error"]["data"] == {"status": 503, "message": said, "retry_after": 1}
         assert server.echo.count == 0
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from postil.core import codes
+from postil.core.failure import Failure, NotFound
 from postil.wire.protocol import shapes
 from postil.wire.protocol.eras.era import Era
 from postil.wire.protocol.events import Work
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 RESERVED = frozenset({"initialize", "ping", "shutdown", "initialized"})
 KEY = "idempotency_key"
+INVALID = "Invalid params"
 
 
 def is_direct(method: str) -> bool:
@@ -34,6 +36,21 @@ def call(session: Session, request: Request, era: Era) -> Work:
         raise ProtocolFailure(codes.METHOD_NOT_FOUND, "Method not found")
     arguments = {key: value for key, value in request.params.items() if key not in ("_meta", KEY)}
     return Work("direct", request, era, request.method, arguments, _plain, entry, key=request.params.get(KEY) or "")
+
+
+def describe(failure: Failure) -> tuple[str, dict[str, object]]:
+    """Returns the message and the data of a failed call's error object.
+
+    Wrong arguments have one form, whoever found the fault: the contract's words, a status, and the sentence.
+    """
+    data = failure.details()
+    if failure.code == codes.INVALID_PARAMS:
+        status = 404 if isinstance(failure, NotFound) else 400
+        said = failure.message.removeprefix(f"{INVALID}: ")
+        return INVALID, {"status": status, "message": said, **data}
+    if "status" in data:
+        data.setdefault("message", failure.message)
+    return failure.message, data
 
 
 def _plain(profile: Profile, work: Work, value: object) -> object:

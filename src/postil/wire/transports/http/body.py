@@ -12,11 +12,16 @@ from postil.wire.transports.http.headers import Headers
 Receive: TypeAlias = Callable[[], Awaitable[MutableMapping[str, Any]]]
 
 LINGER = 2.0
+PEEK = 1.0
 MOST_LINGERED = 256 * 1024 * 1024
 
 
 class TooLarge(Exception):
-    """The body is larger than what is taken here."""
+    """The body is larger than what is taken here; `begun` says whether some of it was read before that was known."""
+
+    def __init__(self, *, begun: bool = True) -> None:
+        super().__init__()
+        self.begun = begun
 
 
 class ClientLeft(Exception):
@@ -58,7 +63,7 @@ async def read_body(receive: Receive, headers: Headers, most: int) -> bytes:
     """Returns the whole body. Raises TooLarge as soon as that is known: where the length was announced, unread."""
     announced = headers.get(b"content-length")
     if announced is not None and (len(announced) > 15 or not announced.isdigit() or int(announced) > most):
-        raise TooLarge
+        raise TooLarge(begun=False)
     message = await receive()
     body: bytes = message.get("body", b"")
     if message["type"] == "http.request" and not message.get("more_body"):
@@ -76,6 +81,25 @@ async def read_body(receive: Receive, headers: Headers, most: int) -> bytes:
     if message["type"] != "http.request":
         raise ClientLeft
     return b"".join(pieces)
+
+
+async def peek(receive: Receive, *, is_small: bool) -> tuple[bytes, bool]:
+    """Returns the beginning of a body that is refused unread, and whether it is all.
+
+    Of a small one what comes within a moment, of others the first piece.
+    """
+    body = b""
+    try:
+        async with asyncio.timeout(PEEK):
+            while True:
+                message = await receive()
+                body += message.get("body", b"")
+                if message["type"] != "http.request" or not message.get("more_body"):
+                    return body, True
+                if not is_small:
+                    return body, False
+    except TimeoutError:
+        return body, False
 
 
 async def linger(receive: Receive) -> None:

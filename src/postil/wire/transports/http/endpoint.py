@@ -77,8 +77,10 @@ class Refusal(ProtocolFailure):
         super().__init__(code, message)
         self.status = status
         self.headers: RawHeaders = headers
+        self.data = {"status": status, "message": message}
         if status == 503:
-            self.data, self.headers = {"status": 503}, [*headers, (b"retry-after", b"1")]
+            self.data["retry_after"] = 1
+            self.headers = [*headers, (b"retry-after", b"1")]
 
 
 class Endpoint:
