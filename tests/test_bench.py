@@ -10,7 +10,8 @@ from typing import Any
 import msgspec
 
 from bench.servers.echo import Echo
-from postil.core.catalogue import Catalogue, describe
+from postil.core.arguments.published import describe
+from postil.core.catalogue import Catalogue
 
 ROOT = Path(__file__).resolve().parents[1]
 

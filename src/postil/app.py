@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
-from postil.core.catalogue import Catalogue, OperationEntry, describe
+from postil.core.catalogue import Catalogue, OperationEntry
 from postil.core.failure import Failure
 from postil.core.registry import Offer, Registry
 from postil.settings.model import REDIS, BadSettings, Settings
@@ -389,10 +389,14 @@ def read_catalogue(parts: Iterable[str] = ()) -> Catalogue:
 
 def _describe_with_outputs() -> Catalogue:
     """Returns the catalogue of all parts with the schemas of their results. Imports all of them."""
+    from postil.core.arguments.published import describe  # a start reads what was generated
+
     every = [(part, group, group_class(part, group)) for part in PARTS for group in PARTS[part].groups]
     return describe(every, outputs=True)
 
 
 def describe_part(name: str) -> Catalogue:
     """Returns the catalogue of one part from its classes: what the generated file has to equal."""
+    from postil.core.arguments.published import describe  # a start reads what was generated
+
     return describe([(name, group, group_class(name, group)) for group in PARTS[name].groups])

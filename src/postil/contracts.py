@@ -5,7 +5,6 @@ A contract face offers exactly what its document names; everything more is in `p
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection
 
 from msgspec import Struct
@@ -103,8 +102,6 @@ _CLAUSES = (
     ("GitLab: my_work, list_* and get_* read", "; create_* and trigger_* change it"),
 )
 """Sentences in pieces: a sentence is said where the tools of its first piece are offered, a piece where its own are."""
-_TOOL = re.compile(r"[a-z]+(?:_[a-z]+)+|[a-z]+_(?=\*)")
-
 
 _STANDING = {**UNITED, "tools": {}, "resources": {"subscribe": True}, "prompts": {}}
 """What is offered is decided at the start: no list changes, so none is said to."""
@@ -132,5 +129,6 @@ def _names_only(piece: str, tools: Collection[str]) -> bool:
     """Returns whether every tool that is named is there; of `list_*` at least one."""
     return all(
         any(tool.startswith(name) for tool in tools) if name.endswith("_") else name in tools
-        for name in _TOOL.findall(piece)
+        for name in (word.strip(",*") for word in piece.split())
+        if "_" in name
     )

@@ -19,7 +19,7 @@ from postil.comments.operations.review import ReviewTools
 from postil.comments.operations.transfer import TransferTools
 from postil.comments.part import CommentsContext
 from postil.contracts import CONTRACTS
-from postil.core.catalogue import describe
+from postil.core.arguments.published import describe
 from postil.core.registry import Registry
 from tests.workspace.repositories import git
 

@@ -15,8 +15,9 @@ from msgspec import Meta, Raw, field
 
 from postil.core import call
 from postil.core.answer import Answer
+from postil.core.arguments.published import describe
 from postil.core.call import Question
-from postil.core.catalogue import Catalogue, describe
+from postil.core.catalogue import Catalogue
 from postil.core.content import Audio, Block, Document, Embedded, Image, Message, Text, said
 from postil.core.failure import Failure
 from postil.core.operation import reads, writes

@@ -8,7 +8,8 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta, Struct
 
-from postil.core.catalogue import Catalogue, HookEntry, OperationEntry, describe
+from postil.core.arguments.published import describe
+from postil.core.catalogue import Catalogue, HookEntry, OperationEntry
 from postil.core.group import Finding, Tell, announcer, check, glance
 from postil.core.operation import Spelling, destroys, reads, writes
 from tests.core.echo import Echo

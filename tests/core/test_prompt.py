@@ -7,9 +7,10 @@ from typing import Annotated, Literal
 import pytest
 from msgspec import Meta
 
+from postil.core.arguments.published import list_arguments
 from postil.core.content import Message, Text
 from postil.core.failure import InvalidArguments
-from postil.core.prompt import Prompt, PromptArgument, as_messages, listed_arguments, prompt
+from postil.core.prompt import Prompt, PromptArgument, as_messages, prompt
 
 
 class Prompts:
@@ -41,7 +42,7 @@ def test_arguments_that_do_not_fit_are_refused(arguments: object) -> None:
 
 
 def test_arguments_are_listed_with_their_defaults_and_choices() -> None:
-    assert listed_arguments(Prompts.review) == [
+    assert list_arguments(Prompts.review) == [
         PromptArgument("path", "Which file", True),
         PromptArgument("lines", "", False, 10),
         PromptArgument("strict", "", False, False),

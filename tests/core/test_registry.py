@@ -9,7 +9,8 @@ import pytest
 from msgspec import Meta, Struct
 
 from postil.core.answer import Answer
-from postil.core.catalogue import Catalogue, describe
+from postil.core.arguments.published import describe
+from postil.core.catalogue import Catalogue
 from postil.core.failure import InvalidArguments, NotFound, UnknownOperation
 from postil.core.operation import Spelling, reads, writes
 from postil.core.registry import Offer, Registry, ResourceNotFound

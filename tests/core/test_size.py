@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from postil.core.answer import LARGEST
 from postil.core.content import Block, Document, Embedded, Image, Link, Text
-from postil.core.size import LARGEST, bound, cut
+from postil.core.size import bound, cut
 
 REST = "Ask for less with limit."
 

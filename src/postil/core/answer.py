@@ -13,8 +13,9 @@ import msgspec
 from msgspec import Struct
 
 from postil.core.content import Block
-from postil.core.size import LARGEST
 
+LARGEST = 24_000
+"""Bytes of content that a tool answers unless more was asked for: what a model can read without losing its thread."""
 _NOTHING: Mapping[str, Any] = {}
 
 

@@ -46,19 +46,20 @@ class Question(Struct, frozen=True):
 class Call:
     """One call. The surfaces subclass it; this one listens to nobody."""
 
+    cancelled: bool = False
+    interactive: bool = False
+    """Whether a person sits at a terminal and may be asked or shown an editor."""
+    person: bool = False
+    """Whether a person typed this call at this machine; otherwise an assistant or a program calls."""
+    columns: int = 0
+    """How wide the caller's terminal is; 0 where there is none."""
+    colors: bool = False
+    """Whether the answer may be coloured (`core.others.visible.styled`)."""
+
     def __init__(self, caller: Caller | None = None) -> None:
         self.caller = caller or Caller()
-        self.cancelled = False
         self.labels: set[str] = set()
         """What is to be said of where the answer came from: `private`."""
-        self.interactive = False
-        """Whether a person sits at a terminal and may be asked or shown an editor."""
-        self.person = False
-        """Whether a person typed this call at this machine; otherwise an assistant or a program calls."""
-        self.columns = 0
-        """How wide the caller's terminal is; 0 where there is none."""
-        self.colors = False
-        """Whether the answer may be coloured (`core.others.visible.styled`)."""
         self.reveals_paths = self.caller.surface != "http"
         """Whether the caller may be told absolute paths of this machine."""
 

@@ -165,7 +165,7 @@ class Operation:
             if not is_lenient or not isinstance(arguments, Mapping):
                 raise self.fault(str(fault)) from None
             decoded = self._convert_as_meant(cast(Mapping[str, object], arguments))
-        return {field: getattr(decoded, field) for field in decoded.__struct_fields__}
+        return msgspec.structs.asdict(decoded)
 
     def _without_blanks(self, arguments: Mapping[str, object]) -> Mapping[str, object]:
         """Returns the arguments without those that may be left out and are null or empty text."""

@@ -8,7 +8,6 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from postil.core.arguments.schema import arguments_schema
 from postil.core.content import Message, said
 from postil.core.failure import InvalidArguments
 from postil.core.operation import F, attach, is_async, signature_types
@@ -58,22 +57,6 @@ class Prompt:
         except msgspec.ValidationError as fault:
             raise InvalidArguments(f"Invalid prompt arguments: {fault}") from None
         return {field: getattr(decoded, field) for field in decoded.__struct_fields__}
-
-
-def listed_arguments(function: Callable[..., Any]) -> list[PromptArgument]:
-    """Returns the arguments of a prompt's method, as `prompts/list` shows them."""
-    schema = arguments_schema(signature_types(function)[0])
-    required = set(schema.get("required", ()))
-    return [
-        PromptArgument(
-            name=name,
-            description=field.get("description", ""),
-            required=name in required,
-            default=field.get("default"),
-            enum=field.get("enum"),
-        )
-        for name, field in schema["properties"].items()
-    ]
 
 
 def as_messages(written: object) -> Sequence[Message]:

@@ -11,7 +11,7 @@ from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct
 
-from postil.core.catalogue import Catalogue, HookEntry, OperationEntry, PromptEntry, ResourceEntry, describe
+from postil.core.catalogue import Catalogue, HookEntry, OperationEntry, PromptEntry, ResourceEntry
 from postil.core.failure import NotFound, UnknownOperation
 from postil.core.group import Tell
 from postil.core.operation import Operation
@@ -106,6 +106,8 @@ class Registry:
     @classmethod
     def of(cls, groups: Iterable[tuple[str, object]], offer: Offer | None = None, *, outputs: bool = False) -> Registry:
         """Returns a registry of living groups, described on the spot: for tests and small servers."""
+        from postil.core.arguments.published import describe  # the real server reads what was generated
+
         living = {(part, type(group).__name__): group for part, group in groups}
         catalogue = describe(((part, name, type(group)) for (part, name), group in living.items()), outputs=outputs)
         return cls(catalogue, lambda part, name: living[part, name], offer)
@@ -148,7 +150,7 @@ class Registry:
 
     def is_tool(self, entry: OperationEntry) -> bool:
         """Returns whether assistants may call it: a tool, of a toolset that is listed."""
-        return entry.tool and f"{entry.part}/{entry.toolset}" not in self._unlisted
+        return entry.tool and (not self._unlisted or f"{entry.part}/{entry.toolset}" not in self._unlisted)
 
     def operation(self, name: str) -> Operation:
         """Returns the operation of this name, ready to run. Raises UnknownOperation."""
@@ -161,6 +163,10 @@ class Registry:
                 self.method(entry), by_contract=entry.by_contract, requires=entry.requires
             )
         return bound
+
+    def ready_operation(self, name: str) -> Operation | None:
+        """Returns the operation of this name where it was made before: making it may import its part."""
+        return self._bound.get(name)
 
     def is_ready(self, entry: Listable) -> bool:
         """Returns whether the group behind an entry is made already: making it imports its part."""

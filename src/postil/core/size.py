@@ -12,10 +12,9 @@ from typing import cast
 
 import msgspec
 
+from postil.core.answer import LARGEST
 from postil.core.content import Block, Document, Embedded, Link, Text
 
-LARGEST = 24_000
-"""Bytes of content that a tool answers unless more was asked for: what a model can read without losing its thread."""
 _NOTE = 600
 _TAIL = 1_500
 """The end is kept too: it closes what frames the words of others, and often says how to go on."""

@@ -77,7 +77,7 @@ async def test_more_calls_than_fit_are_refused() -> None:
     talk = Talk()
     for number in range(IN_FLIGHT + 1):
         talk.send({"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": {"name": "sleep"}})
-    assert talk.runner.session.is_full
+    assert len(talk.runner.session.in_flight) == IN_FLIGHT
     assert talk.frames[0]["id"] == IN_FLIGHT
     assert talk.frames[0]["error"]["code"] == -32000
     await talk.runner.close(0)
@@ -165,12 +165,12 @@ def test_the_room_for_calls_is_full_at_its_limit_and_not_before() -> None:
     session = alone()
     for number in range(IN_FLIGHT - 1):
         started(session, request("tools/call", number, name="count"))
-    assert not session.is_full
+    assert len(session.in_flight) < IN_FLIGHT
     last = started(session, request("tools/call", "last", name="count"))
-    assert session.is_full
+    assert len(session.in_flight) == IN_FLIGHT
     assert read(*session.receive(request("tools/call", "more", name="count")))["error"]["code"] == -32000
     session.give_up(last)
-    assert not session.is_full
+    assert len(session.in_flight) < IN_FLIGHT
 
 
 def test_the_idempotency_key_of_a_header_counts_the_items_of_a_batch() -> None:

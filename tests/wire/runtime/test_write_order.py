@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from postil.core.catalogue import describe
+from postil.core.arguments.published import describe
 from postil.core.operation import EVERYTHING, writes
 from postil.core.prompt import prompt
 from postil.core.registry import Registry
@@ -85,6 +85,33 @@ def test_calls_wait_for_each_other_unless_they_are_surely_about_other_things(
 ) -> None:
     assert one.touches(other) is related
     assert other.touches(one) is related
+
+
+THINGS = [
+    Thing(part, kind, name)
+    for part in ("a", "b")
+    for kind, name in (("", ""), ("id", ""), ("id", "1f"), ("id", "1f2"), ("id", "9"), ("file", "1f"), (EVERYTHING, ""))
+]
+
+
+def test_what_covers_a_thing_is_touched_by_all_that_touches_it() -> None:
+    covering = [(one, other) for one in THINGS for other in THINGS if one.covers(other)]
+    assert len(covering) > len(THINGS)
+    for one, other in covering:
+        assert all(one.touches(third) for third in THINGS if other.touches(third)), (one, other)
+
+
+async def test_a_long_line_of_writes_costs_each_of_them_one_wait() -> None:
+    """Each waited for all before it: 2,000 writes sent at once took nine times their time."""
+    order = WriteOrder()
+    turns = [order.take(Thing("notes", "file", f"{number % 2}.md"), writes=True) for number in range(500)]
+    assert all(turn is not None and len(turn.before) <= 2 for turn in turns)
+    whole = order.take(Thing("notes"), writes=True)
+    assert whole is not None
+    assert len(whole.before) == 2
+    after = order.take(Thing("notes", "file", "1.md"), writes=False)
+    assert after is not None
+    assert len(after.before) == 1
 
 
 async def test_a_document_and_a_prompt_show_the_writes_that_were_sent_before() -> None:

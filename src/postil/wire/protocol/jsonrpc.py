@@ -151,12 +151,14 @@ def _response(envelope: _Envelope, known: Id | None) -> Incoming:
 
 def is_id(value: object) -> bool:
     """Whether this may be the id of a request: a short string or a 64-bit integer, and no boolean."""
-    if isinstance(value, str):
-        try:
-            return len(value) <= LONGEST_ID and len(value.encode()) <= LONGEST_ID
-        except UnicodeEncodeError:  # a lone surrogate: it could not be sent back
-            return False
-    return type(value) is int and -(2**63) <= value < 2**63
+    if type(value) is int:
+        return -(2**63) <= value < 2**63
+    if not isinstance(value, str):
+        return False
+    try:
+        return len(value) <= LONGEST_ID and len(value.encode()) <= LONGEST_ID
+    except UnicodeEncodeError:  # a lone surrogate: it could not be sent back
+        return False
 
 
 def _find_excess(frame: bytes) -> str:
@@ -183,7 +185,7 @@ def _find_excess(frame: bytes) -> str:
 
 _AS_SQUARE = bytes.maketrans(b"{}", b"[]")  # which kind it is does not matter for depth
 _NOT_BRACKETS = bytes(byte for byte in range(256) if byte not in b"[]{}")
-_ID_MEMBER = re.compile(rb'"id"\s*:\s*(-?\d{1,19}|"(?:[^"\\]|\\.){0,256}")\s*[,}]')
+_ID_MEMBER = rb'"id"\s*:\s*(-?\d{1,19}|"(?:[^"\\]|\\.){0,256}")\s*[,}]'
 
 
 def find_id(frame: bytes) -> Id | None:
@@ -223,7 +225,7 @@ def _before_nested(frame: bytes) -> bytes:
 
 def _search_id(*pieces: bytes) -> object:
     for piece in pieces:
-        found = _ID_MEMBER.search(piece)
+        found = re.search(_ID_MEMBER, piece)
         if found:
             try:
                 return msgspec.json.decode(found[1])

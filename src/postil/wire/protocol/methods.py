@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
 from msgspec import Raw
 
 from postil.core import codes
+from postil.core.answer import LARGEST
 from postil.core.call import LEVELS
 from postil.core.content import Block, Message, Text
 from postil.core.failure import InvalidArguments
 from postil.core.resource import ResourceNotFound
-from postil.core.size import LARGEST
 from postil.wire.protocol import shapes
 from postil.wire.protocol.eras.era import STATELESS as STATELESS_ERA
 from postil.wire.protocol.eras.era import Era
@@ -237,5 +237,10 @@ WORKING = frozenset({
     "tools/call", "resources/read", "resources/subscribe", "prompts/get", "completion/complete", "subscriptions/listen",
 })  # fmt: skip
 """Methods that are more than the protocol's own answer."""
-CAPABILITY = {"tools/": "tools", "resources/": "resources", "prompts/": "prompts", "completion/": "prompts"}
-"""The capability a face must have for a family of methods to exist there."""
+_FAMILIES = {"tools": "tools", "resources": "resources", "prompts": "prompts", "completion": "prompts"}
+CAPABILITY = {
+    method: _FAMILIES[family]
+    for method in (*HANDSHAKE, *STATELESS)
+    if (family := method.partition("/")[0]) in _FAMILIES
+}
+"""The capability a face must have for a method to exist there."""

@@ -57,11 +57,6 @@ class Session:
         """Whether the client asked to end."""
         self._asked = 0
 
-    @property
-    def is_full(self) -> bool:
-        """Whether no more requests should be read for now."""
-        return len(self.in_flight) >= IN_FLIGHT
-
     def makes_work(self, incoming: jsonrpc.Incoming | list[jsonrpc.Incoming]) -> bool:
         """Returns whether a frame may need more than an answer that the protocol itself gives."""
         if isinstance(incoming, jsonrpc.Request):
@@ -123,7 +118,7 @@ class Session:
         else:
             table = self.methods
         handler = table.get(method)
-        capability = methods.CAPABILITY.get(method[: method.find("/") + 1])
+        capability = methods.CAPABILITY.get(method)
         if handler is None or (capability is not None and capability not in self.profile.face.capabilities):
             raise ProtocolFailure(codes.METHOD_NOT_FOUND, "Method not found")
         return handler

@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING, Any, cast
 from msgspec import Struct, structs
 from msgspec.json import decode, encode
 
-from postil.core.answer import Answer
+from postil.core.answer import LARGEST, Answer
 from postil.core.catalogue import OperationEntry, PromptEntry, ResourceEntry
 from postil.core.content import Block, Document, Embedded, Link, Message, Text
 from postil.core.failure import Failure
-from postil.core.size import LARGEST, bound, cut, measure
 
 if TYPE_CHECKING:
     from postil.wire.protocol.eras.era import Era
@@ -105,14 +104,14 @@ def make_result(
 
 def make_blocks(value: object, era: Era, *, contract: bool = False) -> Sequence[Block]:
     """Returns the content of a result: what it says to models, or its JSON."""
-    read: object = value
     if isinstance(value, Answer):
         read = value.for_contract() if contract else value.for_model()
-    if isinstance(value, Answer) and not isinstance(read, str):
-        return [_clean_block(_in_era(block, era)) for block in cast("Sequence[Block]", read)]
-    if isinstance(read, str):
-        return [Text(_clean(read, is_json=isinstance(value, Answer) and not value.says_itself()))]
-    return [Text(_clean(encode(read).decode("utf-8"), is_json=True))]
+        if isinstance(read, str):
+            return [Text(_clean(read, is_json=not value.says_itself()))]
+        return [_clean_block(_in_era(block, era)) for block in read]
+    if isinstance(value, str):
+        return [Text(_clean(value))]
+    return [Text(_clean(encode(value).decode("utf-8"), is_json=True))]
 
 
 def bound_result(result: dict[str, Any], entry: OperationEntry, given: object, value: object) -> dict[str, Any]:
@@ -120,6 +119,8 @@ def bound_result(result: dict[str, Any], entry: OperationEntry, given: object, v
 
     `given` are the call's arguments.
     """
+    from postil.core.size import bound, measure  # most results are far smaller
+
     largest = value.largest if isinstance(value, Answer) else LARGEST
     if measure(result["content"]) > largest:
         own = value.rest() if isinstance(value, Answer) else ""
@@ -175,11 +176,11 @@ def make_messages(written: Sequence[Message], era: Era) -> list[Message]:
 
 # What a model reads holds words of others, whichever part it comes from: nothing invisible passes here.
 
-_CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
+_CONTROL = "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]"
 
 
 def _clean(text: str, *, is_json: bool = False) -> str:
-    if text.isascii() and "&" not in text and not _CONTROL.search(text):
+    if text.isascii() and "&" not in text and (text.isprintable() or not re.search(_CONTROL, text)):
         return text
     from postil.core.others.untrusted import clean  # most texts need nothing of it
 
@@ -214,6 +215,8 @@ def make_error(failure: Failure) -> dict[str, Any]:
 
 def make_failed_result(failure: Failure) -> dict[str, Any]:
     """Returns a failure as a tool's result: the text for the model; the error object, for programs, in `_meta`."""
+    from postil.core.size import cut  # a start has no failures
+
     error = make_error(failure)
     if "content" in error.get("data", {}):  # what a contract puts into an error object is this very result
         facts = {key: value for key, value in error["data"].items() if key not in ("content", "isError")}

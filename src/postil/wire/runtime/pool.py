@@ -122,12 +122,11 @@ class Pool:
 
     def _count(self, share: Share, change: int) -> None:
         self._running += change
+        taken = self._taken
         for name in share:
-            left = self._taken.get(name, 0) + change
-            if left:
-                self._taken[name] = left
-            else:
-                self._taken.pop(name, None)
+            taken[name] = left = taken.get(name, 0) + change
+            if not left:
+                del taken[name]
 
 
 def _begin(turn: asyncio.Future[None]) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Container
+import threading
+from collections.abc import Callable, Container, Mapping
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
@@ -14,18 +15,19 @@ from postil.core.call import Caller, Question
 from postil.core.failure import Failure
 from postil.wire.protocol import events, jsonrpc
 from postil.wire.protocol.eras.era import FIRST, Era
-from postil.wire.protocol.events import News, Reply, Work
+from postil.wire.protocol.events import Kind, News, Reply, Work
 from postil.wire.protocol.failures import InputRequired, ProtocolFailure, is_temporary
 from postil.wire.protocol.session import IN_FLIGHT, Agreed, Session
 from postil.wire.runtime.updates import Updates
 from postil.wire.runtime.watches import Watches
 from postil.wire.runtime.wire_call import STATUS, Outlet, WireCall
-from postil.wire.runtime.work import DO
 from postil.wire.runtime.write_order import WriteOrder
 from postil.wire.server import Server
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
+
+    from postil.wire.runtime.work import Do
 
 TELLING = 10.0
 """Seconds that the end waits for what is being told of deliveries: a write that others hold up for long."""
@@ -60,6 +62,8 @@ class Runner:
             server.profile, connection.era, principal=connection.caller.principal, direct=connection.direct
         )
         self.loop = asyncio.get_running_loop()
+        self.thread = threading.get_ident()
+        """The loop's."""
         self.running: dict[jsonrpc.Id, tuple[WireCall, asyncio.Task[None]]] = {}
         """The calls in flight. A call does not know its task: they would keep each other alive."""
         self.order = WriteOrder()
@@ -70,6 +74,7 @@ class Runner:
         """What is being told of deliveries: the end waits for it, or what was confirmed would be forgotten."""
         self._questions: dict[jsonrpc.Id, asyncio.Future[Any]] = {}
         self._updates: Updates | None = None
+        self._known_ways: Mapping[Kind, Do] | None = None
 
     @property
     def updates(self) -> Updates:
@@ -122,7 +127,7 @@ class Runner:
         core_call.enter(call)
         work, session = call.work, self.session
         try:
-            reply = session.answer(work, await DO[work.kind](call))
+            reply = session.answer(work, await self._ways()[work.kind](call))
         except InputRequired as needed:
             reply = session.require_input(work, needed.questions)
         except Failure as failure:
@@ -137,6 +142,14 @@ class Runner:
             self.server.report(bug, work.request.method)
             reply = session.fail(work, ProtocolFailure(codes.INTERNAL_ERROR, "Internal error"))
         self._end(call, reply)
+
+    def _ways(self) -> Mapping[Kind, Do]:
+        """Returns how each kind of work is done."""
+        if self._known_ways is None:
+            from postil.wire.runtime.work import DO  # not before the first call: every start would pay for it
+
+            self._known_ways = DO
+        return self._known_ways
 
     def _end(self, call: WireCall, reply: Reply | None) -> None:
         del self.running[call.work.request.id]

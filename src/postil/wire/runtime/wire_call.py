@@ -48,7 +48,6 @@ class WireCall(Call):
         self.runner = runner
         self.work = work
         self.out = out
-        self._loop_thread = threading.get_ident()
 
     def progress(self, done: float, total: float | None = None, message: str = "") -> None:
         self.send(notifications.progress(self.work, done, total, message))
@@ -75,7 +74,7 @@ class WireCall(Call):
             self._on_loop(lambda: None if self.cancelled else self.out.send(frame))
 
     def _on_loop(self, act: Callable[[], None]) -> None:
-        if threading.get_ident() == self._loop_thread:
+        if threading.get_ident() == self.runner.thread:
             act()
         else:
             self.runner.loop.call_soon_threadsafe(act)
@@ -86,6 +85,6 @@ class WireCall(Call):
         return await self.runner.server.pool.run(self.runner.share, lambda: context.run(function, *arguments))
 
     def waiting(self) -> AbstractContextManager[None]:
-        if threading.get_ident() == self._loop_thread:
+        if threading.get_ident() == self.runner.thread:
             return super().waiting()
         return self.runner.server.pool.waiting(self.runner.share)

@@ -44,10 +44,9 @@ async def run_operation(call: WireCall) -> object:
     try:
         if turn is not None:
             await turn.wait()
-        if server.registry.is_ready(entry):
-            operation = server.registry.operation(call.work.name)
-        else:
-            operation = await call.in_thread(server.registry.operation, call.work.name)
+        operation = server.registry.ready_operation(call.work.name)
+        if operation is None:
+            operation = await _make_ready(call, entry, server.registry.operation, call.work.name)
         value = await _run(call, operation)
         outcome = "ok"
     except Failure as failure:

@@ -17,7 +17,7 @@ from msgspec import Struct
 from postil.core.catalogue import OperationEntry
 from postil.core.operation import EVERYTHING
 
-_NAME = re.compile(r"[\w./@+-]+")
+_NAME = r"[\w./@+-]+"
 
 
 class Thing(Struct, frozen=True):
@@ -37,6 +37,14 @@ class Thing(Struct, frozen=True):
             return True
         return self.name.startswith(other.name) or other.name.startswith(self.name)  # ids may be shortened
 
+    def covers(self, other: Thing) -> bool:
+        """Returns whether whatever touches the other touches this as well."""
+        if self.kind == EVERYTHING:
+            return True
+        if self.part != other.part or other.kind == EVERYTHING:
+            return False
+        return not self.name or (self.kind == other.kind and other.name.startswith(self.name))
+
 
 def thing_of(entry: OperationEntry, arguments: object) -> Thing:
     """Returns what a call of this operation is about, from its arguments as they came."""
@@ -44,7 +52,7 @@ def thing_of(entry: OperationEntry, arguments: object) -> Thing:
     if not kind or kind == EVERYTHING or not isinstance(arguments, Mapping):
         return Thing(entry.part, EVERYTHING if kind == EVERYTHING else "")
     given = str(cast("Mapping[str, object]", arguments).get(kind, ""))
-    if not _NAME.fullmatch(given):  # a title, or nothing: it may be anything
+    if not re.fullmatch(_NAME, given):  # a title, or nothing: it may be anything
         return Thing(entry.part)
     return Thing(entry.part, kind, given.rpartition("/")[2].casefold())  # a file has many paths and one name
 
@@ -53,20 +61,22 @@ class Turn:
     """One call's place in the order."""
 
     def __init__(self, before: Sequence[asyncio.Future[None]], done: asyncio.Future[None] | None) -> None:
-        self._before = before
+        self.before = before
+        """The writes to wait for; those that one of them waits for are not among them."""
         self._done = done
 
     async def wait(self) -> None:
         """Wait for the writes before this call."""
-        for write in self._before:
-            await asyncio.shield(write)  # others wait for it too
+        for write in self.before:
+            if not write.done():
+                await _hear(write)
 
     def end(self) -> None:
         """Let the next calls go. Where this one gave up waiting, they still wait for the writes before."""
         done = self._done
         if done is None:
             return
-        missing = [write for write in self._before if not write.done()]
+        missing = [write for write in self.before if not write.done()]
         if not missing:
             done.set_result(None)
             return
@@ -77,6 +87,13 @@ class Turn:
 
         for write in missing:
             write.add_done_callback(check)
+
+
+def _hear(write: asyncio.Future[None]) -> asyncio.Future[None]:
+    """Returns a future of one's own: who gives up waiting must not end what others wait for too."""
+    heard: asyncio.Future[None] = write.get_loop().create_future()
+    write.add_done_callback(lambda _: heard.done() or heard.set_result(None))
+    return heard
 
 
 class WriteOrder:
@@ -93,5 +110,7 @@ class WriteOrder:
         if not writes:
             return Turn(before, None) if before else None
         done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        # Who would wait for a write that this one covers waits for this one, which waits for it.
+        self._writes = [entry for entry in self._writes if not thing.covers(entry[0])]
         self._writes.append((thing, done))
         return Turn(before, done)

@@ -11,18 +11,21 @@ import asyncio
 import os
 import signal
 import sys
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from postil.core import codes
 from postil.core.call import Caller
 from postil.wire.protocol import jsonrpc
+from postil.wire.protocol.session import IN_FLIGHT
 from postil.wire.runtime.runner import Connection, Runner
 from postil.wire.runtime.watches import Watches
 from postil.wire.server import Server
 from postil.wire.transports.stdio_input import Input, Lines
 from postil.wire.transports.stdio_output import Output
-from postil.wire.transports.timeouts import Timeouts
 from postil.wire.transports.waiting import Frame, Waiting
+
+if TYPE_CHECKING:
+    from postil.wire.transports.timeouts import Timeouts
 
 DRAIN = 2.0
 HEARTBEAT = 1.0
@@ -69,7 +72,7 @@ class StdioConnection:
         self.output = Output(sink, self._wake, lambda: self._end(0))
         self.watches = Watches(server)
         caller = Caller(client=f"stdio-{os.getpid()}-{os.urandom(4).hex()}", surface="stdio")
-        like = Connection(caller, caller.client, push=self.send, on_room=self._wake, is_read=self.output.is_read)
+        like = Connection(caller, caller.client, push=self.send, on_room=self._tell_room, is_read=self.output.is_read)
         self.runner = Runner(server, self.watches, like)
         self._lines = Lines()
         self._waiting = Waiting(self._refuse, lambda: not self.output.is_full)
@@ -100,11 +103,12 @@ class StdioConnection:
 
     def _fed(self, data: bytes) -> None:
         self._input_ended = not data
+        self._last_heard = self.loop.time()
         for line in self._lines.feed(data) if data else self._lines.finish():
             if self.runner.session.ended:
                 break
             if isinstance(line, bytes):
-                self._heard, self._last_heard = True, self.loop.time()
+                self._heard = True
                 if self.timeouts is not None:
                     self.timeouts.tell_heard(line)
                 self._take(jsonrpc.parse(line), len(line))
@@ -114,7 +118,11 @@ class StdioConnection:
 
     def _take(self, frame: Frame, size: int) -> None:
         """Hand a frame over, unless there is no room for it."""
-        if self._waiting and isinstance(frame, jsonrpc.Notification) and frame.method == "notifications/cancelled":
+        if (
+            self._waiting.frames
+            and isinstance(frame, jsonrpc.Notification)
+            and frame.method == "notifications/cancelled"
+        ):
             self._waiting.give_up(frame.params.get("requestId"))
         if self._must_wait(frame):
             self._waiting.add(frame, size)
@@ -122,25 +130,23 @@ class StdioConnection:
             self.runner.take(frame, self, self.runner.connection.caller)
 
     def _must_wait(self, frame: Frame) -> bool:
-        if isinstance(frame, jsonrpc.Notification | jsonrpc.Response):
-            return False
-        if self.output.is_full:
-            return True
         session = self.runner.session
-        return (bool(self._waiting) or session.is_full) and session.makes_work(frame)
-
-    def _has_no_room(self) -> bool:
-        return self.runner.session.is_full or self.output.is_full
+        if not self._waiting.frames and len(session.in_flight) < IN_FLIGHT and not self.output.is_full:
+            return False
+        if isinstance(frame, (jsonrpc.Notification, jsonrpc.Response)):
+            return False
+        return self.output.is_full or session.makes_work(frame)
 
     def _pump(self) -> None:
         """Hand over the requests that wait while there is room, then decide whether to read on."""
         session = self.runner.session
-        while self._waiting and not self._has_no_room() and not session.ended:
-            self.runner.take(self._waiting.take(), self, self.runner.connection.caller)
+        frames, open_calls, caller = self._waiting.frames, session.in_flight, self.runner.connection.caller
+        while frames and len(open_calls) < IN_FLIGHT and not self.output.is_full and not session.ended:
+            self.runner.take(self._waiting.take(), self, caller)
         if session.ended or (self._input_ended and not self._waiting):
             self._end(0)
-        elif self._waiting.is_full and self.output.is_full:
-            self.input.pause()  # there is no way to refuse anything: the client reads no answers
+        elif self._waiting.is_full:
+            self.input.pause()  # until some have ended, or nothing ends and those that wait are refused
         else:
             self.input.resume()
 
@@ -150,8 +156,12 @@ class StdioConnection:
             if isinstance(item, jsonrpc.Request):
                 busy = "Too many calls in flight: wait for an answer, or cancel some"
                 self.answer(jsonrpc.encode_error(item.id, codes.SERVER_ERROR, busy), codes.SERVER_ERROR)
-        if self._input_ended:
+        if self._input_ended or not self._waiting.frames:
             self._wake()
+
+    def _tell_room(self) -> None:
+        self._waiting.tell_room()
+        self._wake()
 
     def _wake(self) -> None:
         if not self._over.done():

@@ -1,7 +1,7 @@
 """Requests that came while too many were open: they wait a moment for room, and are refused when nothing moves.
 
-A client that sends faster than it is served loses nothing; one whose calls are all stuck hears that it is too much,
-and its cancellations, pings and its end are read all the while.
+A client that sends faster than it is served loses nothing: it is read no further until some have ended. One whose calls
+are all stuck hears that it is too much, and its cancellations, pings and its end are read all the while.
 """
 
 from __future__ import annotations
@@ -27,57 +27,71 @@ class Waiting:
         """`can_refuse` says whether refusals can be written: to a client that reads nothing they cannot."""
         self._refuse = refuse
         self._can_refuse = can_refuse
-        self._frames: deque[tuple[Frame, int]] = deque()
+        self.frames: deque[tuple[Frame, int]] = deque()
+        """The requests and their sizes."""
         self._bytes = 0
-        self._stalled: asyncio.TimerHandle | None = None
+        self._loop = asyncio.get_running_loop()
+        self._last_taken = 0.0
+        self._is_watched = False
+        self._is_stuck = False
 
     def __bool__(self) -> bool:
-        return bool(self._frames)
+        return bool(self.frames)
 
     @property
     def is_full(self) -> bool:
-        """Whether nothing more is kept."""
-        return len(self._frames) >= MOST or self._bytes >= MOST_BYTES
+        """Whether nothing more should be read for now."""
+        return len(self.frames) >= MOST or self._bytes >= MOST_BYTES
 
     def add(self, frame: Frame, size: int) -> None:
-        """Keep a request until there is room; refuse it at once where too many wait already."""
-        if self.is_full and self._can_refuse():
+        """Keep a request until there is room; refuse it at once where nothing has moved for too long."""
+        if self._is_stuck and self._can_refuse():
             self._refuse(frame)
             return
-        self._frames.append((frame, size))
+        self.frames.append((frame, size))
         self._bytes += size
-        if self._stalled is None:
-            self._watch()
+        if not self._is_watched:
+            self._watch(self._loop.time())
 
     def take(self) -> Frame:
         """Returns the next request: there is room for it."""
-        frame, size = self._frames.popleft()
+        frame, size = self.frames.popleft()
         self._bytes -= size
-        self._watch()
+        self._last_taken = self._loop.time()
         return frame
+
+    def tell_room(self) -> None:
+        """Hear that a call has ended."""
+        self._is_stuck = False
 
     def give_up(self, request_id: object) -> None:
         """Forget the request of this id: its client gave it up."""
-        for entry in self._frames:
+        for entry in self.frames:
             if isinstance(entry[0], jsonrpc.Request) and entry[0].id == request_id:
-                self._frames.remove(entry)
+                self.frames.remove(entry)
                 self._bytes -= entry[1]
                 return
 
-    def _watch(self) -> None:
-        if self._stalled is not None:
-            self._stalled.cancel()
-        self._stalled = None
-        if self._frames:
-            self._stalled = asyncio.get_running_loop().call_later(STALL, self._refuse_all)
+    def _watch(self, moved: float) -> None:
+        """Look again when nothing may have moved for too long since this moment."""
+        self._is_watched = True
+        self._loop.call_at(moved + STALL, self._look, moved)
+
+    def _look(self, moved: float) -> None:
+        self._is_watched = False
+        if not self.frames:
+            return
+        if self._last_taken > moved:
+            self._watch(self._last_taken)
+        elif not self._can_refuse():
+            self._watch(self._loop.time())
+        else:
+            self._refuse_all()
 
     def _refuse_all(self) -> None:
-        self._stalled = None
-        if not self._can_refuse():
-            self._watch()
-            return
-        refused = list(self._frames)
-        self._frames.clear()
+        self._is_stuck = True
+        refused = list(self.frames)
+        self.frames.clear()
         self._bytes = 0
         for frame, _ in refused:
             self._refuse(frame)

@@ -1,0 +1,146 @@
+"""What is published of groups of operations: their catalogue, made from their marks and signatures.
+
+Only who generates or tests asks for it: a server reads what was generated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+import msgspec
+from msgspec import Raw
+
+from postil.core.arguments.described import describe_fields
+from postil.core.arguments.schema import arguments_schema, result_schema, without
+from postil.core.catalogue import NOTHING, Catalogue, HookEntry, OperationEntry, PromptEntry, ResourceEntry
+from postil.core.group import AnnouncerMark, CheckMark, GlanceMark
+from postil.core.operation import Mark, description_of, is_async, marks_of, signature_types
+from postil.core.prompt import PromptArgument, PromptMark
+from postil.core.resource import ResourceMark
+
+
+def describe(groups: Iterable[tuple[str, str, type]], *, outputs: bool = False) -> Catalogue:
+    """Returns the catalogue of these groups, each given as its part, its name and its class.
+
+    With `outputs` it has the schemas of the results: those operations then send structured content beside their text.
+    """
+    catalogue = Catalogue([], [], [], [], [], [])
+    for part, group, owner in groups:
+        for attribute, mark in marks_of(owner, Mark):
+            catalogue.operations.extend(_operations(part, group, attribute, owner, mark, outputs))
+        for attribute, mark in marks_of(owner, ResourceMark):
+            about = description_of(getattr(owner, attribute))
+            catalogue.resources.append(
+                ResourceEntry(
+                    mark.uri, mark.name, part, group, attribute, about, mark.mime_type, mark.title, mark.watch
+                )
+            )
+        for attribute, mark in marks_of(owner, PromptMark):
+            method = getattr(owner, attribute)
+            catalogue.prompts.append(
+                PromptEntry(
+                    mark.name, part, group, attribute, description_of(method), list_arguments(method), mark.title
+                )
+            )
+        for attribute, mark in marks_of(owner, CheckMark):
+            catalogue.checks.append(HookEntry(mark.name, part, group, attribute))
+        for attribute, mark in marks_of(owner, AnnouncerMark):
+            catalogue.announcers.append(HookEntry(mark.name, part, group, attribute))
+        for attribute, _ in marks_of(owner, GlanceMark):
+            catalogue.glances.append(HookEntry(part, part, group, attribute))
+    return catalogue
+
+
+def _operations(
+    part: str, group: str, attribute: str, owner: type, mark: Mark, outputs: bool
+) -> Iterator[OperationEntry]:
+    """Yields the operation itself, and once more for every other command of it."""
+    entry = _operation(part, group, attribute, owner, mark, outputs)
+    yield entry
+    arguments = describe_fields(arguments_schema(signature_types(getattr(owner, attribute))[0], closed=mark.closed))
+    whole = without(arguments, mark.tool_only)
+    for spelling in mark.spellings:
+        positional = entry.positional if spelling.positional is None else spelling.positional
+        yield msgspec.structs.replace(
+            entry,
+            name=spelling.name or spelling.words.replace(" ", "."),
+            same_as=entry.name,
+            description=spelling.says or entry.description,
+            says="",
+            requires=spelling.requires,
+            shell=spelling.words,
+            input_schema=Raw(msgspec.json.encode(_require(without(whole, spelling.settles), spelling.requires))),
+            shell_schema=NOTHING,
+            contract_schema=NOTHING,
+            positional=tuple(name for name in positional if name not in spelling.settles),
+            flags=dict(mark.flags if spelling.flags is None else spelling.flags),
+            settled=dict(spelling.settles),
+            aliases=(),
+            tool=False,
+            direct=False,
+        )
+
+
+def _require(schema: dict[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
+    """Returns a schema that asks for these arguments though the method has defaults for them."""
+    if not names:
+        return schema
+    fields = schema["properties"]
+    stripped = {name: {key: of for key, of in fields[name].items() if key != "default"} for name in names}
+    properties = {name: stripped.get(name, field) for name, field in fields.items()}
+    asked = {*schema.get("required", ()), *names}
+    return {**schema, "properties": properties, "required": [name for name in properties if name in asked]}
+
+
+def _operation(part: str, group: str, attribute: str, owner: type, mark: Mark, outputs: bool) -> OperationEntry:
+    method = getattr(owner, attribute)
+    arguments, result = signature_types(method)
+    output = result_schema(result) if outputs and mark.tool else None
+    whole = arguments_schema(arguments, closed=mark.closed)
+    whole = describe_fields(whole)
+    published = _require(without(whole, mark.shell_only) if mark.shell_only else whole, mark.requires)
+    command = _require(without(whole, mark.tool_only) if mark.tool_only else whole, mark.requires)
+    contract = arguments_schema(mark.contract, closed=mark.closed) if mark.contract else None
+    return OperationEntry(
+        name=mark.name,
+        part=part,
+        group=group,
+        attribute=attribute,
+        effect=mark.effect,
+        description=description_of(method),
+        input_schema=Raw(msgspec.json.encode(published)),
+        output=Raw(msgspec.json.encode(output)) if output else NOTHING,
+        shell_schema=Raw(msgspec.json.encode(command)) if command != published else NOTHING,
+        contract_schema=Raw(msgspec.json.encode(contract)) if contract else NOTHING,
+        aliases=mark.aliases,
+        toolset=mark.toolset,
+        thing=mark.thing,
+        title=mark.title,
+        shell=mark.shell,
+        says=mark.says,
+        requires=mark.requires,
+        writes_with=mark.writes_with,
+        positional=mark.positional,
+        flags=dict(mark.flags),
+        tool=mark.tool,
+        direct=mark.direct,
+        open_world=mark.open_world,
+        is_async=is_async(method),
+    )
+
+
+def list_arguments(function: Callable[..., Any]) -> list[PromptArgument]:
+    """Returns the arguments of a prompt's method, as `prompts/list` shows them."""
+    schema = arguments_schema(signature_types(function)[0])
+    required = set(schema.get("required", ()))
+    return [
+        PromptArgument(
+            name=name,
+            description=field.get("description", ""),
+            required=name in required,
+            default=field.get("default"),
+            enum=field.get("enum"),
+        )
+        for name, field in schema["properties"].items()
+    ]
