@@ -9,7 +9,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -20,6 +20,7 @@ from postil.core.ports import EphemeralStore, Keys
 from postil.core.registry import Registry
 from postil.surfaces.gateway.gateway import Gateway
 from postil.surfaces.http.app import HttpApp
+from postil.surfaces.http.cors import Cors
 from postil.surfaces.http.serve import hosts_for, listen
 from postil.surfaces.http.server import HttpServer
 from postil.wire.server import UNITED, Face, Hooks, Server
@@ -150,8 +151,11 @@ class Running:
         witness: Witness | None = None,
         keys: Callable[[], Keys] | None = None,
         shared: EphemeralStore | None = None,
+        cors_origins: Sequence[str] = (),
+        two_addresses: bool = False,
         **endpoint: Any,
     ) -> None:
+        self._cors, self._two_addresses = Cors(cors_origins), two_addresses
         self.echo = Echo()
         parts: list[tuple[str, object]] = [("echo", self.echo)]
         self.registry = Registry.of([*parts, ("gitlab", gitlab)] if gitlab else parts, outputs=True)
@@ -169,9 +173,11 @@ class Running:
         self.app = HttpApp(
             self.server,
             gateway=self._gateway,
-            hosts=hosts_for("127.0.0.1", (), ()),
+            hosts=hosts_for("127.0.0.1", (), self._cors.origins),
             endpoint=self.endpoint,
             routes=self._routes,
+            cors=self._cors,
+            two_addresses=self._two_addresses,
         )
         self.loop = asyncio.get_running_loop()
         self.running = HttpServer(self.app)

@@ -28,6 +28,8 @@ _ENVIRONMENT = {
     "POSTIL_AUTH": "http.auth",
     "POSTIL_BEHIND_PROXY": "http.behind_proxy",
     "POSTIL_ALLOWED_HOSTS": "http.allowed_hosts",
+    "POSTIL_CORS_ORIGINS": "http.cors_origins",
+    "POSTIL_SSE": "http.sse",
     "POSTIL_TRUSTED_PROXIES": "http.trusted_proxies",
     "POSTIL_MEMBERS": "http.members",
     "POSTIL_CALLERS": "http.callers",
@@ -50,7 +52,7 @@ _OFFERING = [
 """The settings that decide what is offered."""
 _LISTS = {
     "parts", "allow_tools", "deny_tools", "toolsets", "webhooks.inbox", "webhooks.allowed_hosts", "http.allowed_hosts",
-    "http.trusted_proxies", "http.members", "http.callers", "gitlab.toolsets", "gitlab.projects",
+    "http.cors_origins", "http.trusted_proxies", "http.members", "http.callers", "gitlab.toolsets", "gitlab.projects",
 }  # fmt: skip
 
 

@@ -107,6 +107,10 @@ class HttpSettings(Struct, frozen=True, omit_defaults=True):
     tls_key: str = ""
     allowed_hosts: tuple[str, ...] = ()
     allowed_origins: tuple[str, ...] = ()
+    cors_origins: tuple[str, ...] = ()
+    """Pages of other sites that a browser may let speak to this server: origins, by name."""
+    sse: bool = False
+    """Whether the transport of 2024-11-05 is served too, at `/sse` and `/messages`."""
     trusted_proxies: tuple[str, ...] = ()
     forwarded_header: Literal["x-forwarded-for", "forwarded"] = "x-forwarded-for"
     """The one header in which those proxies say where a request comes from."""

@@ -14,6 +14,7 @@ from postil.surfaces.gateway.quotas import Incoming
 from postil.surfaces.gateway.refused import Refused, Unavailable
 from postil.surfaces.gateway.signatures import Bodiless
 from postil.surfaces.gateway.visitor import View, Visitor, tighten
+from postil.surfaces.http.cors import Cors, is_preflight
 from postil.surfaces.http.hosts import Hosts, is_by_address
 from postil.surfaces.http.metrics import Metrics
 from postil.surfaces.http.readiness import Readiness
@@ -23,10 +24,13 @@ from postil.wire.transports.http import body as http_body
 from postil.wire.transports.http import headers as http_headers
 from postil.wire.transports.http.endpoint import Asked, Endpoint, Receive, Scope, Send, respond
 from postil.wire.transports.http.headers import Headers
+from postil.wire.transports.http.two_addresses import MESSAGES, STREAM, TwoAddresses
 
 if TYPE_CHECKING:
     from postil.surfaces.gateway.compose import Route
 
+SPEAKING = frozenset({"/mcp", "/mcp/"})
+OLD = frozenset({STREAM, MESSAGES})
 LARGEST_BODY = jsonrpc.LARGEST_FRAME
 SMALL_BODY = 64 * 1024
 RECHECK = 2.0
@@ -53,8 +57,13 @@ class HttpApp:
         routes: Mapping[str, Route] | None = None,
         metrics: Metrics | None = None,
         check_writable: Callable[[], None] | None = None,
+        cors: Cors | None = None,
+        two_addresses: bool = False,
     ) -> None:
         self.server = server
+        self._cors = cors if cors is not None and cors.origins else None
+        self._old = TwoAddresses() if two_addresses else None
+        self._speaking = SPEAKING | {STREAM, MESSAGES} if two_addresses else SPEAKING
         self._readiness = Readiness(check_writable)
         self.endpoint = endpoint or Endpoint(server)
         self.metrics = metrics or Metrics()
@@ -74,9 +83,14 @@ class HttpApp:
             # What looks after the process knows it by its address alone, and learns nothing that others may not.
             if not self._hosts.admit(headers, scope["scheme"]) and not (path in PROBED and is_by_address(headers)):
                 raise Refused(403, "Forbidden: this Host or Origin is not served here")
-            if path in ("/mcp", "/mcp/"):
+            if self._cors is not None and (origin := self._cors.names(headers)):
+                send = self._cors.wrap(send, origin)
+                if is_preflight(scope["method"], headers):
+                    await self._cors.answer_preflight(headers, send)
+                    return
+            if path in self._speaking:
                 if self._gateway is None:
-                    asked = Asked(headers, self._everyone, receive, send, _peer(scope))
+                    asked = _ask(scope, headers, self._everyone, receive, send)
                     await self._speak(scope["method"], asked, self._endpoint_for(tighten(View(), headers)))
                 else:
                     await self._admit(self._gateway, scope, headers, receive, send)
@@ -103,7 +117,7 @@ class HttpApp:
 
     async def _admit(self, gateway: Gateway, scope: Scope, headers: Headers, receive: Receive, send: Send) -> None:
         visitor = await gateway.admit(headers, scope.get("client"))
-        asked = Asked(headers, visitor.caller, receive, send, _peer(scope))
+        asked = _ask(scope, headers, visitor.caller, receive, send)
         endpoint = self._endpoint_for(tighten(visitor.view, headers))
         try:
             incoming = await self._checked(gateway, visitor, scope, asked)
@@ -149,6 +163,11 @@ class HttpApp:
     async def _speak(self, method: str, asked: Asked, endpoint: Endpoint) -> None:
         if method == "POST":
             await self._post(asked, jsonrpc.parse(await self._body(asked)), endpoint)
+        elif self._old is not None and asked.path == STREAM and method == "GET":
+            await self._old.get(asked, endpoint)
+        elif asked.path in OLD:
+            allowed = b"GET" if asked.path == STREAM else b"POST"
+            raise Refused(405, "Method Not Allowed", codes.INVALID_REQUEST, [(b"allow", allowed)])
         elif method == "GET":
             await endpoint.get(asked)
         elif method == "DELETE":
@@ -158,7 +177,12 @@ class HttpApp:
 
     async def _post(self, asked: Asked, incoming: Incoming, endpoint: Endpoint) -> None:
         asked.key = http_headers.get_text(asked.headers, b"idempotency-key") or ""
-        await endpoint.post(asked, incoming)
+        if self._old is not None and asked.path == MESSAGES:
+            await self._old.post(asked, endpoint, incoming)
+        elif asked.path == STREAM:  # a newer client tries a POST first, and opens the stream when that is refused
+            raise Refused(405, "Method Not Allowed", codes.INVALID_REQUEST, [(b"allow", b"GET")])
+        else:
+            await endpoint.post(asked, incoming)
 
     async def _body(self, asked: Asked) -> bytes:
         if not http_headers.is_json(asked.headers):
@@ -293,6 +317,13 @@ def has_body(headers: Headers) -> bool:
     """Returns whether the client is sending more than what is read along with the head."""
     length = headers.get(b"content-length", b"")
     return b"transfer-encoding" in headers or (length.isdigit() and int(length) > SMALL_BODY)
+
+
+def _ask(scope: Scope, headers: Headers, caller: Caller, receive: Receive, send: Send) -> Asked:
+    asked = Asked(headers, caller, receive, send, _peer(scope))
+    if scope["path"] in OLD:
+        asked.path, asked.query = scope["path"], scope["query_string"].decode("latin-1")
+    return asked
 
 
 def _peer(scope: Scope) -> str:

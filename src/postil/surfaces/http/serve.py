@@ -13,6 +13,7 @@ from postil.core.failure import Failure
 from postil.surfaces.gateway.compose import Route, compose
 from postil.surfaces.gateway.gateway import Gateway
 from postil.surfaces.http.app import HttpApp
+from postil.surfaces.http.cors import Cors
 from postil.surfaces.http.hosts import LOOPBACK, Hosts, is_loopback, split_address
 from postil.surfaces.http.metrics import Metrics
 from postil.surfaces.setup.clients import http_snippets
@@ -62,6 +63,7 @@ def run(server: Server, composed: Composition) -> NoReturn:
         raise CannotListen(f"Cannot listen: {wrong}", advice="Give --http HOST:PORT") from None
     check_reach(host, settings)
     composed.state_operations.require_durable()
+    cors = Cors(http.cors_origins)
     token = secrets.token_urlsafe(24)
     guard = compose(composed, token)
     tls = tls_options(settings)
@@ -76,7 +78,8 @@ def run(server: Server, composed: Composition) -> NoReturn:
             say(f"for {whom}:\n  {snippet}")
     for sentence in guard.warnings:
         say(f"warning: {sentence}")
-    hosts = hosts_for(host, (*http.allowed_hosts, *guard.hosts), (*http.allowed_origins, *guard.origins))
+    origins = (*http.allowed_origins, *http.cors_origins, *guard.origins)
+    hosts = hosts_for(host, (*http.allowed_hosts, *guard.hosts), origins)
     if composed.is_shared and not settings.ephemeral_address:
         say("warning: POSTIL_EPHEMERAL names no Redis: limits, nonces and sessions are each replica's own")
     hooks = Hooks(
@@ -94,6 +97,8 @@ def run(server: Server, composed: Composition) -> NoReturn:
         tls=tls,
         counts=composed.counts,
         check_writable=composed.state_operations.check_writable,
+        cors=cors,
+        two_addresses=http.sse,
         at_end=lambda: composed.state_operations.finish_writes(2.0),
     )
 
@@ -160,6 +165,8 @@ def serve(
     tls: dict[str, Any] | None = None,
     counts: Callable[[], dict[str, float]] | None = None,
     check_writable: Callable[[], None] | None = None,
+    cors: Cors | None = None,
+    two_addresses: bool = False,
     at_end: Callable[[], None] | None = None,
 ) -> NoReturn:
     """Serve on a bound socket until a signal ends it; then the process ends."""
@@ -173,7 +180,14 @@ def serve(
         counting = [getattr(each, "counts", None) for each in (gateway, *(routes or {}).values())]
         metrics.sources += [source for source in (*counting, counts) if source is not None]
         app = HttpApp(
-            server, gateway=gateway, hosts=hosts, routes=routes, metrics=metrics, check_writable=check_writable
+            server,
+            gateway=gateway,
+            hosts=hosts,
+            routes=routes,
+            metrics=metrics,
+            check_writable=check_writable,
+            cors=cors,
+            two_addresses=two_addresses,
         )
         running = HttpServer(app, **(tls or {}))
         await running.serve(sockets=[listener])

@@ -58,6 +58,9 @@ class Asked(Struct):
     key: str = ""
     """The idempotency key of its header."""
     carried: RawHeaders = ()
+    path: str = ""
+    """Its address, where that is one of the first version's two."""
+    query: str = ""
 
     @property
     def session_id(self) -> str | None:
@@ -122,7 +125,7 @@ class Endpoint:
             else:
                 await self._serve(asked, self._alone(asked), incoming, ReplyStream(streams=False))
         except ProtocolFailure as failure:
-            await _refuse(asked, failure, _id_of(incoming))
+            await refuse(asked, failure, _id_of(incoming))
 
     async def _post_stateless(self, asked: Asked, request: jsonrpc.Request) -> None:
         http_headers.check_stateless(asked.headers, request, self._mirrored_by)
@@ -195,7 +198,7 @@ class Endpoint:
                 raise Refusal(406, codes.INVALID_REQUEST, "Accept must hold text/event-stream")
             self._check_streams()
         except ProtocolFailure as failure:
-            await _refuse(asked, failure)
+            await refuse(asked, failure)
             return
         lost = await session.logs.find(http_headers.get_text(asked.headers, http_headers.LAST_EVENT) or "")
         self.streams += 1
@@ -234,7 +237,7 @@ class Endpoint:
         try:
             session = await self._session_of(asked)
         except ProtocolFailure as failure:
-            await _refuse(asked, failure)
+            await refuse(asked, failure)
             return
         await self.sessions.end_everywhere(session)
         await respond(asked.send, 204, b"", asked.carried)
@@ -253,8 +256,21 @@ class Endpoint:
             raise Refusal(404, codes.SESSION_NOT_FOUND, "Session not found: initialize again")
         return session
 
+    @property
+    def has_room_for_streams(self) -> bool:
+        """Whether one more stream may be opened."""
+        return self.streams < MOST_STREAMS and not self._closing
+
+    async def serve_stream(self, asked: Asked, reply: ReplyStream) -> None:
+        """Send what a stream gets until its end, or until its client leaves."""
+        self.streams += 1
+        try:
+            await self._stream(asked, reply, at_once=True)
+        finally:
+            self.streams -= 1
+
     def _check_streams(self) -> None:
-        if self.streams >= MOST_STREAMS or self._closing:
+        if not self.has_room_for_streams:
             raise Refusal(503, codes.SERVER_ERROR, "Too many streams are open: try again later")
 
     # -- answering --------------------------------------------------------------------------------------------------
@@ -342,7 +358,7 @@ class Endpoint:
                 if not started and (at_once or reply.messages or quiet):
                     started = True
                     headers = [*sse.HEADERS, *asked.carried]
-                    first = _begin(reply, session) + again
+                    first = await _begin(reply, session) + again
                     await send({"type": "http.response.start", "status": 200, "headers": headers})
                     await send({"type": "http.response.body", "body": first, "more_body": True})
                 if reply.messages or (quiet and started):
@@ -383,13 +399,14 @@ class Endpoint:
         self.watches.close()
 
 
-def _begin(reply: ReplyStream, session: HttpSession | None) -> bytes:
+async def _begin(reply: ReplyStream, session: HttpSession | None) -> bytes:
     """Let what is sent on a session's stream be kept. Returns what the stream begins with."""
     if session is None:
         return b""
     if reply.log is None:
         reply.log = session.logs.open(is_call=True)
     reply.log.writer = reply
+    await session.logs.publish(reply.log)
     return reply.log.prime() if session.primes else b""
 
 
@@ -403,7 +420,8 @@ def _id_of(incoming: Incoming) -> jsonrpc.Id | None:
     return incoming.id if isinstance(incoming, jsonrpc.Request | jsonrpc.Invalid) else None
 
 
-async def _refuse(asked: Asked, failure: ProtocolFailure, request_id: jsonrpc.Id | None = None) -> None:
+async def refuse(asked: Asked, failure: ProtocolFailure, request_id: jsonrpc.Id | None = None) -> None:
+    """Answer with a failure of the protocol, and its HTTP status."""
     status, headers = (failure.status, failure.headers) if isinstance(failure, Refusal) else (400, ())
     frame = jsonrpc.encode_error(request_id, failure.code, failure.message, failure.details())
     await respond(asked.send, status, frame, [*asked.carried, *headers])

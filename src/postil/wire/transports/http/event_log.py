@@ -58,6 +58,8 @@ class StreamLog:
         """What still writes into it."""
         self._reader: ReplyStream | None = None
         """A client that came back and reads it."""
+        self._place = 0
+        """The last event that this client saw before."""
         self._changed = changed
 
     def add(self, frame: bytes) -> bytes:
@@ -70,7 +72,7 @@ class StreamLog:
         while len(self.frames) > MOST_EVENTS or (self.size > MOST_BYTES and len(self.frames) > 1):
             self.size -= len(self.frames.popleft())
         event = self._event(self.count, frame)
-        if self._reader is not None:
+        if self._reader is not None and self.count > self._place:
             self._reader.relay(event)
         self._changed(self, self.size - before)
         return event
@@ -112,7 +114,7 @@ class StreamLog:
             reader.relay(event)
         if self.over:
             reader.end()
-        self._reader = reader
+        self._reader, self._place = reader, place
 
     def save(self) -> bytes:
         """Returns it as replicas share it."""
@@ -180,13 +182,21 @@ class SessionLogs:
         if len(event_id) > LONGEST_ID or not number.isascii() or not number.isdigit():
             return None
         log = self._by_name.get(name)
-        if log is None and self._store is not None and (saved := await self._recall(name)) is not None:
+        if log is not None:
+            return (log, int(number)) if int(number) <= log.count else None
+        if self._store is not None and (saved := await self._recall(name)) is not None:
             log = StreamLog(name, is_call=False, changed=lambda _log, _change: None)
             try:
                 log.take_over(saved)
             except msgspec.DecodeError:  # another version's
                 return None
-        return (log, int(number)) if log is not None and int(number) <= log.count else None
+            return log, int(number)  # what the client has seen may not be there yet
+        return None
+
+    async def publish(self, log: StreamLog) -> None:
+        """Let other replicas know of a stream, before its client knows any id of it."""
+        if self._store is not None and self.is_here(log):
+            await self._store.keep({self._key(log.name): log.save()}, KEPT)
 
     def is_here(self, log: StreamLog) -> bool:
         """Returns whether this replica writes the stream."""

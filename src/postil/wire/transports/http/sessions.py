@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import msgspec
 from msgspec import Struct
@@ -63,10 +63,22 @@ class HttpSession:
         """Requests being answered just now."""
         self.stream: ReplyStream | None = None
         self._missed: list[bytes] = []
+        self._push_elsewhere: Callable[[bytes], None] | None = None
         self.runner = Runner(server, watches, Connection(caller, self.id, push=self._push))
 
+    def speak_on(self, stream: ReplyStream, push: Callable[[bytes], None]) -> None:
+        """Let one stream carry everything, as in the first version's transport."""
+        self.stream, self._push_elsewhere = stream, push
+
+    @property
+    def is_of_two_addresses(self) -> bool:
+        """Whether it belongs to the first version's transport, and is not to be reached by its id alone."""
+        return self._push_elsewhere is not None
+
     def _push(self, frame: bytes) -> None:
-        if self.stream is not None:
+        if self._push_elsewhere is not None:
+            self._push_elsewhere(frame)
+        elif self.stream is not None:
             self.stream.send(frame)
         elif frame not in self._missed:
             del self._missed[: -MOST_PUSHED + 1]
@@ -137,10 +149,11 @@ class Sessions:
 
     async def keep(self, session: HttpSession) -> None:
         """Let the session be found by its id from now on."""
-        self._add(session)
+        self.add(session)
         await self.share(session)
 
-    def _add(self, session: HttpSession) -> None:
+    def add(self, session: HttpSession) -> None:
+        """Count it among those that live here."""
         self._by_id[session.id] = session
         if self._sweep is None:
             self._sweep = asyncio.get_running_loop().call_later(min(self._idle, SWEEP_EVERY), self._end_idle)
@@ -154,7 +167,7 @@ class Sessions:
             elif session.principal == caller.principal and self._now() - session.looked_at > LOOK_EVERY:
                 await self._look(self._server.hooks.shared, [session])
                 session = self._by_id.get(session_id)
-        if session is None or session.principal != caller.principal:
+        if session is None or session.principal != caller.principal or session.is_of_two_addresses:
             return None
         # Most recently used last: the first ones are those to end when there are too many.
         del self._by_id[session_id]
@@ -199,7 +212,7 @@ class Sessions:
             if session is None:
                 return None
             session.shared = record.agreed
-            self._add(session)
+            self.add(session)
             await session.runner.resume(record.agreed)
         return self._by_id.get(session_id)
 

@@ -1,0 +1,84 @@
+"""HTTP as 2024-11-05 had it: a stream at one address (`/sse`) that names another (`/messages`), where requests are
+posted. Their answers come on the stream. Deprecated since 2025-03-26, and served only where the settings say so.
+
+A session is its stream: it lives in this process, and ends with it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from urllib.parse import parse_qs
+
+from postil.core import codes
+from postil.wire.protocol import jsonrpc
+from postil.wire.transports.http import sse
+from postil.wire.transports.http.endpoint import Refusal, refuse, respond
+from postil.wire.transports.http.sse import ReplyStream
+
+if TYPE_CHECKING:
+    from postil.wire.transports.http.endpoint import Asked, Endpoint, Incoming
+    from postil.wire.transports.http.sessions import HttpSession
+
+STREAM, MESSAGES = "/sse", "/messages"
+MOST_UNREAD = 1024
+"""Answers that may wait for a client that does not read its stream."""
+
+
+class OneStream:
+    """Where everything goes that a client of this transport hears."""
+
+    def __init__(self, reply: ReplyStream) -> None:
+        self._reply = reply
+
+    def send(self, frame: bytes) -> None:
+        """Send a message that comes before an answer."""
+        self._reply.relay(sse.encode_event(frame))
+
+    def answer(self, frame: bytes, code: int) -> None:
+        """Send an answer."""
+        self._reply.relay(sse.encode_event(frame))
+
+    def end(self) -> None:
+        """Hear that no answer will come: the stream says nothing of it."""
+
+    def tell(self, name: str, value: str) -> None:
+        """Hear what a call says beside its answer: there is no place for it."""
+
+
+class TwoAddresses:
+    """The old transport, over the sessions of an endpoint."""
+
+    def __init__(self) -> None:
+        self._open: dict[str, tuple[HttpSession, ReplyStream]] = {}
+
+    async def get(self, asked: Asked, endpoint: Endpoint) -> None:
+        """Open a session: its stream begins with the address for its messages."""
+        session = endpoint.sessions.open(asked.caller) if endpoint.has_room_for_streams else None
+        if session is None:
+            await refuse(asked, Refusal(503, codes.SERVER_ERROR, "Too many sessions are open: try again later"))
+            return
+        reply = ReplyStream(streams=True, relays=True)
+        outlet = OneStream(reply)
+        session.speak_on(reply, outlet.send)
+        self._open[session.id] = session, reply
+        endpoint.sessions.add(session)
+        reply.relay(f"event: endpoint\ndata: {MESSAGES}?sessionId={session.id}\n\n".encode("ascii"))
+        try:
+            await endpoint.serve_stream(asked, reply)
+        finally:
+            del self._open[session.id]
+            endpoint.sessions.end(session)
+
+    async def post(self, asked: Asked, endpoint: Endpoint, incoming: Incoming) -> None:
+        """Take a message; its answer goes to the stream."""
+        given = parse_qs(asked.query, max_num_fields=8).get("sessionId", [""])
+        session, reply = self._open.get(given[0], (None, None))
+        request_id = incoming.id if isinstance(incoming, jsonrpc.Request | jsonrpc.Invalid) else None
+        if session is None or reply is None or session.principal != asked.caller.principal:
+            gone = Refusal(404, codes.SESSION_NOT_FOUND, f"Session not found: open {STREAM} again")
+            await refuse(asked, gone, request_id)
+        elif len(reply.messages) >= MOST_UNREAD:
+            await refuse(asked, Refusal(503, codes.SERVER_ERROR, "Read your stream first"), request_id)
+        else:
+            session.runner.take(incoming, OneStream(reply), asked.caller, asked.key)
+            await respond(asked.send, 202, b"", asked.carried)
