@@ -42,7 +42,7 @@ class Cors:
             if not _ORIGIN.fullmatch(origin):
                 raise BadOrigin(
                     f"http.cors_origins names {origin!r}, which is no origin",
-                    advice="Name each as the browser does: https://app.example.org, without a path; `*` and `null` are not taken",
+                    advice="Name each as browsers do, without a path: https://app.example.org; never `*` or `null`",
                 )
         self._known = frozenset(origin.encode("ascii") for origin in self.origins)
 
