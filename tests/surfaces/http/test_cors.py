@@ -21,7 +21,7 @@ def server() -> Iterator[Running]:
 
 def preflight(server: Running, origin: str, **headers: str) -> tuple[int, dict[str, str]]:
     asked = {"Origin": origin, "Access_Control_Request_Method": "POST", **headers}
-    answer = server.ask("OPTIONS", "/mcp", **asked)
+    answer = server.ask("OPTIONS", "/mcp", b"", **asked)
     return answer.status, answer.headers
 
 

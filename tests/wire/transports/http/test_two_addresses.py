@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -22,7 +22,7 @@ def server() -> Iterator[Running]:
 
 
 @contextmanager
-def stream(server: Running, who: str = "ann") -> Iterator[tuple[Connection, Iterator[dict[str, Any]], str]]:
+def stream(server: Running, who: str = "ann") -> Generator[tuple[Connection, Iterator[dict[str, Any]], str]]:
     connection = server.connect()
     headers = {"Accept": "text/event-stream", "Authorization": f"Bearer {who}"}
     connection.ask("GET", "/sse", headers=headers)
@@ -56,7 +56,7 @@ def post(server: Running, address: str, message: object, who: str = "ann") -> in
 
 def test_answers_come_on_the_stream(server: Running) -> None:
     with stream(server) as (_, messages, address):
-        params = {"protocolVersion": "2024-11-05", "capabilities": {}}
+        params: dict[str, Any] = {"protocolVersion": "2024-11-05", "capabilities": {}}
         assert post(server, address, request("initialize", params, 1)) == 202
         assert next(messages)["result"]["protocolVersion"] == "2024-11-05"
         for number in (2, 3):  # the same answer twice is two answers
