@@ -16,7 +16,7 @@ from postil.surfaces.gateway.gateway import Gateway
 from postil.surfaces.gateway.quotas import Limits
 from postil.surfaces.gateway.signatures import Signatures
 from postil.wire.protocol.url_elicitation import Page
-from postil.wire.transports.http.endpoint import Receive, Scope, Send, respond
+from postil.wire.transports.http.asked import Receive, Scope, Send, respond
 from postil.wire.transports.http.headers import Headers
 from postil.workspace.disk import read_named
 

@@ -30,8 +30,8 @@ from postil.surfaces.gateway.addresses import Addresses
 from postil.surfaces.gateway.gitlab_tokens import GitLabTokens, Verified
 from postil.surfaces.gateway.refused import Refused, Unavailable
 from postil.surfaces.gateway.visitor import fingerprint
+from postil.wire.transports.http.asked import Receive, Scope, Send
 from postil.wire.transports.http.body import read_body
-from postil.wire.transports.http.endpoint import Receive, Scope, Send
 from postil.wire.transports.http.headers import Headers
 
 if TYPE_CHECKING:

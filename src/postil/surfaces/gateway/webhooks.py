@@ -23,8 +23,8 @@ from postil.core.failure import Failure
 from postil.core.ports import Deliveries, Delivery, EphemeralStore
 from postil.surfaces.gateway.addresses import Addresses
 from postil.surfaces.gateway.refused import Refused, Unavailable
+from postil.wire.transports.http.asked import Receive, Scope, Send, respond
 from postil.wire.transports.http.body import Budget, TooMany, read_body
-from postil.wire.transports.http.endpoint import Receive, Scope, Send, respond
 from postil.wire.transports.http.headers import Headers
 
 PATH = "/webhooks/gitlab"

@@ -22,7 +22,8 @@ from postil.wire.protocol import jsonrpc
 from postil.wire.server import Server
 from postil.wire.transports.http import body as http_body
 from postil.wire.transports.http import headers as http_headers
-from postil.wire.transports.http.endpoint import Asked, Endpoint, Receive, Scope, Send, respond
+from postil.wire.transports.http.asked import Asked, Receive, Scope, Send, respond
+from postil.wire.transports.http.endpoint import Endpoint
 from postil.wire.transports.http.headers import Headers
 from postil.wire.transports.http.two_addresses import MESSAGES, STREAM, TwoAddresses
 

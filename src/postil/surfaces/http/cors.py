@@ -12,7 +12,7 @@ from typing import Any
 
 from postil.core import codes
 from postil.core.failure import Failure
-from postil.wire.transports.http.endpoint import Send, respond
+from postil.wire.transports.http.asked import Send, respond
 
 _ORIGIN = re.compile(r"https?://(\[[0-9a-f:.]+\]|[a-z0-9.-]+)(:\d{1,5})?")
 _HEADER_NAME = re.compile(rb"[a-z0-9-]{1,64}")

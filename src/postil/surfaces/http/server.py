@@ -18,7 +18,7 @@ import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from postil.core import limits
-from postil.wire.transports.http.endpoint import Receive, Scope, Send
+from postil.wire.transports.http.asked import Receive, Scope, Send
 from postil.wire.transports.http.headers import MOST_HEADERS
 
 HEADER_PATIENCE = 10.0

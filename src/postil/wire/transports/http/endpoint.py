@@ -7,13 +7,9 @@ may call, from where and how often is decided before, by the surface.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, MutableMapping, Sequence
 from typing import Any, TypeAlias
 
-from msgspec import Struct
-
 from postil.core import codes
-from postil.core.call import Caller
 from postil.wire.protocol import jsonrpc
 from postil.wire.protocol.dialects import direct_methods
 from postil.wire.protocol.eras.era import FIRST, HANDSHAKE, STATELESS
@@ -24,18 +20,15 @@ from postil.wire.runtime.wire_call import STATUS
 from postil.wire.server import Server
 from postil.wire.transports.http import headers as http_headers
 from postil.wire.transports.http import sse
+from postil.wire.transports.http.asked import JSON, Asked, Receive, Refusal, refuse, respond
 from postil.wire.transports.http.event_log import StreamLog
 from postil.wire.transports.http.headers import Headers, Mirrored, accepts
 from postil.wire.transports.http.sessions import HttpSession, Sessions
 from postil.wire.transports.http.sse import ReplyStream
 
-Scope: TypeAlias = MutableMapping[str, Any]
-Receive: TypeAlias = Callable[[], Awaitable[MutableMapping[str, Any]]]
-Send: TypeAlias = Callable[[MutableMapping[str, Any]], Awaitable[None]]
-RawHeaders: TypeAlias = Sequence[tuple[bytes, bytes]]
 Incoming: TypeAlias = jsonrpc.Incoming | list[jsonrpc.Incoming]
 
-JSON, EVENTS = b"application/json", b"text/event-stream"
+EVENTS = b"text/event-stream"
 MOST_CALLS = 1024
 MOST_STREAMS = 4096
 STATELESS_STATUS = {
@@ -44,46 +37,6 @@ STATELESS_STATUS = {
     codes.METHOD_NOT_FOUND: 404,
 }
 NEEDS_SESSION = frozenset({"resources/subscribe", "resources/unsubscribe", "logging/setLevel"})
-
-
-class Asked(Struct):
-    """One HTTP request that was let in: who asks, its headers, and the headers that its answer carries."""
-
-    headers: Headers
-    caller: Caller
-    receive: Receive
-    send: Send
-    peer: str = ""
-    """The other end of its connection."""
-    key: str = ""
-    """The idempotency key of its header."""
-    carried: RawHeaders = ()
-    path: str = ""
-    """Its address, where that is one of the first version's two."""
-    query: str = ""
-
-    @property
-    def session_id(self) -> str | None:
-        """The session that its header names."""
-        return http_headers.get_text(self.headers, http_headers.SESSION)
-
-    @property
-    def version(self) -> str | None:
-        """The protocol version that its header names."""
-        return http_headers.get_text(self.headers, http_headers.VERSION)
-
-
-class Refusal(ProtocolFailure):
-    """A request that is refused with an HTTP status of its own."""
-
-    def __init__(self, status: int, code: int, message: str, *headers: tuple[bytes, bytes]) -> None:
-        super().__init__(code, message)
-        self.status = status
-        self.headers: RawHeaders = headers
-        self.data = {"status": status, "message": message}
-        if status == 503:
-            self.data["retry_after"] = 1
-            self.headers = [*headers, (b"retry-after", b"1")]
 
 
 class Endpoint:
@@ -420,13 +373,6 @@ def _id_of(incoming: Incoming) -> jsonrpc.Id | None:
     return incoming.id if isinstance(incoming, jsonrpc.Request | jsonrpc.Invalid) else None
 
 
-async def refuse(asked: Asked, failure: ProtocolFailure, request_id: jsonrpc.Id | None = None) -> None:
-    """Answer with a failure of the protocol, and its HTTP status."""
-    status, headers = (failure.status, failure.headers) if isinstance(failure, Refusal) else (400, ())
-    frame = jsonrpc.encode_error(request_id, failure.code, failure.message, failure.details())
-    await respond(asked.send, status, frame, [*asked.carried, *headers])
-
-
 async def _answer(asked: Asked, reply: ReplyStream, statuses: dict[int, int] | None) -> None:
     """Send the answer with its status, and with what the call said beside it."""
     assert reply.answered is not None
@@ -450,13 +396,3 @@ async def _watch(receive: Receive, reply: ReplyStream) -> None:
     while (await receive())["type"] != "http.disconnect":
         pass
     reply.leave()
-
-
-async def respond(send: Send, status: int, body: bytes, headers: RawHeaders = ()) -> None:
-    """Send a whole answer."""
-    if body:
-        sent = [(b"content-type", JSON), (b"content-length", b"%d" % len(body)), *headers]
-    else:
-        sent = [(b"content-length", b"0"), *headers] if status != 204 else [*headers]
-    await send({"type": "http.response.start", "status": status, "headers": sent})
-    await send({"type": "http.response.body", "body": body, "more_body": False})

@@ -12,11 +12,12 @@ from urllib.parse import parse_qs
 from postil.core import codes
 from postil.wire.protocol import jsonrpc
 from postil.wire.transports.http import sse
-from postil.wire.transports.http.endpoint import Refusal, refuse, respond
+from postil.wire.transports.http.asked import Refusal, refuse, respond
 from postil.wire.transports.http.sse import ReplyStream
 
 if TYPE_CHECKING:
-    from postil.wire.transports.http.endpoint import Asked, Endpoint, Incoming
+    from postil.wire.transports.http.asked import Asked
+    from postil.wire.transports.http.endpoint import Endpoint, Incoming
     from postil.wire.transports.http.sessions import HttpSession
 
 STREAM, MESSAGES = "/sse", "/messages"
