@@ -1,0 +1,1 @@
+"""The board: issues as cards in columns, on a terminal."""

@@ -1,0 +1,144 @@
+"""The columns of the board and the cards in them, read from the index: by status, by label or by milestone.
+
+A column reads a bounded number of cards and counts the rest. What a move between two columns writes is `moves.py`'s.
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Sequence
+from functools import partial
+from typing import Literal, NamedTuple
+
+from postil.tracker.index.tables import COLUMNS, Row
+from postil.tracker.issues import Issues
+from postil.tracker.query.parse import parse
+from postil.tracker.query.sql import Condition, QueryContext, compile_condition, find_milestones
+from postil.tracker.query.tree import QueryFault
+from postil.tracker.text import LONGEST_CLAIM, flatten, format_moment
+from postil.tracker.validation import translate_fault
+from postil.tracker.vocabulary import NO_PRIORITY, PRIORITIES, STATUSES
+
+By = Literal["status", "label", "milestone"]
+IN_PROGRESS = "in progress"
+"""The column of open issues that somebody has claimed; no status is called so."""
+MOST_CARDS = 200
+_MOST_LABELS = 6
+_MOST_MILESTONES = 12
+_LONGEST = 400
+"""Letters of a title that are looked at: no terminal is wider."""
+
+
+class Card(NamedTuple):
+    """An issue on the board."""
+
+    id: str
+    short: str
+    title: str
+    facts: str
+    """Priority, who works on it, when it is due: in few words."""
+
+
+class Lane(NamedTuple):
+    """A column: what it stands for, its head, its first cards and how many it has."""
+
+    key: str
+    head: str
+    cards: tuple[Card, ...]
+    total: int
+
+
+class _Asked(NamedTuple):
+    key: str
+    head: str
+    where: str
+    values: tuple[str | int, ...]
+    order: str = "priority, due = '', due, created_l, id"
+
+
+def read_lanes(issues: Issues, by: By, names: Sequence[str] = (), filter_: str = "") -> list[Lane]:
+    """Returns the columns with their cards. Raises InvalidParams for a filter that cannot be asked."""
+    store = issues.refresh()
+    index, now = store.index, store.now()
+    with index.lock:
+        try:
+            around = QueryContext(now, partial(find_milestones, index.db))
+            wanted = compile_condition(parse(filter_ or None).tree, around)
+        except QueryFault as fault:
+            raise translate_fault(fault) from None
+        if wanted.needs_words:
+            index.need_words()
+        choose = {"status": _ask_statuses, "label": _ask_labels, "milestone": _ask_milestones}[by]
+        return [_read_lane(issues, asked, wanted) for asked in choose(issues, names, now)]
+
+
+def _read_lane(issues: Issues, asked: _Asked, wanted: Condition) -> Lane:
+    query = issues.store.index.query
+    where = f"kind = 'issue' AND ({asked.where}) AND ({wanted.sql})"
+    values = (*asked.values, *wanted.values)
+    found = [
+        Row(*row)
+        for row in query(f"SELECT {COLUMNS} FROM ent WHERE {where} ORDER BY {asked.order} LIMIT {MOST_CARDS}", values)
+    ]
+    total = len(found)
+    if total == MOST_CARDS:
+        ((total,),) = query(f"SELECT count(*) FROM ent WHERE {where}", values)
+    short = issues.shorten(row.id for row in found)
+    return Lane(asked.key, asked.head, tuple(_make_card(row, short[row.id], asked.key) for row in found), total)
+
+
+def _make_card(row: Row, short: str, lane: str) -> Card:
+    facts = [PRIORITIES[row.priority]] if row.priority < NO_PRIORITY else []
+    facts += [row.type[:20]] if row.type else []
+    facts += [f"@{row.claim_who[:40]}"] if lane == IN_PROGRESS else []
+    facts += [f"due {row.due[:10]}"] if row.due else []
+    facts += [f"{row.comments} comment{'s' * (row.comments > 1)}"] if row.comments else []
+    return Card(row.id, short, flatten(row.title[:_LONGEST]), flatten(" · ".join(facts)))
+
+
+def _ask_statuses(issues: Issues, names: Sequence[str], now: datetime.datetime) -> list[_Asked]:
+    """Returns a column a status; what is open and claimed stands in one of its own."""
+    latest = format_moment(now + LONGEST_CLAIM + datetime.timedelta(days=1))
+    held = "claim_who <> '' AND claim_until > ? AND claim_until <= ?"
+    times = (format_moment(now), latest)
+    known = {
+        "draft": _Asked("draft", "draft", "status = 'draft'", ()),
+        "open": _Asked("open", "open", f"status = 'open' AND NOT ({held})", times),
+        IN_PROGRESS: _Asked(IN_PROGRESS, IN_PROGRESS, f"status = 'open' AND {held}", times),
+        "closed": _Asked("closed", "closed", "status = 'closed'", (), "updated_l DESC, id"),
+    }
+    marks = ", ".join("?" * len(STATUSES))
+    sql = f"SELECT DISTINCT status FROM ent WHERE kind = 'issue' AND status NOT IN ({marks}) ORDER BY status LIMIT 8"
+    for (status,) in issues.store.index.query(sql, STATUSES):  # of a later version: shown as it is
+        known[status] = _Asked(status, flatten(status[:_LONGEST]), "status = ?", (status,))
+    return [known[name] for name in names if name in known] or list(known.values())
+
+
+def _ask_labels(issues: Issues, names: Sequence[str], now: datetime.datetime) -> list[_Asked]:
+    """Returns a column a label, those named or else the most used ones, and one for what has none of them."""
+    if not names:
+        sql = (
+            "SELECT name FROM label JOIN ent USING (n) WHERE kind = 'issue' AND status <> 'closed'"
+            " GROUP BY name ORDER BY count(*) DESC, name LIMIT ?"
+        )
+        names = sorted(name for (name,) in issues.store.index.query(sql, (_MOST_LABELS,)))
+    open_ = "status <> 'closed' AND n {} (SELECT n FROM label WHERE name {})"
+    lanes = [_Asked(name, flatten(name[:_LONGEST]), open_.format("IN", "= ?"), (name,)) for name in names]
+    others = open_.format("NOT IN", f"IN ({', '.join('?' * len(names))})")
+    return [_Asked("", "no label" if not names else "others", others, tuple(names)), *lanes]
+
+
+def _ask_milestones(issues: Issues, names: Sequence[str], now: datetime.datetime) -> list[_Asked]:
+    """Returns a column a milestone, those named or else the open ones by due date, and one for what has none."""
+    query = issues.store.index.query
+    if names:
+        found = [(id_, name) for name in names for id_ in find_milestones(issues.store.index.db, name)]
+    else:
+        sql = (
+            "SELECT id, title FROM ent WHERE kind = 'milestone' AND status <> 'closed'"
+            " ORDER BY due = '', due, title, id LIMIT ?"
+        )
+        found = query(sql, (_MOST_MILESTONES,))
+    open_ = "status <> 'closed' AND milestone = ?"
+    lanes = [_Asked(id_, flatten(title[:_LONGEST]), open_, (id_,)) for id_, title in found]
+    return [_Asked("", "no milestone", open_, ("",)), *lanes]
