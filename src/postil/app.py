@@ -338,7 +338,7 @@ PARTS: dict[str, Part] = {
             "transfer": "postil.tracker.shell.transfer:TransferCommands",
             "queries": "postil.tracker.operations.saved_queries:QueryCommands",
             "chart": "postil.tracker.operations.chart:ChartCommands",
-            "board": "postil.tracker.board.commands:BoardCommands",
+            "board": "postil.tracker.board.show_board:BoardCommands",
             "identity": "postil.tracker.shell.identity:IdentityCommands",
             "resources": "postil.tracker.operations.resources:Resources",
             "status": "postil.tracker.operations.status:Status",

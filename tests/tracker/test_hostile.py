@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from postil.tracker import events as ev
+from tests.tracker.groups import Tracker
 from tests.tracker.hostile import LATEST, event, write_log
 from tests.tracker.programs import answered, run, said
 from tests.tracker.stores import fresh, own_ref
@@ -112,3 +114,17 @@ def test_a_log_of_a_later_format_is_named_and_hides_no_other(team: tuple[Path, P
     listed = run(ann, "list", "issue")
     assert "Mine" in listed.stdout
     assert "format 2" in run(ann, "verify").stdout
+
+
+def test_a_status_of_a_newer_version_can_be_asked_for(repository: Path):
+    id_ = answered(repository, "create", "issue", "One")["id"]
+    store = Tracker(repository).issues.store
+    with store.transaction() as tx:
+        tx.write(ev.Set, id_, f="status", value="Reviewed")
+    for _ in range(2):  # the ordinary way, then the fast one
+        for asked in ("status == Reviewed", "status:Reviewed", "(= status Reviewed)", "status in [open, Reviewed]"):
+            assert id_[:8] in said(repository, "list", "issue", "--filter", asked)
+    assert id_[:8] not in said(repository, "list", "issue", "--filter", "status != Reviewed")
+    refused = run(repository, "list", "issue", "--filter", "status == opne")
+    assert refused.returncode == 2
+    assert "did you mean `open`?" in refused.stderr

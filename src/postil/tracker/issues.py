@@ -364,7 +364,15 @@ class Issues:
         names = [f"{source}:{name}" for source in _SOURCES for name in (given, given.lower())]
         ids = [derive_entity_id(name) for name in dict.fromkeys(names)]
         sql = f"SELECT id, kind FROM ent WHERE n IN (SELECT n FROM log WHERE id IN ({', '.join('?' * len(ids))}))"
-        return next((id_ for id_, found in self.store.index.query(sql, ids) if kind in (None, found)), "")
+        whole = next((id_ for id_, found in self.store.index.query(sql, ids) if kind in (None, found)), "")
+        if whole or len(given) < _SHORTEST_HASH or not re.fullmatch(r"[0-9a-f]+", given.lower()):
+            return whole
+        sql = "SELECT id, kind FROM ent WHERE n IN (SELECT n FROM origin WHERE name >= ? AND name < ?) LIMIT 10"
+        begun = f"git-bug:{given.lower()}"
+        rows = [id_ for id_, found in self.store.index.query(sql, (begun, begun + "g")) if kind in (None, found)]
+        if len(rows) > 1:
+            raise AmbiguousId(given, rows)
+        return rows[0] if rows else ""
 
     def _find_titled(self, title: str) -> list[str]:
         """Returns the milestones of this title, a few at most."""
@@ -372,6 +380,8 @@ class Issues:
         return [id_ for (id_,) in self.store.index.query(sql, (title,))]
 
 
+_SHORTEST_HASH = 4
+"""Letters of an id of git-bug, which shows seven; ids of the other sources are short and given whole."""
 _SOURCES = ("beads", "git-bug", "backlog", "github", "gitlab")
 _REVERSE = {
     "blocks": "blocked-by",

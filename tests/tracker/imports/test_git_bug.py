@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tests.tracker.foreign import blob, commit, told, tree
 from tests.tracker.groups import Tracker
-from tests.tracker.programs import answered, git, said
+from tests.tracker.programs import answered, git, run, said
 
 PERSON = "a" * 64
 
@@ -49,6 +49,8 @@ def test_bugs_of_git_bug_are_imported_with_their_people_and_their_history(reposi
     assert answered(repository, "import", "--source", "git-bug")["unchanged"] == 1
     mine = Tracker(repository)
     (item,) = mine.list("issue", includeClosed=True).items
+    for length in (64, 7, 4):  # git-bug shows seven letters
+        assert answered(repository, "show", "b" * length)["id"] == item.id
     shown = mine.show("issue", item.id)
     assert (shown.title, shown.status, shown.labels, shown.author) == ("Better", "closed", ("bug",), "Ann")
     assert ([c.body for c in shown.comments], shown.description) == (["me too!"], "It broke")
@@ -83,3 +85,18 @@ def test_lists_of_what_was_imported_have_the_order_of_its_origin(repository: Pat
         git(repository, "update-ref", f"refs/bugs/{letter * 64}", made)
     said(repository, "import", "--source", "git-bug")
     assert [item["title"] for item in answered(repository, "list", "issue")["items"]] == ["5", "3", "1"]
+
+
+def test_an_id_of_git_bug_that_begins_two_of_them_is_refused_with_both(repository: Path):
+    for letter in "12":
+        write_bug(repository, (FIRST, ()))
+        git(repository, "update-ref", f"refs/bugs/{'b' * 63}{letter}", f"refs/bugs/{'b' * 64}")
+    git(repository, "update-ref", "-d", f"refs/bugs/{'b' * 64}")
+    said(repository, "import", "--source", "git-bug")
+    refused = run(repository, "show", "bbbbbbb")
+    assert refused.returncode == 2
+    assert refused.stderr.count("-") >= 8  # both ids, in full
+    git(repository, "gc", "--quiet")
+    (repository / ".git" / "postil" / "cache").unlink()  # and so from an index that was built anew
+    assert answered(repository, "show", "b" * 63 + "1")["title"] == "Bug"
+    assert run(repository, "show", "bbbbbbb").returncode == 2

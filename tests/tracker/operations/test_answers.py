@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 from postil.tracker.index.tables import Row
@@ -55,3 +56,29 @@ def test_links_are_shown_from_both_ends(repository: Path):
         for link in shown.links or ()
     ]
     assert ends == [("blocks", "Two"), ("blocked-by", "One")]
+
+
+def test_a_model_reads_each_time_once_and_the_contract_all_its_names(repository: Path):
+    mine = Tracker(repository)
+    id_ = mine.tools.create("One").id
+    mine.tools.comment(id_, "line\u2028break")
+    shown = mine.show("issue", id_)
+    comment = json.loads(shown.for_contract())["comments"][0]
+    assert comment["ts"] == comment["timestamp"] == comment["created_at"]
+    told = json.loads(shown.for_model())
+    assert {*told["comments"][0]} == {"id", "author", "body", "ts"}
+    assert told["stats"] == {"comment_count": 1}
+    assert told["created_at"] == shown.created_at
+
+
+def test_the_next_issue_is_told_in_words(repository: Path):
+    mine = Tracker(repository)
+    assert mine.plan.next().for_model() == "Nothing is ready"
+    id_ = mine.tools.create("One", priority="high", labels=("bug",), description="Do it\n\n- [x] a\n- [ ] b").id
+    looked = mine.plan.next(claim=False).for_model()
+    assert f"{id_[:8]} “One” is next; nobody has claimed it" in looked
+    told = mine.plan.next().for_model()
+    assert f"{id_[:8]} “One” is yours until 20" in told
+    assert "priority high; labels bug" in told
+    assert "Do it\n\n- [x] a" in told
+    assert "1 of 2 criteria done" in told

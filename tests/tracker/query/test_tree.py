@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import datetime
+
 import pytest
 
+from postil.tracker.query.sql import QueryContext, compile_condition
 from postil.tracker.query.tree import (
     ALIASES,
     FIELDS,
@@ -26,7 +29,6 @@ def test_an_alias_names_a_field_that_exists(alias: str):
 @pytest.mark.parametrize(
     ("name", "op", "value"),
     [
-        ("status", "=", "opne"),
         ("status", ">", "open"),
         ("comments", "=", "many"),
         ("updated", ">", "yesterday"),
@@ -41,6 +43,20 @@ def test_a_comparison_that_cannot_hold_is_refused_with_its_place(name: str, op: 
         compare(name, op, [value], 3, 10)
     assert fault.value.position in (3, 10)
     assert fault.value.suggestion
+
+
+def no_milestones(name: str) -> list[str]:
+    return []
+
+
+def test_a_status_that_is_not_known_is_a_mistake_unless_something_has_it():
+    asked = compare("status", "=", ["opne"], 3, 10)
+    assert asked.fault is not None
+    assert (asked.fault.position, asked.fault.suggestion) == (10, "did you mean `open`?")
+    now = datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC)
+    with pytest.raises(QueryFault, match="unknown status `opne`"):
+        compile_condition(asked, QueryContext(now, no_milestones))
+    assert compile_condition(asked, QueryContext(now, no_milestones, bool)).values == ("opne",)
 
 
 def test_values_are_checked_into_the_form_that_is_stored():

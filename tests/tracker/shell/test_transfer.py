@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import json
 import random
 from collections.abc import Callable
@@ -10,11 +11,12 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from postil.tracker.events import Linked, Set
 from postil.tracker.index import entity_lines
 from postil.tracker.log.verify import hash_state
 from postil.tracker.store import Store
 from tests.tracker.foreign import everything
-from tests.tracker.groups import Tracker, forged
+from tests.tracker.groups import Clock, Tracker, forged
 from tests.tracker.programs import answered, git, run, said
 from tests.tracker.questions import fill
 
@@ -63,6 +65,44 @@ def test_what_was_exported_can_be_imported_elsewhere_and_twice(
     # And back where it came from: nothing new either.
     assert answered(filled, "import", str(dump))["created"] == 0
     assert everything(other) == everything(filled)
+
+
+@pytest.mark.parametrize("form", ["jsonl", "markdown"])
+def test_times_order_and_comment_ids_come_back(
+    form: str, make_repository: Callable[[str], Path], tmp_path: Path, clock: Clock
+):
+    here = Tracker(make_repository("here"), clock)
+    ids: list[str] = []
+    for title in ("Old", "Middle", "New"):
+        ids.append(here.tools.create(title).id)
+        clock.at += datetime.timedelta(days=1)
+    said_first = here.tools.comment(ids[1], "before it was closed").comment_id
+    clock.at += datetime.timedelta(days=1)
+    here.tools.close(ids[1])
+    clock.at += datetime.timedelta(days=1)
+    here.tools.comment(ids[1], "after it was closed")
+    clock.at += datetime.timedelta(days=1)
+    here.comments.edit_comment(ids[1], str(said_first), "edited")
+    clock.at += datetime.timedelta(days=1)
+    here.tools.label(ids[0], add=("gone",))
+    here.tools.label(ids[0], remove=("gone",))
+    with here.issues.transaction() as tx:
+        tx.write(Set, ids[2], f="status", value="reviewed")
+        tx.write(Linked, ids[2], add=(("mentions", ids[0]),))
+    file = tmp_path / "out"
+    file.write_text(said(Path(here.issues.store.repository.root), "export", "--format", form))
+    there = Tracker(make_repository("there"))
+    there.transfer.import_((str(file),))
+    for sort in (("created",), ("updated",)):
+        one, two = (mine.list(sort=sort, includeClosed=True).items for mine in (here, there))
+        assert [(item.id, item.status) for item in one] == [(item.id, item.status) for item in two]
+    for id_ in ids:
+        one, two = here.issues.find(id_), there.issues.find(id_)
+        assert (one.updated_ts, one.created_ts, one.closed_ts) == (two.updated_ts, two.created_ts, two.closed_ts)
+        assert one.comments == two.comments
+        assert [(link.type, link.target) for link in one.links] == [(link.type, link.target) for link in two.links]
+    again = there.transfer.import_((str(file),))
+    assert (again.created, again.updated) == (0, 0)
 
 
 def test_events_carry_the_state_to_the_last_bit(filled: Path, make_repository: Callable[[str], Path], tmp_path: Path):

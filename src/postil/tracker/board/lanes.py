@@ -8,16 +8,18 @@ from __future__ import annotations
 import datetime
 from collections.abc import Sequence
 from functools import partial
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from postil.tracker.index.tables import COLUMNS, Row
-from postil.tracker.issues import Issues
 from postil.tracker.query.parse import parse
-from postil.tracker.query.sql import Condition, QueryContext, compile_condition, find_milestones
+from postil.tracker.query.sql import Condition, QueryContext, compile_condition, find_milestones, has_status
 from postil.tracker.query.tree import QueryFault
 from postil.tracker.text import LONGEST_CLAIM, flatten, format_moment
 from postil.tracker.validation import translate_fault
 from postil.tracker.vocabulary import NO_PRIORITY, PRIORITIES, STATUSES
+
+if TYPE_CHECKING:
+    from postil.tracker.issues import Issues
 
 By = Literal["status", "label", "milestone"]
 IN_PROGRESS = "in progress"
@@ -62,7 +64,7 @@ def read_lanes(issues: Issues, by: By, names: Sequence[str] = (), filter_: str =
     index, now = store.index, store.now()
     with index.lock:
         try:
-            around = QueryContext(now, partial(find_milestones, index.db))
+            around = QueryContext(now, partial(find_milestones, index.db), partial(has_status, index.db))
             wanted = compile_condition(parse(filter_ or None).tree, around)
         except QueryFault as fault:
             raise translate_fault(fault) from None

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from postil.tracker.board.lanes import IN_PROGRESS, By, Lane
 from postil.tracker.failures import InvalidParams
-from postil.tracker.issues import Issues
-from postil.tracker.operations.planning import Planning
 from postil.tracker.vocabulary import STATUSES
+
+if TYPE_CHECKING:
+    from postil.tracker.issues import Issues
 
 
 def move_card(issues: Issues, by: By, id_: str, source: Lane, target: Lane) -> None:
@@ -23,6 +26,8 @@ def move_card(issues: Issues, by: By, id_: str, source: Lane, target: Lane) -> N
 
 
 def _change_status(issues: Issues, id_: str, source: str, target: str) -> None:
+    from postil.tracker.operations.planning import Planning  # other boards have no claims
+
     planning = Planning(issues)
     status = "open" if target == IN_PROGRESS else target
     if status not in STATUSES:

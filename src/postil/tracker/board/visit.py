@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from postil.core.failure import Failure
 from postil.core.others.visible import harmless
+from postil.tracker.board.drawing import HELP, View, draw_board, draw_text, wrap
 from postil.tracker.board.lanes import By, Lane, read_lanes
 from postil.tracker.board.moves import move_card
-from postil.tracker.board.screen import HELP, View, draw_board, draw_text, wrap
-from postil.tracker.issues import Issues
 from postil.tracker.operations.answers import limit_shown
 from postil.tracker.shell.tables import ShownInFull
+
+if TYPE_CHECKING:
+    from postil.tracker.issues import Issues
 
 _WAYS: tuple[By, ...] = ("status", "label", "milestone")
 

@@ -104,7 +104,8 @@ def write_markdown(one: ForeignIssue) -> str:
     head = "\n".join(f"{key}: {' '.join(value.split())}" for key, value in facts if value)
     body = f"---\n{head}\n---\n\n{_write_heading(one.title)}{_shield(one.description)}\n"
     for comment in one.comments:
-        body += f"\n<!-- comment {comment.key} {comment.ts or '-'} {comment.author} -->\n{_shield(comment.body)}\n"
+        when = f"{comment.ts or '-'}{'/' * bool(comment.edited_ts)}{comment.edited_ts}"
+        body += f"\n<!-- comment {comment.key} {when} {' '.join(comment.author.split())} -->\n{_shield(comment.body)}\n"
     return body
 
 
@@ -122,8 +123,9 @@ def _read_document(document: str) -> ForeignIssue:
         )
     pieces = _COMMENT.split(body.lstrip("\n").removeprefix(_write_heading(fact["title"])))
     comments = [
-        ForeignComment(key, author, "" if ts == "-" else ts, _unshield(words))
-        for key, ts, author, words in zip(pieces[1::4], pieces[2::4], pieces[3::4], pieces[4::4], strict=True)
+        ForeignComment(key, author, made if made != "-" else "", _unshield(words), edited)
+        for key, when, author, words in zip(pieces[1::4], pieces[2::4], pieces[3::4], pieces[4::4], strict=True)
+        for made, _, edited in [when.partition("/")]
     ]
     return ForeignIssue(
         origin=fact["origin"],

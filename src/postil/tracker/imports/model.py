@@ -18,7 +18,17 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from postil.core.answer import Answer
-from postil.tracker.events import Assigned, Commented, Created, Described, Envelope, Labelled, Linked, Set
+from postil.tracker.events import (
+    Assigned,
+    Commented,
+    CommentEdited,
+    Created,
+    Described,
+    Envelope,
+    Labelled,
+    Linked,
+    Set,
+)
 from postil.tracker.model import Entity
 from postil.tracker.text import is_day
 from postil.tracker.vocabulary import IDENTITY, KINDS, LINK_TYPES, LONGEST_NAME, LONGEST_TITLE, STATUSES
@@ -36,6 +46,7 @@ class ForeignComment(msgspec.Struct, frozen=True):
     author: str
     ts: str
     body: str
+    edited_ts: str = ""
 
 
 class ForeignIssue(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -108,6 +119,7 @@ class Imported(Answer, frozen=True, kw_only=True):
 def write_issues(tx: Transaction, foreign: list[ForeignIssue], known: dict[str, Entity]) -> Imported:
     """Write what is new; `known` holds the entities that are here already, by id."""
     created = updated = 0
+    new: list[_Story] = []
     waiting: dict[str, list[str]] = {}
     for one in foreign:
         for origin in one.waits_for:
@@ -119,12 +131,33 @@ def write_issues(tx: Transaction, foreign: list[ForeignIssue], known: dict[str, 
         blocks = tuple(("blocks", origin) for origin in waiting.get(one.origin, ()))
         linked = msgspec.structs.replace(one, links=(*one.links, *blocks)) if blocks else one
         if here is None:
-            _write_new(tx, id_, linked)
+            new.append(_Story(tx.ts, len(new)))
+            _write_new(new[-1], str(tx.author), id_, linked)
             created += 1
         else:
             _write_changes(tx, here, linked)
             updated += len(tx.lines) > before
+    # In the order of their times over all issues, so that lists by creation and by change are as they were there.
+    for _, _, kind, id_, data in sorted((one for story in new for one in story.events), key=itemgetter(0, 1)):
+        tx.write(kind, id_, **data)
     return Imported(created=created, updated=updated, unchanged=len(foreign) - created - updated)
+
+
+class _Story:
+    """The events of a new issue, to be written between those of others."""
+
+    def __init__(self, now: str, number: int) -> None:
+        self._now = self._latest = now
+        self._number = number
+        self._begun = False
+        self.events: list[tuple[str, int, type[Envelope], str, dict[str, object]]] = []
+
+    def write(self, kind: type[Envelope], id_: str, /, **data: object) -> None:
+        """Take an event; within a story its own order counts, whatever its clocks say."""
+        ts = str(data.get("ts") or self._now)
+        self._latest = max(self._latest, ts) if self._begun else ts
+        self._begun = True
+        self.events.append((self._latest, self._number, kind, id_, data))
 
 
 def write_histories(tx: Transaction, stories: Sequence[ForeignHistory], present: Callable[[str], set[str]]) -> Imported:
@@ -169,7 +202,7 @@ def begin_history(
         kind=kind,
         title=fit_title(title),
         description=fit_description(title, description),
-        status=_fit_status(status),
+        status=_fit_word(status),
         labels=fit_names(labels),
         assignees=fit_names(assignees),
         origin=origin,
@@ -202,7 +235,7 @@ def _fit_data(past: ForeignEvent) -> Mapping[str, object]:
     if past.what is Set and data["f"] == "title":
         return {**data, "value": fit_title(str(data["value"]))}
     if past.what is Set and data["f"] == "status":
-        return {**data, "value": _fit_status(str(data["value"]))}
+        return {**data, "value": _fit_word(str(data["value"]))}
     if past.what in (Labelled, Assigned):
         return {side: fit_names(cast("Sequence[str]", names)) for side, names in data.items()}
     return data
@@ -222,8 +255,8 @@ def derive_entity_id(origin: str) -> str:
     return f"{hexes[:8]}-{hexes[8:12]}-8{hexes[13:16]}-a{hexes[17:20]}-{hexes[20:32]}"
 
 
-def _write_new(tx: Transaction, id_: str, one: ForeignIssue) -> None:
-    stamp = {"ts": one.ts, "a": one.author or str(tx.author)} if one.ts else {}
+def _write_new(tx: _Story, writer: str, id_: str, one: ForeignIssue) -> None:
+    stamp = {"ts": one.ts, "a": one.author or writer} if one.ts else {}
     tx.write(
         Created,
         id_,
@@ -231,7 +264,7 @@ def _write_new(tx: Transaction, id_: str, one: ForeignIssue) -> None:
         kind=one.kind if one.kind in (*KINDS, IDENTITY) else "issue",
         title=fit_title(one.title),
         description=fit_description(one.title, one.description),
-        status="open" if one.status == "closed" else _fit_status(one.status),
+        status="open" if one.status == "closed" else _fit_status(one),
         labels=fit_names(one.labels),
         assignees=fit_names(one.assignees),
         milestone=derive_entity_id(one.milestone) if one.milestone else None,
@@ -241,18 +274,18 @@ def _write_new(tx: Transaction, id_: str, one: ForeignIssue) -> None:
     )
     for field, value in one.fields.items():
         tx.write(Set, id_, id=_derive_event_id(one.origin, f"field {field}"), f=field, value=value, **stamp)
-    for comment in one.comments:
-        _write_comment(tx, id_, one.origin, comment)
-    _write_links(tx, id_, one, set())
+    closing = _stamp_closing(one, stamp)
+    before = [comment for comment in one.comments if not closing or comment.ts <= closing["ts"]]
+    for comment in before:
+        _write_comment(tx, writer, id_, one.origin, comment)
+    _write_links(tx, id_, one, set(), stamp)
     if one.status == "closed":
-        tx.write(
-            Set,
-            id_,
-            id=_derive_event_id(one.origin, "closed"),
-            f="status",
-            value="closed",
-            **_stamp_closing(one, stamp),
-        )
+        tx.write(Set, id_, id=_derive_event_id(one.origin, "closed"), f="status", value="closed", **closing)
+    for comment in one.comments[len(before) :]:
+        _write_comment(tx, writer, id_, one.origin, comment)
+    if stamp and one.updated_ts and one.updated_ts != tx.events[-1][4].get("ts"):
+        # What changed it last is not known any more; that it was changed then is.
+        tx.write(Labelled, id_, id=_derive_event_id(one.origin, "updated"), **{**stamp, "ts": one.updated_ts})
 
 
 def _stamp_closing(one: ForeignIssue, stamp: dict[str, str]) -> dict[str, str]:
@@ -263,12 +296,12 @@ def _write_changes(tx: Transaction, here: Entity, one: ForeignIssue) -> None:
     present = {comment.id for comment in here.comments}
     for comment in one.comments:
         if comment.key not in present and _derive_event_id(one.origin, comment.key) not in present:
-            _write_comment(tx, here.id, one.origin, comment)
-    _write_links(tx, here.id, one, {(link.type, link.target) for link in here.links})
+            _write_comment(tx, str(tx.author), here.id, one.origin, comment)
+    _write_links(tx, here.id, one, {(link.type, link.target) for link in here.links}, {})
     # What was changed here since is not undone by an older import.
     if one.updated_ts and one.updated_ts <= here.updated_ts:
         return
-    title, status = fit_title(one.title), _fit_status(one.status)
+    title, status = fit_title(one.title), _fit_status(one)
     for field, value, old in (("title", title, here.title), ("status", status, here.status)):
         if value != old:
             tx.write(Set, here.id, f=field, value=value)
@@ -289,20 +322,36 @@ def _write_changes(tx: Transaction, here: Entity, one: ForeignIssue) -> None:
         tx.write(Assigned, here.id, add=people)
 
 
-def _write_comment(tx: Transaction, id_: str, origin: str, comment: ForeignComment) -> None:
+def _write_comment(tx: Transaction | _Story, writer: str, id_: str, origin: str, comment: ForeignComment) -> None:
     key = _derive_event_id(origin, comment.key)
-    stamp = {"ts": comment.ts, "a": comment.author or str(tx.author)} if comment.ts else {}
-    tx.write(Commented, id_, id=key, c=key, body=comment.body.rstrip(), **stamp)
+    own = comment.key if _UUID.match(origin) and re.fullmatch(r"\S{1,64}", comment.key) else key
+    stamp = {"ts": comment.ts, "a": comment.author or writer} if comment.ts else {}
+    body = comment.body.rstrip()
+    tx.write(Commented, id_, id=key, c=own, body=body, **stamp)
+    if comment.edited_ts:
+        edit = _derive_event_id(origin, f"{comment.key} edited")
+        tx.write(CommentEdited, id_, id=edit, c=own, body=body, **{**stamp, "ts": comment.edited_ts})
 
 
-def _write_links(tx: Transaction, id_: str, one: ForeignIssue, present: set[tuple[str, str]]) -> None:
-    edges = {(type_, derive_entity_id(target)) for type_, target in one.links if type_ in LINK_TYPES} - present
+def _write_links(
+    tx: Transaction | _Story, id_: str, one: ForeignIssue, present: set[tuple[str, str]], stamp: dict[str, str]
+) -> None:
+    known = [link for link in one.links if link[0] in LINK_TYPES or _UUID.match(one.origin)]
+    edges = {(_flatten(type_)[:LONGEST_NAME], derive_entity_id(target)) for type_, target in known} - present
     if edges:
-        tx.write(Linked, id_, id=_derive_event_id(one.origin, repr(sorted(edges))), add=tuple(sorted(edges)))
+        key = _derive_event_id(one.origin, repr(sorted(edges)))
+        tx.write(Linked, id_, id=key, add=tuple(sorted(edges)), **stamp)
 
 
-def _fit_status(status: str) -> str:
+def _fit_word(status: str) -> str:
     return status if status in STATUSES else "open"
+
+
+def _fit_status(one: ForeignIssue) -> str:
+    """Returns a status; of our own exports also one of a later version."""
+    if one.status in STATUSES:
+        return one.status
+    return _flatten(one.status)[:LONGEST_NAME] if _UUID.match(one.origin) and one.status.strip() else "open"
 
 
 def _derive_event_id(origin: str, key: str) -> str:

@@ -25,7 +25,7 @@ from postil.tracker.events import (
 )
 from postil.tracker.model import Claim
 from postil.tracker.text import bound_claim
-from postil.tracker.vocabulary import NO_PRIORITY, rank_priority
+from postil.tracker.vocabulary import LONGEST_NAME, NO_PRIORITY, rank_priority
 
 if TYPE_CHECKING:
     from postil.tracker.index.tables import SqlRow
@@ -145,6 +145,8 @@ class BulkFold:
         self.entities: dict[str, RowBuilder] = {}
         self.aims: list[tuple[str, str]] = []
         """(milestone, entity) wherever an event named a milestone."""
+        self.origins: list[tuple[str, str]] = []
+        """(id at another tracker, entity) of what was imported."""
         self._shared: dict[str, str] = {}
         self._same: dict[Names, Names] = {}
 
@@ -195,6 +197,8 @@ class BulkFold:
             builder.labels = self._same.setdefault(event.labels, event.labels)
             if event.milestone:
                 self.aims.append((event.milestone, event.ent))
+            if event.origin:
+                self.origins.append((event.origin[:LONGEST_NAME], event.ent))
         return builder
 
     def _changed(self, builder: RowBuilder, event: Event) -> None:

@@ -31,7 +31,7 @@ from postil.tracker.query.order import (
     write_cursor,
 )
 from postil.tracker.query.parse import parse
-from postil.tracker.query.sql import Condition, QueryContext, compile_condition, find_milestones, restrict
+from postil.tracker.query.sql import Condition, QueryContext, compile_condition, find_milestones, has_status, restrict
 from postil.tracker.query.tree import All, Compare
 from postil.tracker.state.fold import fold_lines
 
@@ -66,7 +66,7 @@ def read_page(
         question = question._replace(tree=All((question.tree, Compare("labels", "contains", tuple(labels)))))
     at = read_cursor(cursor, bound, keys) if cursor is not None else 0
     with index.lock:
-        around = QueryContext(now, partial(find_milestones, index.db))
+        around = QueryContext(now, partial(find_milestones, index.db), partial(has_status, index.db))
         wanted = compile_condition(restrict(question.tree, kind, include_closed), around)
         if wanted.needs_words:
             index.need_words()
@@ -86,7 +86,7 @@ def select_past(
     """Returns a page from tables of another time (`as_of.py`), without a cursor."""
     question = parse(filter_)
     tree = All((question.tree, Compare("labels", "contains", tuple(labels)))) if labels else question.tree
-    around = QueryContext(now, partial(find_milestones, db))
+    around = QueryContext(now, partial(find_milestones, db), partial(has_status, db))
     wanted = compile_condition(restrict(tree, kind, include_closed), around)
     found = _select_rows(db, parse_order(sort or question.sort), wanted, None, min(limit, LARGEST_LIMIT), 0, None)
     return Page([row for row, _ in found], None, 0)

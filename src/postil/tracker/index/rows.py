@@ -20,6 +20,7 @@ from postil.tracker.index.tables import (
 )
 from postil.tracker.model import Entity
 from postil.tracker.state.fold import fold, fold_lines
+from postil.tracker.vocabulary import LONGEST_NAME
 
 if TYPE_CHECKING:
     import sqlite3
@@ -46,6 +47,7 @@ def write_build(
     create_tables(db, INDEXES)
     db.executemany("UPDATE log SET lines = ? WHERE id = ?", ((b"\n".join(lines), id_) for id_, lines in held.items()))
     db.executemany("INSERT OR IGNORE INTO aim SELECT ?, n FROM log WHERE id = ?", bulk.aims)
+    db.executemany("INSERT OR IGNORE INTO origin SELECT ?, n FROM log WHERE id = ?", bulk.origins)
     for id_, lines in read_lines(kin.broken):
         kin.clock = max(kin.clock, _fold_one(db, id_, decode_lines(lines), kin.numbers, most))
     db.execute("DELETE FROM log WHERE id = ?", (LOG_ENTITY,))
@@ -223,13 +225,15 @@ def note_absorbed(db: sqlite3.Connection, event: Event) -> None:
 
 
 def note_aims(db: sqlite3.Connection, n: int, events: Iterable[Event]) -> None:
-    """Remember every milestone that an entity ever belonged to."""
+    """Remember every milestone that an entity ever belonged to, and its id at another tracker."""
     for event in events:
         aim = event.milestone if isinstance(event, Created) else None
         if isinstance(event, Set) and event.f == "milestone":
             aim = event.value
         if aim:
             db.execute("INSERT OR IGNORE INTO aim VALUES (?, ?)", (aim, n))
+        if isinstance(event, Created) and event.origin:
+            db.execute("INSERT OR IGNORE INTO origin VALUES (?, ?)", (event.origin[:LONGEST_NAME], n))
 
 
 def note_writers(db: sqlite3.Connection, numbers: dict[str, int]) -> None:

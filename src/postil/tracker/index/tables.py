@@ -2,7 +2,7 @@
 
 `ent` and what hangs on it (label, assignee, link) is what lists ask; `log` says where an entity's lines are
 (`entity_lines.py`); `detail` is what `list --json` said of it last; `aim` names the milestones an entity ever belonged
-to; `history` lets a cursor look back.
+to; `origin` the ids of other trackers; `history` lets a cursor look back.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from postil.tracker.model import Entity
 
-VERSION = 3
+VERSION = 4
 """Goes into `user_version` when a build is complete; another number, and the cache is built anew."""
 
 TABLES = """
@@ -36,6 +36,7 @@ CREATE TABLE assignee(name TEXT, n INTEGER, PRIMARY KEY(name, n)) WITHOUT ROWID;
 CREATE TABLE link(n INTEGER, type TEXT, target TEXT, l INTEGER, r TEXT, s INTEGER, PRIMARY KEY(n, type, target))
   WITHOUT ROWID;
 CREATE TABLE aim(milestone TEXT, n INTEGER, PRIMARY KEY(milestone, n)) WITHOUT ROWID;
+CREATE TABLE origin(name TEXT, n INTEGER, PRIMARY KEY(name, n)) WITHOUT ROWID;
 CREATE TABLE history(gen INTEGER, n INTEGER, lines INTEGER);
 CREATE TABLE detail(n INTEGER PRIMARY KEY, json TEXT);
 CREATE TABLE words(n INTEGER PRIMARY KEY, text TEXT);

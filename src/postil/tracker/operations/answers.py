@@ -41,8 +41,8 @@ class ShownStats(Struct, frozen=True, kw_only=True):
     closed_issues: int | UnsetType = UNSET
     progress: float | UnsetType = UNSET
     last_commented_at: str | UnsetType = UNSET
-    created_at: str
-    updated_at: str
+    created_at: str | UnsetType = UNSET
+    updated_at: str | UnsetType = UNSET
 
 
 class Item(Struct, frozen=True, kw_only=True):
@@ -69,14 +69,14 @@ class Listed(Answer, frozen=True, kw_only=True):
 
 
 class ShownComment(Struct, frozen=True, kw_only=True):
-    """One comment; its time has the names of the contract's document, recorded session and program."""
+    """One comment; on the contract's face its time has the names of the document, recorded session and program."""
 
     id: str
     author: str
     body: str
     ts: str
-    timestamp: str
-    created_at: str
+    timestamp: str | UnsetType = UNSET
+    created_at: str | UnsetType = UNSET
     edited_at: str | UnsetType = UNSET
 
 
@@ -135,6 +135,17 @@ class Shown(Answer, frozen=True, kw_only=True):
     criteria: list[Criterion] | UnsetType = UNSET
     """The check boxes of the description."""
     children: ChildCounts | UnsetType = UNSET
+
+    def for_model(self) -> str:
+        """JSON in which each time has one name."""
+        stats = replace(self.stats, created_at=UNSET, updated_at=UNSET, last_commented_at=UNSET)
+        comments = [replace(one, timestamp=UNSET, created_at=UNSET) for one in self.comments]
+        text = msgspec.json.encode(replace(self, comments=comments, stats=stats)).decode("utf-8")
+        return text.replace("\u2028", "\\n").replace("\u2029", "\\n")  # cleaned texts have plain line breaks instead
+
+    def for_contract(self) -> str:
+        """JSON with all the names that the contract's document, session and program have."""
+        return msgspec.json.encode(self).decode("utf-8")
 
 
 def count_parts(kind: str, comments: int, by_status: dict[str, int] | None) -> Counts | MilestoneCounts:

@@ -95,6 +95,22 @@ class Taken(Answer, frozen=True, kw_only=True):
     until: str | UnsetType = UNSET
     blocked: int
 
+    def for_model(self) -> str:
+        """What to do, until when it is theirs, and what to call."""
+        if self.id is None:
+            return self.for_person()
+        holds = f"is yours until {self.until}" if self.until else "is next; nobody has claimed it"
+        lines = [f"{self.id[:8]} “{self.title}” {holds}"]
+        facts = [f"priority {self.priority}"] if self.priority else []
+        facts += [f"labels {', '.join(self.labels)}"] if self.labels else []
+        lines += ["; ".join(facts)] if facts else []
+        if self.description:
+            lines += ["", self.description]
+        if self.criteria:
+            done = sum(one.done for one in self.criteria)
+            lines += ["", f"{done} of {len(self.criteria)} criteria done; git_mile_check ticks one by its number."]
+        return "\n".join([*lines, "", f"git_mile_show {self.id[:8]} has its comments; git_mile_close ends it."])
+
     def for_person(self) -> str:
         """What to do, and until when it is yours."""
         if self.id is None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from postil.tracker.query.tree import FIELDS, All, Any, Compare, Node, Not, parse_ago, parse_stamp
 from postil.tracker.text import format_moment
-from postil.tracker.vocabulary import rank_priority
+from postil.tracker.vocabulary import STATUSES, rank_priority
 
 if TYPE_CHECKING:
     import sqlite3
@@ -39,10 +39,12 @@ _MOMENT = {"created_at": "created", "updated_at": "updated"}
 
 
 class QueryContext(NamedTuple):
-    """What a question refers to beyond itself: the time that `7d` counts from, and milestones by name or prefix."""
+    """What a question refers to beyond itself: the time that `7d` counts from, milestones, statuses."""
 
     now: datetime.datetime
     milestones: Callable[[str], list[str]]
+    has_status: Callable[[str], bool] = lambda _: False
+    """Whether any entity has a status that this version does not know."""
 
 
 def compile_condition(node: Node, around: QueryContext) -> Condition:
@@ -76,6 +78,12 @@ def find_milestones(db: sqlite3.Connection, name: str) -> list[str]:
     return [row[0] for row in found]
 
 
+def has_status(db: sqlite3.Connection, status: str) -> bool:
+    """Returns whether any entity has this status."""
+    sql = "SELECT 1 FROM ent WHERE kind IN ('issue', 'milestone') AND status = ? LIMIT 1"
+    return db.execute(sql, (status,)).fetchone() is not None
+
+
 def _join(parts: list[Condition], word: str) -> Condition:
     return Condition(
         word.join(f"({part.sql})" for part in parts),
@@ -86,6 +94,8 @@ def _join(parts: list[Condition], word: str) -> Condition:
 
 def _compile_comparison(node: Compare, around: QueryContext) -> Condition:
     kind, field = FIELDS[node.field][0], node.field
+    if node.fault and not all(value in STATUSES or around.has_status(value) for value in node.values):
+        raise node.fault
     if kind == "set":
         return _compile_set(node)
     if kind == "moment":

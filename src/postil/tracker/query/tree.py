@@ -56,6 +56,8 @@ class Compare(NamedTuple):
     field: str
     op: str
     values: tuple[str, ...]
+    fault: QueryFault | None = None
+    """What is wrong with it, unless the tracker has such a value: a status of a later version."""
 
 
 Node = All | Any | Not | Compare
@@ -145,7 +147,9 @@ def compare(name: str, op: str, values: Sequence[str], position: int, value_posi
             f"comparison operator `{OPERATORS[op]}` requires at least one value", value_position, f"{name} {op} …"
         )
     at = position if value_position is None else value_position
-    return Compare(field, op, tuple(_check_value(field, kind, value, at) for value in values))
+    unknown = [value for value in values if kind == "status" and value.lower() not in STATUSES]
+    fault = QueryFault(f"unknown status `{unknown[0]}`", at, suggest(unknown[0].lower(), STATUSES)) if unknown else None
+    return Compare(field, op, tuple(_check_value(field, kind, value, at) for value in values), fault)
 
 
 def suggest(word: str, choices: Iterable[str]) -> str:
@@ -161,7 +165,7 @@ def suggest(word: str, choices: Iterable[str]) -> str:
 def _check_value(field: str, kind: str, value: str, position: int) -> str:
     lowered = value.lower()
     if kind == "status" and lowered not in STATUSES:
-        raise QueryFault(f"unknown status `{value}`", position, suggest(lowered, STATUSES))
+        return value
     if kind == "kind" and lowered not in KINDS:
         raise QueryFault(f"unknown kind `{value}`", position, suggest(lowered, KINDS))
     if kind == "priority" and lowered not in (*PRIORITIES, "none"):

@@ -20,7 +20,7 @@ from postil.tracker.index.tables import COLUMNS, Row, find_short_ids
 from postil.tracker.log.refs import parse_log_ref, walk_ref_files
 from postil.tracker.query.order import Cursor, build_select, hash_question, parse_order, write_cursor
 from postil.tracker.query.parse import parse
-from postil.tracker.query.sql import QueryContext, compile_condition, find_milestones, restrict
+from postil.tracker.query.sql import QueryContext, compile_condition, find_milestones, has_status, restrict
 from postil.tracker.query.tree import QueryFault
 from postil.tracker.shell.columns import COLUMNS as NAMES
 from postil.tracker.shell.columns import DEFAULT_COLUMNS, Drawing, draw_list
@@ -54,7 +54,8 @@ def fast_list(kind: str | None, words: Sequence[str], cwd: str, width: int = 0, 
             return None
         if db.execute("SELECT 1 FROM meta WHERE key GLOB '*:refs/*'").fetchone():
             return None  # something is to be said
-        around = QueryContext(datetime.datetime.now(datetime.UTC), partial(find_milestones, db))
+        now = datetime.datetime.now(datetime.UTC)
+        around = QueryContext(now, partial(find_milestones, db), partial(has_status, db))
         wanted = compile_condition(restrict(question.tree, name, everything), around)
         if wanted.needs_words:
             return None
@@ -77,7 +78,7 @@ def fast_list(kind: str | None, words: Sequence[str], cwd: str, width: int = 0, 
         db.close()
     except (QueryFault, sqlite3.Error, KeyError):
         return None
-    how = Drawing(columns, style, width, colors, datetime.datetime.now(datetime.UTC) if width else None)
+    how = Drawing(columns, style, width, colors, now if width else None)
     text = draw_list(found, how, following, titles, short)
     return None if sys.stdout.isatty() and text.count("\n") > 20 else text
 

@@ -168,7 +168,7 @@ def to_foreign(entity: Entity) -> ForeignIssue:
         ts=entity.created_ts,
         updated_ts=entity.updated_ts,
         closed_ts=entity.closed_ts or "",
-        comments=tuple(ForeignComment(c.id, c.author, c.ts, c.body) for c in entity.comments),
+        comments=tuple(ForeignComment(c.id, c.author, c.ts, c.body, c.edited_ts or "") for c in entity.comments),
         links=tuple((link.type, link.target) for link in entity.links),
         fields=entity.fields,
     )

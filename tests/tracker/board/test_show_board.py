@@ -33,6 +33,6 @@ def test_whoever_ends_it_gets_the_terminal_back(repository: Path) -> None:
 
 
 def test_it_imports_no_terminal_where_there_is_none() -> None:
-    code = "import sys, postil.tracker.board.commands; print('tty' in sys.modules, 'curses' in sys.modules)"
+    code = "import sys, postil.tracker.board.show_board; print('tty' in sys.modules, 'curses' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
     assert done.stdout.split() == ["False", "False"]

@@ -6,8 +6,8 @@ import re
 
 import pytest
 
+from postil.tracker.board.drawing import View, draw_board, draw_text, wrap
 from postil.tracker.board.lanes import Card, Lane
-from postil.tracker.board.screen import View, draw_board, draw_text, wrap
 from postil.tracker.text import measure
 
 WIDE = "日本語のタイトル" * 10

@@ -12,10 +12,10 @@ from postil.core import call
 from postil.core.operation import writes
 from postil.tracker.board.lanes import By, read_lanes
 from postil.tracker.failures import InvalidParams
-from postil.tracker.issues import Issues
 
 if TYPE_CHECKING:
     from postil.tracker.board.visit import Visit
+    from postil.tracker.issues import Issues
 
 _LOOK_AGAIN = 60.0
 """Seconds after which a claim may have ended though nobody wrote."""
@@ -77,7 +77,7 @@ class _BoardCall(call.Call):
 
 def _show(visit: Visit) -> None:
     """Draw and answer keys until the person is done."""
-    from postil.tracker.board.terminal import Ended, Terminal
+    from postil.tracker.board.full_screen import Ended, Terminal
     from postil.workspace.watch import Watch
 
     with suppress(Ended, KeyboardInterrupt), Terminal() as terminal, Watch(visit.list_folders()) as watch:
