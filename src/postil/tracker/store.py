@@ -9,6 +9,7 @@ from typing import TypeVar
 
 import msgspec
 
+from postil.core import limits
 from postil.tracker.events import Envelope, Event, Known, decode_lines, encode, new_event_id
 from postil.tracker.index.entity_lines import read_some_histories
 from postil.tracker.index.index import Index
@@ -94,7 +95,7 @@ class Store:
 
     def _commit(self, tx: Transaction, ref: str, tip: str | None) -> None:
         lines, clock = tx.lines, tx.clock
-        if len(lines) > _BULK:
+        if len(lines) > _BULK or sum(map(len, lines)) > limits.LOG_SEGMENT // 2:
             commit = append_bulk(self.repository, ref, tip, lines, clock, tx.author)
             self.refresh()
             return

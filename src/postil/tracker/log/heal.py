@@ -63,8 +63,12 @@ def heal(store: Store, damaged: Sequence[Tip]) -> list[str]:
     return done
 
 
-def heal_own(store: Store) -> int:
-    """Append the events of one's own that a rewritten ref lost. Returns how many there were."""
+def heal_rewritten(store: Store) -> int:
+    """Append the events that a rewritten ref lost, whoever wrote them. Returns how many there were.
+
+    Somebody who can force-push may show a log to some clones and another to the rest: what any of them has seen, all
+    get. A clone that never wrote has no log to append to; it keeps what it saw for itself.
+    """
     root = store.repository.root
     mine = read_replica(store.repository)
     if mine is None:
@@ -72,13 +76,13 @@ def heal_own(store: Store) -> int:
     store.refresh()
     found = list_logs(root)
     own = [tip for tip in found if is_own(tip, mine.id)]
-    kept = [tip for tip in found if tip.ref.startswith(KEPT) and tip.replica in (mine.id, *mine.former)]
+    kept = [tip for tip in found if tip.ref.startswith(KEPT)]
     ends = [*(tip.oid for tip in kept), *(old for tip in own for old in _find_rewritten(root, tip))]
     if not ends:
         return 0
     present = {line for tip in found if not tip.ref.startswith(KEPT) for line in _read_lines(root, tip)}
     lines = dict.fromkeys(line for end in ends for line in _read_lines(root, Tip("", end, mine.id)))
-    lost = [line for line in lines if line not in present]
+    lost = [line for line in lines if line not in present and decode(line) is not None]
     if lost:
         with store.transaction() as tx:
             for line in lost:

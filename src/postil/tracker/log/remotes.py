@@ -15,7 +15,7 @@ import msgspec
 
 from postil.core.failure import Unreachable
 from postil.tracker.failures import InvalidParams
-from postil.tracker.log.heal import heal_own
+from postil.tracker.log.heal import heal_rewritten
 from postil.tracker.log.refs import BRANCH_LOG, FETCH, PATTERNS, find_stale_locks, list_logs, name_own_ref
 from postil.tracker.log.replica import Replica, ensure_replica, lock_writes, read_replica, write_replica
 from postil.tracker.query.tree import suggest
@@ -35,7 +35,7 @@ class Pushed(msgspec.Struct, frozen=True):
     renamed: bool = False
     """Whether this clone had to take a new identity."""
     healed: int = 0
-    """How many events of its own had to be appended again, because somebody rewrote the log."""
+    """How many events had to be appended again, because somebody rewrote a log."""
 
 
 class RemoteRefused(Unreachable):
@@ -82,7 +82,7 @@ def push(store: Store, remote: str) -> Pushed | None:
     """Send this clone's own log. Returns None when it has none."""
     root = store.repository.root
     check_remote(root, remote)
-    healed = heal_own(store)
+    healed = heal_rewritten(store)
     replica = read_replica(store.repository)
     if replica is None:
         return None
