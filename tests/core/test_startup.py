@@ -26,7 +26,17 @@ def test_a_server_on_stdio_starts_without_tls_and_other_heavy_things(tmp_path: P
     loaded = {line.rpartition("|")[2].strip() for line in done.stderr.decode().splitlines()}
     assert "asyncio" in loaded
     unwanted = {"_ssl", "argparse", "http.client", "httpx2", "sqlite3", "email", "shutil"}
-    assert loaded & (unwanted | {"postil.core.ports", "postil.gitlab.part"}) == set()
+    ours = {"postil.core.ports", "postil.core.arguments", "postil.gitlab.part", "postil.wire.runtime.work"}
+    assert loaded & (unwanted | ours) == set()
+
+
+def test_a_server_that_has_started_looks_for_garbage_as_often_as_before() -> None:
+    """Only the start does without: a process that lives for weeks must not keep what nobody needs."""
+    code = (
+        "import gc; from postil.core.startup import prepare, settle; prepare(); assert gc.get_threshold()[0] == 50_000;"
+        "settle(); assert gc.get_freeze_count() > 1000; assert gc.get_threshold()[0] == 10_000"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 @pytest.fixture

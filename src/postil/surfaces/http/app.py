@@ -68,7 +68,8 @@ class HttpApp:
         self._readiness = Readiness(check_writable)
         self.endpoint = endpoint or Endpoint(server)
         self.metrics = metrics or Metrics()
-        self._endpoints = {View(): self.endpoint}
+        self._open = View()
+        self._endpoints = {self._open: self.endpoint}
         self._gateway, self._hosts = gateway, hosts
         self._routes = routes or {}
         self._everyone = Caller(surface="http")
@@ -92,7 +93,7 @@ class HttpApp:
             if path in self._speaking:
                 if self._gateway is None:
                     asked = _ask(scope, headers, self._everyone, receive, send)
-                    await self._speak(scope["method"], asked, self._endpoint_for(tighten(View(), headers)))
+                    await self._speak(scope["method"], asked, self._endpoint_for(tighten(self._open, headers)))
                 else:
                     await self._admit(self._gateway, scope, headers, receive, send)
             elif path not in self._routes and path.startswith(DISCOVERY):
@@ -199,7 +200,7 @@ class HttpApp:
 
     def _endpoint_for(self, view: View) -> Endpoint:
         """Returns the endpoint for callers who see this much."""
-        known = self._endpoints.get(view)
+        known = self.endpoint if view is self._open else self._endpoints.get(view)
         if known is not None:
             return known
         every = self.server.registry.operations.values()

@@ -69,6 +69,8 @@ class PatientProtocol(HttpToolsProtocol):
     def on_headers_complete(self) -> None:
         self.head_received = True
         size, self._head_size = self._head_size, 0
+        if self.transport.is_closing():
+            return
         # The absolute form names a host that would win over the Host header, and ASGI does not show it.
         if not self.url.startswith(b"/"):
             self._refuse(400, "Only paths are answered here")
@@ -82,7 +84,7 @@ class PatientProtocol(HttpToolsProtocol):
     def on_header(self, name: bytes, value: bytes) -> None:
         if self.head_received:  # a trailer: none means anything here, and uvicorn would keep them all
             self._refuse(400, "Trailers are not taken")
-        elif not self.transport.is_closing():
+        else:
             super().on_header(name, value)
 
     def on_body(self, body: bytes) -> None:

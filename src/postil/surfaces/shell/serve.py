@@ -38,11 +38,12 @@ def serve(words: list[str], program: str, compose: Compose, options: Globals) ->
         from postil.surfaces.http.serve import run as serve_http  # uvicorn and uvloop, for this alone
 
         serve_http(server, composed)
-    from postil.core.startup import import_without
+    from postil.core.startup import import_without, settle
 
     import_without("asyncio", "ssl")  # 9 ms; only GitLab is spoken to by TLS, and asks for it
     from postil.wire.transports.stdio import serve as serve_stdio
 
+    settle()
     return serve_stdio(server, _timeouts(given))
 
 

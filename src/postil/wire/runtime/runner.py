@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Callable, Container, Mapping
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
@@ -27,6 +28,7 @@ from postil.wire.server import Server
 if TYPE_CHECKING:
     from concurrent.futures import Future
 
+    from postil.wire.runtime.pool import Share
     from postil.wire.runtime.work import Do
 
 TELLING = 10.0
@@ -51,6 +53,14 @@ class Connection(Struct, frozen=True):
     """Whether the client has taken all that was written; None where a new frame proves it."""
 
 
+@cache
+def _ways() -> Mapping[Kind, Do]:
+    """Returns how each kind of work is done."""
+    from postil.wire.runtime.work import DO  # not before the first call: every start would pay for it
+
+    return DO
+
+
 class Runner:
     """Runs what one client asks for."""
 
@@ -67,14 +77,11 @@ class Runner:
         self.running: dict[jsonrpc.Id, tuple[WireCall, asyncio.Task[None]]] = {}
         """The calls in flight. A call does not know its task: they would keep each other alive."""
         self.order = WriteOrder()
-        self.share = (f"principal {connection.caller.principal}", f"connection {connection.name}")
-        """Whose share of the threads the calls take."""
         self.unconfirmed: list[tuple[WireCall, Callable[[], None], Callable[[], None]]] = []
         self._telling: set[Future[Any]] = set()
         """What is being told of deliveries: the end waits for it, or what was confirmed would be forgotten."""
         self._questions: dict[jsonrpc.Id, asyncio.Future[Any]] = {}
         self._updates: Updates | None = None
-        self._known_ways: Mapping[Kind, Do] | None = None
 
     @property
     def updates(self) -> Updates:
@@ -82,6 +89,11 @@ class Runner:
         if self._updates is None:
             self._updates = Updates(self, self.connection.push)
         return self._updates
+
+    @property
+    def share(self) -> Share:
+        """Whose share of the threads the calls take."""
+        return f"principal {self.connection.caller.principal}", f"connection {self.connection.name}"
 
     # -- events of the session ----------------------------------------------------------------------------------------
 
@@ -127,7 +139,7 @@ class Runner:
         core_call.enter(call)
         work, session = call.work, self.session
         try:
-            reply = session.answer(work, await self._ways()[work.kind](call))
+            reply = session.answer(work, await _ways()[work.kind](call))
         except InputRequired as needed:
             reply = session.require_input(work, needed.questions)
         except Failure as failure:
@@ -142,14 +154,6 @@ class Runner:
             self.server.report(bug, work.request.method)
             reply = session.fail(work, ProtocolFailure(codes.INTERNAL_ERROR, "Internal error"))
         self._end(call, reply)
-
-    def _ways(self) -> Mapping[Kind, Do]:
-        """Returns how each kind of work is done."""
-        if self._known_ways is None:
-            from postil.wire.runtime.work import DO  # not before the first call: every start would pay for it
-
-            self._known_ways = DO
-        return self._known_ways
 
     def _end(self, call: WireCall, reply: Reply | None) -> None:
         del self.running[call.work.request.id]
