@@ -17,7 +17,7 @@ def prepare() -> None:
     import_without("msgspec", "typing_extensions")  # 7 ms, and Python 3.11 has all that it needs of it
 
 
-def settle() -> None:
+def end_start() -> None:
     """What a server does when it has started: what was imported is never garbage, and is not looked at again."""
     import gc
 

@@ -170,11 +170,11 @@ def serve(
     at_end: Callable[[], None] | None = None,
 ) -> NoReturn:
     """Serve on a bound socket until a signal ends it; then the process ends."""
-    from postil.core.startup import settle
+    from postil.core.startup import end_start
     from postil.surfaces.http.server import HttpServer, raise_file_limit
 
     raise_file_limit()
-    settle()
+    end_start()
 
     async def main() -> int:
         metrics = Metrics()

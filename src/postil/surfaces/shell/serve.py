@@ -38,12 +38,12 @@ def serve(words: list[str], program: str, compose: Compose, options: Globals) ->
         from postil.surfaces.http.serve import run as serve_http  # uvicorn and uvloop, for this alone
 
         serve_http(server, composed)
-    from postil.core.startup import import_without, settle
+    from postil.core.startup import end_start, import_without
 
     import_without("asyncio", "ssl")  # 9 ms; only GitLab is spoken to by TLS, and asks for it
     from postil.wire.transports.stdio import serve as serve_stdio
 
-    settle()
+    end_start()
     return serve_stdio(server, _timeouts(given))
 
 
