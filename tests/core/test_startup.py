@@ -33,8 +33,9 @@ def test_a_server_on_stdio_starts_without_tls_and_other_heavy_things(tmp_path: P
 def test_a_server_that_has_started_looks_for_garbage_as_often_as_before() -> None:
     """Only the start does without: a process that lives for weeks must not keep what nobody needs."""
     code = (
-        "import gc; from postil.core.startup import prepare, end_start; prepare(); assert gc.get_threshold()[0] == 50_000;"
-        "end_start(); assert gc.get_freeze_count() > 1000; assert gc.get_threshold()[0] == 10_000"
+        "import gc; from postil.core.startup import prepare, end_start; prepare();"
+        "assert gc.get_threshold()[0] == 50_000; end_start();"
+        "assert gc.get_freeze_count() > 1000; assert gc.get_threshold()[0] == 10_000"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
 
