@@ -294,6 +294,7 @@ PARTS: dict[str, Part] = {
         {
             "status": "postil.workspace.operations.status:Overview",
             "tracked_files": "postil.workspace.operations.tracked_files:TrackedFiles",
+            "changes": "postil.workspace.operations.changes:ChangeTools",
             "leftovers": "postil.workspace.operations.checks:Leftovers",
             "checks": "postil.workspace.operations.checks:WorkspaceChecks",
             "watching": "postil.workspace.operations.checks:Watching",

@@ -30,7 +30,9 @@ WEBHOOKS_OF_ONE: Final = 4 * MIB
 GITLAB_ANSWER: Final = 32 * MIB
 """What GitLab answers."""
 FORM: Final = 16 * KIB
-"""A form of our own page."""
+"""A form with a credential."""
+PAGE_FORM: Final = 1 * MIB
+"""A form of the web page: a remark with a suggestion, as browsers encode it."""
 
 DOCUMENT: Final = 16 * MIB
 """The text of a resource that is sent."""

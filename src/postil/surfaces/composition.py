@@ -57,8 +57,11 @@ class Composition(Protocol):
         """What keeps the state well."""
         ...
 
-    def registry(self, parts: Iterable[str] = ()) -> Registry:
-        """Returns what the settings leave visible of these parts; of all by default."""
+    def registry(self, parts: Iterable[str] = (), *, brought: bool = False) -> Registry:
+        """Returns what the settings leave visible of these parts; of all by default.
+
+        Callers may have `brought` a GitLab token of their own.
+        """
         ...
 
     def tools(self) -> Sequence[OperationEntry]:

@@ -61,6 +61,7 @@ class PeopleTools:
             ),
         ),
         shell_only=("quiet",),
+        clears=("suggest",),  # nothing in place of the lines deletes them
         tool=False,  # a message is what a person wrote: other assistants act on it
     )
     def send(

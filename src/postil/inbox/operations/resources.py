@@ -8,7 +8,7 @@ from postil.core.failure import Failure
 from postil.core.group import Announcement, Finding, Tell, announcer, check, glance
 from postil.core.resource import resource
 from postil.inbox import contract
-from postil.inbox.answers import show
+from postil.inbox.answers import Listed, cut_page, show
 from postil.inbox.part import OUTSIDE, Inbox, client
 
 
@@ -41,6 +41,33 @@ class MessageResources:
 
     def _waiting_numbers(self) -> list[int]:
         return [message.id for message in self._inbox.messages.waiting("", 1000)]
+
+    @resource("postil://inbox", name="Conversations", mime_type="application/json", watch="watch_conversations")
+    def conversations(self) -> Listed:
+        """The open messages of this repository with their answers"""
+        shown = [self._inbox.show(message) for message in self._inbox.messages.open_messages()]
+        page = cut_page(shown)
+        return Listed(page, self._inbox.messages.sequence(), len(shown) - len(page))
+
+    def watch_conversations(self, uri: str, changed: Callable[[], None]) -> Callable[[], None]:
+        """Call `changed` when a message, its state or its answers changed. Returns a function that stops this."""
+        seen = self._describe()
+
+        def look() -> None:
+            nonlocal seen
+            self._inbox.take_legacy()
+            now = self._describe()
+            if now != seen:
+                seen = now
+                changed()
+
+        return self._inbox.on_news(look)
+
+    def _describe(self) -> list[tuple[int, str, int, str]]:
+        """Returns what tells one moment of the conversations from another."""
+        store = self._inbox.messages
+        every = (*store.open_messages(), *store.drafts(), *store.closed_messages())
+        return [(one.id, one.state, one.said, one.comment) for one in every]
 
     @announcer("new messages")
     def announce(self, tell: Tell) -> Callable[[], None]:

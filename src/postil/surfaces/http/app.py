@@ -29,6 +29,7 @@ from postil.wire.transports.http.two_addresses import MESSAGES, STREAM, TwoAddre
 
 if TYPE_CHECKING:
     from postil.surfaces.gateway.compose import Route
+    from postil.surfaces.page.site import Site
 
 SPEAKING = frozenset({"/mcp", "/mcp/"})
 OLD = frozenset({STREAM, MESSAGES})
@@ -60,8 +61,10 @@ class HttpApp:
         check_writable: Callable[[], None] | None = None,
         cors: Cors | None = None,
         two_addresses: bool = False,
+        page: Site | None = None,
     ) -> None:
         self.server = server
+        self._page = page
         self._cors = cors if cors is not None and cors.origins else None
         self._old = TwoAddresses() if two_addresses else None
         self._speaking = SPEAKING | {STREAM, MESSAGES} if two_addresses else SPEAKING
@@ -100,6 +103,8 @@ class HttpApp:
                 raise Refused(404, "Not Found: this server has no such page", codes.INVALID_REQUEST)
             elif path in self._routes:
                 await self._routes[path](scope, headers, receive, send)
+            elif self._page is not None and self._page.owns(path):
+                await self._page(scope, headers, receive, send)
             else:
                 await self._other(path, headers, scope, send)
         except Refused as refused:
@@ -274,6 +279,8 @@ class HttpApp:
     async def close(self, patience: float) -> None:
         """End streams with their results, give calls in flight some seconds."""
         self._closing = True
+        if self._page is not None:
+            self._page.close()
         await asyncio.gather(*(endpoint.close(patience) for endpoint in self._endpoints.values()))
 
 

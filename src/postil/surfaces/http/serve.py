@@ -22,6 +22,7 @@ from postil.wire.server import Hooks, Server
 if TYPE_CHECKING:
     from postil.settings.model import Settings
     from postil.surfaces.composition import Composition
+    from postil.surfaces.page.site import Site
 
 
 class CannotListen(Failure):
@@ -88,6 +89,9 @@ def run(server: Server, composed: Composition) -> NoReturn:
         shared=composed.ephemeral() if settings.ephemeral_address else None,
     )
     server = server.with_hooks(hooks)
+    base = url.removesuffix("/mcp")
+    is_local = http.auth in ("", "local")
+    page = open_page(server, composed, guard.gateway, token if is_local else "", base)
     serve(
         server,
         guard.gateway,
@@ -100,7 +104,21 @@ def run(server: Server, composed: Composition) -> NoReturn:
         cors=cors,
         two_addresses=http.sse,
         at_end=lambda: composed.state_operations.finish_writes(2.0),
+        page=page,
     )
+
+
+def open_page(server: Server, composed: Composition, gateway: Gateway, token: str, base: str) -> Site:
+    """Returns the web page of this server, and says where it is: for the local user an address that works once."""
+    from postil.surfaces.page.browser_sessions import BrowserSessions
+    from postil.surfaces.page.site import Site  # beside `serve` over HTTP nobody needs it
+
+    registry = composed.registry(brought=composed.settings.http.auth not in ("", "local"))
+    page = Site(
+        server.narrow(registry), gateway, BrowserSessions(), token, greet=lambda address: say(f"page {base}{address}")
+    )
+    say(f"page {base}{page.invite() if token else '/'}")
+    return page
 
 
 def check_reach(host: str, settings: Settings) -> None:
@@ -168,6 +186,7 @@ def serve(
     cors: Cors | None = None,
     two_addresses: bool = False,
     at_end: Callable[[], None] | None = None,
+    page: Site | None = None,
 ) -> NoReturn:
     """Serve on a bound socket until a signal ends it; then the process ends."""
     from postil.core.startup import end_start
@@ -190,6 +209,7 @@ def serve(
             check_writable=check_writable,
             cors=cors,
             two_addresses=two_addresses,
+            page=page,
         )
         running = HttpServer(app, **(tls or {}))
         await running.serve(sockets=[listener])

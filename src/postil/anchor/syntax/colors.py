@@ -1,0 +1,137 @@
+"""The colours of code: which characters of a line are a keyword, a string, a comment. By the grammars' own queries.
+
+Bounded by the size of the text and by the rows that are asked for; a text without a grammar has no colours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cache
+from importlib import import_module
+from importlib.resources import files
+from typing import TYPE_CHECKING, TypeAlias
+
+from postil.anchor.syntax.languages import _GRAMMARS as GRAMMARS  # pyright: ignore[reportPrivateUsage]
+from postil.anchor.syntax.languages import grammar, parse
+
+if TYPE_CHECKING:
+    from tree_sitter import Query
+
+Color: TypeAlias = tuple[int, int, str]
+"""The first character, one past the last, and what it is, by a letter of KINDS."""
+MOST_CHARACTERS = 400_000
+"""Of a text that is coloured; a longer one is shown plain."""
+LONGEST_ROW = 1_000
+MOST_MATCHES = 20_000
+
+KINDS = {
+    "keyword": "k", "include": "k", "conditional": "k", "repeat": "k", "exception": "k", "storageclass": "k",
+    "string": "s", "character": "s", "escape": "n", "comment": "c", "spell": "",
+    "number": "n", "float": "n", "boolean": "n", "constant": "n",
+    "function": "f", "method": "f", "type": "t", "constructor": "t", "class": "t", "namespace": "t", "module": "t",
+    "property": "p", "attribute": "p", "tag": "p", "label": "p", "field": "p", "text": "s",
+    "embedded": "", "variable": "", "operator": "", "punctuation": "", "delimiter": "", "none": "", "error": "",
+}  # fmt: skip
+"""What the queries call it, up to the first dot, and our letter: k keyword, s string, c comment, n number or constant,
+f function, t type, p property."""
+_BASED_ON = {"typescript": ("javascript",), "tsx": ("javascript",), "cpp": ("c",)}
+"""Languages whose query says only what it adds to another's."""
+
+
+@cache
+def _query(language: str) -> Query | None:
+    """Returns the query of a language, compiled once; None where its package has none that fits its grammar."""
+    from tree_sitter import Query, QueryError
+
+    text = "\n".join(_read_query(each) for each in (*_BASED_ON.get(language, ()), language))
+    try:
+        return Query(grammar(language), text) if text.strip() else None
+    except QueryError:
+        return None
+
+
+def _read_query(language: str) -> str:
+    module = GRAMMARS[language][0]
+    text = getattr(import_module(module), "HIGHLIGHTS_QUERY", None)
+    if isinstance(text, str):
+        return text
+    folder = files(module) / "queries" / "highlights.scm"
+    return folder.read_text("utf-8") if folder.is_file() else ""
+
+
+def color_rows(text: str, language: str | None, rows: Iterable[int]) -> dict[int, tuple[Color, ...]]:
+    """Returns the colours of these rows (from 0), in characters; rows without any are left out."""
+    wanted = sorted(set(rows))
+    if language is None or not wanted or len(text) > MOST_CHARACTERS:
+        return {}
+    tree = parse(text, language)
+    query = _query(language) if tree is not None else None
+    if tree is None or query is None:
+        return {}
+    from tree_sitter import QueryCursor
+
+    lines = text.split("\n")
+    painted: dict[int, list[str]] = {}
+    for first, last in _find_runs(wanted):
+        cursor = QueryCursor(query, match_limit=MOST_MATCHES)
+        cursor.set_point_range((first, 0), (last + 1, 0))
+        strokes: list[tuple[int, int, tuple[int, int], tuple[int, int], str]] = []
+        for pattern, captures in cursor.matches(tree.root_node):
+            for name, nodes in captures.items():
+                kind = KINDS.get(name.partition(".")[0])
+                if kind is None:
+                    continue
+                strokes += [
+                    (node.start_byte - node.end_byte, pattern, node.start_point, node.end_point, kind) for node in nodes
+                ]
+        # The widest first, so that what is inside is painted over it; of the same text the later pattern is nearer.
+        for _, _, start, end, kind in sorted(strokes):
+            for row in range(max(start[0], first), min(end[0], last) + 1):
+                _paint(painted, lines, row, start, end, kind)
+    kept = {row: _join(letters) for row, letters in painted.items()}
+    return {row: colors for row, colors in kept.items() if colors}
+
+
+def _paint(
+    painted: dict[int, list[str]], lines: list[str], row: int, start: tuple[int, int], end: tuple[int, int], kind: str
+) -> None:
+    line = lines[row] if row < len(lines) else ""
+    if not line or len(line) > LONGEST_ROW:
+        return
+    letters = painted.get(row)
+    if letters is None:
+        letters = painted[row] = [""] * len(line)
+    left = _count_characters(line, start[1]) if row == start[0] else 0
+    right = _count_characters(line, end[1]) if row == end[0] else len(line)
+    letters[left:right] = [kind] * (right - left)
+
+
+def _count_characters(line: str, size: int) -> int:
+    """Returns how many characters so many bytes are."""
+    return (
+        min(size, len(line))
+        if line.isascii()
+        else len(line.encode("utf-8", "surrogatepass")[:size].decode("utf-8", "ignore"))
+    )
+
+
+def _join(letters: list[str]) -> tuple[Color, ...]:
+    found: list[Color] = []
+    start = 0
+    for at in range(1, len(letters) + 1):
+        if at == len(letters) or letters[at] != letters[start]:
+            if letters[start]:
+                found.append((start, at, letters[start]))
+            start = at
+    return tuple(found)
+
+
+def _find_runs(rows: list[int]) -> list[tuple[int, int]]:
+    """Returns the first and last of every run; small gaps are closed."""
+    runs: list[tuple[int, int]] = []
+    for row in rows:
+        if runs and row - runs[-1][1] <= 8:
+            runs[-1] = runs[-1][0], row
+        else:
+            runs.append((row, row))
+    return runs

@@ -1,0 +1,1 @@
+"""The web page: reading and reviewing in a browser, served by `postil serve --http`."""

@@ -1,0 +1,376 @@
+// The page's one script: forms without reloading, live regions, lines to remark on, keys. Reading works without it.
+"use strict";
+(() => {
+  const one = (selector, from = document) => from.querySelector(selector);
+  const all = (selector, from = document) => [...from.querySelectorAll(selector)];
+  const SCRIPT = {"X-Postil-Script": "1"};
+  const isTyping = (node) => node && /^(INPUT|TEXTAREA|SELECT)$/.test(node.tagName);
+
+  // -- saying something ------------------------------------------------------------------------------------------------
+  const say = (text, isFault = false) => {
+    if (!text) return;
+    const row = document.createElement("p");
+    row.textContent = text;
+    if (isFault) row.className = "fault";
+    const says = one("#says");
+    says.replaceChildren(row);
+    setTimeout(() => row.remove(), isFault ? 20000 : 6000);
+  };
+
+  // -- times in the reader's zone --------------------------------------------------------------------------------------
+  const format = new Intl.DateTimeFormat(undefined, {dateStyle: "medium", timeStyle: "short"});
+  const showTimes = (from) => all("time[datetime]", from).forEach((node) => {
+    const moment = new Date(node.dateTime);
+    if (!isNaN(moment)) { node.title = node.dateTime; node.textContent = format.format(moment); }
+  });
+
+  // -- putting a new version of a region in the place of the old one, node by node -------------------------------------
+  // What is typed, focused, unfolded or selected stays, since the nodes stay.
+  const sameKind = (a, b) => a.nodeType === b.nodeType && a.nodeName === b.nodeName && (a.id || "") === (b.id || "");
+  const morph = (from, to) => {
+    if (from.nodeType !== 1) { if (from.data !== to.data) from.data = to.data; return; }
+    if (from.hasAttribute("data-loaded") && to.hasAttribute("data-lazy")) { from.dataset.stale = ""; return; }
+    if (from.nodeName === "TIME" && from.dateTime === to.dateTime) return;
+    const isOpen = from.nodeName === "DETAILS" && from.open;
+    for (const {name, value} of [...to.attributes]) if (from.getAttribute(name) !== value) from.setAttribute(name, value);
+    for (const {name} of [...from.attributes])
+      if (!to.hasAttribute(name) && !/^(data-(loaded|asked|here)|aria-selected|style)$/.test(name)) from.removeAttribute(name);
+    if (from.nodeName === "DETAILS") from.open = isOpen || (to.open && !from.dataset.touched);
+    if (from.nodeName === "TEXTAREA") {
+      if (from.value === from.defaultValue && from !== document.activeElement) from.value = to.defaultValue;
+      from.defaultValue = to.defaultValue;
+      return;
+    }
+    if (from.hasAttribute("data-once") && from.childNodes.length) return;
+    morphChildren(from, to);
+  };
+  const morphChildren = (from, to) => {
+    const byId = new Map();
+    for (const child of from.children) if (child.id) byId.set(child.id, child);
+    const wanted = new Set([...to.children].map((child) => child.id).filter(Boolean));
+    let at = from.firstChild;
+    const skipKept = () => { while (at && at.nodeType === 1 && at.hasAttribute("data-keep")) at = at.nextSibling; };
+    for (const next of [...to.childNodes]) {
+      skipKept();
+      let match = null;
+      if (next.nodeType === 1 && next.id) match = byId.get(next.id) || null;
+      else if (at && sameKind(at, next) && !(at.nodeType === 1 && at.id && wanted.has(at.id))) match = at;
+      if (match && match.nodeName !== next.nodeName) match = null;
+      if (!match) { from.insertBefore(document.importNode(next, true), at); continue; }
+      if (match === at) at = at.nextSibling; else from.insertBefore(match, at);
+      morph(match, next);
+    }
+    while (at) {
+      const gone = at;
+      at = at.nextSibling;
+      if (!(gone.nodeType === 1 && (gone.hasAttribute("data-keep") || gone.contains(document.activeElement) && isTyping(document.activeElement) && document.activeElement.value))) gone.remove();
+    }
+  };
+  const settle = (from) => {
+    showTimes(from);
+    all("[data-keep][data-after]").forEach((row) => {
+      const line = document.getElementById(row.dataset.after);
+      if (line && line.nextSibling !== row && line.parentNode) line.after(row);
+    });
+    all("[data-lazy]", from).forEach(later);
+  };
+
+  const read = async (address) => {
+    const answer = await fetch(address, {headers: SCRIPT, credentials: "same-origin"});
+    const text = await answer.text();
+    if (!answer.ok) throw new Error(text);
+    return new DOMParser().parseFromString(text, "text/html");
+  };
+
+  // -- regions that follow what happens --------------------------------------------------------------------------------
+  const asking = new Map();
+  const refresh = (region) => {
+    const id = region.id, address = region.dataset.src || location.href.split("#")[0];
+    const before = asking.get(id);
+    if (before) { before.again = true; return before.done; }
+    const state = {again: false};
+    asking.set(id, state);
+    state.done = (async () => {
+      try {
+        do {
+          state.again = false;
+          const next = (await read(address)).getElementById(id);
+          const now = document.getElementById(id);
+          if (next && now) { morph(now, next); settle(now); }
+        } while (state.again);
+        readStale();
+      } catch (fault) {
+        if (fault.message && !/fetch/i.test(fault.message)) say(fault.message, true);
+      } finally { asking.delete(id); }
+    })();
+    return state.done;
+  };
+  const regions = () => all("[data-live]");
+  const subjects = () => [...new Set(regions().flatMap((region) => region.dataset.live.split(" ")))].sort();
+  let stream = null, hadStream = false;
+  const connect = () => {
+    const of = subjects();
+    if (!of.length || stream) return;
+    stream = new EventSource("/live?of=" + encodeURIComponent(of.join(" ")));
+    const state = one("#live-state");
+    stream.addEventListener("ready", () => {
+      if (state) { state.dataset.state = "on"; state.title = "This page follows what happens"; }
+      document.documentElement.dataset.live = "on";
+      if (hadStream) regions().forEach(refresh);
+      hadStream = true;
+    });
+    stream.addEventListener("changed", (event) => {
+      const changed = new Set(event.data.split(" "));
+      regions().filter((region) => region.dataset.live.split(" ").some((each) => changed.has(each))).forEach(refresh);
+    });
+    stream.addEventListener("ended", () => { stream.close(); location.reload(); });
+    stream.onerror = () => {
+      if (state) { state.dataset.state = "off"; state.title = "The server is away; trying again"; }
+      delete document.documentElement.dataset.live;
+      if (stream.readyState === EventSource.CLOSED) { stream = null; setTimeout(connect, 2000); }
+    };
+  };
+
+  // -- parts that come when they are scrolled to -----------------------------------------------------------------------
+  let wanted = [], asked = false;
+  const seen = new IntersectionObserver((entries) => {
+    for (const entry of entries) {
+      const node = entry.target;
+      node.toggleAttribute("data-here", entry.isIntersecting);
+      if (entry.isIntersecting && (node.hasAttribute("data-lazy") || node.hasAttribute("data-stale"))) want(node);
+    }
+  }, {rootMargin: "800px 0px"});
+  const want = (node) => {
+    if (!wanted.includes(node)) wanted.push(node);
+    if (!asked) { asked = true; requestAnimationFrame(readWanted); }
+  };
+  const readStale = () => all("[data-stale][data-here]").forEach(want);
+  const readWanted = async () => {
+    asked = false;
+    while (wanted.length) {
+      const batch = wanted.splice(0, 12).filter((node) => node.isConnected && (node.hasAttribute("data-lazy") || node.hasAttribute("data-stale")));
+      if (!batch.length) continue;
+      const address = new URL(batch[0].dataset.src, location.href);
+      address.searchParams.delete("f");
+      batch.forEach((node) => address.searchParams.append("f", node.dataset.file));
+      batch.forEach((node) => { node.removeAttribute("data-stale"); });
+      try {
+        const made = await read(address);
+        for (const node of batch) {
+          const next = made.getElementById(node.id);
+          if (!next) continue;
+          if (node.hasAttribute("data-lazy")) {
+            const fresh = document.importNode(next, true);
+            fresh.dataset.loaded = "";
+            one("details", fresh).open = one("details", node).open;
+            node.replaceWith(fresh);
+            seen.observe(fresh);
+            settle(fresh);
+          } else { next.dataset.loaded = ""; morph(node, next); settle(node); }
+        }
+      } catch (fault) { say(fault.message, true); }
+      goToHash();
+    }
+  };
+  const later = (node) => {
+    if (node.dataset.lines && !node.style.minHeight) node.style.minHeight = Number(node.dataset.lines) * 1.35 + "em";
+    seen.observe(node);
+  };
+  let hashDone = false;
+  const goToHash = () => {
+    if (hashDone || !location.hash) return;
+    const id = location.hash.slice(1);
+    const target = document.getElementById(id) || document.getElementById(decodeURIComponent(id));
+    if (target) { hashDone = true; target.scrollIntoView({block: "center"}); select(target); return; }
+    const file = all("section.file[data-lazy]").find((node) => id.startsWith(node.id + ":"));
+    if (file) { file.scrollIntoView(); want(file); }
+  };
+
+  // -- forms -----------------------------------------------------------------------------------------------------------
+  const send = async (form, button) => {
+    if (form.dataset.sending) return;
+    form.dataset.sending = "1";
+    const fields = new URLSearchParams(new FormData(form));
+    if (button && button.name) fields.append(button.name, button.value);
+    try {
+      const answer = await fetch(form.action, {method: "POST", body: fields, headers: SCRIPT, credentials: "same-origin"});
+      const text = await answer.text();
+      if (!answer.ok) { say(text, true); return; }
+      say(text);
+      const kept = form.closest("[data-keep]");
+      if (kept) { forget(kept); kept.remove(); } else { form.reset(); all("textarea", form).forEach((area) => { area.value = area.defaultValue; }); }
+      const act = form.closest("details.act");
+      if (act) { act.open = false; act.closest("[data-stop]")?.focus({preventScroll: true}); }
+      if (form.dataset.go !== undefined) { location.href = answer.headers.get("X-Postil-Address") || location.href; return; }
+      const region = form.closest("[data-live]") || one("[data-live]");
+      if (region) { all("[data-loaded]", region).forEach((node) => { node.dataset.stale = ""; }); refresh(region); } else location.reload();
+    } catch (fault) {
+      say("The server is away: what you typed is still here.", true);
+    } finally { delete form.dataset.sending; }
+  };
+  document.addEventListener("submit", (event) => {
+    const form = event.target;
+    if (form.method !== "post" || form.hasAttribute("data-plain")) return;
+    event.preventDefault();
+    send(form, event.submitter);
+  });
+  document.addEventListener("toggle", (event) => {
+    const details = event.target;
+    if (details.nodeName !== "DETAILS") return;
+    details.dataset.touched = "";
+    const area = details.open && one("textarea", details);
+    if (area && details.matches(".suggest")) { area.disabled = false; if (!area.value) area.value = details.dataset.code || ""; }
+    if (area && document.activeElement === one("summary", details)) area.focus();
+    const place = details.open && one("[data-once]", details);
+    if (place && !place.childNodes.length) read(place.dataset.once).then((made) => place.replaceChildren(...[...made.body.childNodes].map((node) => document.importNode(node, true))), (fault) => say(fault.message, true));
+  }, true);
+
+  // -- lines to remark on ----------------------------------------------------------------------------------------------
+  const stops = () => all("table.diff tr[id], [data-stop]").filter((node) => node.offsetParent);
+  let current = null, from = null;
+  const select = (node, extend = false) => {
+    if (!node) return;
+    if (!extend) from = node;
+    all("[aria-selected]").forEach((each) => each.removeAttribute("aria-selected"));
+    current = node;
+    for (const each of range()) each.setAttribute("aria-selected", "true");
+    node.tabIndex = -1;
+    node.focus({preventScroll: true});
+    node.scrollIntoView({block: "nearest"});
+  };
+  const range = () => {
+    if (!current) return [];
+    const table = current.closest("table.diff");
+    if (!table || !from || from.closest("table.diff") !== table) return [current];
+    const rows = all("tr[id]", table), a = rows.indexOf(from), b = rows.indexOf(current);
+    return a < 0 || b < 0 ? [current] : rows.slice(Math.min(a, b), Math.max(a, b) + 1);
+  };
+  const forget = (row) => { try { sessionStorage.removeItem("remark " + row.dataset.after); } catch {} };
+  const openForm = (side) => {
+    const rows = range().filter((row) => row.matches("table.diff tr[id]"));
+    const template = one("#remark-form");
+    if (!rows.length || !template) return;
+    const last = rows[rows.length - 1];
+    const isOld = side ? side === "L" : rows.every((row) => !row.dataset.r);
+    const numbers = rows.map((row) => Number(isOld ? row.dataset.o : row.dataset.r)).filter(Boolean);
+    if (!numbers.length) return;
+    const next = last.nextElementSibling;
+    if (next && next.hasAttribute("data-keep")) { one("textarea", next).focus(); return; }
+    const file = last.closest("section.file").dataset.file, low = Math.min(...numbers), high = Math.max(...numbers);
+    const line = low === high ? String(low) : low + "-" + high;
+    const row = document.createElement("tr"), cell = document.createElement("td");
+    row.dataset.keep = ""; row.dataset.after = last.id; row.className = "form-row";
+    cell.colSpan = last.closest(".split") ? 4 : 3;
+    const form = document.importNode(one("form", template.content), true);
+    form.elements.file.value = file; form.elements.line.value = line; form.elements.side.value = isOld ? "L" : "R";
+    form.elements.version.value = one("#changes").dataset.version || "";
+    one(".about", form).textContent = file + ":" + line + (isOld ? " (removed)" : "");
+    const code = rows.filter((each) => isOld ? each.dataset.o : each.dataset.r).map((each) => { const cells = all("td.text", each); return cells[isOld ? 0 : cells.length - 1].textContent; });
+    one(".suggest", form).dataset.code = code.join("\n");
+    if (isOld) one(".suggest", form).remove();
+    try { form.elements.comment.value = sessionStorage.getItem("remark " + last.id) || ""; } catch {}
+    form.elements.comment.addEventListener("input", () => { try { sessionStorage.setItem("remark " + last.id, form.elements.comment.value); } catch {} });
+    cell.append(form); row.append(cell); last.after(row);
+    form.elements.comment.focus();
+  };
+  document.addEventListener("click", (event) => {
+    const target = event.target;
+    if (target.closest("[data-cancel]")) { const row = target.closest("[data-keep]"); forget(row); row.remove(); select(current); return; }
+    const more = target.closest("[data-more]");
+    if (more) {
+      event.preventDefault();
+      read(more.href).then((made) => {
+        const rows = all("table.diff > tr, table.diff > tbody > tr", made), rest = one("[data-more]", made);
+        const table = one("table.diff tbody", more.closest("section.file"));
+        table.append(...rows.map((row) => document.importNode(row, true)));
+        if (rest) more.replaceWith(document.importNode(rest, true)); else more.remove();
+      }, (fault) => say(fault.message, true));
+    }
+  });
+  let drags = false, dragSide = "";
+  document.addEventListener("mousedown", (event) => {
+    const cell = event.target.closest("table.diff td.num"), row = cell && cell.closest("tr[id]");
+    if (!row || event.button) return;
+    event.preventDefault();
+    drags = true;
+    dragSide = row.closest(".split") ? (cell.cellIndex === 0 ? "L" : "R") : "";
+    select(row, event.shiftKey);
+  });
+  document.addEventListener("mouseover", (event) => {
+    const row = drags && event.target.closest("table.diff tr[id]");
+    if (row && row.closest("table") === current.closest("table")) select(row, true);
+  });
+  document.addEventListener("mouseup", () => { if (drags) { drags = false; openForm(dragSide); } });
+
+  // -- keys ------------------------------------------------------------------------------------------------------------
+  const step = (list, by, extend) => {
+    if (!list.length) return;
+    let at = list.indexOf(current);
+    if (at < 0) { at = list.findIndex((node) => node.getBoundingClientRect().bottom > 80); at = at < 0 ? 0 : at - (by > 0 ? 1 : 0); }
+    select(list[Math.max(0, Math.min(list.length - 1, at + by))], extend);
+  };
+  const press = (key) => {
+    const near = current && (current.matches("[data-stop]") ? current : current.closest("section.file"));
+    const found = (near && all(`[data-key="${key}"]`, near).find((node) => node.offsetParent)) || one(`main [data-key="${key}"]:not([data-stop] *):not(section.file *)`);
+    if (!found) return false;
+    found.click();
+    if (found.nodeName === "SUMMARY") one("textarea", found.parentNode)?.focus();
+    return true;
+  };
+  const turnTheme = () => {
+    const now = document.body.dataset.theme || (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
+    const next = now === "dark" ? "light" : "dark";
+    document.body.dataset.theme = next;
+    one("meta[name=color-scheme]").content = next;
+    document.cookie = `postil-theme=${next}; path=/; max-age=31536000; samesite=strict`;
+  };
+  const showHelp = async () => {
+    const old = one("#help");
+    if (old) { old.close(); return; }
+    const made = (await read("/help")).getElementById("keys");
+    const dialog = document.createElement("dialog");
+    dialog.id = "help";
+    dialog.append(document.importNode(made, true));
+    dialog.addEventListener("close", () => dialog.remove());
+    document.body.append(dialog);
+    dialog.showModal();
+  };
+  let leader = false;
+  document.addEventListener("keydown", (event) => {
+    const key = event.key;
+    if (key === "Enter" && (event.ctrlKey || event.metaKey) && isTyping(document.activeElement)) {
+      const form = document.activeElement.form;
+      if (form && form.method === "post") { event.preventDefault(); form.requestSubmit(one("button.primary", form)); }
+      return;
+    }
+    if (key === "Escape" && isTyping(document.activeElement)) { document.activeElement.blur(); select(current); return; }
+    if (isTyping(document.activeElement) || event.ctrlKey || event.metaKey || event.altKey) return;
+    const shift = event.shiftKey, low = key.toLowerCase();
+    let did = true;
+    if (leader) { leader = false; const go = one(`[data-go="${low}"]`); if (go) go.click(); }
+    else if (key === "?") showHelp();
+    else if (low === "g") leader = true;
+    else if (low === "j" || key === "ArrowDown" && current) step(stops(), 1, shift);
+    else if (low === "k" || key === "ArrowUp" && current) step(stops(), -1, shift);
+    else if (low === "n" || low === "p") step(all("section.file"), low === "n" ? 1 : -1);
+    else if (low === "c") openForm("");
+    else if (low === "t") turnTheme();
+    else if (low === "o") { const details = current && one("details", current.closest("section.file") || current); if (details) details.open = !details.open; }
+    else did = /^[a-z]$/.test(low) && press(low);
+    if (did) event.preventDefault();
+  });
+
+  // -- the beginning ---------------------------------------------------------------------------------------------------
+  const theme = one("#theme");
+  if (theme) { theme.hidden = false; theme.addEventListener("click", turnTheme); }
+  one("#help-link")?.addEventListener("click", (event) => { event.preventDefault(); showHelp(); });
+  all("section.file:not([data-lazy])").forEach((node) => { node.dataset.loaded = ""; seen.observe(node); });
+  settle(document);
+  connect();
+  goToHash();
+  addEventListener("hashchange", () => { hashDone = false; goToHash(); });
+  addEventListener("beforeunload", (event) => {
+    if (all("textarea").some((area) => area.value !== area.defaultValue && area.value.trim() && !area.closest("[data-keep]"))) event.preventDefault();
+  });
+  document.documentElement.dataset.ready = "1";
+})();

@@ -1,0 +1,1 @@
+"""One module a view: what it reads by operations, and how that looks."""

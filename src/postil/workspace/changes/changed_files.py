@@ -1,0 +1,98 @@
+"""Which files differ between two versions, and by how many lines: git's raw and numstat output, read."""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+from msgspec import Struct
+
+from postil.core.failure import Failure
+from postil.workspace.changes.compared import Compared
+from postil.workspace.files import read_file
+from postil.workspace.git import run_git, try_git
+from postil.workspace.paths import RelativePath
+from postil.workspace.repository import Repository
+
+Change: TypeAlias = Literal["added", "deleted", "modified", "renamed", "copied", "type", "unmerged", "untracked"]
+_CHANGES: dict[str, Change] = {
+    "A": "added", "D": "deleted", "M": "modified", "R": "renamed", "C": "copied", "T": "type", "U": "unmerged",
+}  # fmt: skip
+OPTIONS = ("--no-color", "-M", "--abbrev=40", "--src-prefix=a/", "--dst-prefix=b/")
+MOST_UNTRACKED = 1_000
+LARGEST_COUNTED = 1024 * 1024
+
+
+class ChangedFile(Struct, frozen=True, omit_defaults=True):
+    """One file that differs."""
+
+    file: str
+    change: Change
+    added: int = 0
+    removed: int = 0
+    old_file: str = ""
+    """Where it was, if it was renamed or copied."""
+    is_binary: bool = False
+    old: str = ""
+    """git's name of the old content; empty where there is none."""
+    new: str = ""
+    """git's name of the new content; empty where there is none, or where it is in the work tree only."""
+
+
+def list_changed(repository: Repository, compared: Compared) -> list[ChangedFile]:
+    """Returns the files that differ, by name."""
+    if repository.bare and not compared.new:
+        return []
+    printed = run_git(repository.root, "diff", *OPTIONS, "--raw", "--numstat", "-z", *compared.arguments, "--")
+    found = parse_changed(printed)
+    if compared.has_untracked:
+        found += _list_untracked(repository)
+    return sorted(found, key=lambda one: one.file)
+
+
+def parse_changed(printed: bytes) -> list[ChangedFile]:
+    """Returns what `git diff --raw --numstat -z` printed."""
+    pieces = printed.split(b"\0")
+    raw: dict[str, ChangedFile] = {}
+    at = 0
+    while at < len(pieces) and pieces[at].startswith(b":"):
+        _, _, old, new, kind = pieces[at][1:].decode("ascii").split(" ")
+        first = _decode(pieces[at + 1])
+        is_moved = kind[0] in "RC"
+        file = _decode(pieces[at + 2]) if is_moved else first
+        at += 3 if is_moved else 2
+        change = _CHANGES.get(kind[0], "modified")
+        raw[file] = ChangedFile(file, change, old_file=first if is_moved else "", old=_present(old), new=_present(new))
+    while at < len(pieces) and pieces[at]:
+        added, removed, name = pieces[at].split(b"\t", 2)
+        file, at = (_decode(name), at + 1) if name else (_decode(pieces[at + 2]), at + 3)
+        known = raw.get(file)
+        if known is not None:
+            counts = (0, 0, True) if added == b"-" else (int(added), int(removed), False)
+            raw[file] = ChangedFile(
+                file, known.change, counts[0], counts[1], known.old_file, counts[2], known.old, known.new
+            )
+    return [*raw.values()]
+
+
+def _present(name: str) -> str:
+    return "" if not name.strip("0") else name
+
+
+def _decode(name: bytes) -> str:
+    return name.decode("utf-8", "backslashreplace")  # JSON has no way to say other bytes
+
+
+def _list_untracked(repository: Repository) -> list[ChangedFile]:
+    listed = try_git(repository.root, "ls-files", "-z", "--others", "--exclude-standard")
+    names = [_decode(name) for name in listed.out.split(b"\0") if name] if listed.status == 0 else []
+    return [_describe_untracked(repository, name) for name in names[:MOST_UNTRACKED]]
+
+
+def _describe_untracked(repository: Repository, name: str) -> ChangedFile:
+    try:
+        content = read_file(repository.root, RelativePath(name), LARGEST_COUNTED)
+    except Failure:  # a link, a folder with a repository of its own, or a giant
+        return ChangedFile(name, "untracked", is_binary=True)
+    if b"\0" in content[:8192]:
+        return ChangedFile(name, "untracked", is_binary=True)
+    return ChangedFile(name, "untracked", content.count(b"\n") + (not content.endswith(b"\n") and bool(content)))

@@ -1,0 +1,119 @@
+"""What changed in the work tree, the index, a commit, a range or a branch: the files, and how each differs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated
+
+from msgspec import Meta
+
+from postil.core.answer import Answer
+from postil.core.failure import NotFound
+from postil.core.operation import reads
+from postil.core.resource import resource
+from postil.workspace.changes.changed_files import ChangedFile, list_changed
+from postil.workspace.changes.compared import read_compared
+from postil.workspace.changes.file_diff import FileDiff, read_diffs
+from postil.workspace.part import Workspace
+
+MOST_FILES = 2_000
+MOST_AT_ONCE = 50
+Scope = Annotated[
+    str,
+    Meta(
+        description="nothing: all that is not committed; staged, unstaged, a commit, A..B, A...B, branch, branch:NAME",
+        max_length=1_000,
+    ),
+]
+
+
+class Changes(Answer, frozen=True, omit_defaults=True):
+    """The files that differ."""
+
+    says: str
+    files: tuple[ChangedFile, ...]
+    version: str = ""
+    """How a remark names these versions."""
+    more: int = 0
+    """Files that are not listed."""
+    branch: str = ""
+
+    def for_model(self) -> str:
+        """One file a line, as `git diff --stat` tells it."""
+        rows = [
+            f"{one.change} {one.file}"
+            + (f" (was {one.old_file})" if one.old_file else "")
+            + (" binary" if one.is_binary else f" +{one.added} -{one.removed}")
+            for one in self.files
+        ]
+        more = [f"{self.more} more"] if self.more else []
+        return "\n".join([f"{self.says}: {len(self.files) + self.more} files", *rows, *more])
+
+
+class Diffs(Answer, frozen=True):
+    """How some files differ."""
+
+    diffs: tuple[FileDiff, ...]
+    version: str = ""
+
+    def for_model(self) -> str:
+        """The lines, with the numbers that each has on its side."""
+        rows: list[str] = []
+        for diff in self.diffs:
+            rows += ["", diff.file.file]
+            for hunk in diff.hunks:
+                rows.append(f"@@ {hunk.head}")
+                rows += [f"{line.new or line.old:>5} {line.sign}{line.text}" for line in hunk.lines]
+            if diff.more:
+                rows.append(f"… {diff.more} lines more: skip={diff.skipped + sum(len(h.lines) for h in diff.hunks)}")
+        return "\n".join(rows[1:])
+
+
+class ChangeTools:
+    """What changed."""
+
+    def __init__(self, context: Workspace) -> None:
+        self._workspace = context
+
+    @reads("workspace_changes", shell="workspace changes", positional=("scope",), toolset="extra")
+    def list_changes(self, scope: Scope = "") -> Changes:
+        """List the files that changed, with how many lines each."""
+        repository = self._workspace.find()
+        compared = read_compared(repository, scope)
+        files = list_changed(repository, compared)
+        kept = tuple(files[:MOST_FILES])
+        return Changes(compared.says, kept, compared.version, len(files) - len(kept), repository.branch() or "")
+
+    @reads("workspace_diff", shell="workspace diff", positional=("files",), toolset="extra")
+    def show_diff(
+        self,
+        files: Annotated[
+            tuple[str, ...],
+            Meta(max_length=MOST_AT_ONCE, description="files that changed; without any, the first ones"),
+        ] = (),
+        scope: Scope = "",
+        context: Annotated[int, Meta(ge=0, le=100, description="unchanged lines around each change")] = 3,
+        skip: Annotated[int, Meta(ge=0, description="lines of the diff to leave out, for a long one")] = 0,
+    ) -> Diffs:
+        """Show how files changed, line by line, with the words that changed and the colours of the code."""
+        repository = self._workspace.find()
+        compared = read_compared(repository, scope)
+        changed = {one.file: one for one in list_changed(repository, compared)}
+        missing = next((name for name in files if name not in changed), None)
+        if missing is not None:
+            raise NotFound(
+                f"{missing[:200]} did not change there", advice="`postil workspace changes` lists what changed"
+            )
+        wanted = [changed[name] for name in dict.fromkeys(files or [*changed][:MOST_AT_ONCE])]
+        return Diffs(tuple(read_diffs(repository, compared, wanted, context, skip)), compared.version)
+
+    @resource("postil://changes", name="Changes", mime_type="text/plain", watch="watch")
+    def read_changes(self) -> str:
+        """The files that changed and are not committed"""
+        return self.list_changes().for_model()
+
+    def watch(self, uri: str, changed: Callable[[], None]) -> Callable[[], None]:
+        """Call `changed` when the work tree, the index or HEAD changed. Returns a function that stops this."""
+        from postil.workspace.changes.tree_watch import watch_tree  # inotify, which only who waits needs
+
+        return watch_tree(self._workspace.find(), changed)

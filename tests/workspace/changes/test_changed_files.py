@@ -1,0 +1,56 @@
+"""Which files differ."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from postil.workspace.changes.changed_files import ChangedFile, list_changed, parse_changed
+from postil.workspace.changes.compared import read_compared
+from postil.workspace.repository import find_repository
+from tests.workspace.repositories import git, new_repository
+
+
+def changes(repo: Path, scope: str = "") -> dict[str, ChangedFile]:
+    where = find_repository(str(repo))
+    return {one.file: one for one in list_changed(where, read_compared(where, scope))}
+
+
+def test_every_way_to_change_is_named(tmp_path: Path) -> None:
+    repo = new_repository(tmp_path, kept__txt="1\n2\n", gone__txt="x\n", old__txt="a\nb\nc\nd\n", picture__png="\0\1")
+    (repo / "kept.txt").write_text("1\n2\n3\n")
+    (repo / "gone.txt").unlink()
+    git(repo, "mv", "old.txt", "new name.txt")
+    (repo / "picture.png").write_bytes(b"\0\2\3")
+    (repo / "fresh.txt").write_text("one\ntwo")
+    found = changes(repo)
+    assert {name: (one.change, one.added, one.removed) for name, one in found.items()} == {
+        "kept.txt": ("modified", 1, 0),
+        "gone.txt": ("deleted", 0, 1),
+        "new name.txt": ("renamed", 0, 0),
+        "picture.png": ("modified", 0, 0),
+        "fresh.txt": ("untracked", 2, 0),
+    }
+    assert found["new name.txt"].old_file == "old.txt"
+    assert found["picture.png"].is_binary
+
+
+def test_what_is_staged_and_what_is_not_are_told_apart(tmp_path: Path) -> None:
+    repo = new_repository(tmp_path, a__txt="a\n", b__txt="b\n")
+    (repo / "a.txt").write_text("A\n")
+    git(repo, "add", "a.txt")
+    (repo / "b.txt").write_text("B\n")
+    assert set(changes(repo, "staged")) == {"a.txt"}
+    assert set(changes(repo, "unstaged")) == {"b.txt"}
+    assert set(changes(repo)) == {"a.txt", "b.txt"}
+
+
+def test_names_with_line_breaks_quotes_and_tabs_are_kept(tmp_path: Path) -> None:
+    repo = new_repository(tmp_path)
+    odd = 'a\n"b"\tc.txt'
+    (repo / odd).write_text("x\n")
+    git(repo, "add", "-A")
+    assert set(changes(repo)) == {odd}
+
+
+def test_nothing_is_read_as_nothing() -> None:
+    assert parse_changed(b"") == []

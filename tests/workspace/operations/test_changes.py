@@ -1,0 +1,38 @@
+"""The operations about changes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from postil.core.failure import InvalidArguments, NotFound
+from postil.core.operation import Operation
+from postil.workspace.operations.changes import ChangeTools
+from tests.workspace.repositories import new_repository, workspace
+
+
+def tools(folder: Path) -> ChangeTools:
+    repo = new_repository(folder, a__txt="one\n")
+    (repo / "a.txt").write_text("two\n")
+    return ChangeTools(workspace(repo))
+
+
+def test_changes_are_listed_and_shown_as_text(tmp_path: Path) -> None:
+    changes = tools(tmp_path)
+    assert changes.list_changes().for_model() == "Changes that are not committed: 1 files\nmodified a.txt +1 -1"
+    assert changes.show_diff(("a.txt",)).for_model() == "a.txt\n@@ \n    1 -one\n    1 +two"
+    assert changes.read_changes() == changes.list_changes().for_model()
+
+
+def test_a_file_that_did_not_change_is_not_found(tmp_path: Path) -> None:
+    with pytest.raises(NotFound, match="did not change"):
+        tools(tmp_path).show_diff(("b.txt",))
+
+
+@pytest.mark.parametrize(
+    "arguments", [{"files": 1}, {"files": ["a"] * 51}, {"files": ["a"], "context": 101}, {"files": ["a"], "skip": -1}]
+)
+def test_bad_arguments_are_refused(tmp_path: Path, arguments: dict[str, object]) -> None:
+    with pytest.raises(InvalidArguments):
+        Operation(tools(tmp_path).show_diff).decode(arguments)
