@@ -69,6 +69,8 @@ def test_the_table_is_changed_knowingly() -> None:
 READERS = {
     "workspace/disk.py": "the door itself",
     "app.py": "the catalogue, a file of this package",
+    "surfaces/page/assets.py": "the script and the stylesheet, files of this package",
+    "anchor/syntax/colors.py": "the query of a grammar, a file of its package",
     "secret.py": "the user's own state folder",
     "storage/steady_clock.py": "a file of /proc",
     "storage/holder.py": "files of /proc",
