@@ -88,6 +88,9 @@ class HttpApp:
             # What looks after the process knows it by its address alone, and learns nothing that others may not.
             if not self._hosts.admit(headers, scope["scheme"]) and not (path in PROBED and is_by_address(headers)):
                 raise Refused(403, "Forbidden: this Host or Origin is not served here")
+            if self._page is not None and self._page.owns(path):  # for no other origin, whatever is named for tools
+                await self._page(scope, headers, receive, send)
+                return
             if self._cors is not None and (origin := self._cors.names(headers)):
                 send = self._cors.wrap(send, origin)
                 if is_preflight(scope["method"], headers):
@@ -103,8 +106,6 @@ class HttpApp:
                 raise Refused(404, "Not Found: this server has no such page", codes.INVALID_REQUEST)
             elif path in self._routes:
                 await self._routes[path](scope, headers, receive, send)
-            elif self._page is not None and self._page.owns(path):
-                await self._page(scope, headers, receive, send)
             else:
                 await self._other(path, headers, scope, send)
         except Refused as refused:

@@ -120,7 +120,7 @@ class Site:
                 where = f"{sign_in.PATH}?token={self.sessions.invite(bearer)}"
                 await _send(send, 200, where.encode(), b"text/plain; charset=utf-8", _private())
                 return
-            _check_origin(headers, scope)
+            _check_origin(headers)
             form = _fields(await read_body(receive, headers, limits.FORM))
             bearer = form.get("credential", "").strip()
             await self._admit(bearer, scope)
@@ -159,7 +159,7 @@ class Site:
             return
         form: dict[str, str] = {}
         if method == "POST":
-            _check_origin(headers, scope)
+            _check_origin(headers)
             form = _fields(await read_body(receive, headers, limits.PAGE_FORM))
             if not is_form_of(session, unmask(form.pop(FORM_TOKEN, ""))):
                 raise Refused(403, "Forbidden: this form is not of this session: reload the page and send it again")
@@ -309,9 +309,14 @@ def _pairs(encoded: bytes) -> list[tuple[str, str]]:
     return [(name, value.replace("\r\n", "\n")) for name, value in pairs]
 
 
-def _check_origin(headers: Headers, scope: Scope) -> None:
-    """Refuse a change that no page of ours sent. `Hosts` has compared the Origin; here it must be given."""
-    if b"origin" not in headers or headers.get(b"sec-fetch-site", b"same-origin") != b"same-origin":
+def _check_origin(headers: Headers) -> None:
+    """Refuse a change that no page of ours sent: not even an origin that is named for tools may change anything here.
+
+    By the host alone: a proxy in front may speak HTTPS where we do not.
+    """
+    origin = headers.get(b"origin", b"").strip().lower().partition(b"://")[2]
+    site = headers.get(b"sec-fetch-site", b"same-origin")
+    if not origin or origin != headers.get(b"host", b"").strip().lower() or site != b"same-origin":
         raise Refused(403, "Forbidden: a change has to come from this page")
 
 
