@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable
 
 from postil.core.failure import Failure
 from postil.wire.runtime.watches import Watches
-from postil.wire.transports.http.endpoint import Receive, Send
+from postil.wire.transports.http.asked import Receive, Send
 
 SUBJECTS = {
     "inbox": "postil://inbox",

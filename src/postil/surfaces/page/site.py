@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from postil.surfaces.gateway.gateway import Gateway
     from postil.surfaces.gateway.visitor import View, Visitor
     from postil.wire.server import Server
-    from postil.wire.transports.http.endpoint import Receive, Scope, Send
+    from postil.wire.transports.http.asked import Receive, Scope, Send
 
 POLICY = (
     b"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; "
