@@ -157,6 +157,7 @@ RECURRING = {
     "transfer": "export and import",
     "validation": "arguments checked beyond their types",
     "views": "what a person is shown",
+    "visit": "one person's look at something, from its beginning to its end",
     "webhooks": "GitLab's deliveries",
 }
 
