@@ -75,6 +75,7 @@ READERS = {
     "storage/steady_clock.py": "a file of /proc",
     "storage/holder.py": "files of /proc",
     "workspace/editing/editor.py": "a file in a temporary folder of ours, after the user's own editor",
+    "surfaces/http/access_log.py": "the operator's own file, to be added to; waits for no reader of a pipe",
     "surfaces/shell/main.py": "the three standard streams",
     "workspace/paths.py": "opens without blocking, and looks at what it opened",
     "workspace/files.py": "opens without blocking or to lock, and reads nothing of it",

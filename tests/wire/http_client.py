@@ -19,6 +19,7 @@ from postil.core.effects.witness import Witness
 from postil.core.ports import EphemeralStore, Keys
 from postil.core.registry import Registry
 from postil.surfaces.gateway.gateway import Gateway
+from postil.surfaces.http.access_log import AccessLog, note_call
 from postil.surfaces.http.app import HttpApp
 from postil.surfaces.http.cors import Cors
 from postil.surfaces.http.serve import hosts_for, listen
@@ -153,6 +154,7 @@ class Running:
         shared: EphemeralStore | None = None,
         cors_origins: Sequence[str] = (),
         two_addresses: bool = False,
+        log: AccessLog | None = None,
         **endpoint: Any,
     ) -> None:
         self._cors, self._two_addresses = Cors(cors_origins), two_addresses
@@ -160,7 +162,13 @@ class Running:
         parts: list[tuple[str, object]] = [("echo", self.echo)]
         self.registry = Registry.of([*parts, ("gitlab", gitlab)] if gitlab else parts, outputs=True)
         self.bugs: list[BaseException] = []
-        hooks = Hooks(witness=witness, shared=shared, report=lambda bug, where: self.bugs.append(bug))
+        hooks = Hooks(
+            witness=witness,
+            shared=shared,
+            report=lambda bug, where: self.bugs.append(bug),
+            note_call=note_call if log is not None else None,
+        )
+        self._log = log
         self.server = Server(self.registry, Face("echo", "1.0.0", UNITED), keys=keys, hooks=hooks)
         self.listener = listen("127.0.0.1", 0)
         self.port: int = self.listener.getsockname()[1]
@@ -178,6 +186,7 @@ class Running:
             routes=self._routes,
             cors=self._cors,
             two_addresses=self._two_addresses,
+            log=self._log,
         )
         self.loop = asyncio.get_running_loop()
         self.running = HttpServer(self.app)

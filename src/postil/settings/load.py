@@ -33,6 +33,7 @@ _ENVIRONMENT = {
     "POSTIL_TRUSTED_PROXIES": "http.trusted_proxies",
     "POSTIL_MEMBERS": "http.members",
     "POSTIL_CALLERS": "http.callers",
+    "POSTIL_ACCESS_LOG": "http.access_log",
     "POSTIL_WEBHOOKS_INBOX": "webhooks.inbox",
     "POSTIL_WEBHOOKS_ALLOWED_HOSTS": "webhooks.allowed_hosts",
     "POSTIL_ANCHORING_CAUTION": "anchoring.caution",

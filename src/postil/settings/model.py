@@ -122,6 +122,8 @@ class HttpSettings(Struct, frozen=True, omit_defaults=True):
     """Who may call at all in the mode `pat`, as in `members`, and groups as `group:PATH`; empty means all of GitLab."""
     operators: tuple[str, ...] = ()
     """Who else than the local user may read `/metrics`: principals, as the audit names them."""
+    access_log: str = ""
+    """The file that gets a line for each request; `-` is stderr, nothing means none."""
 
 
 class OAuthSettings(Struct, frozen=True, omit_defaults=True):

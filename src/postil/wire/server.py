@@ -12,6 +12,7 @@ from msgspec import Struct
 from postil.core.call import Caller
 from postil.core.registry import Registry
 from postil.wire.protocol.face import UNITED, Face, Profile
+from postil.wire.runtime.latency import Histogram
 
 if TYPE_CHECKING:
     from postil.core.effects.witness import Witness
@@ -41,6 +42,8 @@ class Hooks(Struct, frozen=True):
     shared: EphemeralStore | None = None
     """Where replicas share sessions; None where there is one process."""
     report: Callable[[BaseException, str], None] = report
+    note_call: Callable[[str, str, int], None] | None = None
+    """Hears how each call of an operation ended: its name, `ok` or `failed`, the code of its error."""
 
 
 class Server:
@@ -60,8 +63,8 @@ class Server:
         self.hooks = hooks or Hooks()
         self.report = self.hooks.report
         self.profile = self._profile()
-        self.calls: dict[tuple[str, str], int] = {}
-        """How often each operation was called and how that ended, for the metrics."""
+        self.calls: dict[tuple[str, str], Histogram] = {}
+        """How often each operation was called, how that ended and how long it took, for the metrics."""
         self._make_keys = keys
         self._make_secret = secret or (lambda: os.urandom(32))
         self._keys: Keys | None = None
@@ -72,6 +75,16 @@ class Server:
         profile = Profile(self.face, self.registry, lambda: self.secret)
         self.registry.on_list_changed(lambda _: profile.pages.clear())
         return profile
+
+    def note_call(self, name: str, outcome: str, code: int, seconds: float) -> None:
+        """Count a call of an operation that has ended."""
+        place = (name, outcome)
+        known = self.calls.get(place)
+        if known is None:
+            known = self.calls[place] = Histogram()
+        known.note(seconds)
+        if self.hooks.note_call is not None:
+            self.hooks.note_call(name, outcome, code)
 
     @property
     def keys(self) -> Keys | None:

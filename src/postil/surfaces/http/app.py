@@ -29,6 +29,7 @@ from postil.wire.transports.http.two_addresses import MESSAGES, STREAM, TwoAddre
 
 if TYPE_CHECKING:
     from postil.surfaces.gateway.compose import Route
+    from postil.surfaces.http.access_log import AccessLog
     from postil.surfaces.page.site import Site
 
 SPEAKING = frozenset({"/mcp", "/mcp/"})
@@ -41,6 +42,8 @@ DISCOVERY = ("/.well-known/", "/register", "/authorize", "/token")
 """Where clients look for an authorization server: where there is none, a plain 404 ends the search, a 401 does not."""
 NARROWED = 64
 """Views that are kept at once: narrowed by a token's rights, and by what a request asks to see less."""
+LOGGED = "postil.logged"
+"""Where a request carries its line of the access log, if there is one."""
 OPEN = frozenset({"/healthz", "/readyz", "/version"})
 PROBED = frozenset({"/healthz", "/readyz"})
 """What a load balancer asks by this machine's address, which nobody has to name in the settings."""
@@ -62,6 +65,7 @@ class HttpApp:
         cors: Cors | None = None,
         two_addresses: bool = False,
         page: Site | None = None,
+        log: AccessLog | None = None,
     ) -> None:
         self.server = server
         self._page = page
@@ -78,9 +82,21 @@ class HttpApp:
         self._everyone = Caller(surface="http")
         self._bodies = http_body.Budget(limits.BODIES, limits.BODIES_OF_ONE)
         self._closing = False
+        self._log = log
+        self._known = self._speaking.union(OPEN, self._routes, ("/metrics",))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         self.metrics.requests += 1
+        if self._log is None:
+            await self._answer(scope, receive, send)
+            return
+        logged = scope[LOGGED] = self._log.begin(scope, send, self._known)
+        try:
+            await self._answer(scope, receive, logged.send)
+        finally:
+            self._log.end(logged)
+
+    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         headers: Headers = {}
         try:
             headers = http_headers.read(scope["headers"])
@@ -125,6 +141,8 @@ class HttpApp:
 
     async def _admit(self, gateway: Gateway, scope: Scope, headers: Headers, receive: Receive, send: Send) -> None:
         visitor = await gateway.admit(headers, scope.get("client"))
+        if LOGGED in scope:
+            scope[LOGGED].principal = visitor.caller.principal
         asked = _ask(scope, headers, visitor.caller, receive, send)
         endpoint = self._endpoint_for(tighten(visitor.view, headers))
         try:
@@ -162,6 +180,8 @@ class HttpApp:
         try:
             await gateway.check_signed(visitor, asked.headers, body)
             incoming = jsonrpc.parse(body)
+            if LOGGED in scope:
+                scope[LOGGED].hear(incoming, len(body))
             gateway.check_scope(visitor, incoming, self.server.registry.operations)
         except Refused as refused:
             refused.is_read, refused.request_id = True, jsonrpc.find_id(body)
@@ -229,6 +249,8 @@ class HttpApp:
         is_get = scope["method"] in ("GET", "HEAD")
         if path not in OPEN and self._gateway is not None:
             visitor = await self._gateway.admit(headers, scope.get("client"))
+            if LOGGED in scope:
+                scope[LOGGED].principal = visitor.caller.principal
             await self._gateway.check_signed(visitor, headers, Bodiless(scope["method"], path))
             if path == "/metrics":
                 self._gateway.check_operator(visitor)

@@ -13,6 +13,8 @@ class Metrics:
         self.refused: dict[int, int] = {}
         self.sources: list[Callable[[], dict[str, float]]] = []
         """Others who count: each answers names and values."""
+        self.timed: list[Callable[[], list[str]]] = []
+        """Others who measure times: each answers whole lines."""
 
     def text(self, **gauges: int) -> bytes:
         """Returns all of it."""
@@ -29,4 +31,5 @@ class Metrics:
                 described = metric
                 lines.append(f"# TYPE {metric} {'counter' if metric.endswith('_total') else 'gauge'}")
             lines.append(f"{name} {value:.15g}")
+        lines += [line for measured in self.timed for line in measured()]
         return ("\n".join(lines) + "\n").encode("ascii")

@@ -22,6 +22,7 @@ from postil.wire.server import Hooks, Server
 if TYPE_CHECKING:
     from postil.settings.model import Settings
     from postil.surfaces.composition import Composition
+    from postil.surfaces.http.access_log import AccessLog
     from postil.surfaces.page.site import Site
 
 
@@ -68,6 +69,7 @@ def run(server: Server, composed: Composition) -> NoReturn:
     token = secrets.token_urlsafe(24)
     guard = compose(composed, token)
     tls = tls_options(settings)
+    log = open_log(settings)
     listener = listen(host, port)
     shown = f"[{host}]" if ":" in host else host
     url = f"{'https' if tls else 'http'}://{shown}:{listener.getsockname()[1]}/mcp"
@@ -83,7 +85,11 @@ def run(server: Server, composed: Composition) -> NoReturn:
     hosts = hosts_for(host, (*http.allowed_hosts, *guard.hosts), origins)
     if composed.is_shared and not settings.ephemeral_address:
         say("warning: POSTIL_EPHEMERAL names no Redis: limits, nonces and sessions are each replica's own")
+    note_call = None
+    if log is not None:
+        from postil.surfaces.http.access_log import note_call
     hooks = Hooks(
+        note_call=note_call,
         witness=composed.state_operations.audit(),
         page_for=guard.page_for,
         shared=composed.ephemeral() if settings.ephemeral_address else None,
@@ -103,6 +109,7 @@ def run(server: Server, composed: Composition) -> NoReturn:
         check_writable=composed.state_operations.check_writable,
         cors=cors,
         two_addresses=http.sse,
+        log=log,
         at_end=lambda: composed.state_operations.finish_writes(2.0),
         page=page,
     )
@@ -164,7 +171,26 @@ def tls_options(settings: Settings) -> dict[str, Any]:
 def count_calls(server: Server) -> dict[str, float]:
     """Returns how often each operation was called, for the metrics."""
     made = server.calls.items()
-    return {f'postil_calls_total{{operation="{name}",outcome="{outcome}"}}': n for (name, outcome), n in made}
+    return {f'postil_calls_total{{operation="{n}",outcome="{o}"}}': taken.count for (n, o), taken in made}
+
+
+def time_calls(server: Server) -> list[str]:
+    """Returns how long calls took, for the metrics: of each operation and outcome."""
+    lines: list[str] = []
+    for (name, outcome), taken in sorted(server.calls.items(), key=lambda pair: pair[0]):
+        lines += taken.lines("postil_call_seconds", f'operation="{name}",outcome="{outcome}"')
+    return ["# TYPE postil_call_seconds histogram", *lines] if lines else []
+
+
+def open_log(settings: Settings) -> AccessLog | None:
+    """Returns the access log, where the settings want one."""
+    if not settings.http.access_log:
+        return None
+    from postil import secret
+    from postil.surfaces.http.access_log import AccessLog
+
+    key = secret.subkey(secret.load(settings), "access-log")
+    return AccessLog(os.path.expanduser(settings.http.access_log), key)
 
 
 def say(sentence: str) -> None:
@@ -185,6 +211,7 @@ def serve(
     check_writable: Callable[[], None] | None = None,
     cors: Cors | None = None,
     two_addresses: bool = False,
+    log: AccessLog | None = None,
     at_end: Callable[[], None] | None = None,
     page: Site | None = None,
 ) -> NoReturn:
@@ -198,6 +225,7 @@ def serve(
     async def main() -> int:
         metrics = Metrics()
         metrics.sources.append(lambda: count_calls(server))
+        metrics.timed.append(lambda: time_calls(server))
         counting = [getattr(each, "counts", None) for each in (gateway, *(routes or {}).values())]
         metrics.sources += [source for source in (*counting, counts) if source is not None]
         app = HttpApp(
@@ -210,12 +238,17 @@ def serve(
             cors=cors,
             two_addresses=two_addresses,
             page=page,
+            log=log,
         )
         running = HttpServer(app, **(tls or {}))
         await running.serve(sockets=[listener])
         return 128 + running.ended_by if running.ended_by else 0
 
     status = _run(main())
+    if at_end is not None:
+        at_end()
+    if log is not None:
+        log.close()
     sys.stderr.flush()
     os._exit(status)  # a thread that never ends must not keep the process alive
 

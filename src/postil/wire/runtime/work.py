@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine, Mapping, Sequence
+from time import perf_counter
 from typing import Any, Literal, TypeAlias, TypeVar, cast
 
 import msgspec
@@ -40,7 +41,7 @@ async def run_operation(call: WireCall) -> object:
     if not entry.is_async:  # taken before anything is waited for: in the order that the calls came
         thing = thing_of(entry, call.work.arguments)
         turn = call.runner.order.take(thing, writes=entry.effect != "reads")
-    outcome = "failed"
+    outcome, code, begun = "failed", 0, perf_counter()
     try:
         if turn is not None:
             await turn.wait()
@@ -50,6 +51,7 @@ async def run_operation(call: WireCall) -> object:
         value = await _run(call, operation)
         outcome = "ok"
     except Failure as failure:
+        code = failure.code
         page = hooks.page_for(call.caller, failure.wants) if failure.wants and hooks.page_for is not None else None
         if page is None:
             raise
@@ -59,8 +61,7 @@ async def run_operation(call: WireCall) -> object:
     finally:
         if turn is not None:
             turn.end()
-        place = (entry.name, outcome)
-        server.calls[place] = server.calls.get(place, 0) + 1
+        server.note_call(entry.name, outcome, code, perf_counter() - begun)
     return value
 
 
