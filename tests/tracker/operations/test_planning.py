@@ -12,7 +12,7 @@ import pytest
 from postil.tracker import events as ev
 from postil.tracker.failures import ClaimLost, InvalidParams
 from tests.tracker.groups import Clock, Tracker
-from tests.tracker.programs import answered, run, said
+from tests.tracker.programs import answered, git, run, said
 from tests.tracker.teams import MILE
 
 
@@ -137,3 +137,32 @@ def test_what_an_assistant_must_know_fits_into_two_kilobytes(tracker: Tracker):
 )
 def test_what_is_no_plan_is_refused(repository: Path, words: tuple[str, ...]):
     assert run(repository, *words).returncode in (2, 5)
+
+
+def test_of_sixteen_callers_on_four_machines_one_wins_once_synced(team: tuple[Path, Path, Path], tmp_path: Path):
+    remote, *machines = team
+    id_ = answered(machines[0], "create", "issue", "The one")["id"]
+    said(machines[0], "sync")
+    for name in ("carl", "dora"):
+        git(tmp_path, "clone", "--quiet", str(remote), name)
+        machines.append(tmp_path / name)
+    for machine in machines:
+        said(machine, "pull")
+    calls: list[tuple[Path, subprocess.Popen[bytes]]] = []
+    for machine in machines:
+        for number in range(4):
+            words = [*MILE, "next", "--who", f"{machine.name}{number}", "--json"]
+            calls.append((machine, subprocess.Popen(words, cwd=machine, stdout=subprocess.PIPE)))
+    won: dict[str, int] = {}
+    for machine, call in calls:
+        taken = msgspec.json.decode(call.communicate(timeout=120)[0])
+        won[machine.name] = won.get(machine.name, 0) + (taken["id"] == id_)
+    assert won == dict.fromkeys(("ann", "bob", "carl", "dora"), 1)  # at once on one machine
+    told = [said(machine, "sync") for machine in (*machines, *machines)]
+    shown = [answered(machine, "show", id_) for machine in machines]
+    (winner,) = {one["claim"]["who"] for one in shown}
+    assert [len(one["lost_claims"]) for one in shown] == [3, 3, 3, 3]
+    losers = {machine.name for machine in machines} - {winner[:-1]}
+    assert all(any(name in line and "and lost" in line for line in told) for name in losers)
+    for machine in machines:  # and everybody is told so
+        assert run(machine, "claim", id_, "--who", "late").returncode == 6

@@ -105,18 +105,30 @@ def write_meta(db: sqlite3.Connection, key: str, value: int | str) -> None:
 
 def find_short_ids(db: sqlite3.Connection, ids: Iterable[str]) -> dict[str, str]:
     """Returns the shortest beginning of each id that no other entity has; at least eight letters."""
-    found: dict[str, str] = {}
-    for id_ in ids:
-        near = [
-            db.execute(f"SELECT id FROM log WHERE id {sign} ? ORDER BY id {order} LIMIT 1", (id_,)).fetchone()
-            for sign, order in ((">", "ASC"), ("<", "DESC"))
-        ]
-        length = 8
-        for (other,) in filter(None, near):
-            while length < len(id_) and id_[:length] == other[:length]:
-                length += 1
-        found[id_] = id_[: length + (id_[length - 1 : length] == "-")]
+    wanted = list(ids)
+    found = {id_: id_[:8] for id_ in wanted}
+    for start in range(0, len(wanted), _TOGETHER):
+        some = wanted[start : start + _TOGETHER]
+        for (id_,) in db.execute(_NEAR.format(", ".join(["(?)"] * len(some))), some).fetchall():
+            found[id_] = _shorten(db, id_)
     return found
+
+
+_TOGETHER = 500
+_NEAR = """
+SELECT column1 FROM (VALUES {}) WHERE EXISTS(SELECT 1 FROM log WHERE id > column1 AND id < substr(column1, 1, 8) || 'g')
+  OR EXISTS(SELECT 1 FROM log WHERE id < column1 AND id >= substr(column1, 1, 8))
+"""
+"""Asks for many ids at once which of them begin as another does: nearly always none."""
+
+
+def _shorten(db: sqlite3.Connection, id_: str) -> str:
+    length = 8
+    for sign, order in ((">", "ASC"), ("<", "DESC")):
+        near = db.execute(f"SELECT id FROM log WHERE id {sign} ? ORDER BY id {order} LIMIT 1", (id_,)).fetchone()
+        while near and length < len(id_) and id_[:length] == near[0][:length]:
+            length += 1
+    return id_[: length + (id_[length - 1 : length] == "-")]
 
 
 SqlRow = tuple[int | str, ...]

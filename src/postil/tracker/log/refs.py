@@ -19,7 +19,7 @@ KEPT = "refs/postil/kept/"
 BRANCH_LOG = "refs/heads/postil/log/"
 PATTERNS = (LOG, REMOTE, KEPT, BRANCH_LOG, "refs/remotes/*/postil/log/*")
 FETCH = "+refs/postil/log/*:refs/postil/remote/{remote}/*"
-_BRANCH_REMOTE = re.compile(r"refs/remotes/(?P<remote>.+)/postil/log/(?P<replica>[^/]+)\Z")
+_BRANCH_REMOTE = r"refs/remotes/(?P<remote>.+)/postil/log/(?P<replica>[^/]+)\Z"
 _REPLICA = re.compile(r"[a-z2-7]{12,40}\Z")
 
 
@@ -43,7 +43,7 @@ def parse_log_ref(ref: str) -> tuple[str, str | None] | None:
         remote, _, replica = ref.removeprefix(REMOTE).rpartition("/")
     elif ref.startswith(KEPT):
         replica = ref.removeprefix(KEPT).partition("/")[0]
-    elif found := _BRANCH_REMOTE.match(ref):
+    elif found := re.match(_BRANCH_REMOTE, ref):
         remote, replica = found["remote"], found["replica"]
     else:
         return None

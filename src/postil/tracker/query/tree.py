@@ -112,9 +112,10 @@ ALIASES = {
     "edit": "updated_at",
 }
 
-_DATE = re.compile(r"\d{4}(-\d{2}(-\d{2}([T ]\d{2}:\d{2}(:\d{2}(\.\d{1,6})?)?(Z|[+-]\d{2}:?\d{2})?)?)?)?\Z")
-_AGO = re.compile(r"(\d{1,4})(h|d|w)\Z")
-_STAMP = re.compile(r"(\d{1,15})@(\S*)\Z")
+# Texts, which are compiled when one is needed: most lists need none.
+_DATE = r"\d{4}(-\d{2}(-\d{2}([T ]\d{2}:\d{2}(:\d{2}(\.\d{1,6})?)?(Z|[+-]\d{2}:?\d{2})?)?)?)?\Z"
+_AGO = r"(\d{1,4})(h|d|w)\Z"
+_STAMP = r"(\d{1,15})@(\S*)\Z"
 TRUE_WORDS, FALSE_WORDS = ("true", "1", "yes", "on"), ("false", "0", "no", "off")
 
 
@@ -182,7 +183,7 @@ def _check_value(field: str, kind: str, value: str, position: int) -> str:
         raise QueryFault(f"`{value}` is not the beginning of an id", position, "ids are made of 0-9, a-f and -")
     if kind == "prefix":
         return lowered.removeprefix("#")
-    if kind == "moment" and not (_DATE.match(value) or _AGO.match(value) or _STAMP.match(value)):
+    if kind == "moment" and not (re.match(_DATE, value) or re.match(_AGO, value) or re.match(_STAMP, value)):
         raise QueryFault(
             f"`{value}` is not a moment", position, "write 2024-10-25, 2024-10-25T09:17:00Z, 7d (ago) or 12@replica"
         )
@@ -191,13 +192,13 @@ def _check_value(field: str, kind: str, value: str, position: int) -> str:
 
 def parse_stamp(value: str) -> tuple[int, str] | None:
     """Returns the (counter, replica) of a clock literal."""
-    found = _STAMP.match(value)
+    found = re.match(_STAMP, value)
     return (int(found[1]), found[2]) if found else None
 
 
 def parse_ago(value: str) -> int | None:
     """Returns the seconds of `7d`, `12h`, `2w`."""
-    found = _AGO.match(value)
+    found = re.match(_AGO, value)
     return int(found[1]) * {"h": 3600, "d": 86400, "w": 604800}[found[2]] if found else None
 
 

@@ -16,7 +16,7 @@ from postil.tracker.log.remotes import check_remote, fetch, push, remove_tracker
 from postil.tracker.log.verify import Verified, verify_logs
 from postil.tracker.operations.write_answers import Done, Facts
 from postil.tracker.state.identities import ADOPTED_FILE
-from postil.tracker.text import format_count
+from postil.tracker.text import flatten, format_count
 from postil.workspace.git import NETWORK, run_git
 
 _REFS = ("refs/postil", "refs/heads/postil", "logs/refs/postil", "logs/refs/heads/postil")
@@ -83,13 +83,31 @@ class SyncCommands:
         store = self._issues.refresh()
         index = store.index
         epoch, generation = index.epoch(), index.generation()
+        held = self._list_claims()
         changed = fetch(store, remote)
         news = "nothing new"
         if changed:
             rows = index.query("SELECT count(DISTINCT n) FROM history WHERE gen > ?", (generation,))
             count = rows[0][0] if index.epoch() == epoch else 0
             news = f"{format_count(count, 'entity')} changed" if count else "news"
-        return Done(done=f"Pulled from {remote}: {news}", facts={"changed": changed})
+        lost = self._find_lost(held) if changed else []
+        facts: Facts = {"changed": changed, "lost": lost} if lost else {"changed": changed}
+        return Done(done="\n".join([f"Pulled from {remote}: {news}", *lost]), facts=facts)
+
+    def _list_claims(self) -> dict[str, str]:
+        """Returns who holds a claim on what, by the full id."""
+        sql = "SELECT id, claim_who FROM ent WHERE claim_until > ?"
+        return dict(self._issues.store.index.query(sql, (self._issues.now_text(),)))
+
+    def _find_lost(self, held: dict[str, str]) -> list[str]:
+        """Returns a sentence for each claim that turned out not to be the first."""
+        told: list[str] = []
+        for id_, who in self._list_claims().items():
+            entity = self._issues.store.entity(id_) if id_ in held else None
+            if entity and entity.claim and any(one.who == held[id_] for one in entity.lost_claims) and who != held[id_]:
+                lost = f"{flatten(held[id_])} claimed it at the same time, and lost"
+                told.append(f"{id_[:8]} “{flatten(entity.title)}” is {flatten(who)}'s: {lost}")
+        return told
 
     def _push(self, remote: str) -> Done:
         store = self._issues.store
