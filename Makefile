@@ -13,7 +13,7 @@ UV := $(shell command -v uv 2>/dev/null)
 export PATH := $(CURDIR)/.tools/bin:$(CURDIR)/$(BIN):$(PATH)
 unexport PYTHONPATH VIRTUAL_ENV
 
-.PHONY: help setup run gitlab-emulator test check conformance fuzz chaos scale attack attack-newest audit release mutants lazygit bench anchors fix docs tools assistants lock clean
+.PHONY: help setup run gitlab-emulator test check conformance fuzz chaos scale attack attack-newest audit release mutants lazygit hooks terminals bench anchors fix docs tools assistants lock clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -88,6 +88,13 @@ attack-newest: .tools/git-newest/bin/git ## the same with the newest git, built 
 lazygit: setup .tools/.stamp ## drive every version of lazygit in tmux (ARGS="0.66.2", or ARGS="--lines 400")
 	$(BIN)/python -m tests.e2e $(ARGS)
 
+hooks: setup assistants $(NODE)/copilot/node_modules/.stamp ## our hooks in Claude Code, Codex, Gemini CLI and Copilot CLI, without accounts (ARGS="claude")
+	$(BIN)/python -m tests.clients.hook_runners $(ARGS)
+
+terminals: setup .tools/.stamp ## real kitty, xclip and xsel under Xvfb, from Debian packages
+	$(PYTHON) scripts/tools terminals
+	$(BIN)/python -m tests.e2e.terminals
+
 bench: setup .venv-bench/.stamp $(NODE)/node_modules/.stamp bench/peers/node_modules/.stamp ## measure against other servers, write docs/benchmarks.md
 	$(BIN)/python -m bench $(ARGS)
 
@@ -103,7 +110,7 @@ lock: setup ## resolve the dependencies anew: requirements.lock and package-lock
 	$(BIN)/python scripts/lock
 
 clean: ## remove everything that set-up made
-	rm -rf .venv .venv-bench .tools $(NODE)/node_modules $(NODE)/assistants/node_modules bench/peers/node_modules
+	rm -rf .venv .venv-bench .tools $(NODE)/node_modules $(NODE)/assistants/node_modules $(NODE)/copilot/node_modules bench/peers/node_modules
 
 .venv/bin/python:
 	$(if $(UV),$(UV) venv --quiet --allow-existing --seed --python $(PYTHON) .venv,$(PYTHON) -m venv .venv)

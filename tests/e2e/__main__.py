@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tests.e2e.lazygit import VERSIONS
 from tests.e2e.lines import remark_on_random_lines
-from tests.e2e.stories import check_six_places, make_reviewer, remark_in_six_places
+from tests.e2e.stories import check_review, check_six_places, make_reviewer, remark_in_six_places, review_with_keys
 
 
 def main() -> int:
@@ -21,11 +21,15 @@ def main() -> int:
             try:
                 remark_in_six_places(person, version)
                 check_six_places(person)
+                with tempfile.TemporaryDirectory() as second:
+                    reviewer = make_reviewer(Path(second))
+                    review_with_keys(reviewer, version)
+                    check_review(reviewer)
             except AssertionError as error:
                 failed += 1
                 print(f"lazygit {version}: {error}")
             else:
-                print(f"lazygit {version}: all six places")
+                print(f"lazygit {version}: all six places, and a review")
     return 1 if failed else 0
 
 

@@ -126,23 +126,27 @@ class Lazygit:
         if self.version >= SELECTS_BLOCKS_SINCE:
             self.press("a")
 
-    def remark(self, choice: str, text: str, number: int) -> None:
+    def remark(self, choice: str, text: str, number: int, receipt: str = "queued") -> None:
         """Press the key until the menu begins with `choice`, take it and type a remark."""
+        self.choose("C-y", choice)
+        self.see("Remark on ")
+        self.type(text)
+        self.press("Enter")
+        self.see(f"#{number} {receipt}")
+        self.press("Escape")
+        self.miss(f"#{number} {receipt}")
+
+    def choose(self, key: str, choice: str) -> None:
+        """Press a key until the menu begins with `choice`, and take it."""
         deadline = time.monotonic() + 30
         while not (shown := self.read_menu()) or not shown.startswith(choice):
             assert time.monotonic() < deadline, f"{choice!r} never came first:\n{self.screen()}"
             if "Remark on what?" in self.screen():  # it was pressed before an earlier key was done
                 self.press("Escape")
                 self.miss("Remark on what?")
-            self.press_until("C-y", "Remark on what?")
+            self.press_until(key, "Remark on what?")
         self.press("Enter")
         self.miss("Remark on what?")
-        self.see("Remark on ")
-        self.type(text)
-        self.press("Enter")
-        self.see(f"#{number} queued")
-        self.press("Escape")
-        self.miss(f"#{number} queued")
 
     def read_menu(self) -> str:
         """The first entry of the menu, or nothing."""

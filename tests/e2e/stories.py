@@ -71,3 +71,29 @@ def check_six_places(person: Person) -> None:
     assert [message["comment"] for message in found] == [comment for comment, _ in expected]
     for message, (_, wanted) in zip(found, expected, strict=True):
         assert {name: message.get(name, "") for name in wanted} == wanted
+
+
+def review_with_keys(person: Person, version: str) -> None:
+    """Drafts, one of them typed in the editor and one a question, and the key that sends them as one review."""
+    editor = person.root.parent / "editor"
+    editor.write_text('#!/bin/sh\nprintf "first line\\n\\nthird line\\n" >> "$1"\n')
+    editor.chmod(0o755)
+    person.environment |= {"POSTIL_INBOX_DRAFT": "1", "VISUAL": str(editor)}
+    with open_lazygit(person, version) as lazygit:
+        lazygit.see("MM code.txt", "+line SEVEN")
+        lazygit.choose("C-x", "the whole of code.txt")
+        lazygit.see("#1 is a draft")
+        lazygit.press_until("Enter", "+line SEVEN", "MM code.txt")  # back from the terminal
+        lazygit.remark("the whole of code.txt", "? 7: why", 2, "is a draft")
+        lazygit.press_until("C-g", "what do you say of the whole?")
+        lazygit.type("two things")
+        lazygit.press("Enter")
+        lazygit.see("Review 1: 2 remarks queued")
+
+
+def check_review(person: Person) -> None:
+    """See that both remarks were sent, in one review, with their kinds and all their lines."""
+    first, second = person.messages()
+    assert (first["comment"], first["review"], first["summary"]) == ("first line\n\nthird line", 1, "two things")
+    assert (second["comment"], second["kind"], second["review"]) == ("why", "question", 1)
+    assert (first["state"], second["state"]) == ("queued", "queued")

@@ -12,7 +12,7 @@ import pytest
 from postil.inbox.lazygit.start_check import find_fault
 from tests.e2e.lazygit import VERSIONS, needs_lazygit, open_lazygit
 from tests.e2e.lines import remark_on_random_lines
-from tests.e2e.stories import check_six_places, make_reviewer, remark_in_six_places
+from tests.e2e.stories import check_review, check_six_places, make_reviewer, remark_in_six_places, review_with_keys
 from tests.inbox.examples import BROKEN, PUBLISHED
 from tests.inbox.people import Person, git
 
@@ -36,6 +36,13 @@ def reviewer(tmp_path: Path) -> Person:
 def test_a_remark_lands_where_it_was_meant_in_all_six_places(reviewer: Person, version: str) -> None:
     remark_in_six_places(reviewer, version)
     check_six_places(reviewer)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("version", [VERSIONS[0], NEWEST])
+def test_drafts_typed_in_the_editor_too_are_sent_as_one_review_by_a_key(reviewer: Person, version: str) -> None:
+    review_with_keys(reviewer, version)
+    check_review(reviewer)
 
 
 @pytest.mark.slow

@@ -90,6 +90,25 @@ def test_the_program_that_draws_the_screen_is_known(place: Path, said: dict[str,
 
 
 @pytest.mark.parametrize(
+    ("said", "programs"),
+    [
+        ({"WAYLAND_DISPLAY": "wayland-0", "DISPLAY": ":0"}, ("wl-copy", "xclip", "xsel")),
+        ({"DISPLAY": ":0"}, ("xclip", "xsel")),
+        ({"WSL_DISTRO_NAME": "Debian"}, ("clip.exe",)),
+        ({"SSH_TTY": "/dev/pts/1"}, ()),
+    ],
+)
+def test_the_programs_that_reach_the_clipboard_are_known(
+    place: Path, said: dict[str, str], programs: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.platform", "linux")
+    assert load({"HOME": str(place), **said}, str(place)).terminal.clipboards == programs
+    monkeypatch.setattr("sys.platform", "darwin")
+    here = () if "SSH_TTY" in said else ("pbcopy",)
+    assert set(load({"HOME": str(place), **said}, str(place)).terminal.clipboards) == {*programs, *here}
+
+
+@pytest.mark.parametrize(
     ("environ", "proxy"),
     [
         ({"HTTPS_PROXY": "http://proxy:3128"}, "http://proxy:3128"),

@@ -21,7 +21,7 @@ from postil.core import limits
 from postil.inbox.answers import Shown
 from postil.inbox.message_records import HOOK
 
-Event: TypeAlias = Literal["prompt", "stop", "start"]
+Event: TypeAlias = Literal["prompt", "stop", "start", "idle"]
 Client: TypeAlias = Literal["claude", "codex", "gemini", "cursor", "copilot"]
 LARGEST = limits.SMALL_FILE
 PATIENCE = 2.0
@@ -122,7 +122,7 @@ def format_text(new: Sequence[Shown], more: int = 0, open_before: Sequence[Shown
 
 def format_output(client: Client, event: Event, text: str) -> str:
     """Returns the text in the shape that this client reads after this event."""
-    if client == "claude" and event != "stop":
+    if event == "idle" or (client == "claude" and event != "stop"):
         return text
     if not text:
         return "" if client in ("claude", "codex") else "{}"

@@ -45,6 +45,9 @@ class Terminal(Protocol):
     @property
     def lazygit_configs(self) -> tuple[str, ...]: ...
 
+    @property
+    def clipboards(self) -> tuple[str, ...]: ...
+
 
 class Inbox:
     """The messages of one repository, and its surroundings."""
@@ -101,12 +104,21 @@ class Inbox:
         except Failure:
             return None
 
-    def type_text(self, text: str) -> str:
+    def type_text(self, text: str, about: str) -> str:
         """Returns what the person's editor made of the text. Raises InvalidArguments."""
         from postil.workspace.editing.editor import run_editor  # only those who type pay for it
 
-        editor = self.terminal.editor if self.terminal else ""
-        return run_editor(editor, f"{text}\n", "REMARK.md", self.repository_or_none()).strip("\n")
+        editor, hint = self.terminal.editor if self.terminal else "", f"<!-- {about}; this line is dropped -->"
+        typed = run_editor(editor, f"{hint}\n{text}\n", "REMARK.md", self.repository_or_none())
+        return typed.removeprefix(hint).strip("\n")
+
+    def retype(self, number: int) -> Message:
+        """Open the words of a message in the person's editor and keep what became of them. Returns the message."""
+        from postil.workspace.editing.editor import keep_typed
+
+        typed = self.type_text(self.messages.get(number).comment, f"Remark #{number}")
+        with keep_typed(self.repository_or_none(), typed):
+            return self.messages.edit(number, check_comment(typed))
 
     def warn_outside(self) -> str:
         """Returns what to say where an inbox is empty because nothing can reach it: outside of any repository."""

@@ -6,6 +6,7 @@ This is the only reader of environment variables; `files.py` reads the files and
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Mapping
 from typing import Literal
 
@@ -190,7 +191,17 @@ def _read_terminal(environ: Mapping[str, str]) -> Terminal:
         drawer=drawer,
         pane=pane,
         lazygit_configs=tuple(path for path in environ.get("LG_CONFIG_FILE", "").split(",") if path),
+        clipboards=_list_clipboards(environ),
     )
+
+
+def _list_clipboards(environ: Mapping[str, str]) -> tuple[str, ...]:
+    """Returns the programs that may reach the clipboard of the screen that the person sits at."""
+    found = ["wl-copy"] if environ.get("WAYLAND_DISPLAY") else []
+    found += ["xclip", "xsel"] if environ.get("DISPLAY") else []
+    found += ["pbcopy"] if sys.platform == "darwin" and not environ.get("SSH_TTY") else []
+    found += ["clip.exe"] if environ.get("WSL_DISTRO_NAME") else []
+    return tuple(found)
 
 
 def _read_drawer(environ: Mapping[str, str]) -> tuple[Drawer, str]:

@@ -215,6 +215,8 @@ class Terminal(Struct, frozen=True):
     """Its name for the part of the screen that we run in."""
     lazygit_configs: tuple[str, ...] = ()
     """The files that LG_CONFIG_FILE tells lazygit to merge."""
+    clipboards: tuple[str, ...] = ()
+    """The programs that may reach the person's clipboard, the likely first."""
 
 
 class Settings(Struct, frozen=True, omit_defaults=True):

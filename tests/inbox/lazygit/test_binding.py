@@ -13,8 +13,8 @@ from postil.inbox.lazygit.install import find_version
 from tests.inbox.people import Person
 
 OUTPUT_KEYS = ("output:", "showOutput:", "subprocess:")
-TALKS = 2
-"""Bindings of the other key."""
+OTHERS = 3
+"""Bindings of the conversation (two) and of the review (one)."""
 
 
 def rows_about_output(text: str) -> list[str]:
@@ -24,7 +24,7 @@ def rows_about_output(text: str) -> list[str]:
 @pytest.mark.parametrize("version", [None, (0, 44), (0, 50), (0, 51), (0, 66), (1, 0)])
 def test_a_binding_never_holds_both_keys_for_its_output(version: tuple[int, int] | None) -> None:
     # from 0.51 on lazygit turns the old key into the new one, and refuses a file that then has it twice
-    assert len(rows_about_output(format_bindings(version=version))) == len(list_bindings(version)) + TALKS
+    assert len(rows_about_output(format_bindings(version=version))) == 2 * len(list_bindings(version)) + OTHERS
 
 
 @pytest.mark.parametrize("version", [(0, 44), (0, 50)])
@@ -86,7 +86,7 @@ def test_setup_writes_what_the_installed_lazygit_can_read(person: Person, tmp_pa
 def test_every_value_that_reaches_a_shell_is_quoted(version: tuple[int, int] | None) -> None:
     text = format_bindings(version=version)
     commands = re.findall(r"^ +command: '(.*)'$", text, re.MULTILINE)
-    assert len(commands) == 2 * len(list_bindings(version)) + TALKS
+    assert len(commands) == 4 * len(list_bindings(version)) + OTHERS
     for command in commands:
         if command.endswith("inbox talk"):
             continue
@@ -108,7 +108,7 @@ def test_only_contexts_and_templates_that_a_version_has_are_written() -> None:
 def test_the_path_of_the_program_stands_in_the_binding(person: Person) -> None:
     printed = person.run("postil", "setup", "lazygit", "--print").stdout
     program = str(Path(sys.executable).with_name("postil"))
-    assert printed.count(f"{program} inbox") == 2 * printed.count("- key:") - TALKS
+    assert printed.count(f"{program} inbox") == 2 * printed.count("- key:") - OTHERS
     odd = format_bindings(program="/it's $(a) path/postil")
     assert """command: '"/it''s \\$(a) path/postil" inbox send""" in odd
 

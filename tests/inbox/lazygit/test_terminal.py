@@ -17,6 +17,7 @@ def install(folder: Path, program: str, text: str) -> None:
     ("drawer", "program", "pane", "words"),
     [
         ("tmux", "tmux", "%1", "capture-pane -e -p -J -t %1"),
+        ("kitty", "kitty", "4", "@ get-text --ansi --extent=screen --match id:4"),
         ("kitty", "kitten", "4", "@ get-text --ansi --extent=screen --match id:4"),
         ("wezterm", "wezterm", "3", "cli get-text --escapes --pane-id 3"),
         ("zellij", "zellij", "terminal_2", "action dump-screen --ansi --pane-id terminal_2"),

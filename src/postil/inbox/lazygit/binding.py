@@ -14,7 +14,8 @@ from postil.core.failure import InvalidArguments
 
 MARK = "# Written by `postil setup lazygit`; `postil setup lazygit --remove` takes it away again."
 Version = tuple[int, int]
-KEY, TALK_KEY = "<c-y>", "Y"
+KEY, TALK_KEY, EDITOR_KEY, SUBMIT_KEY = "<c-y>", "Y", "<c-x>", "<c-g>"
+"""For a remark, the conversation, a remark in the editor, and the review; lazygit itself binds none of the last two."""
 OUTPUT_SINCE: Version = (0, 51)
 """From here on lazygit has `output:`. It migrates `showOutput` into it, so a file must not hold both."""
 RANGE_SINCE: Version = (0, 46)
@@ -84,24 +85,56 @@ def format_bindings(
     rows = [MARK, f"# For {named}; after an upgrade `postil doctor --fix` writes it anew.", "customCommands:"]
     for one in list_bindings(version):
         rows += _format_remark(one, key, version, _quote_program(program), newest)
+        rows += _format_editor(one, EDITOR_KEY, version, _quote_program(program), newest)
     for context, about in (("global", ""), ("files", _FILE)):
         rows += [
             f'  - key: "{talk_key}"',
             f'    context: "{context}"',
             '    description: "Conversation with the assistant"',
             f"    command: '{_quote_program(program)} inbox talk{about}'",
-            "    output: terminal" if newest else "    subprocess: true",
+            _in_terminal(newest),
         ]
+    rows += [
+        f'  - key: "{SUBMIT_KEY}"',
+        '    context: "global"',
+        '    description: "Send the drafts to the assistant as one review"',
+        "    prompts:",
+        '      - type: "input"',
+        "        title: 'Send the drafts; what do you say of the whole? (may be empty)'",
+        '        key: "Summary"',
+        f"    command: '{_quote_program(program)} inbox submit --summary {{{{.Form.Summary | quote}}}}'",
+        _in_popup(newest),
+    ]
     return "\n".join(rows) + "\n"
 
 
 def _format_remark(one: Binding, key: str, version: Version | None, program: str, newest: bool) -> list[str]:
+    return [
+        *_format_place(one, key, "Remark to the assistant", version, program),
+        '      - type: "input"',
+        "        title: 'Remark on {{.Form.Where}} (? asks, note: tells)'",
+        '        key: "Comment"',
+        f"    command: '{program} inbox send --at {{{{.Form.Where | quote}}}} --comment {{{{.Form.Comment | quote}}}}'",
+        _in_popup(newest),
+    ]
+
+
+def _format_editor(one: Binding, key: str, version: Version | None, program: str, newest: bool) -> list[str]:
+    return [
+        *_format_place(one, key, "Remark to the assistant, in your editor", version, program),
+        f"    command: '{program} inbox send --at {{{{.Form.Where | quote}}}}'",
+        _in_terminal(newest),
+    ]
+
+
+def _format_place(one: Binding, key: str, description: str, version: Version | None, program: str) -> list[str]:
+    """Returns the beginning of a binding: its key, and the menu that asks what is meant."""
     ranged = version is None or version >= RANGE_SINCE
     about = "".join(piece for piece in one.about if ranged or piece != _RANGE)
     return [
         f'  - key: "{key}"',
         f'    context: "{one.context}"',
-        '    description: "Remark to the assistant"',
+        f'    description: "{description}"',
         "    prompts:",
         '      - type: "menuFromCommand"',
         '        title: "Remark on what?"',
@@ -110,12 +143,15 @@ def _format_remark(one: Binding, key: str, version: Version | None, program: str
         "        filter: '(?P<place>[^|]+)\\|(?P<label>.+)'",
         "        valueFormat: '{{ .place }}'",
         "        labelFormat: '{{ .label }}'",
-        '      - type: "input"',
-        "        title: 'Remark on {{.Form.Where}}'",
-        '        key: "Comment"',
-        f"    command: '{program} inbox send --at {{{{.Form.Where | quote}}}} --comment {{{{.Form.Comment | quote}}}}'",
-        "    output: popup" if newest else "    showOutput: true",
     ]
+
+
+def _in_popup(newest: bool) -> str:
+    return "    output: popup" if newest else "    showOutput: true"
+
+
+def _in_terminal(newest: bool) -> str:
+    return "    output: terminal" if newest else "    subprocess: true"
 
 
 def _quote_program(program: str) -> str:

@@ -10,7 +10,17 @@ import os
 import re
 
 from postil.core.failure import Conflict
-from postil.inbox.lazygit.binding import KEY, MARK, Version, format_bindings, list_bindings, parse_version
+from postil.inbox.lazygit.binding import (
+    EDITOR_KEY,
+    KEY,
+    MARK,
+    SUBMIT_KEY,
+    TALK_KEY,
+    Version,
+    format_bindings,
+    list_bindings,
+    parse_version,
+)
 from postil.workspace.disk import read_regular
 from postil.workspace.files import atomic_write, make_folder, remove_file
 from postil.workspace.paths import RelativePath
@@ -56,7 +66,10 @@ def install(repository: Repository | None, config: str, key: str, version: Versi
         make_folder(os.path.dirname(folder), os.path.basename(folder))
     atomic_write(folder, FILE, text.encode())
     contexts = ", ".join(one.context for one in list_bindings(version))
-    said = [f"Wrote {path}: {key} in {contexts}"]
+    said = [
+        f"Wrote {path}: {key} in {contexts}",
+        f"{EDITOR_KEY} opens your editor for the remark, {TALK_KEY} the conversation; {SUBMIT_KEY} sends the drafts",
+    ]
     if version is None:
         said.append("There is no lazygit on PATH: written for the newest; once it is there run `postil doctor --fix`")
     if repository is None:

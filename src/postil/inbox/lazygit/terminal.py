@@ -14,7 +14,8 @@ COMMANDS: dict[Drawer, tuple[str, ...]] = {
     "zellij": ("zellij", "action", "dump-screen", "--ansi", "--pane-id"),
 }
 """How to ask for the screen with its colours; the name of the pane follows. One that refuses is a screen not known."""
-PATIENCE = 2.0
+PATIENCE = 6.0
+"""Seconds: an old kitty starts Python to answer, which took 2.4 s on a busy machine."""
 
 
 def read_screen(drawer: Drawer, pane: str) -> str:
@@ -25,10 +26,10 @@ def read_screen(drawer: Drawer, pane: str) -> str:
     if command is None or not pane:
         return ""
     name = f"id:{pane}" if drawer == "kitty" else pane
+    # Before 0.28 kitty had no kitten beside it, and answered itself.
+    program = find_program(command[0]) or (find_program("kitty") if drawer == "kitty" else "")
     try:
-        done = subprocess.run(
-            [find_program(command[0]), *command[1:], name], capture_output=True, timeout=PATIENCE, check=False
-        )
+        done = subprocess.run([program, *command[1:], name], capture_output=True, timeout=PATIENCE, check=False)
     except (OSError, subprocess.TimeoutExpired):
         return ""
     return done.stdout.decode("utf-8", "replace") if done.returncode == 0 else ""

@@ -72,12 +72,12 @@ class LazygitTools:
     @writes("inbox_hook", shell="inbox hook", positional=("event",), tool=False)
     def hook(
         self,
-        event: Literal["prompt", "stop", "start"],
+        event: Literal["prompt", "stop", "start", "idle"],
         client: Annotated[
             Literal["claude", "codex", "gemini", "cursor", "copilot"], Meta(description="whose shape is printed")
         ] = "claude",
     ) -> Printed:
-        """Print unread messages for an assistant that runs hooks; nothing when there are none."""
+        """Print unread messages for an assistant that runs hooks; nothing when there are none. `idle` waits for one."""
         from postil.inbox import hooks
 
         asked = hooks.read_payload() if call.current().person else hooks.Payload()
@@ -85,6 +85,10 @@ class LazygitTools:
         store.confirm_client(asked.client)
         if hooks.is_mute(client, event) or (event == "stop" and asked.goes_on):
             return Printed(hooks.format_output(client, event, ""))
+        if event == "idle":
+            from postil.inbox.idle import wait_for_remark
+
+            wait_for_remark(self._inbox, asked.client)
         self._inbox.take_legacy()
         before = [] if event != "start" else [one for one in store.open_messages() if one.state == "seen"]
         fitting = hooks.count_fitting([self._inbox.show(one) for one in store.waiting(asked.client, MOST_SHOWN)])

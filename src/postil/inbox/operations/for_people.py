@@ -56,7 +56,7 @@ class PeopleTools:
                     "suggest": None,
                 },
                 "Send a comment about a file, as lazygit-mcp-bridge does.",
-                requires=("file",),
+                requires=("file", "comment"),
                 name="bridge_send",
             ),
         ),
@@ -66,7 +66,9 @@ class PeopleTools:
     )
     def send(
         self,
-        comment: Annotated[str, Meta(description="the remark; - reads it from standard input")],
+        comment: Annotated[
+            str, Meta(description="the remark; - reads standard input; without it your editor opens")
+        ] = "",
         file: Annotated[str, Meta(description="the file it is about")] = "",
         line: Annotated[str | int, Meta(description="a line (42) or a range (42-45)")] = "",
         kind: Annotated[Kind, Meta(description="what is wanted: a fix, an answer, or nothing")] = "fix",
@@ -83,6 +85,35 @@ class PeopleTools:
         quiet: Annotated[bool, Meta(description="say only that it was sent")] = False,
     ) -> Receipt:
         """Send a remark about a file, a line or a commit to the assistant."""
+        if comment or not call.current().interactive:
+            return self._send(
+                comment, file, str(line), kind, context, commit, side, broadcast, at, draft, now, suggest, quiet
+            )
+        from postil.workspace.editing.editor import keep_typed  # only those who type pay for it
+
+        about = at or (f"{file}:{line}" if line else file) or f"commit {commit}"
+        typed = self._inbox.type_text("", f"Remark on {about}")
+        with keep_typed(self._inbox.repository_or_none(), typed):
+            return self._send(
+                typed, file, str(line), kind, context, commit, side, broadcast, at, draft, now, suggest, quiet
+            )
+
+    def _send(
+        self,
+        comment: str,
+        file: str,
+        line: str,
+        kind: Kind,
+        context: Context,
+        commit: str,
+        side: Side,
+        broadcast: bool,
+        at: str,
+        draft: bool,
+        now: bool,
+        suggest: str | None,
+        quiet: bool,
+    ) -> Receipt:
         text = check_comment(comment)
         inbox = self._inbox
         base = ""
@@ -92,15 +123,16 @@ class PeopleTools:
             target = parse_target(at)
             file, side, context, commit, base = target.file, target.side, target.context, target.commit, target.base
             line = format_span(target.span)
+            kind, text = split_kind(text, kind)  # before or after the line: `? 7: why`, `7: ? why`
             if target.typed:
                 line, side, text = split_typed_line(text)
-            kind, text = split_kind(text, kind)
+                kind, text = split_kind(text, kind)
         try:
-            caught = capture(inbox.repository(), inbox.cwd, file, str(line), side, context, commit, base)
+            caught = capture(inbox.repository(), inbox.cwd, file, line, side, context, commit, base)
         except Failure as failure:
             if not at:
                 raise
-            raise KeptAsDraft(failure.message, self._keep(text, file, str(line), kind)) from failure
+            raise KeptAsDraft(failure.message, self._keep(text, file, line, kind)) from failure
         is_draft = draft or (inbox.drafts_first and not now)
         sent = timestamp()
 
@@ -183,12 +215,7 @@ class PeopleTools:
         if comment:
             message = self._inbox.messages.edit(id, check_comment(comment))
             return Changed(self._inbox.show(message), f"#{id} changed")
-        from postil.workspace.editing.editor import keep_typed
-
-        typed = self._inbox.type_text(self._inbox.messages.get(id).comment)
-        with keep_typed(self._inbox.repository_or_none(), typed):
-            message = self._inbox.messages.edit(id, check_comment(typed))
-        return Changed(self._inbox.show(message), f"#{id} changed")
+        return Changed(self._inbox.show(self._inbox.retype(id)), f"#{id} changed")
 
     @destroys("inbox_withdraw", shell="inbox withdraw", positional=("id",), tool=False)
     def withdraw(self, id: Number) -> Changed:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 MOST_ANSWERS = 20
 HELP = (
     "NUMBER shows one, r NUMBER TEXT answers, d NUMBER resolves, x NUMBER dismisses, o NUMBER reopens, "
-    "s submits the drafts, l lists, q ends"
+    "e NUMBER opens it in your editor, s [SUMMARY] submits the drafts, c copies all as Markdown, l lists, q ends"
 )
 
 
@@ -39,17 +39,24 @@ class ReviewTools:
         sent, counts = self._inbox.messages.submit(check_comment(summary) if summary.strip() else "")
         return Submitted(sent[0].review, tuple(message.id for message in sent), counts.waiting)
 
-    @reads("inbox_export", shell="inbox export", toolset="extra")
+    @reads("inbox_export", shell="inbox export", toolset="extra", shell_only=("clipboard",))
     def export(
         self,
         all: Annotated[bool, Meta(description="also those addressed, declined or dismissed")] = False,
+        clipboard: Annotated[bool, Meta(description="put it on the clipboard instead of printing it")] = False,
     ) -> Printed:
         """Write the drafts and open messages of this repository as Markdown."""
         from postil.inbox.drafting.markdown import format_markdown
 
         store = self._inbox.messages
         messages = [*store.drafts(), *store.open_messages(), *(store.closed_messages() if all else [])]
-        return Printed(format_markdown([self._inbox.show(one) for one in sorted(messages, key=lambda one: one.id)]))
+        text = format_markdown([self._inbox.show(one) for one in sorted(messages, key=lambda one: one.id)])
+        if not clipboard:
+            return Printed(text)
+        from postil.inbox.drafting.clipboard import copy_text
+
+        terminal = self._inbox.terminal
+        return Printed(copy_text(text, terminal.clipboards if terminal else (), terminal.drawer if terminal else ""))
 
     @writes("inbox_apply", shell="inbox apply", positional=("id",), toolset="extra")
     def apply(self, id: Number) -> Changed:
@@ -142,6 +149,8 @@ class ReviewTools:
             return self._list(file)
         if word == "s":
             return self.submit(rest).for_model()
+        if word == "c":
+            return self.export(clipboard=True).for_model()
         number, _, text = (word, "", "") if word.isdigit() else rest.partition(" ")
         if not number.isdigit():
             return HELP
@@ -152,6 +161,9 @@ class ReviewTools:
         if word in ("d", "x"):
             store.close(which, "addressed" if word == "d" else "dismissed", None, "", "")
             return f"#{which} {'addressed' if word == 'd' else 'dismissed'}"
+        if word == "e":
+            self._inbox.retype(which)
+            return f"#{which} changed"
         if word == "o":
             store.reopen(which)
             return f"#{which} queued again"

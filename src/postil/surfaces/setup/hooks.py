@@ -86,7 +86,8 @@ def command_in(hook: object) -> str:
     command = str(one.get("command") or one.get("bash") or "")
     words = command.split()
     at = words.index("hook") if "hook" in words else 0
-    return command if at and words[at - 1] == "inbox" and words[at + 1 : at + 2] else ""
+    # `hook idle` is what a person put there: docs/inbox.md has it as a recipe.
+    return command if at and words[at - 1] == "inbox" and words[at + 1 : at + 2] not in ([], ["idle"]) else ""
 
 
 def _hook(program: str, event: str, shape: HookShape) -> dict[str, Any]:
