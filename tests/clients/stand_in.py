@@ -87,8 +87,15 @@ def list_events(path: str) -> list[Event]:
 
 def _list_messages() -> list[Event]:
     usage = {"input_tokens": 1, "output_tokens": 1}
-    message = {"id": "msg_1", "type": "message", "role": "assistant", "model": "m", "content": [], "usage": usage}
-    started = {**message, "stop_reason": None, "stop_sequence": None}
+    message: dict[str, Any] = {
+        "id": "msg_1",
+        "type": "message",
+        "role": "assistant",
+        "model": "m",
+        "content": [],
+        "usage": usage,
+    }
+    started: dict[str, Any] = {**message, "stop_reason": None, "stop_sequence": None}
     ended = {"stop_reason": "end_turn", "stop_sequence": None}
     events: list[dict[str, Any]] = [
         {"type": "message_start", "message": started},
@@ -102,10 +109,22 @@ def _list_messages() -> list[Event]:
 
 
 def _list_responses() -> list[Event]:
-    content = [{"type": "output_text", "text": WORD, "annotations": []}]
-    item = {"type": "message", "id": "item_1", "role": "assistant", "status": "completed", "content": content}
+    content: list[dict[str, Any]] = [{"type": "output_text", "text": WORD, "annotations": []}]
+    item: dict[str, Any] = {
+        "type": "message",
+        "id": "item_1",
+        "role": "assistant",
+        "status": "completed",
+        "content": content,
+    }
     usage = {"input_tokens": 1, "output_tokens": 1, "total_tokens": 2}
-    response = {"id": "resp_1", "object": "response", "status": "completed", "output": [item], "usage": usage}
+    response: dict[str, Any] = {
+        "id": "resp_1",
+        "object": "response",
+        "status": "completed",
+        "output": [item],
+        "usage": usage,
+    }
     events: list[dict[str, Any]] = [
         {"type": "response.created", "response": {**response, "status": "in_progress", "output": []}},
         {"type": "response.output_item.done", "output_index": 0, "item": item},

@@ -93,6 +93,7 @@ WRITERS = {
     "comments/search/text_file.py": "opened for both, which waits for nobody, and follows no link",
     "comments/transfer/export.py": "exclusively",
     "inbox/lazygit/start_check.py": "in a temporary folder of ours",
+    "inbox/drafting/clipboard.py": "the person's terminal",
     "workspace/editing/editor.py": "in a temporary folder of ours",
     "surfaces/shell/main.py": "the three standard streams",
     "surfaces/shell/run.py": "the null device",

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from postil.core.failure import NotFound
 from postil.storage.holder import is_alive, this_process
+from postil.workspace.disk import open_regular
 
 if TYPE_CHECKING:
     from postil.core.ports import State
@@ -78,7 +79,7 @@ def _find_parents() -> tuple[int, ...]:
     """Returns the numbers of the process that started us and of the one that started that, where it can be read."""
     parent = os.getppid()
     try:
-        with open(f"/proc/{parent}/stat", "rb") as file:
+        with open_regular(f"/proc/{parent}/stat") as file:
             return parent, int(file.read(4096).rpartition(b")")[2].split()[1])
     except (OSError, IndexError, ValueError):
         return (parent,)
