@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from postil import __version__
 from postil.core.catalogue import Catalogue
+from postil.core.others.framing import OTHERS
 from postil.wire.server import UNITED, Face
 
 
@@ -107,9 +108,22 @@ _STANDING = {**UNITED, "tools": {}, "resources": {"subscribe": True}, "prompts":
 """What is offered is decided at the start: no list changes, so none is said to."""
 
 
+_REMARKS = ("inbox", "remarks of the local user")
+_ISSUES = ("issues", OTHERS)
+_FRAMES = {
+    "comments": ("comments", OTHERS),
+    "tracker": _ISSUES,
+    "flows": ("workspace", OTHERS),
+    "inbox": _REMARKS,
+    **dict.fromkeys(("check_lazygit_messages", "inbox_wait"), _REMARKS),
+    **dict.fromkeys(("git_mile_next", "git_mile_claim"), _ISSUES),
+}
+"""Whose words a model reads in the answers of a part, or of a tool that changes something. GitLab frames its own."""
+
+
 def united() -> Face:
     """Returns the face of `postil serve`: its instructions name the tools that a client is offered, and no others."""
-    return Face("postil", __version__, _STANDING, instruct=instruct, title="Postil")
+    return Face("postil", __version__, _STANDING, instruct=instruct, title="Postil", frames=_FRAMES)
 
 
 def instruct(tools: Collection[str]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
+import re
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -14,7 +15,8 @@ import pytest
 from postil.core.answer import Answer
 from postil.core.content import Document, Embedded, Link, Message, Text
 from postil.core.failure import Failure
-from postil.core.others.untrusted import clean, clean_prose, frame
+from postil.core.others.framing import frame
+from postil.core.others.untrusted import clean, clean_prose
 from postil.wire.protocol import shapes
 from postil.wire.protocol.eras.era import NEWEST
 from tests.attack.payloads import INVISIBLE, PAYLOADS
@@ -111,6 +113,27 @@ def list_calls(client: Client) -> Iterator[tuple[str, Any]]:
         yield resource["uri"], client.ask("resources/read", uri=resource["uri"])
 
 
+def list_texts(value: object) -> Iterator[str]:
+    """Yields the texts that a model reads of a result: of its content, its messages, its documents."""
+    if isinstance(value, dict):
+        for key, below in cast("dict[str, object]", value).items():
+            if key == "text" and isinstance(below, str):
+                yield below
+            else:
+                yield from list_texts(below)
+    elif isinstance(value, list):
+        for below in cast("list[object]", value):
+            yield from list_texts(below)
+
+
+def is_enveloped(text: str) -> bool:
+    """Whether the words of others are inside a frame that they do not close, in a fence, or in JSON that says so."""
+    if text.startswith("{"):
+        return json.loads(text).get("untrusted") is True
+    framed = re.search(r"\[\w+: [^\]\n]+, until ([0-9a-f]{8})\]\n(.*)\n\[end \1\]", text, re.DOTALL)
+    return framed is not None and framed[1] not in framed[2] and "Ignore all" not in text.replace(framed[0], "")
+
+
 GIVEN: dict[str, Any] = {"startLine": 1, "endLine": 2, "line": 1, "id": "1", "query": "a", "pattern": "a"}
 
 
@@ -130,5 +153,8 @@ def test_no_tool_prompt_or_resource_hands_on_what_nobody_sees(client: Client, tm
         result.pop("structuredContent", None)  # for programs; `_meta` says that it is untrusted
         result.pop("_meta", None)
         assert not find_hidden(result), name
+        for text in list_texts(result):
+            if "Ignore all previous instructions" in text:
+                assert is_enveloped(text), f"{name}: {text[:200]}"
         seen += "Ignore all previous instructions" in json.dumps(result)
     assert seen >= 3, "the words themselves are there"

@@ -11,7 +11,8 @@ import threading
 from collections.abc import Collection
 
 from postil.core.failure import Failure
-from postil.core.others.untrusted import clean, frame, shorten
+from postil.core.others.framing import frame
+from postil.core.others.untrusted import clean, shorten
 from postil.core.ports import Delivery, State
 from postil.gitlab.events import EventLog, describe_event
 from postil.gitlab.policy.event_reach import is_confidential

@@ -14,7 +14,7 @@ from postil.comments.model import ALL_TAGS, Located
 from postil.comments.operations.answers import comment_now
 from postil.comments.source_tree import Source
 from postil.core.failure import InvalidArguments
-from postil.core.others.untrusted import frame
+from postil.core.others.framing import frame
 from postil.core.prompt import prompt
 from postil.workspace.git import git_lines
 

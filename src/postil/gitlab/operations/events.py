@@ -13,7 +13,7 @@ from postil.core.answer import Answer
 from postil.core.call import LOCAL
 from postil.core.failure import InvalidArguments
 from postil.core.operation import reads
-from postil.core.others.untrusted import frame
+from postil.core.others.framing import frame
 from postil.core.ports import Delivery
 from postil.core.resource import resource
 from postil.gitlab.events import WebhookEvent, describe_event

@@ -15,7 +15,8 @@ from msgspec.structs import force_setattr
 
 from postil.core import call
 from postil.core.answer import LARGEST, Answer
-from postil.core.others.untrusted import clean, clean_prose, frame, shorten
+from postil.core.others.framing import frame
+from postil.core.others.untrusted import clean, clean_prose, shorten
 from postil.gitlab.fitting import count_fitting, cut, measure, next_page, room_for_text
 from postil.gitlab.instance.connection import PLAIN_READ, Connection, ReadOptions
 from postil.gitlab.instance.convert import read_rows

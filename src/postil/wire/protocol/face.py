@@ -26,6 +26,8 @@ class Face(Struct, frozen=True):
     vendor: str = ""
     contract: bool = False
     """Speaks 2024-11-05 to everyone, whatever they ask for."""
+    frames: Mapping[str, tuple[str, str]] = {}
+    """Of a part (what it reads) or a tool: the source of the words that it hands on, and whose they are."""
     says_success: bool = True
     """Whether results of tools carry `isError: false`; one contract's examples do not."""
 

@@ -14,14 +14,15 @@ from msgspec import Raw
 from postil.core import codes
 from postil.core.answer import LARGEST
 from postil.core.call import LEVELS
-from postil.core.content import Block, Message, Text
+from postil.core.catalogue import OperationEntry
+from postil.core.content import Block, Document, Message, Text
 from postil.core.failure import InvalidArguments
 from postil.core.resource import ResourceNotFound
 from postil.wire.protocol import shapes
 from postil.wire.protocol.eras.era import STATELESS as STATELESS_ERA
 from postil.wire.protocol.eras.era import Era
 from postil.wire.protocol.events import FLAGS, Done, LevelSet, Unsubscribed, Work
-from postil.wire.protocol.face import tells_changes
+from postil.wire.protocol.face import Face, tells_changes
 from postil.wire.protocol.failures import ProtocolFailure
 from postil.wire.protocol.jsonrpc import Request, encode
 
@@ -114,9 +115,16 @@ def _tool_result(profile: Profile, work: Work, value: object) -> object:
     result = shapes.make_result(
         value, work.era, says_success=face.says_success, structured=bool(entry.output), contract=face.contract
     )
+    if face.frames and (words := _find_words(face, entry)):
+        result["content"] = shapes.envelop(value, result["content"], *words)
     if face.contract or _is_small(result["content"]):  # what a contract publishes is sent whole
         return result
     return shapes.bound_result(result, entry, work.arguments, value)
+
+
+def _find_words(face: Face, entry: OperationEntry) -> tuple[str, str] | None:
+    """Returns whose words a tool hands on; None where its answers are Postil's own."""
+    return face.frames.get(entry.name) or (face.frames.get(entry.part) if entry.effect == "reads" else None)
 
 
 def _is_small(blocks: Sequence[Block]) -> bool:
@@ -130,6 +138,9 @@ def read_resource(session: Session, request: Request, era: Era) -> Work:
 
 
 def _contents(profile: Profile, work: Work, value: object) -> object:
+    frames = profile.face.frames
+    if frames and profile.registry.resource(work.name)[0].part in frames:
+        value = shapes.mark_document(cast("Document", value))
     return {"contents": [value]}
 
 

@@ -114,6 +114,43 @@ def make_blocks(value: object, era: Era, *, contract: bool = False) -> Sequence[
     return [Text(_clean(encode(value).decode("utf-8"), is_json=True))]
 
 
+def envelop(value: object, blocks: Sequence[Block], source: str, whose: str) -> list[Block]:
+    """Returns the content of a result, its texts framed. JSON says of itself who wrote in it; documents have a type."""
+    from postil.core.others.framing import OTHERS, frame, mark_json
+
+    framed: list[Block] = []
+    for block in blocks:
+        if not isinstance(block, Text):
+            framed.append(block)
+        elif _is_object(value, block.text):
+            framed.append(Text(mark_json(block.text)) if whose == OTHERS else block)
+        else:
+            framed.append(Text(frame(block.text, source, whose)))
+    return framed
+
+
+def _is_object(value: object, text: str) -> bool:
+    """Returns whether the text is an object of JSON: as the struct of the answer is, or because it can be read."""
+    if text[:1] != "{" or text[-1:] != "}":
+        return False
+    if isinstance(value, Answer) and not value.says_itself():
+        return True
+    try:
+        decode(text)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+def mark_document(document: Document) -> Document:
+    """Returns a JSON document that says of itself that others wrote in it; another one as it is."""
+    if document.text is None or document.mime_type != "application/json":
+        return document
+    from postil.core.others.framing import mark_json
+
+    return structs.replace(document, text=mark_json(document.text))
+
+
 def bound_result(result: dict[str, Any], entry: OperationEntry, given: object, value: object) -> dict[str, Any]:
     """Returns a tool's result whose content is no larger than it may be, and says how the rest can be had.
 
