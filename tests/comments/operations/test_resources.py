@@ -58,6 +58,18 @@ def test_a_source_in_a_folder_called_tags_is_a_file_and_not_a_tag(comments: Comm
     assert read(comments, "comment://workspace/tags/TODO")["totalCount"] == 0
 
 
+@pytest.mark.parametrize("name", ["all", "tags/NOTE"])
+def test_a_document_that_is_too_large_is_refused_before_it_is_made(
+    comments: Comments, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    comments.add("src/app.ts", 1, "x" * 500, "NOTE")
+    monkeypatch.setattr("postil.core.limits.DOCUMENT", 500)
+    for way in ("rows", "stream"):  # nothing of them is read
+        monkeypatch.setattr(f"postil.comments.index.cache.Index.{way}", None)
+    with pytest.raises(Failure, match="a document of at most 500 is sent"):
+        read(comments, f"comment://workspace/{name}")
+
+
 def test_an_orphan_is_listed_with_its_reason(comments: Comments) -> None:
     comments.add("src/services/auth.ts", 42, "gone soon", "TODO")
     write(Path(comments.tree.root), "src/services/auth.ts", "export {};\n")

@@ -11,7 +11,7 @@ from functools import cached_property
 
 from postil.comments.anchoring.moved_files import find_other_files, list_changed
 from postil.comments.anchoring.reader import CommentReader
-from postil.comments.index.cache import IN_FILE, Index, Note, Seen, make_note
+from postil.comments.index.cache import IN_FILE, Index, Note, Seen, make_note, measure_bodies
 from postil.comments.index.change_gate import FolderWatch
 from postil.comments.index.refresh_worker import Read, read_many
 from postil.comments.model import Damage, Located, OtherFile
@@ -201,6 +201,11 @@ class Overview:
         """Returns the comments for which a condition on the cache's columns holds."""
         self.refresh()
         return self.index.rows(condition, values)
+
+    def measure(self, condition: str, *values: object) -> int:
+        """Returns how many bytes the comments have for which a condition holds."""
+        self.refresh()
+        return measure_bodies(self.index, condition, values)
 
     def damaged(self, file: str = "") -> tuple[Damage, ...]:
         """Returns the sidecars that cannot be read, of these files."""

@@ -12,6 +12,8 @@ from postil.comments.failures import SourceNotFound
 from postil.comments.model import ALL_TAGS, Damage, Located, State
 from postil.comments.operations.answers import CommentNow, comment_now, describe_anchor
 from postil.comments.sidecar.document import VERSION
+from postil.core import limits
+from postil.core.failure import Failure
 from postil.core.registry import ResourceNotFound
 from postil.core.resource import match, resource
 
@@ -102,6 +104,7 @@ class CommentResources:
     @resource("comment://workspace/all", name="All comments", mime_type=_JSON, watch="watch")
     def read_all(self) -> Everything:
         """All comments across entire workspace"""
+        self._check_size("1")
         by_file: dict[str, list[Located]] = {}
         for each in self._context.overview.everything():
             by_file.setdefault(each.filePath, []).append(each)
@@ -135,6 +138,7 @@ class CommentResources:
                 advice=f"Use one of {', '.join(ALL_TAGS)}",
                 uri=f"comment://workspace/tags/{tag}"[:1000],
             )
+        self._check_size("tag = ?", tag)
         items = _make_items(self._context.overview.where("tag = ?", tag))
         return Tagged(tag, items, len(items), self._context.overview.damaged())
 
@@ -145,15 +149,26 @@ class CommentResources:
     @resource("comment://workspace/orphaned", name="Orphaned comments", mime_type=_JSON, watch="watch")
     def read_orphaned(self) -> Orphans:
         """Comments whose anchors no longer exist"""
+        self._check_size("state = 'orphaned'")
         items = _make_items(self._context.overview.where("state = 'orphaned'"), reasons=True)
         return Orphans(items, len(items), self._context.overview.damaged())
 
     @resource("comment://workspace/ai-enriched", name="AI-enriched comments", mime_type=_JSON, watch="watch")
     def read_enriched(self) -> Enriched:
         """Comments with AI metadata"""
+        self._check_size("ai = 1")
         items = _make_items(self._context.overview.where("ai = 1"))
         models = {item.comment.model for item in items} - {""}
         return Enriched(items, len(items), sorted(models), self._context.overview.damaged())
+
+    def _check_size(self, condition: str, *values: str) -> None:
+        """Raises Failure where a document would be larger than any that is sent: it is not made first."""
+        size = self._context.overview.measure(condition, *values)
+        if size > limits.DOCUMENT:
+            raise Failure(
+                f"These comments have {size} bytes; a document of at most {limits.DOCUMENT} is sent",
+                advice="Read one file's comments, or list them page by page with comments_list",
+            )
 
     def watch(self, uri: str, changed: Callable[[], None]) -> Callable[[], None]:
         """Call `changed` whenever the comments at this address have changed. Returns a function that stops it."""

@@ -7,6 +7,8 @@ from collections.abc import Callable
 
 import msgspec
 
+from postil.core import limits
+from postil.core.failure import Failure
 from postil.core.registry import ResourceNotFound
 from postil.core.resource import match, resource
 from postil.tracker.failures import TrackerFailure
@@ -91,6 +93,12 @@ class Resources:
     def _read_entity(self, id_: str, kind: str) -> Shown:
         self._issues.refresh()
         try:
+            size = len(self._issues.store.lines(self._issues.find_id(id_, kind)))
+            if size > limits.DOCUMENT:  # not made first
+                raise Failure(
+                    f"Its events have {size} bytes; a document of at most {limits.DOCUMENT} is sent",
+                    advice="Read it with git_mile_show, which answers a part",
+                )
             return self._issues.show(self._issues.find(id_, kind))
         except TrackerFailure as failure:
             raise ResourceNotFound("Resource not found", uri=f"{kind}://{id_}"[:200]) from failure
