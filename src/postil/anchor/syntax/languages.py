@@ -7,7 +7,7 @@ from functools import cache, lru_cache
 from importlib import import_module
 from itertools import accumulate
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
     from tree_sitter import Language, Parser, Tree
@@ -17,6 +17,8 @@ MOST_BYTES = 4_000_000
 LONGEST_LINE = 20_000
 # Seconds that parsing may take; an ordinary file of MOST_BYTES needs less than one. What takes longer is text.
 LONGEST_PARSE = 2.0
+# Seconds after which a text is odd, and for each of its bytes: ordinary files need a tenth of both.
+QUICK_PARSE, QUICK_BYTE = 0.05, 2e-7
 
 # Grammars and queries are native: deep nesting makes queries quadratic, and the YAML scanner writes past its buffer
 # at 256 levels. Nobody writes so deep; a text that does is compared line by line, as one without a grammar.
@@ -107,12 +109,21 @@ def grammar(language: str) -> Language:
     return Language(capsule())
 
 
-def _parser(language: str) -> Parser:
+Judge: TypeAlias = Callable[[str, str], bool]
+_judges: list[Judge] = []
+
+
+def ask_about_slow_texts(judge: Judge) -> None:
+    """Let somebody say of a text, in a language, whether it may be parsed although that takes long. Else all may."""
+    _judges[:] = [judge]
+
+
+def _parser(language: str, seconds: float) -> Parser:
     from tree_sitter import Parser
 
     # A parser holds state while it parses and threads share this module, so each parse has its own (2 µs). Its time is
     # limited by a setting that warns of its age: what is to follow it is ignored for bytes, and crashes for the rest.
-    limit = round(LONGEST_PARSE * 1_000_000)
+    limit = round(seconds * 1_000_000)
     try:
         return Parser(grammar(language), timeout_micros=limit)  # pyright: ignore[reportDeprecated]
     except TypeError:  # a newer one, without it
@@ -130,8 +141,15 @@ def parse(text: str, language: str | None) -> Tree | None:
     data = text.encode("utf-8", "surrogatepass")
     if len(data) > MOST_BYTES or _longest_line(text) > LONGEST_LINE or is_too_deep(text, language):
         return None
+    tree = _try_parse(data, language, min(QUICK_PARSE + QUICK_BYTE * len(data), LONGEST_PARSE))
+    if tree is None and all(judge(text, language) for judge in _judges):
+        tree = _try_parse(data, language, LONGEST_PARSE)
+    return tree
+
+
+def _try_parse(data: bytes, language: str, seconds: float) -> Tree | None:
     try:
-        return _parser(language).parse(data)
+        return _parser(language, seconds).parse(data)
     except ValueError:  # the time is over
         return None
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from postil.anchor.syntax.languages import language_of
+from postil.anchor.syntax.languages import ask_about_slow_texts, language_of
 from postil.anchor.syntax.symbols import Symbol, symbols
 from postil.comments.anchoring.locate import PresentSource, current_anchor, locate_all, locate_comments
 from postil.comments.anchoring.marker import renew_marker
@@ -27,6 +27,7 @@ class CommentReader:
 
     def __init__(self, tree: SourceTree, store: Store, versions: FileVersions) -> None:
         self.tree, self.store, self.versions = tree, store, versions
+        ask_about_slow_texts(_is_cheap)
         self._known: dict[str, tuple[str, list[Located]]] = {}
 
     def file(self, path: RelativePath) -> list[Located]:
@@ -71,3 +72,9 @@ class CommentReader:
                     place_comment(sidecar, comment, place.line, place.endLine if marker.endLine else 0)
         if named is not None:
             self.versions.keep(source)
+
+
+def _is_cheap(text: str, language: str) -> bool:
+    from postil.workspace.workers.parsing import is_cheap  # ordinary texts never need it
+
+    return is_cheap(text, language)
