@@ -35,6 +35,8 @@ class ResourceMark(Struct, frozen=True):
     watch: str = ""
     complete: Mapping[str, tuple[str, ...] | str] = {}
     """Values for the template's variables: a list, or the name of a method `(typed) -> values`."""
+    allow: str = ""
+    """An async method that takes the variables and raises where this caller may not read: such a one may not watch."""
 
 
 def resource(
@@ -45,9 +47,10 @@ def resource(
     mime_type: str = "text/plain",
     watch: str = "",
     complete: Mapping[str, tuple[str, ...] | str] | None = None,
+    allow: str = "",
 ) -> Callable[[F], F]:
     """Mark a method as the reader of a resource, or of all that match a template."""
-    return attach(ResourceMark(uri, name, title, mime_type, watch, complete or {}))
+    return attach(ResourceMark(uri, name, title, mime_type, watch, complete or {}, allow))
 
 
 def match(template: str, uri: str) -> dict[str, str] | None:

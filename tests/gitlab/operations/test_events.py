@@ -81,6 +81,24 @@ async def test_a_page_whose_events_are_hidden_says_where_to_go_on(connect: Conne
         call.enter(Call())
 
 
+async def test_who_may_not_read_events_may_not_watch_them(connect: Connect, log: EventLog, emulator: Emulator) -> None:
+    stranger = 901
+    emulator.world.users[stranger] = {**emulator.world.users[456], "id": stranger, "username": "stranger"}
+    emulator.world.tokens["glpat-emulator-stranger"] = Token(stranger, ("api",))
+    part = connect(events=log)
+    await part.events.check()  # the local user
+    try:
+        call.enter(Call(Caller("gitlab:host:900", surface="http", credential=GUEST_TOKEN)))
+        await part.events.check(str(PROJECT))
+        with pytest.raises(Failure, match="project by project"):
+            await part.events.check()
+        call.enter(Call(Caller("gitlab:host:901", surface="http", credential="glpat-emulator-stranger")))
+        with pytest.raises(Failure, match="GitLab API Error"):
+            await part.events.check(str(PROJECT))
+    finally:
+        call.enter(Call())
+
+
 async def test_only_new_events_wake_who_watches(connect: Connect) -> None:
     state = MemoryState()
     log = EventLog(state)

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
+from postil.core.failure import Failure
 from postil.core.registry import Registry
-from postil.wire.server import Face, Server
+from postil.core.resource import resource
+from postil.wire.server import UNITED, Face, Server
 from tests.core.echo import Echo
 from tests.wire.talk import META, Talk
 
@@ -80,4 +84,43 @@ async def test_a_stream_acknowledges_only_what_it_will_send() -> None:
     talk.send({"jsonrpc": "2.0", "id": "s", "method": "subscriptions/listen", "params": params})
     first = await talk.until(lambda frame: "method" in frame)
     assert first["params"]["notifications"] == {"resourceSubscriptions": ["echo://note"]}
+    await talk.runner.close(1)
+
+
+class Guarded:
+    """A resource that only some may read."""
+
+    def __init__(self) -> None:
+        self.watched: list[str] = []
+
+    @resource("guarded://{room}", name="A room", watch="watch", allow="check")
+    def read_room(self, room: str) -> str:
+        """What is in a room"""
+        return room
+
+    async def check(self, room: str) -> None:
+        if room == "closed":
+            raise Failure("This room is closed to you")
+
+    def watch(self, uri: str, changed: Callable[[], None]) -> Callable[[], None]:
+        self.watched.append(uri)
+        return lambda: None
+
+
+async def test_who_may_not_read_a_resource_may_not_watch_it() -> None:
+    part = Guarded()
+    talk = Talk(Server(Registry.of([("guarded", part)]), Face("guarded", "1", UNITED)))
+    refused = await talk.ask("resources/subscribe", {"uri": "guarded://closed"})
+    assert refused["error"]["message"] == "This room is closed to you"
+    assert (await talk.ask("resources/subscribe", {"uri": "guarded://open"}))["result"] == {}
+    assert part.watched == ["guarded://open"]
+
+
+async def test_a_stream_leaves_out_what_its_caller_may_not_read() -> None:
+    part = Guarded()
+    talk = Talk(Server(Registry.of([("guarded", part)]), Face("guarded", "1", UNITED)))
+    wanted = {"resourceSubscriptions": ["guarded://closed", "guarded://open"]}
+    params = {"notifications": wanted, "_meta": META}
+    talk.send({"jsonrpc": "2.0", "id": "s", "method": "subscriptions/listen", "params": params})
+    await talk.eventually(lambda: part.watched == ["guarded://open"])
     await talk.runner.close(1)

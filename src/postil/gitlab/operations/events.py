@@ -110,18 +110,32 @@ class EventOperations:
         await self._gitlab.get_one(project)
         return project
 
-    @resource(ADDRESS, name="GitLab events", mime_type="application/json", watch="watch_events")
+    @resource(ADDRESS, name="GitLab events", mime_type="application/json", watch="watch_events", allow="check")
     async def read_events(self) -> WebhookEvents:
         """The events of GitLab's webhooks, as list_webhook_events gives them"""
         return await self.list_webhook_events(limit=100)
 
-    @resource(ADDRESS + "/{project_id}", name="Events of a project", mime_type="application/json", watch="watch_events")
+    @resource(
+        ADDRESS + "/{project_id}",
+        name="Events of a project",
+        mime_type="application/json",
+        watch="watch_events",
+        allow="check",
+    )
     async def read_project_events(self, project_id: str) -> WebhookEvents:
         """The events of one project's webhooks: what they show depends on what GitLab lets the caller read"""
-        if not project_id.isascii() or not project_id.isdigit() or len(project_id) > 15:
-            raise InvalidArguments("the project is named by its number here", path="project_id")
-        return await self.list_webhook_events(int(project_id), limit=100)
+        return await self.list_webhook_events(_read_number(project_id), limit=100)
+
+    async def check(self, project_id: str = "") -> None:
+        """Raises where the caller may not see these events."""
+        await self._check_project(_read_number(project_id) if project_id else None)
 
     def watch_events(self, uri: str, changed: Callable[[], None]) -> Callable[[], None]:
         """Call `changed` after new events. Returns a function that stops the watch."""
         return self._log.watch(changed) if self._log is not None else lambda: None
+
+
+def _read_number(project_id: str) -> int:
+    if not project_id.isascii() or not project_id.isdigit() or len(project_id) > 15:
+        raise InvalidArguments("the project is named by its number here", path="project_id")
+    return int(project_id)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine, Mapping, Sequence
+from contextlib import suppress
 from time import perf_counter
 from typing import Any, Literal, TypeAlias, TypeVar, cast
 
@@ -215,8 +216,27 @@ async def find_completions(call: WireCall) -> Sequence[str]:
 
 async def subscribe(call: WireCall) -> None:
     """Start to send updates of a resource that exists."""
-    call.runner.server.registry.resource(call.work.name)
+    await _check_readable(call, call.work.name)
     await call.runner.updates.add(call.work.name)
+
+
+async def _check_readable(call: WireCall, uri: str) -> None:
+    """Raises where there is no such resource, or the caller may not read it: whoever watches learns when it changes."""
+    registry = call.runner.server.registry
+    entry, variables = registry.resource(uri)
+    reader = await _make_ready(call, entry, registry.method, entry)
+    mark: ResourceMark = reader.__postil__  # type: ignore[attr-defined]
+    if mark.allow:
+        await getattr(reader.__self__, mark.allow)(**variables)  # type: ignore[attr-defined]
+
+
+async def _list_readable(call: WireCall, uris: Sequence[str]) -> list[str]:
+    readable: list[str] = []
+    for uri in uris:
+        with suppress(Failure):
+            await _check_readable(call, uri)
+            readable.append(uri)
+    return readable
 
 
 async def listen(call: WireCall) -> None:
@@ -226,7 +246,7 @@ async def listen(call: WireCall) -> None:
     call.send(notifications.acknowledge(call.work))  # the stream's first frame: before any watch can speak
     updates.hear_lists()
     try:
-        await updates.add_existing(call.work.arguments[1])
+        await updates.add_existing(await _list_readable(call, call.work.arguments[1]))
         await closing.wait()
     finally:
         updates.close()
