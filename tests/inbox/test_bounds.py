@@ -59,6 +59,6 @@ def test_a_list_is_a_page_with_the_way_on(person: Person) -> None:
     with person.assistant("postil", "serve") as assistant:
         first = assistant.call("inbox_list")["content"][0]["text"]
         assert len(first) < 24_000
-        after = int(first.rpartition("after=")[2])
+        after = int(first.rpartition("after=")[2].partition("\n")[0])
         assert f"#{after + 1} queued" in assistant.call("inbox_list", after=after)["content"][0]["text"]
     assert len(person.messages()) == 12

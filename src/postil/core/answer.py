@@ -32,6 +32,11 @@ class Answer(Struct, frozen=True):
         """How many bytes a model gets at most; an answer that was asked to be larger overrides it."""
         return LARGEST
 
+    @property
+    def has_words(self) -> bool:
+        """Whether a model reads in it what somebody wrote; an answer that found nothing says no, and is not framed."""
+        return True
+
     def rest(self) -> str:
         """Returns how the whole can be had where a model gets a part, if there is a better way than the same call."""
         return ""

@@ -142,6 +142,11 @@ class Checked(Answer, frozen=True, omit_defaults=True):
     note: str = ""
     """Why nothing can come."""
 
+    @property
+    def has_words(self) -> bool:
+        """Whether there are messages."""
+        return bool(self.messages)
+
     def for_model(self) -> str:
         """The messages with all that an assistant needs to act on them, and how to answer."""
         return _with_note(format_page(self.messages, self.more), self.note)
@@ -170,6 +175,11 @@ class Listed(Answer, frozen=True, omit_defaults=True):
     new_answers: int = 0
     note: str = ""
 
+    @property
+    def has_words(self) -> bool:
+        """Whether there are messages."""
+        return bool(self.messages)
+
     def for_model(self) -> str:
         """All of them, each with its words and the last answers."""
         if not self.messages:
@@ -193,6 +203,11 @@ class Waited(Answer, frozen=True, omit_defaults=True):
     messages: tuple[Shown, ...]
     sequence: int
     note: str = ""
+
+    @property
+    def has_words(self) -> bool:
+        """Whether there are messages."""
+        return bool(self.messages)
 
     def for_model(self) -> str:
         """The messages, and how to go on."""

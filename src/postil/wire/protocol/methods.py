@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
 from msgspec import Raw
 
 from postil.core import codes
-from postil.core.answer import LARGEST
+from postil.core.answer import LARGEST, Answer
 from postil.core.call import LEVELS
 from postil.core.catalogue import OperationEntry
 from postil.core.content import Block, Document, Message, Text
@@ -115,15 +115,17 @@ def _tool_result(profile: Profile, work: Work, value: object) -> object:
     result = shapes.make_result(
         value, work.era, says_success=face.says_success, structured=bool(entry.output), contract=face.contract
     )
-    if face.frames and (words := _find_words(face, entry)):
+    if face.frames and (words := _find_words(face, entry, value)):
         result["content"] = shapes.envelop(value, result["content"], *words)
     if face.contract or _is_small(result["content"]):  # what a contract publishes is sent whole
         return result
     return shapes.bound_result(result, entry, work.arguments, value)
 
 
-def _find_words(face: Face, entry: OperationEntry) -> tuple[str, str] | None:
+def _find_words(face: Face, entry: OperationEntry, value: object) -> tuple[str, str] | None:
     """Returns whose words a tool hands on; None where its answers are Postil's own."""
+    if isinstance(value, Answer) and not value.has_words:
+        return None
     return face.frames.get(entry.name) or (face.frames.get(entry.part) if entry.effect == "reads" else None)
 
 
