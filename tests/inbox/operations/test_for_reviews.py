@@ -19,7 +19,7 @@ def test_drafts_wait_until_they_are_sent_as_one_review(person: Person) -> None:
         assert "draft" not in str(assistant.call("inbox_list"))
         assert run(person, "submit", "--summary", "two things") == "Review 1: 2 remarks queued, 2 waiting\n"
         said = assistant.check()
-    assert said.startswith("Review 1: two things\n\n#1 leased  a.txt:1  review 1\n    on 1")
+    assert said.partition("\n")[2].startswith("Review 1: two things\n\n#1 leased  a.txt:1  review 1\n    on 1")
     assert "#2 leased  a.txt:2  review 1" in said
     assert "There are no drafts" in run(person, "submit", status=5)
 
