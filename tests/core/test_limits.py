@@ -97,6 +97,7 @@ WRITERS = {
     "workspace/editing/editor.py": "in a temporary folder of ours",
     "surfaces/shell/main.py": "the three standard streams",
     "surfaces/shell/run.py": "the null device",
+    "workspace/workers/parsing.py": "the null device",
 }
 
 
