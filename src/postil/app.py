@@ -340,6 +340,7 @@ PARTS: dict[str, Part] = {
             "queries": "postil.tracker.operations.saved_queries:QueryCommands",
             "chart": "postil.tracker.operations.chart:ChartCommands",
             "board": "postil.tracker.board.show_board:BoardCommands",
+            "cards": "postil.tracker.operations.cards:Cards",
             "identity": "postil.tracker.shell.identity:IdentityCommands",
             "resources": "postil.tracker.operations.resources:Resources",
             "status": "postil.tracker.operations.status:Status",

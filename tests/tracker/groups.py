@@ -13,6 +13,7 @@ from postil.tracker.operations.answers import Listed, Shown
 from postil.tracker.operations.arguments import EntityKind
 from postil.tracker.operations.assistant import AssistantTools
 from postil.tracker.operations.bulk_edit import BulkEdit
+from postil.tracker.operations.cards import Cards
 from postil.tracker.operations.chart import ChartCommands
 from postil.tracker.operations.comment_edit import CommentEdit
 from postil.tracker.operations.contract import ContractTools
@@ -40,6 +41,7 @@ class Tracker:
         self.comments = CommentEdit(self.issues)
         self.history = HistoryCommands(self.issues)
         self.sync = SyncCommands(self.issues)
+        self.cards = Cards(self.issues)
         self.charts = ChartCommands(self.issues)
         self.resources = Resources(self.issues)
         self.queries = QueryCommands(self.issues)

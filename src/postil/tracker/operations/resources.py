@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable
 
 import msgspec
+from msgspec import Struct
 
 from postil.core import limits
 from postil.core.failure import Failure
@@ -17,8 +18,16 @@ from postil.tracker.operations.answers import Listed, Shown
 from postil.tracker.operations.chart import make_chart
 from postil.tracker.operations.saved_queries import read_saved
 
+ALL = "issues://all"
 ISSUE, MILESTONE, QUERY = "issue://{id}", "milestone://{id}", "issues://query/{name}"
 BURNDOWN = "milestone://{id}/burndown.svg"
+
+
+class Written(Struct, frozen=True):
+    """What this clone has of the tracker."""
+
+    count: int
+    mark: str
 
 
 class Resources:
@@ -48,6 +57,16 @@ class Resources:
         except TrackerFailure as failure:
             raise ResourceNotFound("Resource not found", uri=f"milestone://{id}/burndown.svg"[:200]) from failure
         return draw_chart_svg(made.title, made.due, made.days)
+
+    @resource(ALL, name="Issues", mime_type="application/json", watch="watch_logs")
+    def read_all(self) -> Written:
+        """How many issues and milestones this clone knows, and a mark of their logs: watched, it tells of any change"""
+        from hashlib import sha256  # only who watches needs it
+
+        index = self._issues.refresh().index
+        ((count,),) = index.query("SELECT count(*) FROM ent", ())
+        logs = index.query("SELECT name, oid FROM ref ORDER BY name", ())
+        return Written(count, sha256(repr(logs).encode()).hexdigest())
 
     @resource(QUERY, name="Saved query", mime_type="application/json", watch="watch_logs")
     def read_query(self, name: str) -> Listed:
@@ -107,6 +126,8 @@ class Resources:
         """Returns what the address shows, to compare; nothing when it shows nothing."""
         readers = {ISSUE: self.read_issue, MILESTONE: self.read_milestone, BURNDOWN: self.read_burndown}
         try:
+            if uri == ALL:
+                return msgspec.json.encode(self.read_all())
             for template, read in {**readers, QUERY: self.read_query}.items():
                 found = match(template, uri)
                 if found:
