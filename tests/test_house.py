@@ -117,6 +117,7 @@ RECURRING = {
     "app": "what is composed: the whole server, or its HTTP side",
     "arguments": "annotated types of operations' arguments",
     "changes": "what differs between two versions",
+    "board": "issues as cards in columns",
     "cache": "kept answers that can be had again",
     "connect": "one side tied to the other: an account, an assistant",
     "contract": "the operations that an old contract fixes to the letter",

@@ -17,7 +17,7 @@ SUBJECTS = {
     "inbox": "postil://inbox",
     "changes": "postil://changes",
     "comments": "comment://workspace/all",
-    "issues": "issues://query/open",
+    "issues": "issues://all",
     "gitlab": "gitlab://webhooks/events",
 }
 """What a region of a page can follow, and the resource that tells of it."""

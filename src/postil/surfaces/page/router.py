@@ -16,6 +16,9 @@ VIEWS = {
     "": "home",
     "changes": "changes",
     "inbox": "inbox",
+    "issues": "issues",
+    "board": "board",
+    "milestones": "milestones",
     "help": "help",
 }
 """The first word of an address, and the module below `views/` that answers it."""

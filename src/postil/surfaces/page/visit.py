@@ -79,7 +79,10 @@ class Visit:
         The struct names the fields that the view shows; the operation may answer more.
         """
         answer = await self._run(name, arguments)
-        return msgspec.convert(answer, kind, from_attributes=True)
+        try:
+            return msgspec.convert(answer, kind, from_attributes=True)
+        except msgspec.ValidationError:  # fields that are left out cannot be read as attributes
+            return msgspec.convert(msgspec.to_builtins(answer), kind)
 
     async def act(self, name: str, /, **arguments: object) -> None:
         """Call an operation for its effect."""

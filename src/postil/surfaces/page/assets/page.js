@@ -302,6 +302,36 @@
   });
   document.addEventListener("mouseup", () => { if (drags) { drags = false; openForm(dragSide); } });
 
+  // -- cards of the board ----------------------------------------------------------------------------------------------
+  const moveCard = (card, to) => {
+    const form = one("form.move", card), select = form && form.elements.to;
+    if (!select || ![...select.options].some((option) => option.value === to) || to === form.elements.source.value) return;
+    select.value = to;
+    send(form);
+  };
+  let dragged = null;
+  document.addEventListener("dragstart", (event) => {
+    dragged = event.target.closest?.(".card[draggable]") || null;
+    if (dragged) { event.dataTransfer.setData("text/plain", ""); event.dataTransfer.effectAllowed = "move"; }
+  });
+  const column = (event) => dragged && event.target.closest?.(".column");
+  document.addEventListener("dragover", (event) => {
+    const over = column(event);
+    all(".column[data-over]").forEach((each) => each !== over && each.removeAttribute("data-over"));
+    if (over) { event.preventDefault(); over.dataset.over = ""; }
+  });
+  document.addEventListener("drop", (event) => {
+    const over = column(event);
+    all(".column[data-over]").forEach((each) => each.removeAttribute("data-over"));
+    if (over) { event.preventDefault(); moveCard(dragged, over.dataset.column); }
+    dragged = null;
+  });
+  const shove = (by) => {
+    const card = current?.closest(".card"), columns = all(".column");
+    const next = card && columns[columns.indexOf(card.closest(".column")) + by];
+    if (next) moveCard(card, next.dataset.column);
+  };
+
   // -- keys ------------------------------------------------------------------------------------------------------------
   const step = (list, by, extend) => {
     if (!list.length) return;
@@ -354,6 +384,7 @@
     else if (low === "k" || key === "ArrowUp" && current) step(stops(), -1, shift);
     else if (low === "n" || low === "p") step(all("section.file"), low === "n" ? 1 : -1);
     else if (low === "c") openForm("");
+    else if (key === "<" || key === ">") shove(key === ">" ? 1 : -1);
     else if (low === "t") turnTheme();
     else if (low === "o") { const details = current && one("details", current.closest("section.file") || current); if (details) details.open = !details.open; }
     else did = /^[a-z]$/.test(low) && press(low);

@@ -19,6 +19,8 @@ KEYS = (
     ("u", "side by side, or one below the other"),
     ("s", "send all drafts"),
     ("r, e, w", "in the inbox: reply, resolve or reopen, withdraw"),
+    ("a, i, e, w", "issues: a new one, edit, close or reopen, claim or release"),
+    ("< and >", "on the board: move the card to the column on that side"),
     ("t", "dark or light"),
 )
 
