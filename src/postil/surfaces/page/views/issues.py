@@ -231,5 +231,5 @@ ROUTES = (
     Route("POST", "/issues/{id}/claim", claim),
     Route("POST", "/issues/{id}/check", check),
     Route("POST", "/issues/{id}/edit", edit),
-    Route("POST", "/issues/{id}/keep_shown", settle),
+    Route("POST", "/issues/{id}/settle", keep_shown),
 )
