@@ -9,7 +9,7 @@ from pathlib import Path
 from postil.tracker import events as ev
 from tests.tracker.groups import Tracker
 from tests.tracker.hostile import LATEST, event, write_log
-from tests.tracker.programs import answered, run, said
+from tests.tracker.programs import answered, git, run, said
 from tests.tracker.stores import fresh, own_ref
 
 
@@ -128,3 +128,44 @@ def test_a_status_of_a_newer_version_can_be_asked_for(repository: Path):
     refused = run(repository, "list", "issue", "--filter", "status == opne")
     assert refused.returncode == 2
     assert "did you mean `open`?" in refused.stderr
+
+
+def test_a_log_that_nobody_should_write_ends_no_command_of_others(repository: Path):
+    said(repository, "create", "issue", "Mine")
+    write_log(repository, event("11111111-0000-4000-8000-000000000001", 1, "comment", 1, body="x" * (13 << 20)))
+    blob = subprocess.run(
+        ["git", "hash-object", "-w", "--stdin"], cwd=repository, input=b"x", capture_output=True, check=True
+    )
+    git(repository, "update-ref", "refs/postil/log/ddddddddddddd", blob.stdout.decode().strip())
+    for words in (("list",), ("ready",), ("create", "issue", "More"), ("list", "--json")):
+        done = run(repository, *words)
+        assert done.returncode == 0, words
+    assert "is not read" in run(repository, "ready").stderr  # but it is said
+    checked = run(repository, "verify")
+    assert checked.returncode == 7
+    assert checked.stdout.count("is not read") == 2
+
+
+def test_no_field_of_an_issue_reaches_the_output_raw_or_whole(repository: Path):
+    id_ = "11111111-0000-4000-8000-000000000001"
+    bad = "\x1b[2J\x9b\u202e" * 2000
+    write_log(
+        repository,
+        event(id_, 1, "created", 1, kind="issue", title=bad * 100, status=bad, due=bad, milestone=bad, labels=[bad]),
+        event(id_, 2, "set", 2, f=bad, value=bad),
+        event(id_, 3, "set", 2, f="title", value=bad, r="other22222222"),
+        event(id_, 4, "claim", 4, who=bad, until="2099-01-01T00:00:00.000Z"),
+        event(id_, 5, "comment", 5, c=bad, body=bad),
+    )
+    for words in (
+        ("list", "--all", "--long"),
+        ("show", id_),
+        ("log", id_),
+        ("ready",),
+        ("prime",),
+        ("entity-debug", "show", id_),
+    ):
+        done = run(repository, *words)
+        assert done.returncode == 0, words
+        assert not any(mark in done.stdout for mark in "\x1b\x9b\u202e"), words
+    assert len(said(repository, "next", "--no-claim")) < 4000

@@ -82,7 +82,7 @@ class Issues:
         if store.index.damage():
             for text in store.index.damage("damage"):
                 call.current().tell_damage(f"{text}. What it held is not shown; `git mile verify --fix` looks for it")
-            for text in store.index.damage("newer", "rewritten"):
+            for text in store.index.damage("newer", "rewritten", "refused"):
                 call.current().log("warning", text)
         return store
 

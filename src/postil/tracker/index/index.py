@@ -158,7 +158,7 @@ class Index:
         return int(read_meta(self.db, "clock") or 0)
 
     def damage(self, *kinds: str) -> list[str]:
-        """Returns what is wrong with the logs: `damage`, `rewritten`, `newer`, or all of it."""
+        """Returns what is wrong with the logs: `damage`, `refused`, `rewritten`, `newer`, or all of it."""
         rows = self.query("SELECT key, value FROM meta WHERE key GLOB '*:refs/*' ORDER BY key")
         return [text for key, text in rows if not kinds or key.partition(":")[0] in kinds]
 

@@ -30,6 +30,9 @@ _SHORT = 64
 class LogDamaged(StorageFailed):
     """A log that cannot be read; `verify` says more."""
 
+    lost = True
+    """Whether something is missing here. Otherwise somebody wrote what no version of ours writes."""
+
     def __init__(self, oid: str, why: str) -> None:
         super().__init__(
             f"The tracker's log is damaged at {oid[:12]}: {why}",
@@ -38,7 +41,18 @@ class LogDamaged(StorageFailed):
         )
 
 
-class LogTooNew(LogDamaged):
+class LogRefused(LogDamaged):
+    """A log that is not read because of what it is: too large, or nothing that the tracker writes."""
+
+    lost = False
+
+    def __init__(self, oid: str, why: str) -> None:
+        super().__init__(oid, why)
+        self.message = f"The log is not read at {oid[:12]}: {why}"
+        self.advice = "Ask whoever writes it; `git mile verify` names all such logs"
+
+
+class LogTooNew(LogRefused):
     """A log of a later format: nothing is wrong with it."""
 
     def __init__(self, oid: str, format_: str) -> None:
@@ -103,7 +117,7 @@ class Objects:
             raise LogDamaged(oid, "the object is missing" if head else "git could not read it")
         size = int(head[2])
         if size > limits.LOG_OBJECT:
-            raise LogDamaged(oid, f"it has {size} bytes, and at most {limits.LOG_OBJECT} are read")
+            raise LogRefused(oid, f"it has {size} bytes, and at most {limits.LOG_OBJECT} are read")
         content = self._answered.read(size)
         if len(content) != size or not self._answered.read(1):
             raise LogDamaged(oid, "git could not read it")
@@ -113,7 +127,7 @@ class Objects:
         """Returns a commit of a log."""
         kind, content = self.read(oid)
         if kind != "commit":
-            raise LogDamaged(oid, f"a {kind} where a commit belongs")
+            raise LogRefused(oid, f"a {kind} where a commit belongs")
         return parse_commit(oid, content)
 
     def segments(self, tree: str) -> list[Segment]:
@@ -129,9 +143,9 @@ class Objects:
                             found.append(Segment(int(position), int(count), blob))
                     shelves += 1
                     if max(len(found), shelves) > limits.LOG_SEGMENTS:
-                        raise LogDamaged(tree, f"it has more than {limits.LOG_SEGMENTS} segments")
+                        raise LogRefused(tree, f"it has more than {limits.LOG_SEGMENTS} segments")
         if len({segment.oid for segment in found}) < len(found):
-            raise LogDamaged(tree, "a segment stands in it twice")
+            raise LogRefused(tree, "a segment stands in it twice")
         return sorted(found, key=lambda segment: segment.position)
 
     def blobs(self, oids: list[str]) -> Iterator[bytes]:
@@ -149,13 +163,13 @@ class Objects:
         """Returns the lines of the segment asked for next."""
         kind, content = self.answer(oid)
         if kind != "blob":
-            raise LogDamaged(oid, f"a {kind} where a segment belongs")
+            raise LogRefused(oid, f"a {kind} where a segment belongs")
         return content
 
     def _entries(self, tree: str) -> list[tuple[str, str]]:
         kind, content = self.read(tree)
         if kind != "tree":
-            raise LogDamaged(tree, f"a {kind} where a tree belongs")
+            raise LogRefused(tree, f"a {kind} where a tree belongs")
         return list(parse_tree(content, len(tree) // 2))
 
 
@@ -178,12 +192,12 @@ def parse_commit(oid: str, content: bytes) -> LogCommit:
             tree = value.decode("ascii", "replace")
         elif key == b"parent":
             if parent is not None:
-                raise LogDamaged(oid, "a merge inside a log")
+                raise LogRefused(oid, "a merge inside a log")
             parent = value.decode("ascii", "replace")
     if words and words[0].startswith(b"postil/"):
         raise LogTooNew(oid, words[0].removeprefix(b"postil/")[:20].decode("utf-8", "replace"))
     if len(words) != 4 or words[0] != b"postil" or not all(word.isdigit() and len(word) < 16 for word in words[1:]):
-        raise LogDamaged(oid, "its message is not one of the tracker's")
+        raise LogRefused(oid, "its message is not one of the tracker's")
     return LogCommit(oid, tree, parent, int(words[1]), int(words[2]), int(words[3]), lines)
 
 
@@ -218,7 +232,7 @@ def find_unread(root: str, git: Objects, tip: LogCommit, known: tuple[str, int] 
         tail.append(at)
         size += len(at.lines)
         if size > limits.LOG_TAIL:
-            raise LogDamaged(at.oid, f"commits before it hold more than {limits.LOG_TAIL} bytes that are in no segment")
+            raise LogRefused(at.oid, f"commits before it hold more than {limits.LOG_TAIL} bytes that are in no segment")
         if at.parent is None:
             break
         at = git.commit(at.parent)

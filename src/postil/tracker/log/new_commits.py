@@ -61,7 +61,7 @@ def remember(db: sqlite3.Connection, tip: Tip, end: int) -> None:
 
 def note_damage(db: sqlite3.Connection, tip: Tip, fault: LogDamaged) -> None:
     """A log could not be read whole: say so, and read all of it when it moves."""
-    kind = "newer" if isinstance(fault, LogTooNew) else "damage"
+    kind = "newer" if isinstance(fault, LogTooNew) else "damage" if fault.lost else "refused"
     write_meta(db, f"{kind}:{tip.ref}", f"{tip.ref}: {fault.message}")
     remember(db, tip, 0)
 
@@ -130,7 +130,8 @@ class _Reader:
 
     def _remember(self, tip: Tip, end: int) -> None:
         remember(self._db, tip, end)
-        self._db.execute("DELETE FROM meta WHERE key IN (?, ?)", (f"damage:{tip.ref}", f"newer:{tip.ref}"))
+        for kind in ("damage", "newer", "refused"):
+            self._db.execute("DELETE FROM meta WHERE key = ?", (f"{kind}:{tip.ref}",))
 
     def _salvage(self, tip: Tip, fault: LogDamaged) -> NewCommits:
         """Returns what survives of a damaged log. It is looked at again with every read, until it is whole."""

@@ -16,6 +16,9 @@ _HOW = (
     " new work; git_mile_close ends it, and the claim. issue_sync exchanges with the team."
 )
 
+_LONGEST = 200
+"""Letters of a title in a line."""
+
 
 class ReadyItem(Struct, frozen=True, kw_only=True):
     """An issue that nothing blocks and nobody holds."""
@@ -43,7 +46,7 @@ class Ready(Answer, frozen=True, kw_only=True):
             [
                 item.short or item.id[:8],
                 item.priority or "",
-                flatten(item.title),
+                flatten(item.title[:_LONGEST]),
                 flatten(",".join(item.labels)),
                 flatten(item.due or ""),
             ]
@@ -76,7 +79,7 @@ class Blocked(Answer, frozen=True, kw_only=True):
         """A line an issue, and below it the reasons."""
         lines: list[str] = []
         for item in self.items:
-            lines.append(f"{item.short or item.id[:8]} {flatten(item.title)}")
+            lines.append(f"{item.short or item.id[:8]} {flatten(item.title[:_LONGEST])}")
             lines += [f"{'  ' * depth}← {flatten(reason)}" for depth, reason in enumerate(item.because, 1)]
         if self.total > len(self.items):
             lines.append(f"({self.total - len(self.items)} more; --limit shows them)")
@@ -100,7 +103,7 @@ class Taken(Answer, frozen=True, kw_only=True):
         if self.id is None:
             return self.for_person()
         holds = f"is yours until {self.until}" if self.until else "is next; nobody has claimed it"
-        lines = [f"{self.id[:8]} “{self.title}” {holds}"]
+        lines = [f"{self.id[:8]} “{(self.title or '')[:_LONGEST]}” {holds}"]
         facts = [f"priority {self.priority}"] if self.priority else []
         facts += [f"labels {', '.join(self.labels)}"] if self.labels else []
         lines += ["; ".join(facts)] if facts else []
@@ -116,7 +119,7 @@ class Taken(Answer, frozen=True, kw_only=True):
         if self.id is None:
             waiting = f"; {format_count(self.blocked, 'issue')} blocked by others" if self.blocked else ""
             return f"Nothing is ready{waiting}"
-        lines = [f"{self.id[:8]} {flatten(self.title or '')}"]
+        lines = [f"{self.id[:8]} {flatten((self.title or '')[:_LONGEST])}"]
         if self.until:
             lines.append(f"claimed until {self.until}")
         if self.description:

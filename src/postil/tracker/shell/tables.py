@@ -17,6 +17,9 @@ from postil.tracker.shell.columns import Drawing, draw_list
 from postil.tracker.state.charts import draw_progress
 from postil.tracker.text import cut_excerpt, flatten, format_age, format_count, round_to_second
 
+_LONGEST = 1000
+"""Letters of a title, a status or a lost value that people are shown: others may have written longer ones."""
+
 
 class Details(Struct, frozen=True, kw_only=True):
     """One item of `list --json`: the contract's item and, beside it, the keys the old program had."""
@@ -110,13 +113,14 @@ class ShownInFull(Answer, frozen=True):
     def for_person(self) -> str:
         """Title, facts, description, comments."""
         shown = self.shown
-        lines = [f"{flatten(shown.title)} [{flatten(shown.status)}]", f"ID: {shown.id} ({shown.kind})"]
+        head = f"{flatten(shown.title[:_LONGEST])} [{flatten(shown.status[:_LONGEST])}]"
+        lines = [head, f"ID: {flatten(shown.id)} ({flatten(shown.kind[:_LONGEST])})"]
         if shown.labels:
             lines.append(f"Labels: {flatten(', '.join(shown.labels))}")
         if self.milestone:
             lines.append(f"Milestone: {flatten(self.milestone)}")
         if shown.due:
-            lines.append(f"Due: {shown.due}")
+            lines.append(f"Due: {flatten(shown.due[:_LONGEST])}")
         if shown.assignees:
             lines.append(f"Assignees: {flatten(', '.join(shown.assignees))}")
         if shown.children:
@@ -138,7 +142,8 @@ class ShownInFull(Answer, frozen=True):
             for link in shown.links or ()
         ]
         lines += [
-            f"Conflict: {one.field} was also set to {one.value!r} by {flatten(one.author)} at {one.ts};"
+            f"Conflict: {flatten(one.field[:_LONGEST])} was also set to {(one.value or '')[:_LONGEST]!r} by"
+            f" {flatten(one.author)} at {flatten(one.ts)};"
             f" decide with `git mile resolve {shown.id[:8]}`"
             for one in shown.conflicts or ()
         ]
@@ -155,7 +160,7 @@ class ShownInFull(Answer, frozen=True):
             changed = " (edited)" if comment.edited_at else ""
             head = f"{flatten(comment.author)} {self._tell(comment.ts, 'at ')}{changed}  {flatten(comment.id)}"
             lines += ["", head, harmless(comment.body)]
-        return "\n".join(lines)
+        return harmless("\n".join(lines))
 
     def _tell(self, ts: str, at: str = "") -> str:
         """Returns a moment: on a terminal how long ago it was."""
