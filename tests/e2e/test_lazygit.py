@@ -137,6 +137,50 @@ def test_the_doctor_says_what_of_the_published_block_stops_the_newest(person: Pe
     assert "normalSecondary" in stops["fix"]
 
 
+def test_a_fault_in_the_persons_own_file_is_not_said_to_be_ours_to_mend(person: Person) -> None:
+    use(person, NEWEST)
+    assert person.run("postil", "setup", "lazygit").returncode == 0
+    own = person.config / "lazygit" / "config.yml"
+    own.parent.mkdir(parents=True)
+    own.write_text("gui:\n\tshowFileTree: false\n")  # a tab
+    (found,) = diagnose(person)
+    assert "lazygit does not start" in found["seen"]
+    assert found["fix"] == f"The fault is in a file of your own ({own}): mend what lazygit says there"
+
+
+def test_a_missing_file_that_the_environment_names_stops_lazygit_and_is_said(person: Person) -> None:
+    use(person, NEWEST)
+    person.environment["LG_CONFIG_FILE"] = "/nowhere/x.yml"
+    (found,) = diagnose(person)
+    assert (found["status"], found["seen"]) == (
+        "error",
+        "LG_CONFIG_FILE names /nowhere/x.yml, which is no file: lazygit does not start",
+    )
+
+
+def test_files_that_the_environment_names_stay_in_what_is_told(person: Person) -> None:
+    person.environment["LG_CONFIG_FILE"] = "/my/one.yml,/my/two.yml"
+    done = person.run("postil", "setup", "lazygit", "--user")
+    ours = person.config / "postil" / "lazygit.yml"
+    assert f'export LG_CONFIG_FILE="/my/one.yml,/my/two.yml,{ours}"' in done.stdout
+    person.environment["LG_CONFIG_FILE"] = f"/my/one.yml,{ours}"
+    assert "names it already" in person.run("postil", "setup", "lazygit", "--user").stdout
+
+
+def test_a_link_to_a_file_that_somebody_keeps_elsewhere_is_left_alone(person: Person) -> None:
+    kept = person.root.parent / "dotfiles.yml"
+    kept.write_text(person.run("postil", "setup", "lazygit", "--print").stdout)
+    link = person.root / ".git" / "lazygit.yml"
+    link.symlink_to(kept)
+    before = kept.read_text()
+    for words in (["setup", "lazygit", "--key", "<c-t>"], ["setup", "lazygit", "--remove"]):
+        refused = person.run("postil", *words)
+        assert (refused.returncode, "was left as it is" in refused.stderr) == (6, True)
+    person.run("postil", "setup", "lazygit", "--fix")
+    assert link.is_symlink()
+    assert kept.read_text() == before
+
+
 def test_for_all_repositories_it_works_without_a_config_of_ones_own(person: Person) -> None:
     program = use(person, NEWEST)
     done = person.run("postil", "setup", "lazygit", "--user")

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import sqlite3
 import subprocess
 import time
@@ -9,19 +10,25 @@ from collections.abc import Generator
 from contextlib import contextmanager
 
 from tests.inbox.people import BIN, Person
+from tests.needs import ROOT
 
 SESSION = json.dumps({"session_id": "s1", "hook_event_name": "Stop"}).encode()
-HOOK = f"'{BIN / 'postil'}' inbox hook idle >&2 && exit 2; exit 0"
-"""As it stands in the settings of Claude Code: 2 wakes it, and what is on standard error is what it reads."""
+RECIPES = re.findall(r'"command": ("\[ .*?exit 0")', (ROOT / "docs" / "inbox.md").read_text())
+HOOK = json.loads(RECIPES[0])
+"""As docs/inbox.md has it for Claude Code: 2 wakes it, and what is on standard error is what it reads."""
 
 
 @contextmanager
-def waiting(person: Person) -> Generator[subprocess.Popen[bytes]]:
+def waiting(person: Person, entrypoint: str = "cli") -> Generator[subprocess.Popen[bytes]]:
     """The hook, as the assistant starts it; ready when it waits."""
     with subprocess.Popen(
         ["/bin/sh", "-c", HOOK],
         cwd=person.root,
-        env=person.environment,
+        env={
+            **person.environment,
+            "PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}",
+            "CLAUDE_CODE_ENTRYPOINT": entrypoint,
+        },
         stdin=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
@@ -92,3 +99,11 @@ def test_a_hook_that_is_broken_does_not_wake(person: Person) -> None:
     with waiting(person) as hook:
         hook.communicate(timeout=60)
     assert hook.returncode == 0
+
+
+def test_the_recipe_is_the_same_for_both_events_and_leaves_a_session_without_a_person_alone(person: Person) -> None:
+    assert RECIPES[0] == RECIPES[1]
+    person.send("waits", "a.txt", "2")
+    with waiting(person, "sdk-cli") as hook:
+        assert hook.communicate(timeout=60)[1] == b""
+    assert (hook.returncode, person.states()) == (0, {1: "queued"})

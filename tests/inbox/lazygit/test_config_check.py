@@ -56,8 +56,9 @@ def test_the_doctor_finds_the_published_block_and_the_config_that_hides_another(
 def test_the_doctor_reads_the_files_that_lazygit_is_told_to_merge(person: Person, tmp_path: Path) -> None:
     write(tmp_path / "extra.yml", PUBLISHED)
     person.environment["LG_CONFIG_FILE"] = f"{tmp_path}/none.yml,{tmp_path}/extra.yml"
-    (unsafe,) = findings(person)
+    unsafe, missing = findings(person)
     assert str(tmp_path / "extra.yml") in unsafe["seen"]
+    assert f"names {tmp_path}/none.yml, which is no file" in missing["seen"]
     doctor = person.run("postil", "doctor")
     assert "would be run as a command" in doctor.stdout
 

@@ -49,6 +49,20 @@ def test_checking_the_hooks_takes_no_message(repository: Path, tmp_path: Path) -
     assert [message["state"] for message in listed["messages"]] == ["queued"]
 
 
+def test_who_sets_up_the_hooks_of_codex_is_told_to_trust_them(repository: Path, tmp_path: Path) -> None:
+    said = run("postil", "setup", "codex-hooks", "--write", cwd=repository, **home(tmp_path))
+    assert "type /hooks in Codex once and trust them" in said.stdout
+
+
+def test_a_hook_that_waits_is_the_persons_own(repository: Path, tmp_path: Path) -> None:
+    path = file_of("claude-hooks", repository, tmp_path)
+    path.parent.mkdir()
+    own = {"hooks": [{"type": "command", "command": "postil inbox hook idle >&2 && exit 2; exit 0"}]}
+    path.write_text(json.dumps({"hooks": {"Stop": [own]}}))
+    run("postil", "setup", "claude-hooks", "--write", cwd=repository, **home(tmp_path))
+    assert json.loads(path.read_text())["hooks"]["Stop"][0] == own
+
+
 DOCUMENTED = {
     # each as its client documents it
     "claude": {"SessionStart": [{"hooks": [{"type": "command", "command": "/p inbox hook start"}]}]},

@@ -103,7 +103,7 @@ def format_bindings(
         "        title: 'Send the drafts; what do you say of the whole? (may be empty)'",
         '        key: "Summary"',
         f"    command: '{_quote_program(program)} inbox submit --summary {{{{.Form.Summary | quote}}}}'",
-        _in_popup(newest),
+        *_in_popup(newest),
     ]
     return "\n".join(rows) + "\n"
 
@@ -115,7 +115,7 @@ def _format_remark(one: Binding, key: str, version: Version | None, program: str
         "        title: 'Remark on {{.Form.Where}} (? asks, note: tells)'",
         '        key: "Comment"',
         f"    command: '{program} inbox send --at {{{{.Form.Where | quote}}}} --comment {{{{.Form.Comment | quote}}}}'",
-        _in_popup(newest),
+        *_in_popup(newest),
     ]
 
 
@@ -146,8 +146,9 @@ def _format_place(one: Binding, key: str, description: str, version: Version | N
     ]
 
 
-def _in_popup(newest: bool) -> str:
-    return "    output: popup" if newest else "    showOutput: true"
+def _in_popup(newest: bool) -> list[str]:
+    """Returns the rows for a popup; an old lazygit writes the whole command line above it."""
+    return ["    output: popup", '    outputTitle: "To the assistant"'] if newest else ["    showOutput: true"]
 
 
 def _in_terminal(newest: bool) -> str:

@@ -55,10 +55,19 @@ def check_configs(
                 f"Move what you need into {usual} and delete {old}",
             )
         )
+    found += [
+        Finding(
+            "error",
+            f"LG_CONFIG_FILE names {path}, which is no file: lazygit does not start",
+            "Take it out of LG_CONFIG_FILE, or make that file",
+        )
+        for path in named
+        if not os.path.isfile(path)
+    ]
     found += _check_age(config, repository, version, program)
     theirs = [path for path in own if _is_harmless(_read(path))]
     read = [path for path in [*(named or [old if os.path.exists(old) else usual]), *theirs] if os.path.isfile(path)]
-    found += _check_start(read, version)
+    found += _check_start(read, version, [path for path in read if path not in (*theirs, paths[2])])
     sending = any(_SENDS.search(_read(path)) for path in paths)
     return found or [Finding("ok", _describe_health(sending, version))]
 
@@ -76,8 +85,11 @@ def _check_age(config: str, repository: Repository | None, version: Version | No
     return found
 
 
-def _check_start(paths: Sequence[str], version: Version | None) -> list[Finding]:
-    """Returns what lazygit itself says against these files, and which of their contexts the newest ones have not."""
+def _check_start(paths: Sequence[str], version: Version | None, persons: Sequence[str]) -> list[Finding]:
+    """Returns what lazygit itself says against these files, and which of their contexts the newest ones have not.
+
+    `persons` are those that the person wrote: what is wrong in them is not for us to mend.
+    """
     sending = [path for path in paths if _SENDS.search(_read(path))]
     if version is None or not sending:
         return []
@@ -93,6 +105,8 @@ def _check_start(paths: Sequence[str], version: Version | None) -> list[Finding]
             "; in a file of your own change the contexts staging, stagingSecondary and patchBuilding to normal and "
             "normalSecondary: lazygit has had no others since 0.66"
         )
+    elif persons and find_fault(find_program("lazygit"), persons):
+        advice = f"The fault is in a file of your own ({', '.join(persons)}): mend what lazygit says there"
     return [Finding("error", f"lazygit does not start: {fault}", advice)]
 
 

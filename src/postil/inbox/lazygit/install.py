@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Sequence
 
 from postil.core.failure import Conflict
 from postil.inbox.lazygit.binding import (
@@ -54,8 +55,18 @@ def find_version(program: str = "lazygit") -> Version | None:
     return parse_version(done.stdout)
 
 
-def install(repository: Repository | None, config: str, key: str, version: Version | None, program: str) -> str:
-    """Write the bindings. Returns what to do next. Raises NotOurs for a file that Postil did not write."""
+def install(
+    repository: Repository | None,
+    config: str,
+    key: str,
+    version: Version | None,
+    program: str,
+    named: Sequence[str] = (),
+) -> str:
+    """Write the bindings. Returns what to do next. Raises NotOurs for a file that Postil did not write.
+
+    `named` are the files that LG_CONFIG_FILE names already.
+    """
     folder = find_folder(repository, config)
     path = os.path.join(folder, FILE)
     text = format_bindings(key, version, program)
@@ -71,9 +82,13 @@ def install(repository: Repository | None, config: str, key: str, version: Versi
         f"{EDITOR_KEY} opens your editor for the remark, {TALK_KEY} the conversation; {SUBMIT_KEY} sends the drafts",
     ]
     if version is None:
-        said.append("There is no lazygit on PATH: written for the newest; once it is there run `postil doctor --fix`")
-    if repository is None:
-        said.append(f'Tell lazygit of it: export LG_CONFIG_FILE="{",".join([*_find_own(config), path])}"')
+        said.append(
+            "There is no lazygit on PATH that says its version: written for the newest; later run `postil doctor --fix`"
+        )
+    if repository is None and path in named:
+        said.append("LG_CONFIG_FILE names it already: start lazygit anew")
+    elif repository is None:
+        said.append(f'Tell lazygit of it: export LG_CONFIG_FILE="{",".join([*(named or _find_own(config)), path])}"')
     else:
         said.append("Start lazygit anew in this repository, go to a diff and press the key")
     said.append("Undo: postil setup lazygit --remove" + (" --user" * (not repository)))
@@ -100,8 +115,10 @@ def renew(repository: Repository | None, config: str, version: Version | None, p
 def read_ours(repository: Repository | None, config: str) -> str | None:
     """Returns the content of our file, or None when there is none."""
     path = os.path.join(find_folder(repository, config), FILE)
+    if _is_foreign(path):
+        return None
     content = read_regular(path, LARGEST)
-    return content.decode("utf-8", "replace") if content and content.startswith(_OURS) else None
+    return content.decode("utf-8", "replace") if content else None
 
 
 def find_key(text: str) -> str:
@@ -128,4 +145,7 @@ def find_folder(repository: Repository | None, config: str) -> str:
 
 
 def _is_foreign(path: str) -> bool:
+    """Whether it is no file of ours; a link leads to a file that somebody else keeps."""
+    if os.path.islink(path):
+        return True
     return os.path.lexists(path) and not (read_regular(path, LARGEST) or b"").startswith(_OURS)

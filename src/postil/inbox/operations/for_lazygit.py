@@ -125,7 +125,9 @@ class LazygitTools:
         repository = None if user else self._inbox.repository()
         if remove:
             return Printed(uninstall(repository, config))
-        return Printed(install(repository, config, key, version, program))
+        terminal = self._inbox.terminal
+        named = terminal.lazygit_configs if terminal else ()
+        return Printed(install(repository, config, key, version, program, named))
 
     @check("lazygit")
     def check_lazygit(self) -> list[Finding]:

@@ -25,13 +25,20 @@ class HookShape(Struct, frozen=True):
     """In the unit of the client; 0 leaves it out."""
     version: int = 0
     """What stands beside `hooks`, where the client asks for it."""
+    then: str = ""
+    """What the person has to do in the client before it runs them."""
 
 
 SHAPES = {
     shape.client: shape
     for shape in (
         HookShape("claude", {"SessionStart": "start", "UserPromptSubmit": "prompt", "Stop": "stop"}),
-        HookShape("codex", {"SessionStart": "start", "UserPromptSubmit": "prompt", "Stop": "stop"}, timeout=30),
+        HookShape(
+            "codex",
+            {"SessionStart": "start", "UserPromptSubmit": "prompt", "Stop": "stop"},
+            timeout=30,
+            then="Codex runs hooks that you have seen: type /hooks in Codex once and trust them",
+        ),
         HookShape("gemini", {"SessionStart": "start", "BeforeAgent": "prompt", "AfterAgent": "stop"}, timeout=30_000),
         HookShape("cursor", {"sessionStart": "start", "stop": "stop"}, "bare", version=1),
         HookShape("copilot", {"sessionStart": "start", "agentStop": "stop"}, "bash", timeout=30, version=1),
