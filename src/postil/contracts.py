@@ -123,7 +123,15 @@ _FRAMES = {
 
 def united() -> Face:
     """Returns the face of `postil serve`: its instructions name the tools that a client is offered, and no others."""
-    return Face("postil", __version__, _STANDING, instruct=instruct, title="Postil", frames=_FRAMES)
+    return Face(
+        "postil",
+        __version__,
+        _STANDING,
+        instruct=instruct,
+        title="Postil",
+        frames=_FRAMES,
+        extensions={"io.modelcontextprotocol/tasks": {}},
+    )
 
 
 def instruct(tools: Collection[str]) -> str:

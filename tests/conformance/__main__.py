@@ -2,13 +2,14 @@
 
 import sys
 
-from tests.conformance.suite import VERSIONS, judge
+from tests.conformance.suite import EXTENSIONS, VERSIONS, judge, judge_extension
 from tests.serving import http_server
 
 failed = False
 with http_server() as url:
-    for version in VERSIONS:
-        outcome = judge(url, version)
+    judged = [(judge, version) for version in VERSIONS] + [(judge_extension, scenario) for scenario in EXTENSIONS]
+    for run, name in judged:
+        outcome = run(url, name)
         print(outcome.line(), flush=True)
         for line in [*outcome.failures, *(outcome.warnings if "--warnings" in sys.argv else ())]:
             print(f"  {line}")

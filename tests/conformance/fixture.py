@@ -13,7 +13,7 @@ from typing import Annotated, Any, cast
 import msgspec
 from msgspec import Meta, Raw, field
 
-from postil.core import call
+from postil.core import call, codes
 from postil.core.answer import Answer
 from postil.core.arguments.published import describe
 from postil.core.call import Question
@@ -24,6 +24,7 @@ from postil.core.operation import reads, writes
 from postil.core.prompt import prompt
 from postil.core.registry import Registry
 from postil.core.resource import resource
+from postil.wire.protocol.failures import ProtocolFailure
 
 # A picture of one red pixel and a sound of one silent sample.
 PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg=="
@@ -296,6 +297,52 @@ def completed(answers: Mapping[str, Any]) -> Said:
     return Said(f"Elicitation completed: action={answer['action']}, content={json.dumps(answer.get('content'))}")
 
 
+class LongTools:
+    """Tools that become tasks for clients that know of tasks."""
+
+    @reads("greet")
+    async def greet(self, name: str) -> Said:
+        """Greet, at once"""
+        return Said(f"Hello, {name}!")
+
+    @reads("slow_compute", task="optional")
+    async def slow(self, seconds: float = 1, label: str = "") -> Said:
+        """Sleep, then answer"""
+        call.current().progress(0, seconds, label)
+        await asyncio.sleep(seconds)
+        return Said(f"Computed {label}")
+
+    @reads("failing_job", task="required")
+    async def failing(self) -> Said:
+        """Fail after a moment"""
+        await asyncio.sleep(1)
+        raise TestFailed("This job fails on purpose")
+
+    @reads("protocol_error_job", task="optional")
+    async def breaking(self) -> Said:
+        """Break the protocol's own way"""
+        raise ProtocolFailure(codes.INTERNAL_ERROR, "This job breaks on purpose")
+
+    @reads("confirm_delete", task="optional")
+    async def confirm(self, filename: str) -> Said:
+        """Ask before it deletes nothing"""
+        answers = await ask(confirm=form(f"Delete {filename}?", confirm={"type": "boolean"}))
+        return Said(f"{filename}: {answers['confirm']['action']}")
+
+    @reads("multi_input", task="optional")
+    async def two_questions(self) -> Said:
+        """Ask two things at once"""
+        answers = await ask(one=form("One?", name=STRING), two=form("Two?", name=STRING))
+        return Said(f"{len(answers)} answers")
+
+    @reads("test_tool_with_task", task="after_questions")
+    async def ask_then_work(self) -> Said:
+        """Ask first, then take long"""
+        answers = await ask(user_name=form("What is your name?", name=STRING))
+        await asyncio.sleep(0.1)
+        return Said(f"Hello, {answers['user_name']['content']['name']}!")
+
+
 class Documents:
     """Resources, and prompts that need no answer."""
 
@@ -380,6 +427,7 @@ def fixture() -> Registry:
     parts: dict[str, object] = {
         "tools": Tools(),
         "questions": Questions(),
+        "long": LongTools(),
         "documents": Documents(),
         "changes": changes,
     }

@@ -6,6 +6,7 @@ import argparse
 import sys
 
 from postil.core.registry import Registry
+from postil.wire.protocol.tasks import EXTENSION
 from postil.wire.server import UNITED, Face, Server
 
 
@@ -16,7 +17,8 @@ def main() -> int:
     parser.add_argument("--part", choices=["fixture", "echo"], default="fixture")
     options = parser.parse_args()
     capabilities = {**UNITED, "prompts": {"listChanged": True}}  # the fixture's prompts do change
-    server = Server(registry(options.part), Face("postil-conformance", "1.0.0", capabilities))
+    face = Face("postil-conformance", "1.0.0", capabilities, extensions={EXTENSION: {}})
+    server = Server(registry(options.part), face)
     if options.http:
         return over_http(server)
     from postil.wire.transports.stdio import serve

@@ -24,8 +24,10 @@ from postil.surfaces.http.app import HttpApp
 from postil.surfaces.http.cors import Cors
 from postil.surfaces.http.serve import hosts_for, listen
 from postil.surfaces.http.server import HttpServer
+from postil.wire.protocol.tasks import EXTENSION
 from postil.wire.server import UNITED, Face, Hooks, Server
 from postil.wire.transports.http.endpoint import Endpoint
+from postil.wire.transports.http.headers import NAMED_BY
 from tests.core.echo import Echo
 
 STATELESS = "2026-07-28"
@@ -169,7 +171,7 @@ class Running:
             note_call=note_call if log is not None else None,
         )
         self._log = log
-        self.server = Server(self.registry, Face("echo", "1.0.0", UNITED), keys=keys, hooks=hooks)
+        self.server = Server(self.registry, Face("echo", "1.0.0", UNITED, extensions={EXTENSION: {}}), keys=keys, hooks=hooks)
         self.listener = listen("127.0.0.1", 0)
         self.port: int = self.listener.getsockname()[1]
         self._gateway, self._endpoint, self._routes = gateway, endpoint, routes
@@ -224,8 +226,8 @@ class Running:
         """A request of the stateless era, with the headers it needs."""
         given = {"MCP_Protocol_Version": STATELESS, "Mcp_Method": method, "Accept": BOTH}
         params = params or {}
-        name = params.get("name") or params.get("uri")
-        if method in ("tools/call", "prompts/get", "resources/read") and isinstance(name, str):
+        name = params.get("name") or params.get("uri") or params.get("taskId")
+        if method in NAMED_BY and isinstance(name, str):
             given["Mcp_Name"] = name
         return self.post(request(method, {"_meta": META, **params}, request_id), **{**given, **headers})
 

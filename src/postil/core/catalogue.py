@@ -11,7 +11,7 @@ from typing import Any
 
 from msgspec import Raw, Struct, field, structs
 
-from postil.core.operation import Effect
+from postil.core.operation import Effect, TaskSupport
 from postil.core.prompt import PromptArgument
 
 NOTHING = Raw()
@@ -52,6 +52,7 @@ class OperationEntry(Struct, frozen=True, omit_defaults=True):
     direct: bool = False
     open_world: bool = False
     is_async: bool = False
+    task: TaskSupport = ""
 
     @property
     def output_schema(self) -> Raw | None:

@@ -14,6 +14,8 @@ from msgspec import Struct
 from postil.core.failure import Failure, InternalError, InvalidArguments
 
 Effect: TypeAlias = Literal["reads", "writes", "destroys"]
+TaskSupport: TypeAlias = Literal["", "optional", "required", "after_questions"]
+"""Whether a call becomes a task: where the client knows of tasks, always, or once its questions are answered."""
 EVERYTHING = "*"
 F = TypeVar("F", bound=Callable[..., object])
 
@@ -85,6 +87,8 @@ class Mark(Struct, frozen=True):
     """The failure that answers a bug in this operation."""
     open_world: bool = False
     """Whether it reaches beyond this workspace."""
+    task: TaskSupport = ""
+    """Whether a call may take long, and becomes a task for clients that know of them: `required` where they must."""
 
 
 def reads(name: str, **declared: Any) -> Callable[[F], F]:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from postil.core.ports import EphemeralStore, Keys
     from postil.wire.protocol.url_elicitation import Page
     from postil.wire.runtime.pool import Pool
+    from postil.wire.runtime.tasks import Tasks
 
 __all__ = ["UNITED", "Face", "Hooks", "Server"]
 
@@ -70,6 +71,7 @@ class Server:
         self._keys: Keys | None = None
         self._secret = b""
         self._pool: Pool | None = None
+        self._tasks: Tasks | None = None
 
     def _profile(self) -> Profile:
         profile = Profile(self.face, self.registry, lambda: self.secret)
@@ -108,6 +110,20 @@ class Server:
             self._pool = Pool()
         return self._pool
 
+    @property
+    def tasks(self) -> Tasks:
+        """Calls that were answered with a task and go on."""
+        if self._tasks is None:
+            from postil.wire.runtime.tasks import Tasks  # few clients know of tasks
+
+            self._tasks = Tasks(self)
+        return self._tasks
+
+    async def close_tasks(self, grace: float) -> None:
+        """End the tasks, if there were any."""
+        if self._tasks is not None:
+            await self._tasks.close(grace)
+
     def with_hooks(self, hooks: Hooks) -> Server:
         """Returns a server that is this one with these hooks. To be called before it serves."""
         return Server(self.registry, self.face, keys=self._make_keys, secret=self._make_secret, hooks=hooks)
@@ -115,5 +131,5 @@ class Server:
     def narrow(self, registry: Registry) -> Server:
         """Returns a server beside this one that offers less; threads, keys and the secret are the same."""
         narrow = Server(registry, self.face, keys=self._make_keys, secret=lambda: self.secret, hooks=self.hooks)
-        narrow._pool, narrow.calls = self.pool, self.calls
+        narrow._pool, narrow._tasks, narrow.calls = self.pool, self.tasks, self.calls
         return narrow

@@ -80,6 +80,7 @@ class RelocateTools:
     @writes(
         "comments_relocate",
         title="Write where comments are now",
+        task="optional",
         aliases=("comments_relocate_here",),
         shell="comments relocate",
         says="Write into the sidecars where comments are now, or follow lines between texts in bulk (--batch)",

@@ -215,6 +215,7 @@ class PipelineOperations:
     @reads(
         "wait_pipeline",
         toolset="ci",
+        task="optional",
         shell="gitlab wait",
         positional=("project_id", "pipeline_id"),
         ignores=("cache", "cache_ttl"),

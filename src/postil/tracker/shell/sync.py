@@ -60,6 +60,7 @@ class SyncCommands:
     @writes(
         "issue_sync",
         aliases=("issue.sync",),
+        task="optional",
         shell="issue sync",
         positional=("remote",),
         open_world=True,
@@ -132,6 +133,7 @@ class SyncCommands:
     @reads(
         "issue_verify",
         aliases=("issue.verify",),
+        task="optional",
         toolset="extra",
         shell="issue verify",
         shell_only=("fix",),
@@ -142,7 +144,13 @@ class SyncCommands:
         return verify_logs(self._issues.store, fix)
 
     @destroys(
-        "issue_gc", aliases=("issue.gc",), toolset="extra", shell="issue gc", shell_only=("remote",), open_world=True
+        "issue_gc",
+        aliases=("issue.gc",),
+        task="optional",
+        toolset="extra",
+        shell="issue gc",
+        shell_only=("remote",),
+        open_world=True,
     )
     def gc(
         self,

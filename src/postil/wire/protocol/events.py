@@ -14,7 +14,10 @@ if TYPE_CHECKING:
     from postil.wire.protocol.face import Profile
     from postil.wire.protocol.jsonrpc import Id, Request
 
-Kind: TypeAlias = Literal["tool", "direct", "resource", "prompt", "completion", "subscribe", "listen"]
+Kind: TypeAlias = Literal[
+    "tool", "direct", "resource", "prompt", "completion", "subscribe", "listen",
+    "task", "get_task", "update_task", "cancel_task",
+]  # fmt: skip
 FLAGS: dict[Listed, str] = {
     "tools": "toolsListChanged",
     "prompts": "promptsListChanged",
@@ -70,6 +73,8 @@ class Work(Struct, eq=False):
     batch: Batch | None = None
     position: int = 0
     cancelled: bool = False
+    task_shape: Shape | None = None
+    """Of a call that becomes a task: the shape of what comes of it in the end."""
 
     def stamp(self) -> dict[str, Any]:
         """Returns the `_meta` that every frame of a stream carries."""

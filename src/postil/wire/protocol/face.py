@@ -24,6 +24,8 @@ class Face(Struct, frozen=True):
     title: str = ""
     """The name for people, in the eras that have one."""
     vendor: str = ""
+    extensions: Mapping[str, Any] = {}
+    """What the stateless era's clients are offered beside the protocol."""
     contract: bool = False
     """Speaks 2024-11-05 to everyone, whatever they ask for."""
     frames: Mapping[str, tuple[str, str]] = {}

@@ -61,10 +61,8 @@ def set_level(session: Session, request: Request, era: Era) -> Done:
 def discover(session: Session, request: Request, era: Era) -> object:
     """Returns what this server is and can do, in the stateless era."""
     face = session.profile.face
-    found: dict[str, Any] = {
-        "supportedVersions": [STATELESS_ERA.version],
-        "capabilities": face.capabilities,
-    }
+    offered = {**face.capabilities, "extensions": face.extensions} if face.extensions else face.capabilities
+    found: dict[str, Any] = {"supportedVersions": [STATELESS_ERA.version], "capabilities": offered}
     instructions = session.profile.instructions
     return {**found, "instructions": instructions} if instructions else found
 
@@ -107,7 +105,12 @@ def call_tool(session: Session, request: Request, era: Era) -> Work:
     entry = session.profile.registry.find(name)
     if entry is None or not session.profile.registry.is_tool(entry):
         raise ProtocolFailure(era.unknown_tool, f"Unknown tool: {name[:100]}")
-    return Work("tool", request, era, name, {} if arguments is None else arguments, _tool_result, entry)
+    work = Work("tool", request, era, name, {} if arguments is None else arguments, _tool_result, entry)
+    if entry.task and era.stateless:
+        from postil.wire.protocol.tasks import take_as_task  # few operations take long
+
+        return take_as_task(session, work)
+    return work
 
 
 def _tool_result(profile: Profile, work: Work, value: object) -> object:
@@ -244,7 +247,25 @@ HANDSHAKE: dict[str, Handler] = {
     "resources/subscribe": subscribe,
     "resources/unsubscribe": unsubscribe,
 }
-STATELESS: dict[str, Handler] = {**SHARED, "server/discover": discover, "subscriptions/listen": listen}
+
+
+def _of_tasks(name: str) -> Handler:
+    def handle(session: Session, request: Request, era: Era) -> object:
+        from postil.wire.protocol import tasks  # few clients ask for any
+
+        return getattr(tasks, name)(session, request, era)
+
+    return handle
+
+
+STATELESS: dict[str, Handler] = {
+    **SHARED,
+    "server/discover": discover,
+    "subscriptions/listen": listen,
+    "tasks/get": _of_tasks("get_task"),
+    "tasks/update": _of_tasks("update_task"),
+    "tasks/cancel": _of_tasks("cancel_task"),
+}
 
 WORKING = frozenset({
     "tools/call", "resources/read", "resources/subscribe", "prompts/get", "completion/complete", "subscriptions/listen",

@@ -157,17 +157,25 @@ class Session:
 
     def fail(self, work: Work, failure: Failure) -> Reply | None:
         """Returns the answer to a request whose work failed: an error object, or the result of a tool."""
-        if work.kind == "tool":
-            if not self.profile.face.contract and "`" in failure.advice:
-                failure.advice = _say_tools(failure.advice, self.profile.registry.tool_for)
+        if work.kind in ("tool", "task"):
             if work.era.structured and not isinstance(failure, ProtocolFailure) and not is_temporary(failure):
-                return self._end(work, self._reply(work.request, work.era, shapes.make_failed_result(failure)))
+                return self._end(work, self._reply(work.request, work.era, self.describe_failure(failure)))
+            self._say_tools(failure)
         elif isinstance(failure, ResourceNotFound) and work.kind in ("resource", "subscribe"):
             failure = ProtocolFailure(work.era.unknown_resource, failure.message, **failure.data)
         message, data = failure.message, failure.details()
         if work.kind == "direct":
             message, data = direct_methods.describe(failure)
         return self._end(work, refuse(work.request.id, failure.code, message, data))
+
+    def describe_failure(self, failure: Failure) -> dict[str, Any]:
+        """Returns a failure as the result of a tool."""
+        self._say_tools(failure)
+        return shapes.make_failed_result(failure)
+
+    def _say_tools(self, failure: Failure) -> None:
+        if not self.profile.face.contract and "`" in failure.advice:
+            failure.advice = _say_tools(failure.advice, self.profile.registry.tool_for)
 
     def give_up(self, work: Work) -> Reply | None:
         """End a request without an answer. Returns the answer of its batch where that waited for this one alone."""

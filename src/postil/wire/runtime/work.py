@@ -252,6 +252,26 @@ async def listen(call: WireCall) -> None:
         updates.close()
 
 
+async def begin_task(call: WireCall) -> object:
+    """Begin what takes long, as a task that goes on when its request is answered."""
+    return await call.runner.server.tasks.begin(call, run_operation)
+
+
+async def get_task(call: WireCall) -> object:
+    """Look at a task."""
+    return await call.runner.server.tasks.get(call.work.name, call.caller.principal)
+
+
+async def update_task(call: WireCall) -> None:
+    """Hand answers to a task."""
+    await call.runner.server.tasks.update(call.work.name, call.caller.principal, call.work.arguments)
+
+
+async def cancel_task(call: WireCall) -> None:
+    """Give a task up."""
+    await call.runner.server.tasks.cancel(call.work.name, call.caller.principal)
+
+
 DO: dict[Kind, Do] = {
     "tool": run_operation,
     "direct": run_operation,
@@ -260,5 +280,9 @@ DO: dict[Kind, Do] = {
     "completion": find_completions,
     "subscribe": subscribe,
     "listen": listen,
+    "task": begin_task,
+    "get_task": get_task,
+    "update_task": update_task,
+    "cancel_task": cancel_task,
 }
 """How each kind of work is done."""

@@ -71,7 +71,7 @@ def recall(
 
 def complete(result: dict[str, Any], method: str, server_info: Mapping[str, Any]) -> dict[str, Any]:
     """Returns a result in this era's envelope."""
-    result["resultType"] = "complete"
+    result.setdefault("resultType", "complete")
     if method in CACHED:
         # Lists differ by what a caller may see and data by the minute; so: private, and to be asked again soon.
         result.setdefault("ttlMs", 0 if method == "resources/read" else 60_000)

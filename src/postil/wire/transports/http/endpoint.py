@@ -348,7 +348,7 @@ class Endpoint:
         """End: streams get their result, calls in flight `grace` seconds."""
         self._closing = True
         alone = [runner.close(grace) for runner in self._live]
-        await asyncio.gather(self.sessions.close(grace), *alone)
+        await asyncio.gather(self.sessions.close(grace), self.server.close_tasks(grace), *alone)
         self.watches.close()
 
 

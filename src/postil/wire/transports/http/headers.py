@@ -29,7 +29,14 @@ LAST_EVENT = b"last-event-id"
 MOST_HEADERS = 128
 
 KNOWN_VERSIONS = frozenset({*era.HANDSHAKE, era.CONTRACT_003, era.STATELESS.version})
-NAMED_BY = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
+NAMED_BY = {
+    "tools/call": "name",
+    "prompts/get": "name",
+    "resources/read": "uri",
+    "tasks/get": "taskId",
+    "tasks/update": "taskId",
+    "tasks/cancel": "taskId",
+}
 """Methods whose `Mcp-Name` header repeats a parameter of the body, and which one."""
 
 REPEATABLE = frozenset({b"accept", b"cookie", b"via", b"forwarded", b"x-forwarded-for", b"cache-control", b"te"})
