@@ -104,6 +104,12 @@ _CLAUSES = (
 )
 """Sentences in pieces: a sentence is said where the tools of its first piece are offered, a piece where its own are."""
 
+_ICON = (
+    '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 24 24"><path fill="#fff" stroke="#334" stroke-width="2" '
+    'd="M5 2h14v20H5z"/><path stroke="#c63" stroke-width="2" d="M9 2v20"/><path stroke="#334" '
+    'd="M12 8h5M12 12h5M12 16h3"/></svg>'
+)
+"""A page with a margin."""
 _STANDING = {**UNITED, "tools": {}, "resources": {"subscribe": True}, "prompts": {}}
 """What is offered is decided at the start: no list changes, so none is said to."""
 
@@ -130,6 +136,7 @@ def united() -> Face:
         instruct=instruct,
         title="Postil",
         frames=_FRAMES,
+        icon=_ICON,
         extensions={"io.modelcontextprotocol/tasks": {}},
     )
 

@@ -6,7 +6,7 @@ import argparse
 import sys
 
 from postil.core.registry import Registry
-from postil.wire.protocol.tasks import EXTENSION
+from postil.wire.protocol.task_methods import EXTENSION
 from postil.wire.server import UNITED, Face, Server
 
 

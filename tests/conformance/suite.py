@@ -16,8 +16,9 @@ VERSIONS = ("2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28")
 
 
 EXTENSIONS = (
-    "tasks-lifecycle", "tasks-capability-negotiation", "tasks-wire-fields", "tasks-request-state-removal", "tasks-mrtr-input",
-    "tasks-request-headers", "tasks-dispatch-and-envelope", "tasks-required-task-error", "tasks-mrtr-composition",
+    "tasks-lifecycle", "tasks-capability-negotiation", "tasks-wire-fields", "tasks-request-state-removal",
+    "tasks-mrtr-input", "tasks-request-headers", "tasks-dispatch-and-envelope", "tasks-required-task-error",
+    "tasks-mrtr-composition",
 )  # fmt: skip
 """Scenarios of the extensions that are offered: they belong to no protocol version, and are asked for one by one."""
 

@@ -24,7 +24,7 @@ from postil.surfaces.http.app import HttpApp
 from postil.surfaces.http.cors import Cors
 from postil.surfaces.http.serve import hosts_for, listen
 from postil.surfaces.http.server import HttpServer
-from postil.wire.protocol.tasks import EXTENSION
+from postil.wire.protocol.task_methods import EXTENSION
 from postil.wire.server import UNITED, Face, Hooks, Server
 from postil.wire.transports.http.endpoint import Endpoint
 from postil.wire.transports.http.headers import NAMED_BY
@@ -157,6 +157,7 @@ class Running:
         cors_origins: Sequence[str] = (),
         two_addresses: bool = False,
         log: AccessLog | None = None,
+        trace: Any = None,
         **endpoint: Any,
     ) -> None:
         self._cors, self._two_addresses = Cors(cors_origins), two_addresses
@@ -167,6 +168,7 @@ class Running:
         hooks = Hooks(
             witness=witness,
             shared=shared,
+            trace=trace,
             report=lambda bug, where: self.bugs.append(bug),
             note_call=note_call if log is not None else None,
         )

@@ -63,6 +63,11 @@ class Call:
         self.reveals_paths = self.caller.surface != "http"
         """Whether the caller may be told absolute paths of this machine."""
 
+    @property
+    def trace(self) -> Mapping[str, str]:
+        """The trace that this call belongs to, as headers for what it asks elsewhere; empty where there is none."""
+        return {}
+
     def resolve(self, path: str, root: str) -> str:
         """Returns a path that the caller gave, relative to `root`. Only people count from the folder they stand in."""
         return path

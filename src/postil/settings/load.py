@@ -39,6 +39,7 @@ _ENVIRONMENT = {
     "POSTIL_WEBHOOKS_ALLOWED_HOSTS": "webhooks.allowed_hosts",
     "POSTIL_ANCHORING_CAUTION": "anchoring.caution",
     "POSTIL_INBOX_DRAFT": "inbox.draft",
+    "POSTIL_TRACES": "telemetry.traces",
     "GITLAB_URL": "gitlab.url",
     "GITLAB_TOKEN_FILE": "gitlab.token_file",
     "GITLAB_CA_FILE": "gitlab.ca_file",

@@ -219,6 +219,13 @@ class Terminal(Struct, frozen=True):
     """The programs that may reach the person's clipboard, the likely first."""
 
 
+class TelemetrySettings(Struct, frozen=True, omit_defaults=True):
+    """What is told to whoever watches the servers."""
+
+    traces: Literal["", "otlp"] = ""
+    """Where spans of calls are sent, by OpenTelemetry; nowhere by default."""
+
+
 class Settings(Struct, frozen=True, omit_defaults=True):
     """Everything that can be decided from outside."""
 
@@ -240,6 +247,7 @@ class Settings(Struct, frozen=True, omit_defaults=True):
     webhooks: WebhookSettings = WebhookSettings()
     anchoring: AnchoringSettings = AnchoringSettings()
     inbox: InboxSettings = InboxSettings()
+    telemetry: TelemetrySettings = TelemetrySettings()
     folders: Folders = Folders("", "", "")
     terminal: Terminal = Terminal()
     cwd: str = "."

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Coroutine
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from postil.wire.protocol.url_elicitation import Page
     from postil.wire.runtime.pool import Pool
     from postil.wire.runtime.tasks import Tasks
+    from postil.wire.runtime.wire_call import WireCall
+    from postil.wire.runtime.work import Do
 
 __all__ = ["UNITED", "Face", "Hooks", "Server"]
 
@@ -42,6 +44,8 @@ class Hooks(Struct, frozen=True):
     """Returns the page where a caller can give what a failure wants; None where that is impossible."""
     shared: EphemeralStore | None = None
     """Where replicas share sessions; None where there is one process."""
+    trace: Callable[[WireCall, Do], Coroutine[Any, Any, object]] | None = None
+    """Does the work of a call inside a span; None where nobody traces."""
     report: Callable[[BaseException, str], None] = report
     note_call: Callable[[str, str, int], None] | None = None
     """Hears how each call of an operation ended: its name, `ok` or `failed`, the code of its error."""

@@ -1,5 +1,6 @@
 """`postil serve` over stdio: what it introduces itself as, and what it offers."""
 
+import base64
 import json
 import subprocess
 from pathlib import Path
@@ -12,7 +13,10 @@ from tests.surfaces.programs import BIN, hello, run, talk
 def test_the_united_server_introduces_itself(repository: Path) -> None:
     answers = talk("postil", "serve", frames=[hello(), {"id": 2, "method": "tools/list"}], cwd=repository)
     result = answers[0]["result"]
-    assert result["serverInfo"] == {"name": "postil", "version": __version__, "title": "Postil"}
+    info = result["serverInfo"]
+    (icon,) = info.pop("icons")
+    assert info == {"name": "postil", "version": __version__, "title": "Postil"}
+    assert base64.b64decode(icon["src"].removeprefix("data:image/svg+xml;base64,")).startswith(b"<svg ")
     assert result["capabilities"]["resources"] == {"subscribe": True}
     assert result["capabilities"]["prompts"] == {}
     assert {"logging", "completions", "tools"} <= result["capabilities"].keys()

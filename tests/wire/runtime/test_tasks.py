@@ -14,13 +14,16 @@ from postil.core import call
 from postil.core.call import Question
 from postil.core.operation import reads
 from postil.storage.ephemeral import MemoryEphemeralStore
-from postil.wire.protocol.tasks import EXTENSION
+from postil.wire.protocol.task_methods import EXTENSION
 from postil.wire.runtime import tasks
 from tests.core.echo import Counted
 from tests.surfaces.gateway.gateways import Named, gateway_of
 from tests.wire.http_client import META, Running, request, running
 
-KNOWS: dict[str, Any] = {**META, "io.modelcontextprotocol/clientCapabilities": {"elicitation": {}, "extensions": {EXTENSION: {}}}}
+KNOWS: dict[str, Any] = {
+    **META,
+    "io.modelcontextprotocol/clientCapabilities": {"elicitation": {}, "extensions": {EXTENSION: {}}},
+}
 FORM = Question("elicitation/create", {"message": "Go on?", "requestedSchema": {"type": "object", "properties": {}}})
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 import msgspec
 from msgspec import Struct
 
-from postil.core import limits
+from postil.core import call, limits
 from postil.gitlab.failures import GitLabFailure, GitLabUnreachable, NotOffered, UnknownOutcome, read_refusal
 from postil.gitlab.instance.records import parse
 from postil.gitlab.instance.retries import choose_pause, read_retry_after
@@ -164,7 +164,7 @@ class Instance:
         import httpx2  # 60 ms that only a call to GitLab pays
 
         client = self._get_client()
-        sent = {"authorization": f"Bearer {token}", **(headers or {})}
+        sent = {"authorization": f"Bearer {token}", **call.current().trace, **(headers or {})}
         if body is not None:
             sent["content-type"] = "application/json"
         params = {name: _encode(value) for name, value in query.items() if value is not None} if query else None

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from postil.surfaces.composition import Composition
     from postil.surfaces.http.access_log import AccessLog
     from postil.surfaces.page.site import Site
+    from postil.surfaces.tracing import Tracing
 
 
 class CannotListen(Failure):
@@ -88,7 +89,9 @@ def run(server: Server, composed: Composition) -> NoReturn:
     note_call = None
     if log is not None:
         from postil.surfaces.http.access_log import note_call
+    tracing = open_traces(settings)
     hooks = Hooks(
+        trace=tracing.run if tracing is not None else None,
         note_call=note_call,
         witness=composed.state_operations.audit(),
         page_for=guard.page_for,
@@ -98,6 +101,12 @@ def run(server: Server, composed: Composition) -> NoReturn:
     base = url.removesuffix("/mcp")
     is_local = http.auth in ("", "local")
     page = open_page(server, composed, guard.gateway, token if is_local else "", base)
+
+    def at_end() -> None:
+        composed.state_operations.finish_writes(2.0)
+        if tracing is not None:
+            tracing.close()
+
     serve(
         server,
         guard.gateway,
@@ -110,7 +119,7 @@ def run(server: Server, composed: Composition) -> NoReturn:
         cors=cors,
         two_addresses=http.sse,
         log=log,
-        at_end=lambda: composed.state_operations.finish_writes(2.0),
+        at_end=at_end,
         page=page,
     )
 
@@ -126,6 +135,15 @@ def open_page(server: Server, composed: Composition, gateway: Gateway, token: st
     )
     say(f"page {base}{page.invite() if token else '/'}")
     return page
+
+
+def open_traces(settings: Settings) -> Tracing | None:
+    """Returns what makes spans of calls, where the settings say so."""
+    if not settings.telemetry.traces:
+        return None
+    from postil.surfaces.tracing import open_tracing  # OpenTelemetry, for this alone
+
+    return open_tracing(settings.telemetry.traces)
 
 
 def check_reach(host: str, settings: Settings) -> None:

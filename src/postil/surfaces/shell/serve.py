@@ -44,7 +44,17 @@ def serve(words: list[str], program: str, compose: Compose, options: Globals) ->
     from postil.wire.transports.stdio import serve as serve_stdio
 
     end_start()
-    return serve_stdio(server, _timeouts(given))
+    if not settings.telemetry.traces:
+        return serve_stdio(server, _timeouts(given))
+    from postil.surfaces.tracing import open_tracing  # OpenTelemetry, for this alone
+    from postil.wire.server import Hooks
+
+    tracing = open_tracing(settings.telemetry.traces)
+    assert tracing is not None
+    try:
+        return serve_stdio(server.with_hooks(Hooks(trace=tracing.run)), _timeouts(given))
+    finally:
+        tracing.close()
 
 
 def _timeouts(given: dict[str, Any]) -> Timeouts | None:

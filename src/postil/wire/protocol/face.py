@@ -10,6 +10,7 @@ from msgspec import Raw, Struct
 
 if TYPE_CHECKING:
     from postil.core.registry import Listed, Registry  # it imports threading
+    from postil.wire.protocol.eras.era import Era
 
 
 class Face(Struct, frozen=True):
@@ -24,6 +25,9 @@ class Face(Struct, frozen=True):
     title: str = ""
     """The name for people, in the eras that have one."""
     vendor: str = ""
+    icon: str = ""
+    """A picture of it, as an SVG."""
+    website: str = ""
     extensions: Mapping[str, Any] = {}
     """What the stateless era's clients are offered beside the protocol."""
     contract: bool = False
@@ -35,8 +39,24 @@ class Face(Struct, frozen=True):
 
     def info(self) -> dict[str, Any]:
         """Returns the `serverInfo` object."""
-        info = {"name": self.name, "version": self.version}
+        info: dict[str, Any] = {"name": self.name, "version": self.version}
         return {**info, "vendor": self.vendor} if self.vendor else info
+
+    def introduction(self, era: Era) -> dict[str, Any]:
+        """Returns the `serverInfo` of a first answer, with what the era has for people: title, picture, website."""
+        info = self.info()
+        if self.title and era.structured:
+            info["title"] = self.title
+        if era.pictures and self.website:
+            info["websiteUrl"] = self.website
+        if era.pictures and self.icon:
+            from binascii import b2a_base64
+
+            encoded = b2a_base64(self.icon.encode(), newline=False).decode("ascii")
+            info["icons"] = [
+                {"src": f"data:image/svg+xml;base64,{encoded}", "mimeType": "image/svg+xml", "sizes": ["any"]}
+            ]
+        return info
 
 
 UNITED: Mapping[str, Any] = {

@@ -21,6 +21,7 @@ from postil.core.resource import ResourceNotFound
 from postil.wire.protocol import shapes
 from postil.wire.protocol.eras.era import STATELESS as STATELESS_ERA
 from postil.wire.protocol.eras.era import Era
+from postil.wire.protocol.eras.stateless import SERVER_INFO
 from postil.wire.protocol.events import FLAGS, Done, LevelSet, Unsubscribed, Work
 from postil.wire.protocol.face import Face, tells_changes
 from postil.wire.protocol.failures import ProtocolFailure
@@ -63,6 +64,7 @@ def discover(session: Session, request: Request, era: Era) -> object:
     face = session.profile.face
     offered = {**face.capabilities, "extensions": face.extensions} if face.extensions else face.capabilities
     found: dict[str, Any] = {"supportedVersions": [STATELESS_ERA.version], "capabilities": offered}
+    found["_meta"] = {SERVER_INFO: face.introduction(era)}  # other results say the name alone
     instructions = session.profile.instructions
     return {**found, "instructions": instructions} if instructions else found
 
@@ -107,7 +109,7 @@ def call_tool(session: Session, request: Request, era: Era) -> Work:
         raise ProtocolFailure(era.unknown_tool, f"Unknown tool: {name[:100]}")
     work = Work("tool", request, era, name, {} if arguments is None else arguments, _tool_result, entry)
     if entry.task and era.stateless:
-        from postil.wire.protocol.tasks import take_as_task  # few operations take long
+        from postil.wire.protocol.task_methods import take_as_task  # few operations take long
 
         return take_as_task(session, work)
     return work
@@ -251,9 +253,9 @@ HANDSHAKE: dict[str, Handler] = {
 
 def _of_tasks(name: str) -> Handler:
     def handle(session: Session, request: Request, era: Era) -> object:
-        from postil.wire.protocol import tasks  # few clients ask for any
+        from postil.wire.protocol import task_methods  # few clients ask for any
 
-        return getattr(tasks, name)(session, request, era)
+        return getattr(task_methods, name)(session, request, era)
 
     return handle
 

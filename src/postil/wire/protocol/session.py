@@ -274,8 +274,7 @@ def _initialize(session: Session, request: jsonrpc.Request, era: Era) -> Done:
         session.methods = zed_draft.METHODS
         return Done(zed_draft.answer_initialize(face), events.Opened())
     version, session.era = eras.negotiate(asked, only_first=face.contract)
-    answer = {"protocolVersion": version, "capabilities": face.capabilities, "serverInfo": session.profile.info}
-    if face.title and session.era.structured:
-        answer["serverInfo"] = {**session.profile.info, "title": face.title}
+    info = face.introduction(session.era)
+    answer = {"protocolVersion": version, "capabilities": face.capabilities, "serverInfo": info}
     instructions = session.profile.instructions
     return Done({**answer, "instructions": instructions} if instructions else answer, events.Opened())

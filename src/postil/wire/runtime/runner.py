@@ -139,7 +139,8 @@ class Runner:
         core_call.enter(call)
         work, session = call.work, self.session
         try:
-            reply = session.answer(work, await _ways()[work.kind](call))
+            do, trace = _ways()[work.kind], self.server.hooks.trace
+            reply = session.answer(work, await (do(call) if trace is None else trace(call, do)))
         except InputRequired as needed:
             reply = session.require_input(work, needed.questions)
         except Failure as failure:

@@ -1,4 +1,4 @@
-"""Calls that were answered with a task and go on: their progress, their questions, their end. Shared by all connections.
+"""Calls that were answered with a task and go on: their progress, questions and end. All connections share them.
 
 A task belongs to the principal that began it; to anybody else its id is unknown. Where replicas share a store, how far
 it is stands there, and what is asked of it (answers, to give it up) reaches the replica that runs it within a second.
@@ -22,7 +22,7 @@ from postil.core.failure import Failure
 from postil.wire.protocol import shapes
 from postil.wire.protocol.failures import ProtocolFailure, is_temporary
 from postil.wire.protocol.jsonrpc import encode
-from postil.wire.protocol.tasks import LIFETIME, Task
+from postil.wire.protocol.task_methods import LIFETIME, Task
 from postil.wire.runtime.wire_call import WireCall
 
 if TYPE_CHECKING:
@@ -143,7 +143,7 @@ class Tasks:
         session, work = call.runner.session, call.work
         try:
             value = await run(call)
-        except Exception as fault:  # noqa: BLE001 - the top of the surface: a bug is logged and the task has failed
+        except Exception as fault:
             if not call.is_task.is_set():
                 raise
             if not isinstance(fault, Failure):

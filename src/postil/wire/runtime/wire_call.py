@@ -43,11 +43,26 @@ class Outlet(Protocol):
 class WireCall(Call):
     """One request at work."""
 
+    _trace: Mapping[str, str] | None = None
+
     def __init__(self, runner: Runner, work: Work, out: Outlet, caller: Caller) -> None:
         super().__init__(caller)
         self.runner = runner
         self.work = work
         self.out = out
+
+    @property
+    def trace(self) -> Mapping[str, str]:
+        if self._trace is None:
+            from postil.wire.protocol import trace_context  # few clients name a trace
+
+            beside: Mapping[str, str] = getattr(self.out, "trace", trace_context.NONE)
+            self._trace = trace_context.read(self.work.meta) or trace_context.read(beside)
+        return self._trace
+
+    @trace.setter
+    def trace(self, carrier: Mapping[str, str]) -> None:
+        self._trace = carrier
 
     def progress(self, done: float, total: float | None = None, message: str = "") -> None:
         self.send(notifications.progress(self.work, done, total, message))

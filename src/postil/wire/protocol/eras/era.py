@@ -16,6 +16,8 @@ class Era(Struct, frozen=True):
     batches: bool = False
     structured: bool = False
     """Structured content, output schemas, titles, resource links; failures of tools are results a model reads."""
+    pictures: bool = False
+    """Icons and a website in `serverInfo`."""
     stateless: bool = False
     """No handshake: every request says its version, results say their type."""
     unknown_tool: int = codes.INVALID_PARAMS
@@ -29,11 +31,18 @@ HANDSHAKE: dict[str, Era] = {
         FIRST,
         Era("2025-03-26", annotations=True, batches=True),
         Era("2025-06-18", annotations=True, structured=True),
-        Era("2025-11-25", annotations=True, structured=True),
+        Era("2025-11-25", annotations=True, structured=True, pictures=True),
     )
 }
 NEWEST = HANDSHAKE["2025-11-25"]
-STATELESS = Era("2026-07-28", annotations=True, structured=True, stateless=True, unknown_resource=codes.INVALID_PARAMS)
+STATELESS = Era(
+    "2026-07-28",
+    annotations=True,
+    structured=True,
+    pictures=True,
+    stateless=True,
+    unknown_resource=codes.INVALID_PARAMS,
+)
 CONTRACT_003 = "1.0.0"
 """The version that contract 003 names: echoed, with the first era's shapes."""
 

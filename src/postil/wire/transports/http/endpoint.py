@@ -244,6 +244,8 @@ class Endpoint:
         session: HttpSession | None = None,
     ) -> None:
         """Hand a message to the runner, send what comes back. In a session a call goes on when its client leaves."""
+        if b"traceparent" in asked.headers:
+            reply.trace = http_headers.get_trace(asked.headers)
         if not runner.take(incoming, reply, asked.caller, asked.key):
             await respond(asked.send, 202, b"", asked.carried)
             return

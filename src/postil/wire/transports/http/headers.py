@@ -73,6 +73,11 @@ def get_text(headers: Headers, name: bytes) -> str | None:
     return None if value is None else value.strip(b" \t").decode("latin-1")
 
 
+def get_trace(headers: Headers) -> dict[str, str]:
+    """Returns the headers that name a trace, as they came."""
+    return {name: value for name in ("traceparent", "tracestate") if (value := get_text(headers, name.encode()))}
+
+
 def accepts(headers: Headers, media_type: bytes) -> bool:
     """Whether the client takes this type. Without an Accept header it takes anything."""
     accept = headers.get(b"accept")

@@ -6,11 +6,13 @@ Holds what waits to be sent to one client. Does no I/O: `endpoint.py` sends what
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from postil.wire.transports.http.event_log import StreamLog
 
+_NONE: Mapping[str, str] = {}
 HEADERS = [
     (b"content-type", b"text/event-stream"),
     (b"cache-control", b"no-cache, no-transform"),
@@ -30,7 +32,20 @@ def encode_event(frame: bytes) -> bytes:
 class ReplyStream:
     """What one request, or one open stream, has to tell its client."""
 
-    __slots__ = ("_wake", "answered", "code", "gone", "log", "messages", "over", "relays", "streams", "told", "waiting")
+    __slots__ = (
+        "_wake",
+        "answered",
+        "code",
+        "gone",
+        "log",
+        "messages",
+        "over",
+        "relays",
+        "streams",
+        "told",
+        "trace",
+        "waiting",
+    )
 
     def __init__(self, *, streams: bool, relays: bool = False) -> None:
         self.streams = streams
@@ -44,6 +59,8 @@ class ReplyStream:
         self.messages: list[bytes] = []
         self.waiting: set[bytes] = set()
         self.told: dict[str, str] = {}
+        self.trace: Mapping[str, str] = _NONE
+        """The trace that the request's headers name."""
         self.over = False
         """No answer will come: the call was given up, or the stream ended."""
         self.gone = False

@@ -13,7 +13,7 @@ from postil.core.registry import Registry
 from postil.wire.protocol import jsonrpc
 from postil.wire.protocol.face import Profile
 from postil.wire.protocol.session import Session
-from postil.wire.protocol.tasks import EXTENSION, knows_tasks
+from postil.wire.protocol.task_methods import EXTENSION, knows_tasks
 from tests.wire.http_client import META, request
 
 
