@@ -11,7 +11,7 @@ from tests.surfaces.programs import BIN, hello, run, talk
 
 
 def test_the_united_server_introduces_itself(repository: Path) -> None:
-    answers = talk("postil", "serve", frames=[hello(), {"id": 2, "method": "tools/list"}], cwd=repository)
+    answers = talk("postil", "serve", frames=[hello("2025-11-25"), {"id": 2, "method": "tools/list"}], cwd=repository)
     result = answers[0]["result"]
     info = result["serverInfo"]
     (icon,) = info.pop("icons")

@@ -21,7 +21,6 @@ from postil.core.resource import ResourceNotFound
 from postil.wire.protocol import shapes
 from postil.wire.protocol.eras.era import STATELESS as STATELESS_ERA
 from postil.wire.protocol.eras.era import Era
-from postil.wire.protocol.eras.stateless import SERVER_INFO
 from postil.wire.protocol.events import FLAGS, Done, LevelSet, Unsubscribed, Work
 from postil.wire.protocol.face import Face, tells_changes
 from postil.wire.protocol.failures import ProtocolFailure
@@ -64,7 +63,6 @@ def discover(session: Session, request: Request, era: Era) -> object:
     face = session.profile.face
     offered = {**face.capabilities, "extensions": face.extensions} if face.extensions else face.capabilities
     found: dict[str, Any] = {"supportedVersions": [STATELESS_ERA.version], "capabilities": offered}
-    found["_meta"] = {SERVER_INFO: face.introduction(era)}  # other results say the name alone
     instructions = session.profile.instructions
     return {**found, "instructions": instructions} if instructions else found
 

@@ -206,7 +206,10 @@ class Session:
 
     def _reply(self, request: jsonrpc.Request, era: Era, result: object) -> Reply:
         if era.stateless:
-            result = stateless.complete(cast("dict[str, Any]", result), request.method, self.profile.info)
+            info = self.profile.info
+            if request.method == "server/discover":  # other results say the name alone
+                info = self.profile.face.introduction(era)
+            result = stateless.complete(cast("dict[str, Any]", result), request.method, info)
         return Reply(jsonrpc.encode_reply(request.id, result))
 
     # -- questions to the client --------------------------------------------------------------------------------------

@@ -76,5 +76,5 @@ def complete(result: dict[str, Any], method: str, server_info: Mapping[str, Any]
         # Lists differ by what a caller may see and data by the minute; so: private, and to be asked again soon.
         result.setdefault("ttlMs", 0 if method == "resources/read" else 60_000)
         result.setdefault("cacheScope", "private")
-    result["_meta"] = {SERVER_INFO: server_info, **result.get("_meta", {})}
+    result["_meta"] = {**result.get("_meta", {}), SERVER_INFO: server_info}
     return result
