@@ -1,6 +1,6 @@
 """The trace that a call belongs to, as the W3C's trace context names it: from `_meta`, or from the request's headers.
 
-It is passed on to what a call asks elsewhere (GitLab), and is the parent of our own spans where there are any.
+It is passed on to what a call asks elsewhere, and is the parent of our own spans where there are any.
 """
 
 from __future__ import annotations
