@@ -173,7 +173,9 @@ class Running:
             note_call=note_call if log is not None else None,
         )
         self._log = log
-        self.server = Server(self.registry, Face("echo", "1.0.0", UNITED, extensions={EXTENSION: {}}), keys=keys, hooks=hooks)
+        self.server = Server(
+            self.registry, Face("echo", "1.0.0", UNITED, extensions={EXTENSION: {}}), keys=keys, hooks=hooks
+        )
         self.listener = listen("127.0.0.1", 0)
         self.port: int = self.listener.getsockname()[1]
         self._gateway, self._endpoint, self._routes = gateway, endpoint, routes
