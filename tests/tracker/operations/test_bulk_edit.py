@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from postil.tracker.failures import InvalidParams
 from tests.tracker.groups import Tracker
+from tests.tracker.programs import answered, said
 
 
 def test_all_that_match_are_changed_in_one_write_and_a_dry_run_changes_nothing(tracker: Tracker):
@@ -26,3 +29,12 @@ def test_all_that_match_are_changed_in_one_write_and_a_dry_run_changes_nothing(t
 def test_nothing_to_do_or_no_query_is_refused(tracker: Tracker, asked: dict[str, str]):
     with pytest.raises(InvalidParams):
         tracker.bulk.edit_all(**asked)  # pyright: ignore[reportArgumentType]
+
+
+def test_the_flags_are_those_of_edit(repository: Path):
+    id_ = answered(repository, "create", "issue", "One", "--label", "old")["id"]
+    said(repository, "close", id_)
+    assert answered(repository, "edit-all", "label:old", "--label", "new")["matched"] == 0
+    done = answered(repository, "edit-all", "label:old", "--label", "new", "--unlabel", "old", "--all")
+    assert (done["matched"], done["changed"]) == (1, 1)
+    assert answered(repository, "show", id_)["labels"] == ["new"]

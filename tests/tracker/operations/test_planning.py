@@ -166,3 +166,8 @@ def test_of_sixteen_callers_on_four_machines_one_wins_once_synced(team: tuple[Pa
     assert all(any(name in line and "and lost" in line for line in told) for name in losers)
     for machine in machines:  # and everybody is told so
         assert run(machine, "claim", id_, "--who", "late").returncode == 6
+
+
+def test_a_claim_for_longer_than_the_bound_counts_as_the_bound(tracker: Tracker):
+    id_ = tracker.tools.create("One").id
+    assert tracker.plan.claim(id_, minutes=10**12).until == "2026-02-01T00:00:00Z"

@@ -41,7 +41,14 @@ class BulkEdit:
     def __init__(self, issues: Issues) -> None:
         self._issues = issues
 
-    @writes("git_mile_edit_all", toolset="extra", crash=ServerError, shell="issue edit-all", positional=("filter",))
+    @writes(
+        "git_mile_edit_all",
+        toolset="extra",
+        crash=ServerError,
+        shell="issue edit-all",
+        positional=("filter",),
+        shell_only=("label", "unlabel", "all"),
+    )
     def edit_all(
         self,
         filter: Annotated[str, Meta(description="as of list; all that match are changed")],
@@ -57,15 +64,19 @@ class BulkEdit:
         unassign: tuple[str, ...] = (),
         dry_run: Annotated[bool, Meta(description="say what would change, and change nothing")] = False,
         includeClosed: bool = False,
+        label: Annotated[tuple[str, ...], Meta(description="the same as add_labels")] = (),
+        unlabel: Annotated[tuple[str, ...], Meta(description="the same as remove_labels")] = (),
+        all: Annotated[bool, Meta(description="closed ones too")] = False,
     ) -> BulkChanged:
         """Change everything that a filter finds, in one write; try dry_run first"""
+        add_labels, remove_labels = (*add_labels, *label), (*remove_labels, *unlabel)
         if not filter.strip():
-            raise InvalidParams("The filter is empty", advice="Say which: `label:x`, or id >= 0 for all of them")
+            raise InvalidParams("The filter is empty", advice="Say which: `label:x`, or `kind:issue` for all of them")
         values = (status, milestone, due, priority, type)
-        if all(value is None for value in values) and not (add_labels or remove_labels or assign or unassign):
+        if values == (None,) * len(values) and not (add_labels or remove_labels or assign or unassign):
             raise InvalidParams("Nothing to change was given", advice="Give status, labels, milestone, …")
         with self._issues.transaction(dry_run=dry_run) as tx:
-            page = self._issues.read_list(entity, filter, ("created",), _MOST, None, includeClosed)
+            page = self._issues.read_list(entity, filter, ("created",), _MOST, None, includeClosed or all)
             if page.next_cursor is not None:
                 raise InvalidParams(f"More than {_MOST} match", advice="Narrow the filter, and repeat it")
             done: list[str] = []

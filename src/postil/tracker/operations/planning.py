@@ -33,8 +33,9 @@ from postil.tracker.text import LONGEST_CLAIM, format_moment, round_to_second
 from postil.tracker.validation import check_line, check_names
 
 LEASE_MINUTES = 240
+_MOST_MINUTES = LONGEST_CLAIM // datetime.timedelta(minutes=1)
 _PROCESS = os.urandom(6).hex()
-Minutes = Annotated[int, Meta(ge=1, le=44640)]
+Minutes = Annotated[int, Meta(ge=1, description="a month at most")]
 Who = Annotated[str, Meta(description="default: the git user, in this session")]
 
 
@@ -190,7 +191,7 @@ class Planning:
         held = self._find_holder(entity)
         if held is not None and (held.who, held.by) != (name, by):
             raise ClaimLost(entity.id, held.who, round_to_second(held.until), same=held.who == name)
-        until = format_moment(self._issues.store.now() + datetime.timedelta(minutes=minutes))
+        until = format_moment(self._issues.store.now() + datetime.timedelta(minutes=min(minutes, _MOST_MINUTES)))
         tx.write(ClaimEvent, entity.id, who=name, until=until, by=by)
         return until
 

@@ -44,7 +44,7 @@ def draw_list(
     if how.style == "raw":
         return "\n".join("\t".join(line) for line in cells)
     if not cells:
-        return "No issues or milestones match"
+        return "Nothing matches"
     flexible = how.columns.index("title") if "title" in how.columns else -1
     text = align([[column.upper() for column in how.columns], *cells], how.width, flexible)
     if how.colors:
