@@ -295,3 +295,17 @@ class Life(RuleBasedStateMachine):
 
 Life.TestCase.settings = settings(max_examples=60, stateful_step_count=30, deadline=None)
 TestLife = Life.TestCase
+
+
+def test_to_give_up_nothing_writes_nothing() -> None:
+    """Whoever waits is woken by every write: a look that finds nothing would wake itself, for ever."""
+    memory = MemoryState()
+    store = MessageStore(memory, "here")
+    store.take("one", ME, 10)  # notes that somebody has read
+    told: list[int] = []
+    stop = memory.on_change(lambda: told.append(1))
+    assert store.take("one", ME, 10) == []
+    store.lose([])
+    store.confirm([])
+    stop()
+    assert told == []

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import time
 import zlib
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, cast
 
@@ -162,8 +162,10 @@ class MessageStore:
                 taken.append(messages.join_replies(messages.lend(message, lease), RECENT))
         return taken
 
-    def confirm(self, leases: Iterable[tuple[int, str]]) -> None:
+    def confirm(self, leases: Sequence[tuple[int, str]]) -> None:
         """Mark as seen what is still on these leases: the answer reached the client."""
+        if not leases:
+            return  # a transaction that writes nothing wakes everybody who waits, too
         with self._writing() as messages:
             for number, lease in leases:
                 message = messages.find_leased(number, lease)
@@ -178,8 +180,10 @@ class MessageStore:
                 if message is not None and message.lease is not None:
                     messages.put(structs.replace(message, lease=structs.replace(message.lease, holder="")))
 
-    def lose(self, leases: Iterable[tuple[int, str]]) -> None:
+    def lose(self, leases: Sequence[tuple[int, str]]) -> None:
         """Queue again what is still on these leases: the answer did not reach the client."""
+        if not leases:
+            return
         with self._writing() as messages:
             for number, lease in leases:
                 message = messages.find_leased(number, lease)

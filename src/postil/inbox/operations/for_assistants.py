@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import TYPE_CHECKING, Annotated
 
 from msgspec import Meta
@@ -90,10 +91,10 @@ class AssistantTools:
                 left = deadline - loop.time()
                 if delivered or left <= 0:
                     break
-                try:
-                    await asyncio.wait_for(news.wait(), min(left, LOOK_AGAIN))
-                except TimeoutError:
-                    continue
+                # Not wait_for: before Python 3.12 it swallows a cancellation that comes together with news.
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(min(left, LOOK_AGAIN)):
+                        await news.wait()
         finally:
             await asyncio.to_thread(stop)
         note = "" if delivered else self._inbox.warn_outside()

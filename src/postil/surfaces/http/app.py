@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from postil import __version__
@@ -11,7 +12,7 @@ from postil.core import codes, limits
 from postil.core.call import Caller
 from postil.surfaces.gateway.gateway import Gateway
 from postil.surfaces.gateway.quotas import Incoming
-from postil.surfaces.gateway.refused import Refused, Unavailable
+from postil.surfaces.gateway.refused import NeedsCredential, Refused, Unavailable
 from postil.surfaces.gateway.signatures import Bodiless
 from postil.surfaces.gateway.visitor import View, Visitor, tighten
 from postil.surfaces.http.cors import Cors, is_preflight
@@ -166,6 +167,10 @@ class HttpApp:
         except asyncio.CancelledError:
             if not guard.revoked:
                 raise
+            gone = NeedsCredential("the credential was revoked or has expired while its call was served")
+            gone.is_read = True
+            with suppress(RuntimeError):  # a stream that has begun just ends
+                await self._refuse(gone, scope, headers, receive, send)
         finally:
             guard.stop()
             gateway.release(visitor, ticket)
