@@ -119,6 +119,7 @@ RECURRING = {
     "changes": "what differs between two versions",
     "board": "issues as cards in columns",
     "cache": "kept answers that can be had again",
+    "comments": "what was said beside the code",
     "connect": "one side tied to the other: an account, an assistant",
     "contract": "the operations that an old contract fixes to the letter",
     "dialects": "other spellings of a format that are read and answered",

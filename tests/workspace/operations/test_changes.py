@@ -8,6 +8,7 @@ import pytest
 
 from postil.core.failure import InvalidArguments, NotFound
 from postil.core.operation import Operation
+from postil.workspace.failures import FileMissing, UnsafePath
 from postil.workspace.operations.changes import ChangeTools
 from tests.workspace.repositories import new_repository, workspace
 
@@ -36,3 +37,14 @@ def test_a_file_that_did_not_change_is_not_found(tmp_path: Path) -> None:
 def test_bad_arguments_are_refused(tmp_path: Path, arguments: dict[str, object]) -> None:
     with pytest.raises(InvalidArguments):
         Operation(tools(tmp_path).show_diff).decode(arguments)
+
+
+def test_a_file_is_shown_in_pieces_and_only_inside_the_repository(tmp_path: Path) -> None:
+    changes = tools(tmp_path)
+    assert changes.show_file("a.txt").for_model() == "    1 two"
+    with pytest.raises(UnsafePath):
+        changes.show_file("../outside")
+    with pytest.raises(FileMissing):
+        changes.show_file("nothing.txt")
+    with pytest.raises(InvalidArguments):
+        Operation(changes.show_file).decode({"file": "a.txt", "start": 0})

@@ -16,6 +16,7 @@ VIEWS = {
     "": "home",
     "changes": "changes",
     "inbox": "inbox",
+    "comments": "comments",
     "issues": "issues",
     "board": "board",
     "milestones": "milestones",

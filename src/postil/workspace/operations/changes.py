@@ -13,8 +13,10 @@ from postil.core.operation import reads
 from postil.core.resource import resource
 from postil.workspace.changes.changed_files import ChangedFile, list_changed
 from postil.workspace.changes.compared import read_compared
-from postil.workspace.changes.file_diff import FileDiff, read_diffs
+from postil.workspace.changes.file_diff import MOST_LINES, FileDiff, read_diffs
+from postil.workspace.changes.file_text import CodeLine, read_lines
 from postil.workspace.part import Workspace
+from postil.workspace.paths import resolve_inside
 
 MOST_FILES = 2_000
 MOST_AT_ONCE = 50
@@ -69,6 +71,21 @@ class Diffs(Answer, frozen=True):
         return "\n".join(rows[1:])
 
 
+class FileText(Answer, frozen=True):
+    """Some lines of a file."""
+
+    file: str
+    lines: tuple[CodeLine, ...]
+    total: int
+
+    def for_model(self) -> str:
+        """The lines with their numbers."""
+        rows = [f"{line.number:>5} {line.text}" for line in self.lines]
+        left = self.total - (self.lines[-1].number if self.lines else 0)
+        more = [f"… {left} lines more: start={self.total - left + 1}"] if left > 0 and self.lines else []
+        return "\n".join([*rows, *more])
+
+
 class ChangeTools:
     """What changed."""
 
@@ -106,6 +123,19 @@ class ChangeTools:
             )
         wanted = [changed[name] for name in dict.fromkeys(files or [*changed][:MOST_AT_ONCE])]
         return Diffs(tuple(read_diffs(repository, compared, wanted, context, skip)), compared.version)
+
+    @reads("workspace_file", shell="workspace file", positional=("file",), toolset="extra")
+    def show_file(
+        self,
+        file: Annotated[str, Meta(description="a file of the work tree", max_length=4_000)],
+        start: Annotated[int, Meta(ge=1, description="the first line")] = 1,
+        lines: Annotated[int, Meta(ge=1, le=MOST_LINES, description="how many")] = 500,
+    ) -> FileText:
+        """Show a file of the work tree, with the colours of its code."""
+        repository = self._workspace.find()
+        path = resolve_inside(repository.root, file)
+        found, total = read_lines(repository, path, start, lines)
+        return FileText(str(path), tuple(found), total)
 
     @resource("postil://changes", name="Changes", mime_type="text/plain", watch="watch")
     def read_changes(self) -> str:

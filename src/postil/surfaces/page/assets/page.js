@@ -387,7 +387,7 @@
     else if (key === "<" || key === ">") shove(key === ">" ? 1 : -1);
     else if (low === "t") turnTheme();
     else if (low === "o") { const details = current && one("details", current.closest("section.file") || current); if (details) details.open = !details.open; }
-    else did = /^[a-z]$/.test(low) && press(low);
+    else did = /^[a-z1-9]$/.test(low) && press(low);
     if (did) event.preventDefault();
   });
 

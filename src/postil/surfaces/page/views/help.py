@@ -21,6 +21,7 @@ KEYS = (
     ("r, e, w", "in the inbox: reply, resolve or reopen, withdraw"),
     ("a, i, e, w", "issues: a new one, edit, close or reopen, claim or release"),
     ("< and >", "on the board: move the card to the column on that side"),
+    ("1 to 9, y, w", "comments in doubt: it belongs there, it is right where it is, delete it"),
     ("t", "dark or light"),
 )
 

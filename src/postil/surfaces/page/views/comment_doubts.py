@@ -1,0 +1,101 @@
+"""Comments in doubt: the old code, the places where it may be now, and one decision each."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from postil.surfaces.page.layout import empty
+from postil.surfaces.page.markup import Html, tag
+from postil.surfaces.page.views.comment_thread import (
+    Candidate,
+    Comment,
+    file_address,
+    make_button,
+    read_number,
+    show_comment,
+    show_places,
+)
+from postil.surfaces.page.visit import Moved, Shown, Visit
+
+PAGE = 50
+
+
+class Doubted(Struct, frozen=True):
+    """What `comments_orphans` answers."""
+
+    comments: tuple[Comment, ...]
+
+
+async def show_doubts(visit: Visit) -> Shown:
+    """Show the comments whose code is gone or not surely found: one decision each."""
+    found = await visit.call("comments_orphans", Doubted)
+    body = tag(
+        "section",
+        tag("h1", "Comments in doubt"),
+        show_places("/comments/doubts"),
+        [_show_doubt(visit, one) for one in found.comments[:PAGE]],
+        tag("p", f"{len(found.comments) - PAGE} more follow", class_="quiet") if len(found.comments) > PAGE else None,
+        empty("Every comment knows its code") if not found.comments else None,
+        id="doubts",
+        data_live="comments",
+    )
+    return Shown("Comments in doubt", body, "comments")
+
+
+def _show_doubt(visit: Visit, one: Comment) -> Html:
+    address = f"/comments/{one.id}"
+    keep = make_button(visit, f"{address}/place", "It is right where it is", "y", file=one.path, line=str(one.line))
+    delete = make_button(visit, f"{address}/delete", "Delete the comment", "w", file=one.filePath)
+    return tag(
+        "section",
+        show_comment(visit, one),
+        tag("p", one.reason, class_="quiet") if one.reason else None,
+        _show_old(one.oldText),
+        tag("ol", [_show_candidate(visit, one, number, each) for number, each in enumerate(one.candidates[:9], 1)])
+        if one.candidates
+        else None,
+        tag(
+            "div",
+            keep if one.state != "orphaned" and visit.offers("move_comment") else None,
+            delete if visit.offers("delete_comment") else None,
+            class_="acts",
+        ),
+        class_="doubt",
+        id=f"d{one.id}",
+        data_stop="doubt",
+        tabindex="-1",
+    )
+
+
+def _show_old(code: str) -> Html | None:
+    if not code:
+        return None
+    return tag("figure", tag("figcaption", "The code it was about"), tag("pre", code, tabindex="0"))
+
+
+def _show_candidate(visit: Visit, one: Comment, number: int, each: Candidate) -> Html:
+    code = "\n".join(each.around) or each.text
+    inside = f", in {each.inside}" if each.inside else ""
+    place = make_button(
+        visit, f"/comments/{one.id}/place", f"Here ({number})", str(number), file=each.path, line=str(each.line)
+    )
+    return tag(
+        "li",
+        tag("a", f"{each.path}:{each.line}", href=file_address(each.path, each.line)),
+        f"{inside}, {round(each.confidence * 100)} %",
+        tag("pre", code, tabindex="0"),
+        place if visit.offers("move_comment") else None,
+    )
+
+
+async def place(visit: Visit, id: str) -> Moved:
+    """Decide where the code of a comment is."""
+    line = read_number(visit.form.get("line", ""))
+    await visit.act("move_comment", commentId=id, targetFile=visit.form.get("file", ""), targetLine=line)
+    return Moved("/comments/doubts", "Placed")
+
+
+async def delete(visit: Visit, id: str) -> Moved:
+    """Take a comment away."""
+    await visit.act("delete_comment", commentId=id, filePath=visit.form.get("file", ""))
+    return Moved("/comments/doubts", f"Deleted: `postil comments undo {id}` brings it back")

@@ -1,0 +1,154 @@
+"""A comment as the page reads and shows it: its words, where its code is, what may be done with it."""
+
+from __future__ import annotations
+
+from urllib.parse import quote, urlencode
+
+from msgspec import Struct
+
+from postil.surfaces.page.layout import when
+from postil.surfaces.page.markup import Html, tag
+from postil.surfaces.page.visit import Visit
+
+STATES = {
+    "exact": "where it was",
+    "moved": "its code moved, and it with it",
+    "drifted": "its code was changed",
+    "review": "where its code went is not sure",
+    "orphaned": "its code is gone",
+}
+
+
+class Reply(Struct, frozen=True):
+    """One answer in a thread."""
+
+    text: str
+    author: str
+    created: str
+
+
+class Candidate(Struct, frozen=True):
+    """A place where the code may be now."""
+
+    path: str
+    line: int
+    confidence: float
+    text: str
+    inside: str = ""
+    around: tuple[str, ...] = ()
+
+
+class Comment(Struct, frozen=True):
+    """One comment and where it stands now."""
+
+    id: str
+    filePath: str
+    line: int
+    text: str
+    author: str
+    created: str
+    state: str
+    tag: str | None = None
+    endLine: int = 0
+    status: str = "open"
+    confidence: float = 1.0
+    reason: str = ""
+    movedTo: str = ""
+    stale: bool = False
+    oldText: str = ""
+    newText: str = ""
+    candidates: tuple[Candidate, ...] = ()
+    replies: tuple[Reply, ...] = ()
+
+    @property
+    def path(self) -> str:
+        """The file that the line is of."""
+        return self.movedTo or self.filePath
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it is not settled."""
+        return self.status == "open"
+
+
+def file_address(file: str, line: int = 0) -> str:
+    """Returns the address of a file with its comments, at a line."""
+    return "/comments/file?" + urlencode({"file": file}) + (f"#{name_line(line)}" if line else "")
+
+
+def name_line(line: int) -> str:
+    """Returns the name of a line on the page of its file."""
+    return f"L{line}"
+
+
+def show_comment(visit: Visit, one: Comment, *, with_place: bool = True) -> Html:
+    """Returns a comment with its answers and what may be done with it."""
+    lines = f"{one.line}-{one.endLine}" if one.endLine > one.line else str(one.line)
+    place = tag("a", f"{one.path}:{lines}", href=file_address(one.path, one.line)) if with_place else None
+    return tag(
+        "article",
+        tag(
+            "header",
+            tag("span", one.tag, class_="kind") if one.tag else None,
+            place,
+            tag("span", one.state, class_=f"anchor {one.state}", title=STATES.get(one.state, "")),
+            tag("span", one.status, class_="state") if not one.is_open else None,
+            tag("strong", one.author),
+            when(one.created),
+        ),
+        tag("p", one.text, class_="said"),
+        tag("ol", [_reply(each) for each in one.replies], class_="replies") if one.replies else None,
+        _acts(visit, one),
+        class_=f"thread {'open' if one.is_open else 'closed'}",
+        id=f"k{one.id}",
+        data_stop="thread",
+        tabindex="-1",
+    )
+
+
+def _reply(one: Reply) -> Html:
+    return tag("li", tag("strong", one.author), " ", when(one.created), tag("p", one.text, class_="said"))
+
+
+def _acts(visit: Visit, one: Comment) -> Html:
+    address = f"/comments/{quote(one.id, safe='')}"
+    reply = tag(
+        "details",
+        tag("summary", "Reply", class_="button", data_key="r"),
+        tag(
+            "form",
+            visit.form_token(),
+            tag("label", tag("span", "Answer"), tag("textarea", name="text", rows=3, required=True)),
+            tag("button", "Reply", class_="primary"),
+            method="post",
+            action=f"{address}/reply",
+        ),
+        class_="act",
+    )
+    settle = make_button(visit, f"{address}/resolve", "Resolve" if one.is_open else "Reopen", "e",
+                         status="resolved" if one.is_open else "open")  # fmt: skip
+    life = tag("details", tag("summary", "Its life"), tag("div", data_once=f"{address}/life"), class_="act")
+    acts = (("comments_reply", reply), ("comments_resolve", settle), ("comments_history", life))
+    return tag("div", [form for name, form in acts if visit.offers(name)], class_="acts")
+
+
+def make_button(visit: Visit, address: str, says: str, key: str = "", **fields: str) -> Html:
+    """Returns a form that is one button."""
+    hidden = [tag("input", type="hidden", name=name, value=value) for name, value in fields.items()]
+    button = tag("button", says, data_key=key or None)
+    return tag("form", visit.form_token(), hidden, button, method="post", action=address)
+
+
+def show_places(current: str) -> Html:
+    """Returns the links between the views of comments."""
+    shown = (("/comments", "All"), ("/comments/doubts", "In doubt"))
+    return tag(
+        "p",
+        [tag("a", name, href=address, aria_current="true" if address == current else None) for address, name in shown],
+        class_="filters",
+    )
+
+
+def read_number(text: str) -> int:
+    """Returns the number that an address or a form holds; 1 where it is none."""
+    return int(text) if text.isascii() and text.isdigit() and 0 < len(text) < 9 else 1

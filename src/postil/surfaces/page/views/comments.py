@@ -1,0 +1,235 @@
+"""Comments: found by words and filters, beside the code of a file, and those in doubt with a decision for each."""
+
+from __future__ import annotations
+
+from urllib.parse import urlencode
+
+from msgspec import Struct
+
+from postil.core.failure import Failure
+from postil.surfaces.page.layout import empty, when
+from postil.surfaces.page.markup import Child, Html, tag
+from postil.surfaces.page.router import Route
+from postil.surfaces.page.views.comment_doubts import delete, place, show_doubts
+from postil.surfaces.page.views.comment_thread import (
+    Comment,
+    file_address,
+    name_line,
+    read_number,
+    show_comment,
+    show_places,
+)
+from postil.surfaces.page.views.diff_table import Line, show_text
+from postil.surfaces.page.visit import Moved, Shown, Visit
+
+PAGE = 50
+LINES = 1_000
+FILTERS = ("tag", "author", "file", "state", "status")
+
+
+class Found(Struct, frozen=True):
+    """What `search_comments` and `comments_list` answer."""
+
+    comments: tuple[Comment, ...]
+    totalResults: int = 0
+    total: int = 0
+
+
+class CodeLine(Struct, frozen=True):
+    """A line of a file."""
+
+    number: int
+    text: str
+    colors: tuple[tuple[int, int, str], ...] = ()
+
+
+class FileText(Struct, frozen=True):
+    """What `workspace_file` answers."""
+
+    file: str
+    lines: tuple[CodeLine, ...]
+    total: int
+
+
+class OfFile(Struct, frozen=True):
+    """What `get_file_comments` answers."""
+
+    comments: tuple[Comment, ...]
+
+
+async def search(visit: Visit) -> Shown:
+    """Show the comments that words and filters find."""
+    words = visit.query.get("q", "")
+    filters = {name: visit.query[name] for name in FILTERS if visit.query.get(name)}
+    said: Child = None
+    found = Found(())
+    try:
+        if words:
+            found = await visit.call("search_comments", Found, query=words, plain=True, limit=PAGE, **filters)
+        else:
+            found = await visit.call("comments_list", Found, limit=PAGE, **filters)
+    except Failure as failure:
+        said = tag("p", f"{failure.message} {failure.advice}".strip(), class_="fault-line", role="alert")
+    more = max(found.totalResults, found.total) - len(found.comments)
+    body = tag(
+        "section",
+        tag("h1", "Comments"),
+        show_places("/comments"),
+        _search_form(words, filters),
+        said,
+        [show_comment(visit, one) for one in found.comments],
+        tag("p", f"{more} more: narrow it with a filter", class_="quiet") if more > 0 else None,
+        _nothing(words, filters) if not found.comments and said is None else None,
+        id="comments",
+        data_live="comments",
+    )
+    return Shown("Comments", body, "comments")
+
+
+def _search_form(words: str, filters: dict[str, str]) -> Html:
+    fields = [
+        tag("label", tag("span", name.capitalize()), tag("input", name=name, value=filters.get(name, ""), size=8))
+        for name in FILTERS
+    ]
+    return tag(
+        "form",
+        tag("label", tag("span", "Words"), tag("input", name="q", value=words, type="search")),
+        fields,
+        tag("button", "Show"),
+        method="get",
+        action="/comments",
+        class_="filter",
+        id="filter",
+        role="search",
+    )
+
+
+def _nothing(words: str, filters: dict[str, str]) -> Html:
+    if words or filters:
+        return empty("Nothing matches", tag("p", tag("a", "Show all comments", href="/comments")))
+    command = 'postil comments add FILE LINE "why it is so"'
+    return empty("No comments yet", tag("p", "Write one beside a line of code: ", tag("code", command)))
+
+
+async def show_file(visit: Visit) -> Shown:
+    """Show a file with its comments under the lines they are about."""
+    file = visit.query.get("file", "")
+    start = read_number(visit.query.get("start", "1"))
+    code = await visit.call("workspace_file", FileText, file=file, start=start, lines=LINES)
+    found = await visit.call("get_file_comments", OfFile, filePath=code.file, includeOrphaned=True)
+    under: dict[int, list[Comment]] = {}
+    for one in found.comments:
+        if one.path == code.file:
+            under.setdefault(max(one.line, one.endLine), []).append(one)
+    rows = [row for line in code.lines for row in _show_line(visit, line, under.get(line.number, []))]
+    last = code.lines[-1].number if code.lines else 0
+    body = tag(
+        "section",
+        tag("h1", code.file),
+        tag("p", f"{code.total} lines, {len(found.comments)} comments", class_="quiet"),
+        tag("table", tag("tbody", rows), class_="diff unified source", aria_label=code.file),
+        tag("p", tag("a", "More lines", href=f"/comments/file?{urlencode({'file': file, 'start': last + 1})}"))
+        if last < code.total
+        else None,
+        _add_form(visit, code.file),
+        id="file",
+        data_live="comments changes",
+    )
+    return Shown(code.file, body, "comments")
+
+
+def _show_line(visit: Visit, line: CodeLine, said: list[Comment]) -> list[Html]:
+    shown = Line(" ", line.text, new=line.number, colors=line.colors)
+    rows = [
+        tag(
+            "tr",
+            tag("td", class_="num", data_n=line.number),
+            tag("td", show_text(shown), class_="text"),
+            id=name_line(line.number),
+            class_="same",
+        )
+    ]
+    if said:
+        threads = [show_comment(visit, one, with_place=False) for one in said]
+        rows.append(tag("tr", tag("td", threads, colspan=2), class_="said-row", id=f"under{line.number}"))
+    return rows
+
+
+def _add_form(visit: Visit, file: str) -> Html | None:
+    if not visit.offers("add_comment"):
+        return None
+    return tag(
+        "details",
+        tag("summary", "Write a comment", class_="button", data_key="a"),
+        tag(
+            "form",
+            visit.form_token(),
+            tag("input", type="hidden", name="file", value=file),
+            tag("label", tag("span", "Line"), tag("input", name="line", type="number", min=1, required=True)),
+            tag("label", tag("span", "What to say"), tag("textarea", name="text", rows=4, required=True)),
+            tag("button", "Write", class_="primary"),
+            method="post",
+            action="/comments",
+        ),
+        class_="act",
+        id="new",
+    )
+
+
+async def add(visit: Visit) -> Moved:
+    """Write a comment about a line."""
+    file, line = visit.form.get("file", ""), read_number(visit.form.get("line", ""))
+    await visit.act("add_comment", filePath=file, line=line, text=visit.form.get("text", ""))
+    return Moved(file_address(file, line), "Written")
+
+
+async def reply(visit: Visit, id: str) -> Moved:
+    """Answer a comment."""
+    await visit.act("comments_reply", commentId=id, text=visit.form.get("text", ""))
+    return Moved("/comments", "Said")
+
+
+async def resolve(visit: Visit, id: str) -> Moved:
+    """Settle a comment, or open it again."""
+    status = visit.form.get("status", "resolved")
+    await visit.act("comments_resolve", commentId=id, status=status)
+    return Moved("/comments", "Open again" if status == "open" else "Resolved")
+
+
+class Change(Struct, frozen=True):
+    """One thing that happened to a comment."""
+
+    at: str
+    did: str
+    by: str = ""
+    before: str = ""
+    after: str = ""
+
+
+class Life(Struct, frozen=True):
+    """What `comments_history` answers."""
+
+    changes: tuple[Change, ...] = ()
+
+
+async def show_life(visit: Visit, id: str) -> Shown:
+    """Show what happened to a comment, as a time line."""
+    found = await visit.call("comments_history", Life, commentId=id)
+    rows = [
+        tag("li", when(one.at), " ", tag("strong", one.by), " ", one.did, f": {one.after}" if one.after else "")
+        for one in found.changes
+    ]
+    return Shown("Its life", tag("ol", rows, class_="history"), "comments", is_part=True)
+
+
+ROUTES = (
+    Route("GET", "/comments", search),
+    Route("POST", "/comments", add),
+    Route("GET", "/comments/file", show_file),
+    Route("GET", "/comments/doubts", show_doubts),
+    Route("GET", "/comments/{id}/life", show_life),
+    Route("POST", "/comments/{id}/reply", reply),
+    Route("POST", "/comments/{id}/resolve", resolve),
+    Route("POST", "/comments/{id}/place", place),
+    Route("POST", "/comments/{id}/delete", delete),
+)
