@@ -6,7 +6,10 @@
 import base64
 import os
 import pty
+import shutil
 import subprocess
+import tempfile
+from collections.abc import Generator
 from pathlib import Path
 
 import pytest
@@ -94,8 +97,15 @@ def test_without_a_desktop_and_a_terminal_it_is_refused(person: Person) -> None:
     assert "The clipboard cannot be reached: there is no desktop and no terminal here" in done.stderr
 
 
-def test_in_real_tmux_the_text_is_in_its_buffer(person: Person, tmp_path: Path) -> None:
-    tmux, socket = needs("tmux"), str(tmp_path / "socket")
+@pytest.fixture
+def socket() -> Generator[str]:
+    folder = tempfile.mkdtemp(prefix="postil-tmux-")  # a socket's path must be short
+    yield os.path.join(folder, "socket")
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def test_in_real_tmux_the_text_is_in_its_buffer(person: Person, socket: str) -> None:
+    tmux = needs("tmux")
     person.send("through tmux", "a.txt", "2")
     for name in ("DISPLAY", "WAYLAND_DISPLAY", "WSL_DISTRO_NAME", "TMUX", "TMUX_PANE"):
         person.environment.pop(name, None)
