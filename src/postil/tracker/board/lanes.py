@@ -119,10 +119,7 @@ def _ask_statuses(issues: Issues, names: Sequence[str], now: datetime.datetime) 
 def _ask_labels(issues: Issues, names: Sequence[str], now: datetime.datetime) -> list[_Asked]:
     """Returns a column a label, those named or else the most used ones, and one for what has none of them."""
     if not names:
-        sql = (
-            "SELECT name FROM label JOIN ent USING (n) WHERE kind = 'issue' AND status <> 'closed'"
-            " GROUP BY name ORDER BY count(*) DESC, name LIMIT ?"
-        )
+        sql = "SELECT name FROM label GROUP BY name ORDER BY count(*) DESC, name LIMIT ?"  # of all: far quicker
         names = sorted(name for (name,) in issues.store.index.query(sql, (_MOST_LABELS,)))
     open_ = "status <> 'closed' AND n {} (SELECT n FROM label WHERE name {})"
     lanes = [_Asked(name, flatten(name[:_LONGEST]), open_.format("IN", "= ?"), (name,)) for name in names]
