@@ -13,7 +13,8 @@ def commands() -> set[str]:
     """The words one can say after `git mile`."""
     entries = json.loads((ROOT / "src/postil/catalogue/tracker.json").read_text())["operations"]
     spoken = [entry["shell"] for entry in entries if entry.get("shell")]
-    return {word.split()[1] for word in spoken if word.startswith(("mile ", "issue "))}
+    alone = {word for word in spoken if " " not in word}
+    return alone | {word.split()[1] for word in spoken if word.startswith(("mile ", "issue "))}
 
 
 def test_the_man_page_names_commands_that_exist_and_all_of_them():

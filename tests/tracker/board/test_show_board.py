@@ -16,7 +16,7 @@ def test_without_a_terminal_it_says_what_to_type(repository: Path) -> None:
         refused = run(repository, "board", program=program)
         assert refused.returncode == 2
         assert "needs a terminal" in refused.stderr
-        assert "git mile list" in refused.stderr
+        assert "git mile columns" in refused.stderr
 
 
 def test_a_wrong_filter_is_told_before_the_screen_is_taken(repository: Path) -> None:

@@ -39,7 +39,7 @@ class BoardCommands:
         if not (now.interactive and now.columns):
             raise InvalidParams(
                 "The board needs a terminal for its keys and its screen",
-                advice="`git mile list --columns id,status,title` prints the same; `git mile edit ID --status` moves",
+                advice="`git mile columns` prints the same, and `git mile move ID COLUMN` moves a card",
             )
         lanes = read_lanes(self._issues, by, column, filter)  # a mistake in the filter is told before the screen is
         from postil.tracker.board.visit import Visit  # not where there is no terminal
