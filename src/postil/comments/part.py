@@ -82,8 +82,18 @@ class CommentsContext:
         return shorten_ids(ids) if len(ids) <= MOST_NAMED else {}
 
     def file_of(self, comment: str) -> RelativePath:
-        """Returns the source whose sidecar holds the comment."""
-        return RelativePath(self.find(comment).filePath)
+        """Returns the source whose sidecar holds the comment, for a change: two that hold it are made one before."""
+        found = self.find(comment)
+        path, comment = found.filePath, found.comment.id
+        from postil.comments.index.joined import find_holders  # SQLite, which the overview has loaded
+
+        held = find_holders(self.overview.index, comment)
+        if len(held) > 1:
+            from postil.comments.storage.doubled import find_home, join_comment  # only after a merge
+
+            if find_home([self.store.read(RelativePath(each)) for each in held], comment):
+                path = join_comment(self.store, comment, held) or path
+        return RelativePath(path)
 
     def existing(self, given: str) -> RelativePath:
         """Returns a path that a caller names, if there is such a source or sidecar. Raises SourceNotFound."""

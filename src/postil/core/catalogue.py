@@ -87,6 +87,7 @@ class ResourceEntry(Struct, frozen=True, omit_defaults=True):
     mime_type: str = "text/plain"
     title: str = ""
     watch: str = ""
+    paged: bool = False
 
 
 class PromptEntry(Struct, frozen=True, omit_defaults=True):

@@ -16,7 +16,7 @@ from postil.core.failure import NotFound, UnknownOperation
 from postil.core.group import Tell
 from postil.core.operation import Operation
 from postil.core.prompt import Prompt
-from postil.core.resource import ResourceNotFound, match
+from postil.core.resource import ResourceNotFound, match, split_page
 
 Listed: TypeAlias = Literal["tools", "resources", "prompts"]
 Listable: TypeAlias = OperationEntry | ResourceEntry | PromptEntry
@@ -195,13 +195,15 @@ class Registry:
 
     def resource(self, uri: str) -> tuple[ResourceEntry, dict[str, str]]:
         """Returns the entry that answers this address, and the variables found in it. Raises ResourceNotFound."""
+        base, after = split_page(uri)
+        page = {"after": after} if base != uri else {}
         for entry in self.resources:
-            if entry.uri == uri:
-                return entry, {}
+            if entry.uri == base and (entry.paged or not page):
+                return entry, page
         for entry in self.templates:
-            found = match(entry.uri, uri)
+            found = match(entry.uri, base if entry.paged else uri)
             if found is not None:
-                return entry, found
+                return entry, {**found, **page} if entry.paged else found
         raise ResourceNotFound("Resource not found", uri=uri[:1000])
 
     def watch(self, uri: str, changed: Callable[[], None]) -> Callable[[], None]:

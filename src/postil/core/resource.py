@@ -37,6 +37,8 @@ class ResourceMark(Struct, frozen=True):
     """Values for the template's variables: a list, or the name of a method `(typed) -> values`."""
     allow: str = ""
     """An async method that takes the variables and raises where this caller may not read: such a one may not watch."""
+    paged: bool = False
+    """Whether the method takes `after`: from where to go on, in an address that ends in `?after=…`."""
 
 
 def resource(
@@ -48,9 +50,10 @@ def resource(
     watch: str = "",
     complete: Mapping[str, tuple[str, ...] | str] | None = None,
     allow: str = "",
+    paged: bool = False,
 ) -> Callable[[F], F]:
     """Mark a method as the reader of a resource, or of all that match a template."""
-    return attach(ResourceMark(uri, name, title, mime_type, watch, complete or {}, allow))
+    return attach(ResourceMark(uri, name, title, mime_type, watch, complete or {}, allow, paged))
 
 
 def match(template: str, uri: str) -> dict[str, str] | None:
@@ -64,6 +67,23 @@ def match(template: str, uri: str) -> dict[str, str] | None:
     from urllib.parse import unquote  # 3 ms that only reading a templated address should pay
 
     return {name: unquote(value) for name, value in found.groupdict().items()} if found else None
+
+
+def split_page(uri: str) -> tuple[str, str]:
+    """Returns an address without its page, and where that page begins; empty for the first."""
+    base, mark, after = uri.rpartition("?after=")
+    if not mark or len(uri) > LONGEST_URI:
+        return uri, ""
+    from urllib.parse import unquote
+
+    return base, unquote(after)
+
+
+def join_page(uri: str, after: str) -> str:
+    """Returns the address of the page that begins after something."""
+    from urllib.parse import quote
+
+    return f"{uri}?after={quote(after, safe='')}"
 
 
 _patterns: dict[str, re.Pattern[str]] = {}

@@ -57,7 +57,7 @@ def test_a_cache_torn_between_two_times_is_told_and_made_anew(comments: Comments
     before = cache_of(comments).read_bytes()
     many(comments, 20, 60)
     comments.overview.refresh()
-    comments.overview.index._using().__enter__().close()  # pyright: ignore[reportPrivateUsage]
+    comments.overview.index.using().__enter__().close()
     after = bytearray(cache_of(comments).read_bytes())
     for page in range(1 + torn, len(before) // 4096, 4):  # as pages that never reached the disk
         after[page * 4096 : (page + 1) * 4096] = before[page * 4096 : (page + 1) * 4096]
@@ -80,7 +80,7 @@ def sidecar_ids(comments: Comments) -> set[str]:
 def test_a_cache_that_shows_less_than_the_files_hold_is_told(comments: Comments) -> None:
     many(comments, 0, 5)
     comments.overview.refresh()
-    with comments.overview.index._using() as db:  # pyright: ignore[reportPrivateUsage]
+    with comments.overview.index.using() as db:
         db.execute("DELETE FROM note WHERE path = 'many3.py'")
         db.commit()
     (lie,) = comments.overview.find_lies()

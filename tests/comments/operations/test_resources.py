@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from postil.comments.operations import resources
 from postil.core.failure import Failure
 from tests.comments.workspaces import Comments, commit, contract_workspace, workspace, write
 from tests.workspace.repositories import git
@@ -56,18 +57,6 @@ def test_a_source_in_a_folder_called_tags_is_a_file_and_not_a_tag(comments: Comm
     comments.add("tags/TODO", 1, "here", "NOTE")
     assert read(comments, "comment://workspace/tags/TODO.comments")["filePath"] == "tags/TODO"
     assert read(comments, "comment://workspace/tags/TODO")["totalCount"] == 0
-
-
-@pytest.mark.parametrize("name", ["all", "tags/NOTE"])
-def test_a_document_that_is_too_large_is_refused_before_it_is_made(
-    comments: Comments, monkeypatch: pytest.MonkeyPatch, name: str
-) -> None:
-    comments.add("src/app.ts", 1, "x" * 500, "NOTE")
-    monkeypatch.setattr("postil.core.limits.DOCUMENT", 500)
-    for way in ("rows", "stream"):  # nothing of them is read
-        monkeypatch.setattr(f"postil.comments.index.cache.Index.{way}", None)
-    with pytest.raises(Failure, match="a document of at most 500 is sent"):
-        read(comments, f"comment://workspace/{name}")
 
 
 def test_an_orphan_is_listed_with_its_reason(comments: Comments) -> None:
@@ -175,3 +164,48 @@ def test_a_list_reads_only_the_files_that_it_shows(tmp_path: Path) -> None:
             comments.add(f"f{number}.py", 1, "text", "NOTE")
     found = comments.listed(limit=4)
     assert (found.total, [each.filePath for each in found.comments]) == (18, ["f0.py"] * 3 + ["f1.py"])
+
+
+def items_of(body: Any) -> list[Any]:
+    """The comments of any resource's body."""
+    if "files" in body:
+        return [each for file in body["files"] for each in file["comments"]]
+    return [each.get("comment", each) for each in body["comments"]]
+
+
+@pytest.mark.parametrize("name", ["all", "src/app.ts.comments", "tags/NOTE"])
+def test_many_comments_are_read_page_by_page(comments: Comments, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    monkeypatch.setattr(resources, "MOST_ON_PAGE", 3)
+    texts = [comments.add("src/app.ts", 1 + number, f"number {number}", "NOTE").commentId for number in range(7)]
+    comments.add("src/api/login.ts", 3, "elsewhere", "TODO")
+    seen: list[str] = []
+    at, pages = f"comment://workspace/{name}", 0
+    while at:
+        body = read(comments, at)
+        assert 1 <= len(items_of(body)) <= 3
+        assert body.get("totalComments", body.get("totalCount")) == (
+            8 if at.startswith("comment://workspace/all") else 7
+        )
+        seen += [each["id"] for each in items_of(body)]
+        at, pages = body.get("next", ""), pages + 1
+    assert pages == 3
+    assert [each for each in seen if each in texts] == texts
+    assert len(set(seen)) == len(seen)
+
+
+def test_a_page_has_a_size_and_one_large_comment_is_a_page(comments: Comments, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(resources, "LARGEST_PAGE", 4000)
+    for number in range(3):
+        comments.add("src/app.ts", 1 + number, f"{number} " + "x" * 3900, "NOTE")
+    for uri in ("comment://workspace/all", "comment://workspace/src/app.ts.comments"):
+        body = read(comments, uri)
+        assert len(body.get("comments") or body["files"][0]["comments"]) == 1
+        assert body["next"]
+
+
+@pytest.mark.parametrize("after", ["x", "-1", "1e3", "9" * 40, "%00", "5"])
+@pytest.mark.parametrize("uri", ["comment://workspace/all", "comment://workspace/orphaned"])
+def test_a_page_that_does_not_exist_is_not_found(comments: Comments, uri: str, after: str) -> None:
+    with pytest.raises(Failure) as caught:
+        read(comments, f"{uri}?after={after}")
+    assert caught.value.exit_status == 5

@@ -27,7 +27,7 @@ from postil.comments.search.text_file import Hits, TextFile
 from postil.comments.sidecar.format import format_time, parse_time
 from postil.comments.source_tree import SourceTree
 
-LAYOUT = 7
+LAYOUT = 8
 PAGE = 2000
 FEW = 20_000
 """So many comments are looked up one by one; more of them are found by reading through the table."""
@@ -46,14 +46,18 @@ CREATE INDEX IF NOT EXISTS note_state ON note (state, now_path);
 CREATE INDEX IF NOT EXISTS note_elsewhere ON note (now_path) WHERE now_path != path;
 CREATE INDEX IF NOT EXISTS note_tag ON note (tag, created);
 CREATE INDEX IF NOT EXISTS note_created ON note (created, id);
+CREATE TABLE IF NOT EXISTS hidden (seq INTEGER PRIMARY KEY, home TEXT NOT NULL);
 CREATE TRIGGER IF NOT EXISTS note_gone AFTER DELETE ON note BEGIN
-    DELETE FROM body WHERE seq = old.seq; INSERT INTO gone (seq) VALUES (old.seq); END;
+    DELETE FROM body WHERE seq = old.seq; DELETE FROM hidden WHERE seq = old.seq;
+    INSERT INTO gone (seq) VALUES (old.seq); END;
 """
 _COLUMNS = ("path", "place", "id", "created", "tag", "author", "ai", "state", "status", "now_path", "stale")
-_INSERT = f"INSERT INTO note ({', '.join(_COLUMNS)}) VALUES ({', '.join('?' * len(_COLUMNS))})"  # noqa: S608 - names
+INSERT = f"INSERT INTO note ({', '.join(_COLUMNS)}) VALUES ({', '.join('?' * len(_COLUMNS))})"  # noqa: S608 - names
 _UPDATE = f"UPDATE note SET {', '.join(f'{name} = ?' for name in _COLUMNS)} WHERE seq = ?"  # noqa: S608 - names
 _NOTES = f"SELECT id, text, seq, body, {', '.join(_COLUMNS)} FROM note JOIN body USING (seq) WHERE path = ?"  # noqa: S608
 _BODIES = "SELECT body FROM note JOIN body USING (seq)"
+SHOWN = "seq NOT IN (SELECT seq FROM hidden)"
+"""A comment that another file holds as well is shown there alone: see storage/doubled.py."""
 
 
 class Note(Struct, frozen=True, array_like=True):
@@ -108,7 +112,7 @@ class Index:
         self._lock = threading.RLock()
         self._open: sqlite3.Connection | None = None
         self._texts = TextFile(base)
-        self._decode = msgspec.msgpack.Decoder(Located).decode
+        self.decode = msgspec.msgpack.Decoder(Located).decode
 
     def stamps(self) -> dict[str, str]:
         """Returns what was seen of every file."""
@@ -131,7 +135,7 @@ class Index:
 
     def replace(self, files: Iterable[Seen], gone: Iterable[str] = ()) -> None:
         """Keep what was read of some files, and forget others."""
-        with self._using() as db:
+        with self.using() as db:
             with db:
                 for path in gone:
                     db.execute("DELETE FROM note WHERE path = ?", (path,))
@@ -144,21 +148,21 @@ class Index:
 
     def rows(self, where: str, values: Sequence[object] = ()) -> list[Located]:
         """Returns the comments for which a condition holds, by file. The condition is ours, its values the caller's."""
-        bodies = self.select(f"{_BODIES} WHERE {where} ORDER BY path, place", values)
-        return [self._decode(body) for (body,) in bodies]
+        bodies = self.select(f"{_BODIES} WHERE ({where}) AND {SHOWN} ORDER BY path, place", values)
+        return [self.decode(body) for (body,) in bodies]
 
     def stream(self, where: str = "1", values: Sequence[object] = ()) -> Iterator[Located]:
         """Yields the comments for which a condition holds, a page at a time: memory need not hold them all."""
         sentence = (
             f"SELECT path, place, body FROM note JOIN body USING (seq) "  # noqa: S608 - as in rows
-            f"WHERE {where} AND (path, place) > (?, ?) ORDER BY path, place LIMIT {PAGE}"
+            f"WHERE ({where}) AND {SHOWN} AND (path, place) > (?, ?) ORDER BY path, place LIMIT {PAGE}"
         )
         after: tuple[str, int] = ("", -1)
         while True:
             page = self.select(sentence, (*values, *after))
             for path, place, body in page:
                 after = (path, place)
-                yield self._decode(body)
+                yield self.decode(body)
             if len(page) < PAGE:
                 return
 
@@ -167,8 +171,8 @@ class Index:
         import hashlib  # only subscribers need it
 
         made = hashlib.blake2b(digest_size=16)
-        sentence = f"{_BODIES} WHERE {where} ORDER BY path, place"
-        with self._using() as db:
+        sentence = f"{_BODIES} WHERE ({where}) AND {SHOWN} ORDER BY path, place"
+        with self.using() as db:
             for (body,) in db.execute(sentence, tuple(values)):
                 made.update(body)
         return made.digest()
@@ -176,7 +180,8 @@ class Index:
     def counts(self) -> Counter[str]:
         """Returns how many open comments there are, and how many in each state."""
         count: Counter[str] = Counter()
-        for state, status, number in self.select("SELECT state, status, count(*) FROM note GROUP BY state, status"):
+        sentence = f"SELECT state, status, count(*) FROM note WHERE {SHOWN} GROUP BY state, status"  # noqa: S608 - ours
+        for state, status, number in self.select(sentence):
             count[status] += number
             count[state] += number
         return count
@@ -200,9 +205,11 @@ class Index:
     def newest(self, hits: Hits, where: str, values: Sequence[object], limit: int) -> tuple[int, list[Located]]:
         """Returns how many of these comments fulfil a condition, and the newest of them."""
         among: Hits | set[int] = hits
+        if self.select("SELECT 1 FROM hidden LIMIT 1"):
+            where = f"({where or 1}) AND {SHOWN}"
         if where and len(hits) > FEW:
             sentence = f"SELECT seq FROM note WHERE {where}"  # noqa: S608 - as in rows
-            with self._using() as db:
+            with self.using() as db:
                 among = set(hits.numbers()).intersection(chain.from_iterable(db.execute(sentence, tuple(values))))
             where = ""
         first = None if where else self._first(among, limit, hits.among)
@@ -217,7 +224,7 @@ class Index:
         if limit * everything > 8 * total * total and total <= FEW:
             return None
         first: list[int] = []
-        with self._using() as db:
+        with self.using() as db:
             for looked, (number,) in enumerate(db.execute("SELECT seq FROM note ORDER BY created DESC, id DESC")):
                 if number in some:
                     first.append(number)
@@ -229,7 +236,7 @@ class Index:
 
     def _kept(self, numbers: Sequence[int], where: str, values: Sequence[object]) -> list[int]:
         found: list[tuple[str, str, int]] = []
-        with self._using() as db:
+        with self.using() as db:
             for at in range(0, len(numbers), 500):
                 some = ",".join(map(str, numbers[at : at + 500]))
                 extra = f"AND {where}" if where else ""
@@ -238,26 +245,27 @@ class Index:
         return [number for _, _, number in sorted(found, reverse=True)]
 
     def _bodies(self, numbers: Sequence[int]) -> list[Located]:
-        with self._using() as db:
+        with self.using() as db:
             rows = [db.execute("SELECT body FROM body WHERE seq = ?", (number,)).fetchone() for number in numbers]
-        return [self._decode(row[0]) for row in rows if row]
+        return [self.decode(row[0]) for row in rows if row]
 
     def search(self, pattern: Pattern) -> Hits:
         """Returns the comments whose text matches."""
-        with self._using() as db:
+        with self.using() as db:
             return self._texts.search(db, pattern)
 
     def catch_up(self) -> None:
         """Have the texts ready for the next search of any process."""
-        with self._using() as db:
+        with self.using() as db:
             self._texts.catch_up(db)
 
     def select(self, sentence: str, values: Sequence[object] = ()) -> list[Any]:
-        with self._using() as db:
+        with self.using() as db:
             return db.execute(sentence, tuple(values)).fetchall()
 
     @contextmanager
-    def _using(self) -> Generator[sqlite3.Connection]:
+    def using(self) -> Generator[sqlite3.Connection]:
+        """Gives the connection to one thread at a time."""
         with self._lock:
             if self._open is None:
                 self._open = self._connect()
@@ -305,7 +313,7 @@ class Index:
             (layout,) = db.execute("PRAGMA user_version").fetchone()
             if layout != LAYOUT:
                 with db:
-                    for table in ("note", "body", "file", "gone", "corpus"):
+                    for table in ("note", "body", "file", "gone", "corpus", "hidden"):
                         db.execute(f"DROP TABLE IF EXISTS {table}")
                     db.execute(f"PRAGMA user_version={LAYOUT}")
             db.executescript(TEXT_TABLES + _TABLES)
@@ -335,7 +343,7 @@ def _replace_notes(db: sqlite3.Connection, path: str, notes: Sequence[Note]) -> 
             if each.body != known:
                 bodies.append((each.body, seq))
         else:
-            number = db.execute(_INSERT, row).lastrowid
+            number = db.execute(INSERT, row).lastrowid
             db.execute("INSERT INTO body VALUES (?, ?, ?)", (number, each.text, each.body))
     db.executemany(_UPDATE, stay)
     db.executemany("UPDATE body SET body = ? WHERE seq = ?", bodies)
@@ -350,7 +358,7 @@ def _normalize_time(created: str) -> str:
 
 def count_files(index: Index, where: str, values: Sequence[object] = ()) -> list[tuple[str, int]]:
     """Returns the files whose code has comments for which a condition holds, in order, each with how many."""
-    sentence = f"SELECT now_path, count(*) FROM note WHERE {where} GROUP BY now_path ORDER BY now_path"  # noqa: S608 - as in rows
+    sentence = f"SELECT now_path, count(*) FROM note WHERE ({where}) AND {SHOWN} GROUP BY now_path ORDER BY now_path"  # noqa: S608 - as in rows
     return [(path, count) for path, count in index.select(sentence, values)]
 
 

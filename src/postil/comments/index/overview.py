@@ -9,13 +9,17 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 
+from msgspec.structs import replace
+
 from postil.comments.anchoring.moved_files import find_other_files, list_changed
 from postil.comments.anchoring.reader import CommentReader
-from postil.comments.index.cache import IN_FILE, Index, Note, Seen, make_note, measure_bodies
+from postil.comments.index.cache import IN_FILE, Index, Note, Seen, make_note
 from postil.comments.index.change_gate import FolderWatch
+from postil.comments.index.joined import find_doubled, join_notes, list_homes
 from postil.comments.index.refresh_worker import Read, read_many
 from postil.comments.model import Damage, Located, OtherFile
 from postil.comments.search.filters import file_matches
+from postil.comments.storage.doubled import find_home, merge_into
 from postil.comments.storage.store import SUFFIX
 from postil.core import call
 from postil.core.failure import Failure
@@ -69,10 +73,14 @@ class Overview:
         gone = [path for path in known if path not in now]
         if not changed and not gone:
             return
+        # What these showed together with others has to be made anew.
+        again = set(list_homes(self.index, [*changed, *gone])).difference(changed).intersection(now)
+        changed += [RelativePath(path) for path in again]
         batch: list[Seen] = []
         with_lost: dict[str, tuple[Seen, Sequence[Located]]] = {}
         at_once = min(max(AT_ONCE, len(changed) // 10), MOST_AT_ONCE)  # each is synced: many files, larger steps
-        reads = read_many(self.reader, changed, self._contents(changed, known))
+        contents = self._contents(changed, known)
+        reads = read_many(self.reader, changed, {path: held for path, held in contents.items() if path not in again})
         for number, read in enumerate(reads, 1):
             call.current().check()
             call.current().progress(number, len(changed), "reading comments")
@@ -86,6 +94,7 @@ class Overview:
                 batch = []
         self.index.replace(batch, gone)
         self._search_other_files(with_lost, lost)
+        self._join_doubled(changed)
         if len(changed) > AT_ONCE:
             self.index.catch_up()  # the next search finds the texts ready
 
@@ -124,6 +133,23 @@ class Overview:
                 batch.append(Seen(seen.path, f"{seen.stamp}{lost.value}", seen.content, notes))
             self.index.replace(batch)
 
+    def _join_doubled(self, paths: Sequence[str]) -> None:
+        """Show a comment once that one branch moved to another file and another branch edited in the old one."""
+        for comment, held in find_doubled(self.index, paths).items():
+            try:
+                sidecars = [self.store.read(RelativePath(path)) for path in held]
+            except Failure:
+                continue
+            home = find_home(sidecars, comment) if all(each.comment(comment) for each in sidecars) else None
+            shown = self.index.rows("path = ? AND id = ?", (home.path, comment)) if home else []
+            if home is None or not shown:
+                continue  # a file that was copied with its comments: two of them
+            merge_into(home, [each for each in sidecars if each is not home], comment)
+            merged = home.comment(comment)
+            if merged:
+                note = make_note(replace(shown[0], comment=merged))
+                join_notes(self.index, note, home.path, [path for path in held if path != home.path])
+
     def _make_notes(self, path: str, elsewhere: list[OtherFile]) -> list[Note] | None:
         try:
             sidecar = self.store.read(RelativePath(path))
@@ -149,7 +175,7 @@ class Overview:
             except Failure:
                 continue  # damaged itself, which is told elsewhere
             shown = sorted((each.comment.id, each.comment.text) for each in self.index.rows("path = ?", (path,)))
-            if shown != held:
+            if shown != held and not find_doubled(self.index, [path]):
                 found.append(f"the cache shows {len(shown)} comments of {path}, which holds {len(held)}")
         return found
 
@@ -201,11 +227,6 @@ class Overview:
         """Returns the comments for which a condition on the cache's columns holds."""
         self.refresh()
         return self.index.rows(condition, values)
-
-    def measure(self, condition: str, *values: object) -> int:
-        """Returns how many bytes the comments have for which a condition holds."""
-        self.refresh()
-        return measure_bodies(self.index, condition, values)
 
     def damaged(self, file: str = "") -> tuple[Damage, ...]:
         """Returns the sidecars that cannot be read, of these files."""

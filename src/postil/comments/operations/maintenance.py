@@ -8,13 +8,17 @@ from typing import TYPE_CHECKING, Annotated
 from msgspec import Meta
 
 from postil.anchor.syntax.languages import is_installed, language_of
+from postil.comments.failures import CommentNotFound
 from postil.comments.sidecar.dialects import Unreadable
 from postil.comments.sidecar.merge import merge_sidecars
+from postil.comments.sidecar.short_ids import is_named, is_short
+from postil.comments.storage.erased import Erased, describe, find_erased, put_back
 from postil.comments.storage.repair import Fault, find_faults
 from postil.comments.storage.store import SUFFIX
+from postil.comments.storage.write_log import Written
 from postil.core import limits
 from postil.core.answer import Answer
-from postil.core.failure import Failure, NotFound, StorageFailed
+from postil.core.failure import Failure, InvalidArguments, NotFound, StorageFailed
 from postil.core.group import Finding, check
 from postil.core.operation import reads, writes
 from postil.workspace.disk import read_regular, read_whole
@@ -28,6 +32,7 @@ if TYPE_CHECKING:
     from postil.comments.part import CommentsContext
 
 DRIVER = "postil-comments"
+MOST_NAMED = 20
 ATTRIBUTE = f"*.comments merge={DRIVER} diff={DRIVER}"
 _OLD_ATTRIBUTE = f"*.comments merge={DRIVER}"  # before comment files were shown as text
 _DRIVER_SETTINGS = {
@@ -42,18 +47,46 @@ class Checked(Answer, frozen=True):
 
     faults: tuple[Fault, ...]
     files: int
+    erased: tuple[Erased, ...] = ()
+    """Comments written here that another program took out."""
 
     @property
     def exit_status(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride] # Answer allows a property
         """7 while something is still wrong."""
-        return 7 if any(not fault.fixed for fault in self.faults) else 0
+        return 7 if self.erased or any(not fault.fixed for fault in self.faults) else 0
 
     def for_model(self) -> str:
-        if not self.faults:
+        if not self.faults and not self.erased:
             return f"{self.files} comment files, nothing wrong"
-        return "\n".join(
+        lines = [
             f"{fault.shown}: {fault.problem}" + (f" — {fault.fixed}" if fault.fixed else "") for fault in self.faults
-        )
+        ]
+        lines += [
+            f"{each.filePath}{SUFFIX}: {each.id} was taken out by another program ({show_said(each)}); "
+            f"`postil comments restore {each.id}` brings it back"
+            for each in self.erased[:MOST_NAMED]
+        ]
+        if len(self.erased) > MOST_NAMED:
+            lines.append(f"… and {len(self.erased) - MOST_NAMED} more; `postil comments restore --all` brings all back")
+        return "\n".join(lines)
+
+
+class Restored(Answer, frozen=True):
+    """Comments that were written again."""
+
+    comments: tuple[Erased, ...]
+
+    def for_model(self) -> str:
+        if not self.comments:
+            return "Nothing was taken out by another program."
+        rows = [f"✅ {each.id} is in {each.filePath}{SUFFIX} again ({show_said(each)})" for each in self.comments]
+        return "\n".join([*rows, "To undo it: `postil comments delete ID`"])
+
+
+def show_said(each: Erased) -> str:
+    """Who said what, in a few words."""
+    first, _, rest = each.text.partition("\n")
+    return f"{each.author}: {first[:80]}" + ("…" if rest or len(first) > 80 else "")
 
 
 class GitSetUp(Answer, frozen=True):
@@ -97,7 +130,37 @@ class MaintenanceTools:
         """Name the comment files that are damaged or that the extension would not take"""
         store = self._context.store
         faults = [*find_faults(store, fix=fix), *self._find_lies(fix=fix)]
-        return Checked(tuple(faults), sum(1 for _ in store.paths()))
+        return Checked(tuple(faults), sum(1 for _ in store.paths()), tuple(map(describe, self._find_erased().values())))
+
+    def _find_erased(self) -> dict[str, Written]:
+        return find_erased(self._context.store, self._context.overview.ids())
+
+    @writes(
+        "comments_restore",
+        title="Restore erased comments",
+        shell="comments restore",
+        positional=("commentId",),
+        toolset="extra",
+    )
+    def restore(
+        self,
+        commentId: Annotated[str, Meta(description="The comment, as `comments check` names it")] = "",
+        all: Annotated[bool, Meta(description="All that another program took out")] = False,
+    ) -> Restored:
+        """Bring back comments that another program took out of their files, as an editor with an old copy does"""
+        if not commentId and not all:
+            raise InvalidArguments(
+                "No comment is named", advice="Give an id of `postil comments check`, or --all", path="commentId"
+            )
+        found = self._find_erased()
+        if not all:
+            named = [name for name in found if name == commentId or (is_short(commentId) and is_named(name, commentId))]
+            if len(named) != 1:
+                raise CommentNotFound("", commentId)
+            found = {named[0]: found[named[0]]}
+        for each in found.values():
+            put_back(self._context.store, each)
+        return Restored(tuple(map(describe, found.values())))
 
     def _find_lies(self, *, fix: bool) -> list[Fault]:
         overview = self._context.overview
@@ -113,6 +176,15 @@ class MaintenanceTools:
         if found:
             return Finding("error", "; ".join(found[:3]), "Run `postil comments check --fix`")
         return Finding("ok", "the cache shows what the comment files hold")
+
+    @check("erased comments")
+    def doctor_erased(self) -> Finding:
+        """Whether another program took out comments that were written here."""
+        found = self._find_erased()
+        if not found:
+            return Finding("ok", "no comment that was written here was taken out by another program")
+        named = "; ".join(f"{each.id} in {each.path}{SUFFIX}" for each in list(found.values())[:5])
+        return Finding("warning", f"another program took out {len(found)}: {named}", "See `postil comments check`")
 
     @check("comment files")
     def doctor_files(self) -> Finding:

@@ -7,15 +7,14 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from postil.comments.failures import SourceNotFound
 from postil.comments.model import ALL_TAGS, Damage, Located, State
 from postil.comments.operations.answers import CommentNow, comment_now, describe_anchor
 from postil.comments.sidecar.document import VERSION
-from postil.core import limits
-from postil.core.failure import Failure
 from postil.core.registry import ResourceNotFound
-from postil.core.resource import match, resource
+from postil.core.resource import join_page, match, resource, split_page
 
 if TYPE_CHECKING:
     from postil.comments.index.subscriptions import Subscriptions
@@ -24,6 +23,11 @@ if TYPE_CHECKING:
 FILE_TEMPLATE = "comment://workspace/{filePath}.comments"
 TAG_TEMPLATE = "comment://workspace/tags/{tag}"
 _JSON = "application/json"
+MOST_ON_PAGE = 500
+LARGEST_PAGE = 512 * 1024
+"""Bytes of comments, as they are kept, that one reading answers; the rest is at the address in `next`."""
+PLAIN_SIZE = 400
+LONGEST_NUMBER = 18
 
 
 class GhostMarker(Struct, frozen=True, omit_defaults=True):
@@ -41,7 +45,7 @@ class GhostMarker(Struct, frozen=True, omit_defaults=True):
     isOrphaned: bool = False
 
 
-class FileEntry(Struct, frozen=True):
+class FileEntry(Struct, frozen=True, omit_defaults=True):
     """The comments of one file."""
 
     filePath: str
@@ -49,6 +53,7 @@ class FileEntry(Struct, frozen=True):
     comments: list[CommentNow]
     ghostMarkers: list[GhostMarker]
     totalComments: int
+    next: str = ""
 
 
 class Everything(Struct, frozen=True, omit_defaults=True):
@@ -58,6 +63,7 @@ class Everything(Struct, frozen=True, omit_defaults=True):
     totalComments: int
     totalFiles: int
     damaged: tuple[Damage, ...] = ()
+    next: str = ""
 
 
 class Item(Struct, frozen=True, omit_defaults=True):
@@ -76,6 +82,7 @@ class Tagged(Struct, frozen=True, omit_defaults=True):
     comments: list[Item]
     totalCount: int
     damaged: tuple[Damage, ...] = ()
+    next: str = ""
 
 
 class Orphans(Struct, frozen=True, omit_defaults=True):
@@ -84,6 +91,7 @@ class Orphans(Struct, frozen=True, omit_defaults=True):
     orphanedComments: list[Item]
     totalCount: int
     damaged: tuple[Damage, ...] = ()
+    next: str = ""
 
 
 class Enriched(Struct, frozen=True, omit_defaults=True):
@@ -93,6 +101,7 @@ class Enriched(Struct, frozen=True, omit_defaults=True):
     totalCount: int
     models: list[str]
     damaged: tuple[Damage, ...] = ()
+    next: str = ""
 
 
 class CommentResources:
@@ -101,17 +110,18 @@ class CommentResources:
     def __init__(self, context: CommentsContext) -> None:
         self._context = context
 
-    @resource("comment://workspace/all", name="All comments", mime_type=_JSON, watch="watch")
-    def read_all(self) -> Everything:
+    @resource("comment://workspace/all", name="All comments", mime_type=_JSON, watch="watch", paged=True)
+    def read_all(self, after: str = "") -> Everything:
         """All comments across entire workspace"""
-        self._check_size("1")
+        found, total, rest = self._read_page("comment://workspace/all", after, "1")
         by_file: dict[str, list[Located]] = {}
-        for each in self._context.overview.everything():
+        for each in found:
             by_file.setdefault(each.filePath, []).append(each)
         files = [_make_file_entry(path, some) for path, some in by_file.items()]
-        return Everything(
-            files, sum(entry.totalComments for entry in files), len(files), self._context.overview.damaged()
-        )
+        from postil.comments.index.pages import count_holders  # SQLite, which the overview has loaded
+
+        overview = self._context.overview
+        return Everything(files, total, count_holders(overview.index, "1"), overview.damaged(), rest)
 
     @resource(
         FILE_TEMPLATE,
@@ -119,18 +129,31 @@ class CommentResources:
         mime_type=_JSON,
         watch="watch",
         complete={"filePath": "complete_commented_file"},
+        paged=True,
     )
-    def read_file(self, filePath: str) -> FileEntry:
+    def read_file(self, filePath: str, after: str = "") -> FileEntry:
         """Comments for specific file"""
+        uri = FILE_TEMPLATE.replace("{filePath}", filePath)
         try:
             path = self._context.existing(filePath)
         except SourceNotFound as fault:
-            fault.data = {**fault.data, "uri": f"comment://workspace/{filePath}.comments"[:1000]}
+            fault.data = {**fault.data, "uri": uri[:1000]}
             raise
-        return _make_file_entry(path, self._context.overview.file(path))
+        found = self._context.overview.file(path)
+        first = _read_number(after, uri)
+        page, size = list[Located](), 0
+        for each in found[first : first + MOST_ON_PAGE]:
+            size += len(each.comment.text) + sum(len(reply.text) for reply in each.comment.replies) + PLAIN_SIZE
+            if page and size > LARGEST_PAGE:
+                break
+            page.append(each)
+        rest = join_page(uri, str(first + len(page))) if first + len(page) < len(found) else ""
+        return replace(_make_file_entry(path, page), totalComments=len(found), next=rest)
 
-    @resource(TAG_TEMPLATE, name="Comments with a tag", mime_type=_JSON, watch="watch", complete={"tag": ALL_TAGS})
-    def read_tag(self, tag: str) -> Tagged:
+    @resource(
+        TAG_TEMPLATE, name="Comments with a tag", mime_type=_JSON, watch="watch", complete={"tag": ALL_TAGS}, paged=True
+    )
+    def read_tag(self, tag: str, after: str = "") -> Tagged:
         """All comments with specific tag"""
         if tag not in ALL_TAGS:
             raise ResourceNotFound(
@@ -138,37 +161,42 @@ class CommentResources:
                 advice=f"Use one of {', '.join(ALL_TAGS)}",
                 uri=f"comment://workspace/tags/{tag}"[:1000],
             )
-        self._check_size("tag = ?", tag)
-        items = _make_items(self._context.overview.where("tag = ?", tag))
-        return Tagged(tag, items, len(items), self._context.overview.damaged())
+        found, total, rest = self._read_page(f"comment://workspace/tags/{tag}", after, "tag = ?", tag)
+        return Tagged(tag, _make_items(found), total, self._context.overview.damaged(), rest)
 
     def complete_commented_file(self, value: str) -> list[str]:
         """Files with comments whose paths begin like this."""
         return [path for path in self._context.store.paths() if path.startswith(value)]
 
-    @resource("comment://workspace/orphaned", name="Orphaned comments", mime_type=_JSON, watch="watch")
-    def read_orphaned(self) -> Orphans:
+    @resource("comment://workspace/orphaned", name="Orphaned comments", mime_type=_JSON, watch="watch", paged=True)
+    def read_orphaned(self, after: str = "") -> Orphans:
         """Comments whose anchors no longer exist"""
-        self._check_size("state = 'orphaned'")
-        items = _make_items(self._context.overview.where("state = 'orphaned'"), reasons=True)
-        return Orphans(items, len(items), self._context.overview.damaged())
+        found, total, rest = self._read_page("comment://workspace/orphaned", after, "state = 'orphaned'")
+        return Orphans(_make_items(found, reasons=True), total, self._context.overview.damaged(), rest)
 
-    @resource("comment://workspace/ai-enriched", name="AI-enriched comments", mime_type=_JSON, watch="watch")
-    def read_enriched(self) -> Enriched:
+    @resource(
+        "comment://workspace/ai-enriched", name="AI-enriched comments", mime_type=_JSON, watch="watch", paged=True
+    )
+    def read_enriched(self, after: str = "") -> Enriched:
         """Comments with AI metadata"""
-        self._check_size("ai = 1")
-        items = _make_items(self._context.overview.where("ai = 1"))
+        found, total, rest = self._read_page("comment://workspace/ai-enriched", after, "ai = 1")
+        items = _make_items(found)
         models = {item.comment.model for item in items} - {""}
-        return Enriched(items, len(items), sorted(models), self._context.overview.damaged())
+        return Enriched(items, total, sorted(models), self._context.overview.damaged(), rest)
 
-    def _check_size(self, condition: str, *values: str) -> None:
-        """Raises Failure where a document would be larger than any that is sent: it is not made first."""
-        size = self._context.overview.measure(condition, *values)
-        if size > limits.DOCUMENT:
-            raise Failure(
-                f"These comments have {size} bytes; a document of at most {limits.DOCUMENT} is sent",
-                advice="Read one file's comments, or list them page by page with comments_list",
-            )
+    def _read_page(self, uri: str, after: str, where: str, *values: object) -> tuple[list[Located], int, str]:
+        """Returns the comments of one page, how many there are in all, and the address of the next page."""
+        from postil.comments.index.pages import count_comments, read_page
+
+        overview = self._context.overview
+        overview.refresh()
+        place, mark, path = after.partition(" ")
+        if after and (not mark or not place.isdigit() or len(place) > LONGEST_NUMBER):
+            raise _no_page(uri)
+        start = (path, int(place)) if after else ("", -1)
+        found, last = read_page(overview.index, where, values, start, MOST_ON_PAGE, LARGEST_PAGE)
+        rest = join_page(uri, f"{last[1]} {last[0]}") if last else ""
+        return found, count_comments(overview.index, where, values), rest
 
     def watch(self, uri: str, changed: Callable[[], None]) -> Callable[[], None]:
         """Call `changed` whenever the comments at this address have changed. Returns a function that stops it."""
@@ -184,9 +212,10 @@ class CommentResources:
 
     def _condition(self, uri: str) -> tuple[str, tuple[str, ...]]:
         fixed = {"all": "1", "orphaned": "state = 'orphaned'", "ai-enriched": "ai = 1"}
-        name = uri.removeprefix("comment://workspace/")
+        name = split_page(uri)[0].removeprefix("comment://workspace/")
         if name in fixed:
             return fixed[name], ()
+        uri = split_page(uri)[0]
         file = match(FILE_TEMPLATE, uri)
         if file:
             from postil.comments.index.cache import IN_FILE  # brings in SQLite, which a subscriber has anyway
@@ -195,6 +224,18 @@ class CommentResources:
             return IN_FILE, (path, path)
         tag = match(TAG_TEMPLATE, uri)
         return "tag = ?", (tag["tag"] if tag else "",)
+
+
+def _read_number(after: str, uri: str) -> int:
+    if after and (not after.isdigit() or len(after) > LONGEST_NUMBER):
+        raise _no_page(uri)
+    return int(after or 0)
+
+
+def _no_page(uri: str) -> ResourceNotFound:
+    return ResourceNotFound(
+        "There is no such page", advice="Read the address without `?after=`; it names the next one", uri=uri[:1000]
+    )
 
 
 def _make_file_entry(path: str, located: Iterable[Located]) -> FileEntry:

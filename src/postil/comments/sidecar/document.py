@@ -59,6 +59,8 @@ class Sidecar:
         self.path = path
         self.original = data
         self.changed = self._stale = False
+        self.steps: list[tuple[str, object, object]] = []
+        """What was done to comments: id, the comment as it is then (None: taken out), its marker where that is new."""
         if data is None:
             self._load(new_document({"file": path, "version": VERSION, "ghostMarkers": [], "comments": []}))
             return
@@ -186,6 +188,7 @@ class Sidecar:
             self._markers.insert(at, marker)
         at = _position([each.line or 0 for each in comments], _integer(raw["line"]))
         self._comments.insert(at, {**raw, "ghostMarkerId": marker["id"]})
+        self.steps.append((str(raw["id"]), raw, marker))
         self._touch()
 
     def add_all(self, additions: Sequence[Addition]) -> list[str]:
@@ -214,6 +217,7 @@ class Sidecar:
                 at = ledger.mark(spot, marker.id, comment.id)
                 markers.insert(at, replace(marker, commentIds=(comment.id,)))
             answers.append(ledger.names[at])
+            self.steps.append((comment.id, comment, marker))
             comments.insert(ledger.place(comment.id, marker.line), replace(comment, ghostMarkerId=ledger.names[at]))
         self._touch()
         self._ledger = ledger  # as long as nothing else changes, the next additions need not read the file again
@@ -223,6 +227,7 @@ class Sidecar:
         """Add a comment that has no marker, at the end; `finish` gives it one."""
         self._reload()
         self._comments.insert(len(self._comments), raw)
+        self.steps.append((str(raw.get("id")), raw, None))
         self._touch()
 
     def change(self, comment: str, values: JsonObject, drop: tuple[str, ...] = ()) -> None:
@@ -230,6 +235,7 @@ class Sidecar:
         raw = self.raw_comment(comment)
         kept = {key: value for key, value in raw.items() if key not in drop}
         self._comments.replace(_find_index(self.comments, comment), {**kept, **values})
+        self.steps.append((comment, {**kept, **values}, None))
         self._touch()
 
     def change_marker(self, marker: str, values: JsonObject) -> None:
@@ -257,6 +263,7 @@ class Sidecar:
     def remove(self, comment: str) -> None:
         """Take a comment out, and its marker when it holds no other."""
         self._comments.remove(_find_index(self.comments, comment))
+        self.steps.append((comment, None, None))
         self._take_off(comment, [each.id for each in self.markers])
 
     def _take_off(self, comment: str, named: Sequence[str]) -> None:

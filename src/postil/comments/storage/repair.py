@@ -15,9 +15,10 @@ from msgspec import Struct
 from postil.comments.clock import now
 from postil.comments.failures import SidecarDamaged
 from postil.comments.git.blame import read_at
-from postil.comments.sidecar.dialects import Unreadable, trim_line
+from postil.comments.sidecar.dialects import Unreadable
 from postil.comments.sidecar.document import Sidecar
-from postil.comments.sidecar.merge import merge_comment, merge_sidecars
+from postil.comments.sidecar.merge import merge_sidecars
+from postil.comments.storage.doubled import join_comment
 from postil.comments.storage.store import SUFFIX, Store, sidecar_path
 from postil.core import call
 from postil.core.failure import Failure
@@ -61,46 +62,8 @@ def find_faults(store: Store, *, fix: bool) -> Iterator[Fault]:
         for comment in sidecar.comments:
             other = seen.setdefault(comment.id, path)
             if other != path:
-                done = _join(store, comment.id, other, path) if fix else ""
-                yield Fault(path, f"comment {comment.id} is also in {other}", done)
-
-
-def _join(store: Store, comment: str, first: RelativePath, second: RelativePath) -> str:
-    """Make one of a comment that was moved on one branch and edited on another; what either says is kept."""
-    with store.locked():
-        sidecars = [store.read(path) for path in (first, second)]
-        if not all(each.comment(comment) and each.writable for each in sidecars):
-            return ""
-        pairs = list(zip(sidecars, reversed(sidecars), strict=True))
-        (home, other), _ = sorted(
-            pairs, key=lambda pair: (not _came_from(*pair, comment), not _has_its_code(store, pair[0], comment))
-        )
-        mine, theirs = home.raw_comment(comment), other.raw_comment(comment)
-        places = {key: mine[key] for key in ("line", "startLine", "endLine", "ghostMarkerId") if key in mine}
-        home.change(comment, {**merge_comment({}, mine, theirs), **places})
-        store.write(home)  # before it is taken out of the other: at no time it is in none
-        other.remove(comment)
-        store.write(other)
-    return f"joined in {home.path}"
-
-
-def _came_from(sidecar: Sidecar, other: Sidecar, comment: str) -> bool:
-    """Whether a comment was moved to this file from the other one: somebody meant it to be here."""
-    found = sidecar.comment(comment)
-    marker = sidecar.marker_of(found) if found else None
-    events = marker.anchor.history if marker and marker.anchor else ()
-    return any(each.path == other.path and each.comment in ("", comment) for each in events)
-
-
-def _has_its_code(store: Store, sidecar: Sidecar, comment: str) -> bool:
-    """Whether the code a comment is tied to stands in its file."""
-    found = sidecar.comment(comment)
-    marker = sidecar.marker_of(found) if found else None
-    try:
-        lines = store.tree.source(RelativePath(sidecar.path)).lines
-    except Failure:
-        return False
-    return marker is not None and marker.lineText in set(map(trim_line, lines))
+                home = join_comment(store, comment.id, (other, path)) if fix else ""
+                yield Fault(path, f"comment {comment.id} is also in {other}", f"joined in {home}" if home else "")
 
 
 def _complete(store: Store, path: RelativePath) -> str:

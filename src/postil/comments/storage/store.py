@@ -21,6 +21,7 @@ from postil.comments.sidecar.dialects import Unreadable
 from postil.comments.sidecar.document import LineTexts, Sidecar, is_emptied
 from postil.comments.source_tree import SourceTree
 from postil.comments.storage.group_commit import ClaimedAdd, PendingAdd, claim_pending
+from postil.comments.storage.write_log import WriteLog
 from postil.core import limits
 from postil.core.failure import Failure
 from postil.workspace.failures import FileMissing, FileTooLarge, FileUnreadable, UnsafePath
@@ -77,6 +78,7 @@ class Store:
         self.tree = tree
         base = os.path.join(tree.folder, f"comments-{tree.key}")
         self._waiting_folder, self._lock, self._journal = f"{base}.waiting", f"{base}.lock", f"{base}.move"
+        self.log = WriteLog(f"{base}.log")
         self._mutex = threading.Lock()
         self._waiting: dict[str, list[_Change]] = {}
         self._turns: dict[str, threading.Lock] = {}
@@ -218,6 +220,7 @@ class Store:
                 )
             except (Failure, _Met):
                 return  # it is theirs to fail: each of them tries by itself
+            self._note(sidecar)
             ours = self._identity(path)
             for one, marker in zip(theirs, markers, strict=True):
                 one.answer(marker)
@@ -282,6 +285,13 @@ class Store:
             self.finish(sidecar)
             sidecar.name_source()
             self._replace(path, sidecar)
+            self._note(sidecar)
+
+    def _note(self, sidecar: Sidecar) -> None:
+        """Keep what was written, for the case that another program takes it out again."""
+        steps, sidecar.steps = sidecar.steps, []
+        if steps:
+            self.log.note(sidecar.path, now(), steps)
 
     def _replace(self, path: RelativePath, sidecar: Sidecar) -> None:
         """Replace a sidecar. What a program that does not know the lock wrote since it was read is merged, not lost."""

@@ -33,7 +33,16 @@ def describe(groups: Iterable[tuple[str, str, type]], *, outputs: bool = False) 
             about = description_of(getattr(owner, attribute))
             catalogue.resources.append(
                 ResourceEntry(
-                    mark.uri, mark.name, part, group, attribute, about, mark.mime_type, mark.title, mark.watch
+                    mark.uri,
+                    mark.name,
+                    part,
+                    group,
+                    attribute,
+                    about,
+                    mark.mime_type,
+                    mark.title,
+                    mark.watch,
+                    mark.paged,
                 )
             )
         for attribute, mark in marks_of(owner, PromptMark):

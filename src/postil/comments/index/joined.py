@@ -1,0 +1,54 @@
+"""Comments that two files hold, as the cache shows them: see storage/doubled.py."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+from msgspec.structs import astuple
+
+from postil.comments.index.cache import INSERT, Index, Note
+
+MANY = 100
+
+
+def find_doubled(index: Index, paths: Sequence[str]) -> dict[str, list[str]]:
+    """Returns the comments of some files that other files hold as well, with all these files."""
+    asked = msgspec.json.encode(paths).decode()
+    sentence = (
+        "SELECT DISTINCT other.id, other.path FROM note mine JOIN note other ON other.id = mine.id "
+        "WHERE mine.path IN (SELECT value FROM json_each(?)) AND mine.id IN ("
+        "SELECT id FROM note GROUP BY id HAVING count(*) > 1) ORDER BY other.id, other.path"
+        if len(paths) > MANY
+        else "SELECT DISTINCT other.id, other.path FROM note mine JOIN note other ON other.id = mine.id "
+        "WHERE mine.path IN (SELECT value FROM json_each(?)) ORDER BY other.id, other.path"
+    )
+    found: dict[str, list[str]] = {}
+    for comment, path in index.select(sentence, (asked,)):
+        found.setdefault(comment, []).append(path)
+    return {comment: held for comment, held in found.items() if len(held) > 1}
+
+
+def find_holders(index: Index, comment: str) -> list[str]:
+    """Returns the files that hold a comment."""
+    return [path for (path,) in index.select("SELECT DISTINCT path FROM note WHERE id = ?", (comment,))]
+
+
+def list_homes(index: Index, paths: Sequence[str]) -> list[str]:
+    """Returns the files that show a comment which one of these files holds as well."""
+    asked = msgspec.json.encode(paths).decode()
+    sentence = "SELECT DISTINCT home FROM hidden JOIN note USING (seq) WHERE path IN (SELECT value FROM json_each(?))"
+    return [home for (home,) in index.select(sentence, (asked,))]
+
+
+def join_notes(index: Index, note: Note, home: str, others: Sequence[str]) -> None:
+    """Show a comment in one file, as it is given, and no more in the others that hold it."""
+    with index.using() as db, db:
+        places = db.execute("SELECT place FROM note WHERE path = ? AND id = ?", (home, note.id)).fetchall()
+        db.execute("DELETE FROM note WHERE path = ? AND id = ?", (home, note.id))
+        row = (home, places[0][0] if places else 0, *astuple(note)[:-2])
+        number = db.execute(INSERT, row).lastrowid
+        db.execute("INSERT INTO body VALUES (?, ?, ?)", (number, note.text, note.body))
+        for other in others:
+            sentence = "INSERT OR REPLACE INTO hidden SELECT seq, ? FROM note WHERE path = ? AND id = ?"
+            db.execute(sentence, (home, other, note.id))

@@ -1,0 +1,77 @@
+"""Comments that we wrote and that another program took out of their file: an editor with an old copy in memory.
+
+What git did (a checkout, a pull, a commit) is not told: then the sidecar is what the last commit holds. So a comment
+counts as erased while its sidecar is there, differs from the last commit, and no file of the workspace holds it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from postil.comments.failures import CommentNotFound
+from postil.comments.git.blame import read_at
+from postil.comments.sidecar.document import Sidecar
+from postil.comments.storage.store import SUFFIX, Store
+from postil.comments.storage.write_log import Written
+from postil.core.failure import Failure
+from postil.workspace.paths import RelativePath
+
+
+class Erased(Struct, frozen=True, omit_defaults=True):
+    """A comment that is in no file any more, and what it said."""
+
+    id: str
+    filePath: str
+    author: str
+    text: str
+    written: str
+
+
+def find_erased(store: Store, present: Collection[str]) -> dict[str, Written]:
+    """Returns the comments that we wrote last and nobody holds, by id; `present` are the ids that are held."""
+    by_comment: dict[str, dict[str, Written]] = {}
+    for each in store.log.read():
+        places = by_comment.setdefault(each.id, {})
+        before = places.pop(each.path, None)
+        if each.comment is not None:
+            marker = each.marker or (before.marker if before else None)
+            places[each.path] = replace(each, marker=marker)
+    lost = {name: next(reversed(places.values())) for name, places in by_comment.items() if places}
+    lost = {name: each for name, each in lost.items() if name not in present}
+    changed = {path: _is_changed(store, path) for path in {each.path for each in lost.values()}}
+    return {name: each for name, each in lost.items() if changed[each.path]}
+
+
+def describe(each: Written) -> Erased:
+    """Returns what is told of an erased comment."""
+    raw = each.comment or {}
+    return Erased(each.id, each.path, str(raw.get("author", "")), str(raw.get("text", "")), each.at)
+
+
+def put_back(store: Store, each: Written) -> None:
+    """Write an erased comment into its file again, as it was."""
+    comment, marker = each.comment, each.marker
+    if comment is None:
+        raise CommentNotFound(each.path, each.id)
+
+    def add(sidecar: Sidecar) -> None:
+        if sidecar.comment(each.id):
+            return  # somebody was faster
+        if marker:
+            sidecar.add({"line": marker.get("line", 1), **comment}, {**marker, "commentIds": [each.id]})
+        else:
+            sidecar.add_bare(comment)
+
+    store.change(RelativePath(each.path), add)
+
+
+def _is_changed(store: Store, path: str) -> bool:
+    """Whether a sidecar is there and is not what the last commit holds."""
+    try:
+        now = store.read_bytes(RelativePath(path))
+    except Failure:
+        return False
+    return now is not None and not (store.tree.git and read_at(store.tree, "HEAD", path + SUFFIX) == now)

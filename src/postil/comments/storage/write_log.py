@@ -1,0 +1,82 @@
+"""What this computer wrote into sidecars, comment by comment: from it one learns what another program erased.
+
+An editor that keeps a file in memory and saves it later takes out what was written meanwhile. A line of JSON for each
+comment that was added, changed or taken out; two files of a bounded size. It is not synced: the sidecars are.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+
+import msgspec
+from msgspec import Struct
+
+from postil.comments.sidecar.json_edit import JsonObject
+from postil.core.failure import Failure
+from postil.workspace.files import atomic_write
+from postil.workspace.paths import RelativePath
+
+LARGEST = 4 * 1024 * 1024
+LONGEST = 64 * 1024
+MOST_STEPS = 200
+"""Comments of one write that are noted; an import writes thousands, and has its own file."""
+
+
+class Written(Struct, frozen=True, omit_defaults=True):
+    """One comment as it was written, or (without one) that it was taken out."""
+
+    at: str
+    path: str
+    id: str
+    comment: JsonObject | None = None
+    marker: JsonObject | None = None
+
+
+_decode = msgspec.json.Decoder(Written).decode
+_encode = msgspec.json.Encoder().encode
+
+
+class WriteLog:
+    """The log of one workspace."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+
+    def note(self, path: str, at: str, steps: Sequence[tuple[str, object, object]]) -> None:
+        """Keep what was done to some comments of a file: id, the comment as it is now or None, its marker if new."""
+        head = {"at": at, "path": path}
+        rows = [
+            _encode({**head, "id": comment, "comment": raw, "marker": marker} if raw else {**head, "id": comment})
+            for comment, raw, marker in steps[:MOST_STEPS]
+        ]
+        data = b"".join(row + b"\n" for row in rows if len(row) < LONGEST)
+        with suppress(OSError, Failure):  # it helps where it can: the comment itself is safe
+            file = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            try:
+                os.write(file, data)
+                large = os.fstat(file).st_size > LARGEST
+            finally:
+                os.close(file)
+            if large:
+                self._begin_anew()
+
+    def _begin_anew(self) -> None:
+        with open(self._path, "r+b") as file:
+            folder, name = os.path.split(self._path)
+            atomic_write(folder, RelativePath(f"{name}.old"), file.read(2 * LARGEST))
+            file.truncate(0)
+
+    def read(self) -> Iterator[Written]:
+        """Yields what was written, oldest first. A line that a dying process left half is passed over."""
+        for name in (f"{self._path}.old", self._path):
+            try:
+                with open(name, "rb") as file:
+                    data = file.read(2 * LARGEST)
+            except OSError:
+                continue
+            for row in data.split(b"\n"):
+                with suppress(msgspec.DecodeError, UnicodeDecodeError):
+                    if row:
+                        yield _decode(row)

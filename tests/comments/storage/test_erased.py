@@ -1,0 +1,99 @@
+"""What another program took out of a sidecar is told and can be had back; what git or we took out is not told."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from postil.comments.failures import CommentNotFound
+from postil.comments.storage import write_log
+from postil.core.failure import InvalidArguments
+from tests.comments.workspaces import commit, sidecar, workspace, write
+from tests.workspace.repositories import git
+
+CODE = "".join(f"value_{number} = {number}\n" for number in range(9))
+
+
+def test_what_a_stale_editor_erased_is_told_and_comes_back(tmp_path: Path) -> None:
+    comments = workspace(tmp_path, **{"a.py": CODE})
+    comments.add("a.py", 2, "known to the editor", "NOTE")
+    in_memory = sidecar(tmp_path, "a.py")
+    identity = comments.add("a.py", 5, "written meanwhile", "TODO").commentId
+    comments.reply(identity, "and answered")
+    assert comments.maintenance.check_files().exit_status == 0
+    whole = json.loads(sidecar(tmp_path, "a.py"))
+    write(tmp_path, "a.py.comments", in_memory)  # the editor saves what it had in memory
+    checked = comments.maintenance.check_files()
+    (erased,) = checked.erased
+    assert (erased.id, erased.filePath, erased.text) == (identity, "a.py", "written meanwhile")
+    assert checked.exit_status == 7
+    assert f"postil comments restore {identity}" in checked.for_model()
+    assert comments.maintenance.doctor_erased().status == "warning"
+    assert identity in comments.maintenance.restore(identity).for_model()
+    assert json.loads(sidecar(tmp_path, "a.py")) == whole
+    assert comments.maintenance.check_files().erased == ()
+    assert comments.maintenance.doctor_erased().status == "ok"
+
+
+def test_what_we_or_git_took_out_is_not_told(tmp_path: Path) -> None:
+    comments = workspace(tmp_path, **{"a.py": CODE, "b.py": CODE})
+    deleted = comments.add("a.py", 2, "deleted", "NOTE").commentId
+    moved = comments.add("a.py", 3, "moved", "NOTE").commentId
+    comments.add("a.py", 4, "stays", "NOTE")
+    comments.delete("a.py", deleted)
+    comments.move("a.py", "b.py", moved, 6)
+    assert comments.maintenance.check_files().erased == ()
+    commit(tmp_path, "on the first branch")
+    git(tmp_path, "checkout", "-q", "-b", "side")
+    comments.add("a.py", 7, "on the other branch alone", "NOTE")
+    commit(tmp_path, "on the second")
+    git(tmp_path, "checkout", "-q", "-")
+    assert comments.maintenance.check_files().erased == ()
+
+
+def test_all_are_brought_back_and_taken_out_again(tmp_path: Path) -> None:
+    comments = workspace(tmp_path, **{"a.py": CODE})
+    first = comments.add("a.py", 1, "first", "NOTE").commentId
+    in_memory = sidecar(tmp_path, "a.py")
+    others = [comments.add("a.py", line, f"number {line}", "NOTE").commentId for line in (4, 4, 6)]
+    write(tmp_path, "a.py.comments", in_memory)
+    assert [each.id for each in comments.maintenance.restore(all=True).comments] == others
+    assert sorted(each.id for each in comments.listed().comments) == sorted([first, *others])
+    comments.edit_by_id(others[0], "edited after")
+    comments.by_id.resolve(others[1])
+    for each in others:
+        comments.delete("a.py", each)
+    assert comments.maintenance.check_files().erased == ()
+    assert comments.maintenance.restore(all=True).comments == ()
+
+
+def test_what_was_never_erased_cannot_be_restored(tmp_path: Path) -> None:
+    comments = workspace(tmp_path, **{"a.py": CODE})
+    identity = comments.add("a.py", 1, "first", "NOTE").commentId
+    with pytest.raises(CommentNotFound):
+        comments.maintenance.restore(identity)
+    with pytest.raises(InvalidArguments):
+        comments.maintenance.restore()
+
+
+def test_a_damaged_log_and_one_that_cannot_be_written_hinder_nothing(tmp_path: Path) -> None:
+    comments = workspace(tmp_path, **{"a.py": CODE})
+    comments.add("a.py", 1, "first", "NOTE")
+    (log,) = Path(comments.tree.folder).glob("comments-*.log")
+    with log.open("ab") as file:
+        file.write(b'{"at": 5}\nnot json\n\xff\xfe\n{"at":"')
+    assert comments.maintenance.check_files().erased == ()
+    log.unlink()
+    log.mkdir()
+    comments.add("a.py", 2, "second", "NOTE")
+    assert comments.listed().total == 2
+
+
+def test_the_log_stays_small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(write_log, "LARGEST", 5000)
+    comments = workspace(tmp_path, **{"a.py": CODE})
+    for number in range(40):
+        comments.add("a.py", 1 + number % 9, f"number {number}", "NOTE")
+    assert sum(each.stat().st_size for each in Path(comments.tree.folder).glob("comments-*.log*")) < 20_000
