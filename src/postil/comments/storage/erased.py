@@ -33,7 +33,7 @@ class Erased(Struct, frozen=True, omit_defaults=True):
 def find_erased(store: Store, present: Collection[str]) -> dict[str, Written]:
     """Returns the comments that we wrote last and nobody holds, by id; `present` are the ids that are held."""
     by_comment: dict[str, dict[str, Written]] = {}
-    for each in store.log.read():
+    for each in store.log.list_written():
         places = by_comment.setdefault(each.id, {})
         before = places.pop(each.path, None)
         if each.comment is not None:

@@ -68,7 +68,7 @@ class WriteLog:
             atomic_write(folder, RelativePath(f"{name}.old"), file.read(2 * LARGEST))
             file.truncate(0)
 
-    def read(self) -> Iterator[Written]:
+    def list_written(self) -> Iterator[Written]:
         """Yields what was written, oldest first. A line that a dying process left half is passed over."""
         for name in (f"{self._path}.old", self._path):
             try:
