@@ -90,6 +90,7 @@ WRITERS = {
     "storage/backup.py": "exclusively",
     "storage/sqlite.py": "exclusively",
     "comments/storage/group_commit.py": "exclusively; or a file that a living process of ours holds a lock on",
+    "comments/storage/write_log.py": "appends, waits for nobody, and follows no link",
     "comments/search/text_file.py": "opened for both, which waits for nobody, and follows no link",
     "comments/transfer/export.py": "exclusively",
     "inbox/lazygit/start_check.py": "in a temporary folder of ours",

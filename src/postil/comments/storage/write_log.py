@@ -15,6 +15,7 @@ from msgspec import Struct
 
 from postil.comments.sidecar.json_edit import JsonObject
 from postil.core.failure import Failure
+from postil.workspace.disk import read_regular
 from postil.workspace.files import atomic_write
 from postil.workspace.paths import RelativePath
 
@@ -34,6 +35,7 @@ class Written(Struct, frozen=True, omit_defaults=True):
     marker: JsonObject | None = None
 
 
+_CAREFUL = os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
 _decode = msgspec.json.Decoder(Written).decode
 _encode = msgspec.json.Encoder().encode
 
@@ -53,7 +55,7 @@ class WriteLog:
         ]
         data = b"".join(row + b"\n" for row in rows if len(row) < LONGEST)
         with suppress(OSError, Failure):  # it helps where it can: the comment itself is safe
-            file = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            file = os.open(self._path, os.O_RDWR | os.O_APPEND | os.O_CREAT | _CAREFUL, 0o600)
             try:
                 os.write(file, data)
                 large = os.fstat(file).st_size > LARGEST
@@ -63,20 +65,16 @@ class WriteLog:
                 self._begin_anew()
 
     def _begin_anew(self) -> None:
-        with open(self._path, "r+b") as file:
+        data = read_regular(self._path, 2 * LARGEST)
+        if data is not None:
             folder, name = os.path.split(self._path)
-            atomic_write(folder, RelativePath(f"{name}.old"), file.read(2 * LARGEST))
-            file.truncate(0)
+            atomic_write(folder, RelativePath(f"{name}.old"), data)
+            os.truncate(self._path, 0)
 
     def list_written(self) -> Iterator[Written]:
         """Yields what was written, oldest first. A line that a dying process left half is passed over."""
         for name in (f"{self._path}.old", self._path):
-            try:
-                with open(name, "rb") as file:
-                    data = file.read(2 * LARGEST)
-            except OSError:
-                continue
-            for row in data.split(b"\n"):
+            for row in (read_regular(name, 2 * LARGEST) or b"").split(b"\n"):
                 with suppress(msgspec.DecodeError, UnicodeDecodeError):
                     if row:
                         yield _decode(row)
