@@ -360,9 +360,3 @@ def count_files(index: Index, where: str, values: Sequence[object] = ()) -> list
     """Returns the files whose code has comments for which a condition holds, in order, each with how many."""
     sentence = f"SELECT now_path, count(*) FROM note WHERE ({where}) AND {SHOWN} GROUP BY now_path ORDER BY now_path"  # noqa: S608 - as in rows
     return [(path, count) for path, count in index.select(sentence, values)]
-
-
-def measure_bodies(index: Index, where: str, values: Sequence[object] = ()) -> int:
-    """Returns how many bytes the comments have for which a condition holds, before any of them is read."""
-    sentence = f"SELECT coalesce(sum(length(body)), 0) FROM note JOIN body USING (seq) WHERE {where}"  # noqa: S608 - as in rows
-    return int(index.select(sentence, values)[0][0])
