@@ -13,7 +13,7 @@ UV := $(shell command -v uv 2>/dev/null)
 export PATH := $(CURDIR)/.tools/bin:$(CURDIR)/$(BIN):$(PATH)
 unexport PYTHONPATH VIRTUAL_ENV
 
-.PHONY: help setup run gitlab-emulator test check conformance fuzz chaos scale attack attack-newest audit release mutants lazygit hooks terminals bench anchors fix docs tools assistants lock clean
+.PHONY: help setup run gitlab-emulator test check conformance fuzz chaos scale fairness attack attack-newest audit release mutants lazygit hooks terminals bench anchors fix docs tools assistants lock clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -60,6 +60,9 @@ conformance: setup $(NODE)/node_modules/.stamp ## the official conformance suite
 
 fuzz: setup ## fuzz both transports for longer than CI does (FRAMES=1000000)
 	$(BIN)/python -m tests.fuzz --frames $(or $(FRAMES),1000000)
+
+fairness: setup ## the p99 of twenty good callers with and without a hostile one beside them, for every operation (ARGS="--seconds 10")
+	$(BIN)/python -m tests.fairness $(ARGS)
 
 scale: setup ## simulate how many machines so many teams need (ARGS="--teams 10 1000 100000")
 	$(BIN)/python -m scripts.scale $(ARGS)

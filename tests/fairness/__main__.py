@@ -1,0 +1,158 @@
+"""`make fairness`: for every operation, the p99 of twenty good callers with and without a hostile caller beside them.
+
+Each good caller makes one call a second, under a key of its own; the hostile one keeps as many calls open as it can, of
+the same operation and of the dearest ones. It must hold: p99 beside it ≤ 2 × p99 without it + 50 ms.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from postil.app import read_catalogue
+from tests.surfaces.programs import BIN
+from tests.surfaces.served import serve_http
+from tests.workspace.repositories import git, new_repository
+
+GOOD, OPEN = 20, 64
+GIVEN: dict[str, Any] = {
+    "filePath": "a.py", "file": "a.py", "path": "a.py", "line": 1, "query": "remark", "text": "a remark",
+    "title": "a title", "format": "json", "revision": "HEAD", "since": "HEAD", "startLine": 1, "endLine": 2,
+}  # fmt: skip
+DEAR: tuple[tuple[str, dict[str, Any]], ...] = (
+    ("export_comments", {"format": "json"}),
+    ("search_comments", {"query": "remark"}),
+    ("git_mile_list", {}),
+)
+
+
+class Caller:
+    """One connection that is kept open, under one key."""
+
+    def __init__(self, url: str, key: str) -> None:
+        self._where, self._key = urlsplit(url), key
+        self._streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
+
+    async def ask(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
+        """Returns the answer to a direct call."""
+        if self._streams is None:
+            self._streams = await asyncio.open_connection(self._where.hostname, self._where.port, limit=1 << 26)
+        reader, writer = self._streams
+        body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).encode()
+        head = (
+            f"POST /mcp HTTP/1.1\r\nHost: {self._where.netloc}\r\nAuthorization: Bearer {self._key}\r\n"
+            f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
+        )
+        writer.write(head.encode() + body)
+        answered = (await reader.readuntil(b"\r\n\r\n")).lower()
+        size = int(answered.partition(b"content-length:")[2].partition(b"\r\n")[0])
+        return json.loads(await reader.readexactly(size))
+
+    def close(self) -> None:
+        """End the connection."""
+        if self._streams is not None:
+            self._streams[1].close()
+
+
+async def measure(callers: list[Caller], method: str, params: dict[str, Any], seconds: int) -> float:
+    """Returns the p99 of calls that each caller makes once a second."""
+    took: list[float] = []
+
+    async def call(caller: Caller, start: float) -> None:
+        for second in range(seconds):
+            await asyncio.sleep(max(0.0, start + second - time.monotonic()))
+            begun = time.monotonic()
+            await caller.ask(method, params)
+            took.append(time.monotonic() - begun)
+
+    now = time.monotonic()
+    await asyncio.gather(*(call(caller, now + number / len(callers)) for number, caller in enumerate(callers)))
+    return sorted(took)[int(len(took) * 0.99)]
+
+
+async def attack(url: str, key: str, method: str, params: dict[str, Any], ready: asyncio.Event) -> None:
+    """Keep calls open until cancelled."""
+    callers = [Caller(url, key) for _ in range(OPEN)]
+
+    async def call(caller: Caller, number: int) -> None:
+        while True:
+            name, given = (method, params) if number % 2 else DEAR[number // 2 % len(DEAR)]
+            answer = await caller.ask(name, {**given, "idempotency_key": "same"} if number % 3 == 0 else given)
+            ready.set()
+            if answer.get("error", {}).get("code") == -32000:  # its limit: it goes on as fast as that allows
+                await asyncio.sleep(0.05)
+
+    try:
+        await asyncio.gather(*(call(caller, number) for number, caller in enumerate(callers)))
+    finally:
+        for caller in callers:
+            caller.close()
+
+
+async def compare(url: str, keys: list[str], seconds: int, only: list[str]) -> int:
+    """Print both numbers of every operation. Returns how many break the promise."""
+    callers = [Caller(url, key) for key in keys[:GOOD]]
+    broken = 0
+    for entry in read_catalogue().operations:
+        schema = json.loads(bytes(entry.input_schema))
+        params = {name: GIVEN.get(name, "a") for name in schema.get("required", ())}
+        if entry.part == "gitlab" or not entry.tool or entry.name == "inbox_wait" or (only and entry.name not in only):
+            continue
+        alone = await measure(callers, entry.name, params, seconds)
+        ready = asyncio.Event()
+        hostile = asyncio.create_task(attack(url, keys[-1], entry.name, params, ready))
+        await asyncio.wait_for(ready.wait(), 60)
+        beside = await measure(callers, entry.name, params, seconds)
+        hostile.cancel()
+        await asyncio.gather(hostile, return_exceptions=True)
+        holds = beside <= 2 * alone + 0.05
+        broken += not holds
+        print(
+            f"{entry.name:28} {alone * 1000:8.1f} ms {beside * 1000:8.1f} ms  {'' if holds else 'BROKEN'}", flush=True
+        )
+    return broken
+
+
+def main() -> int:
+    """Serve a workspace and compare."""
+    parser = argparse.ArgumentParser(prog="fairness", description=__doc__)
+    parser.add_argument("--seconds", type=int, default=5, help="of each measurement")
+    parser.add_argument("only", nargs="*", help="these operations")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ |= {f"XDG_{name}_HOME": f"{folder}/{name}" for name in ("STATE", "CACHE", "CONFIG")}
+        root = new_repository(Path(folder) / "work", a__py="def f():\n    return 1\n")
+        git(root, "config", "user.name", "A")
+        git(root, "config", "user.email", "a@example.org")
+        for number in range(20):
+            subprocess.run(
+                [BIN / "postil", "comments", "add", "a.py", "1", f"remark {number}"],
+                cwd=root,
+                check=True,
+                capture_output=True,
+            )
+        keys: list[str] = []
+        for number in range(GOOD + 1):
+            made = subprocess.run(
+                [BIN / "postil", "key", "create", f"k{number}", "--workspace"],
+                cwd=root,
+                check=True,
+                capture_output=True,
+                text=True,
+            )
+            keys.append(made.stdout.strip())
+        with serve_http(root, "--auth", "key") as served:
+            return min(1, asyncio.run(compare(served.url, keys, options.seconds, options.only)))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
