@@ -73,6 +73,9 @@ chaos: setup .tools/.stamp ## try to lose data: kills, power cuts, I/O errors, s
 hostile: setup ## honest clones of the tracker beside a hostile one, 600 rounds
 	POSTIL_HOSTILE_ROUNDS=600 $(BIN)/python -m pytest -q --timeout=0 -n $(WORKERS) tests/tracker/test_hostile_clones.py $(ARGS)
 
+hostile-gitlab: setup ## 50,000 calls to a GitLab that answers what it should not (CALLS=…)
+	$(BIN)/python -m tests.gitlab.hostile_bodies $(or $(CALLS),50000)
+
 mutants: setup ## break the code on purpose and count what the tests notice (ARGS="core --sample 50")
 	$(BIN)/python -m scripts.mutants $(or $(ARGS),--map)
 

@@ -14,6 +14,7 @@ KINDS = (
     "429-date",  # Retry-After as an HTTP date
     "429-reset",  # no Retry-After, RateLimit-Reset only
     "429-text",  # plain text "Retry later", no header at all
+    "404",
     "500",
     "502",
     "503",
@@ -82,6 +83,7 @@ def refusal(fault: Fault) -> Refusal | None:
             429, limited, {"RateLimit-Reset": str(int(time.time()) + 1), "RateLimit-Remaining": "0"}
         ),
         "429-text": lambda: Refusal(429, "Retry later\n"),
+        "404": lambda: Refusal(404, {"message": "404 Not Found"}),
         "500": lambda: Refusal(500, {"message": "500 Internal Server Error"}),
         "502": lambda: Refusal(502, "<html><body>GitLab is not responding</body></html>"),
         "503": lambda: Refusal(503, "<html><body>Deploy in progress</body></html>"),

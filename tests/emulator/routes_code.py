@@ -167,6 +167,15 @@ def pipeline_jobs(asked: Asked) -> Answer:
     return answer
 
 
+@route("GET", "projects/:id/pipelines/:pipeline_id/bridges", PAGING | {"scope": "csv"})
+def pipeline_bridges(asked: Asked) -> Answer:
+    owner, row = the_pipeline(asked)
+    bridges = [bridge for bridge in owner.bridges if bridge["pipeline"] == row["id"]]
+    answer = page(asked, bridges, f"projects/{owner.id}/pipelines/{row['id']}/bridges")
+    answer.body = [shapes.bridge(asked.world, owner, bridge, asked.base) for bridge in answer.body]
+    return answer
+
+
 @route("GET", "projects/:id/jobs/:job_id/trace")
 def job_trace(asked: Asked) -> Answer:
     job = next((row for row in asked.project().jobs if row["id"] == asked.number("job_id")), None)

@@ -385,6 +385,12 @@ def job(world: World, owner: Project, row: Row, base: str) -> Row:
     }
 
 
+def bridge(world: World, owner: Project, row: Row, base: str) -> Row:
+    return job(world, owner, row, base) | {
+        "downstream_pipeline": pipeline_basic(row["owner"], row["child"], base) if row["child"] else None
+    }
+
+
 def file(owner: Project, path: str, ref: str, head: str) -> Row:
     content = owner.files[path]
     return {

@@ -73,6 +73,8 @@ class Project:
     merge_requests: list[Row] = field(default_factory=list[Row])
     pipelines: list[Row] = field(default_factory=list[Row])
     jobs: list[Row] = field(default_factory=list[Row])
+    bridges: list[Row] = field(default_factory=list[Row])
+    """Jobs that start pipelines."""
     hooks: list[Row] = field(default_factory=list[Row])
     labels: list[Row] = field(default_factory=list[Row])
     milestones: list[Row] = field(default_factory=list[Row])
@@ -221,6 +223,20 @@ class World:
         project.jobs.append(row)
         return row
 
+    def add_bridge(self, project: Project, pipeline: Row, name: str, owner: Project, child: Row) -> Row:
+        row: Row = {
+            "id": self.new_id("bridge"),
+            "pipeline": pipeline["id"],
+            "name": name,
+            "stage": "deploy",
+            "status": child["status"],
+            "created_at": self.now(),
+            "owner": owner,
+            "child": child,
+        }
+        project.bridges.append(row)
+        return row
+
     def commit_files(self, project: Project, message: str, author: str, files: dict[str, bytes], name: str = "") -> str:
         commit = name or sha(f"{project.id} {message} {self.now()}")
         project.commits[commit] = {
@@ -304,6 +320,7 @@ def _main_project(world: World) -> Project:
     lines = "".join(f"line {number}\n" for number in range(1, 301))
     trace = f"{lines}\x1b[31mAssertionError: 1 != 2\x1b[0;m\nERROR: Job failed: exit code 1\n"
     world.add_job(project, failed, "unit", "test", "failed", trace)
+    world.add_bridge(project, failed, "deploy", project, passed)
     return project
 
 

@@ -103,6 +103,7 @@ ROUTES: dict[str, set[str]] = {
         *NEWEST_PIPELINE,
         "GET projects/:id/pipelines/:pipeline",
         "GET projects/:id/pipelines/:pipeline/jobs",
+        "GET projects/:id/pipelines/:pipeline/bridges",
         "GET projects/:id/jobs/:job/trace",
     },
     "trigger_pipeline": {"POST projects/:id/pipeline"},

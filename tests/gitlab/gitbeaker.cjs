@@ -34,6 +34,8 @@ async function review(client, one) {
   seen.canceled = (await client.Pipelines.cancel(123, 1002)).status;
   seen.job = (await client.Jobs.retry(123, 1001)).status;
   seen.tests = (await client.Pipelines.showTestReportSummary(123, 1002)).total.count;
+  const bridges = await client.Jobs.allPipelineBridges(123, 1002);
+  seen.children = bridges.map((one) => one.downstream_pipeline.id);
   seen.log = (await client.Jobs.showLog(123, 1003)).trimEnd().split('\n').at(-1);
   seen.commits = (await client.Commits.all(123, { refName: 'main', maxPages: 1 })).map((item) => item.title);
   const diff = await client.Commits.showDiff(123, 'main');

@@ -98,6 +98,7 @@ async def ours_in_review(part: Groups) -> dict[str, Any]:
     seen["canceled"] = direct(await part.pipelines.control_pipeline(123, "cancel", pipeline_id=1002))["status"]
     seen["job"] = direct(await part.pipelines.control_pipeline(123, "retry", job_id=1001))["status"]
     seen["tests"] = direct(await part.pipelines.get_test_report(123, 1002))["total"]
+    seen["children"] = [one["id"] for one in direct(await part.pipelines.get_pipeline(123, 1002))["children"]]
     seen["log"] = direct(await part.pipelines.get_job_log(123, 1003, tail=1))["content"]
     seen["commits"] = [item["title"] for item in direct(await part.history.list_commits(123, "main"))["data"]]
     commit = direct(await part.history.get_commit(123, "main"))
@@ -198,6 +199,7 @@ def python_gitlab_in_review(client: Any, project: Any) -> dict[str, Any]:
     seen["job"] = project.jobs.get(1001, lazy=True).retry()["status"]
     seen["tests"] = run.test_report_summary.get().total["count"]
     assert run.test_report.get().total_count == seen["tests"]
+    seen["children"] = [one.downstream_pipeline["id"] for one in run.bridges.list(get_all=False)]
     seen["log"] = project.jobs.get(1003, lazy=True).trace().decode().rstrip().split("\n")[-1]
     seen["commits"] = [item.title for item in project.commits.list(ref_name="main", get_all=False)]
     commit = project.commits.get("main")

@@ -29,6 +29,8 @@ WEBHOOKS_OF_ONE: Final = 4 * MIB
 """The same, from one address."""
 GITLAB_ANSWER: Final = 32 * MIB
 """What GitLab answers."""
+GITLAB_STREAM: Final = 1024 * MIB
+"""What is read through, and not held, of a log at GitLab."""
 FORM: Final = 16 * KIB
 """A form with a credential."""
 PAGE_FORM: Final = 1 * MIB

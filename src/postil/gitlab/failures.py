@@ -3,6 +3,7 @@
 GitLabFailure          the code of the status: 400 -32602, 5xx -32603, every other refusal -32000
 ├── UnknownOutcome     -32603  a write was sent and no readable verdict came back
 ├── GitLabUnreachable  -32603  no connection, so nothing was sent
+├── AnswerTooLarge     -32603  GitLab's answer has more bytes than are held
 └── NotOffered         -32000  refused here: read-only, or a project outside the allow-list
 
 Leaves retrying to `instance/retries.py` and errors of the transport to `instance/client.py`.
@@ -83,6 +84,16 @@ class GitLabUnreachable(GitLabFailure):
     def text(self) -> str:
         """What a person or a model reads: what happened, and what to look at."""
         return f"{self.data['message']}\n{self.advice}"
+
+
+class AnswerTooLarge(GitLabFailure):
+    """GitLab's answer has more bytes than are held at once."""
+
+    code = INTERNAL_ERROR
+    exit_status = 4
+
+    def __init__(self, most: int, /) -> None:
+        super().__init__(502, f"GitLab's answer is larger than {most // 1024 // 1024} MiB", advice="Ask for less.")
 
 
 class NotOffered(Failure):

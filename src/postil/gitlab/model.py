@@ -175,6 +175,23 @@ class Job(Struct, frozen=True, omit_defaults=True):
         return f"{self.stage}/{self.name} ({self.id}): {self.status}{reason}"
 
 
+class ChildPipeline(Struct, frozen=True, omit_defaults=True):
+    """A pipeline that a job of another one started, in the same project or in another."""
+
+    job: str | None
+    """The job that started it."""
+    status: str | None
+    id: int | None = None
+    project_id: int | None = None
+    web_url: str | None = None
+
+    def line(self) -> str:
+        where = f" in project {self.project_id}" if self.project_id else ""
+        return (
+            f"{self.job} started pipeline {self.id}{where}: {self.status}" if self.id else f"{self.job}: {self.status}"
+        )
+
+
 class PipelineState(Struct, frozen=True):
     """The pipeline at the head of a merge request."""
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import gzip
 import logging
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from typing import Any
 
 import httpx2
 import pytest
@@ -491,3 +493,35 @@ async def test_certificates_are_asked_for_only_over_https() -> None:
     assert asked == []
     await ScriptedInstance(answer({}), trust=trust).get("x", token="t")
     assert asked == ["trust"]
+
+
+# -- packed answers ---------------------------------------------------------------------------------------------------
+
+PACKED = {
+    "gzip": (b"gzip", gzip.compress(b'{"id": 5}'), b'{"id": 5}'),
+    "a bomb": (b"gzip", gzip.compress(bytes(40 * 1024 * 1024)), "larger than 32 MiB"),
+    "bombs in a bomb": (b"gzip, gzip", gzip.compress(gzip.compress(bytes(1000))), "not asked for"),
+    "another way": (b"br", b"\x0b\x02\x80{}\x03", "not asked for"),
+    "broken off": (b"gzip", gzip.compress(bytes(5000))[:-9], "broke off"),
+    "no gzip at all": (b"gzip", b'{"id": 5}', "could not be unpacked"),
+}
+
+
+@pytest.mark.parametrize(("way", "sent", "outcome"), PACKED.values(), ids=list(PACKED))
+async def test_packed_answers_are_unpacked_up_to_the_bound(way: bytes, sent: bytes, outcome: bytes | str) -> None:
+    async def answer(scope: Any, receive: Any, send: Any) -> None:
+        headers = [(b"content-type", b"application/json"), (b"content-encoding", way)]
+        await send({"type": "http.response.start", "status": 200, "headers": headers})
+        await send({"type": "http.response.body", "body": sent})
+
+    with running(answer) as address:
+        instance = Instance(address)
+        try:
+            if isinstance(outcome, bytes):
+                assert (await instance.get("projects/5", token="t")).body == outcome
+                return
+            with pytest.raises(GitLabFailure) as caught:
+                await instance.get("projects/5", token="t")
+            assert outcome in str(caught.value.data["message"])
+        finally:
+            await instance.close()

@@ -13,7 +13,7 @@ from postil.gitlab.instance.logs import TAIL_CHARACTERS
 from postil.gitlab.operations.answers import PipelineEnd
 from tests.emulator.app import Emulator
 from tests.gitlab.answers import direct, text
-from tests.gitlab.conftest import Naps
+from tests.gitlab.conftest import Connect, Naps
 from tests.gitlab.groups import Groups
 
 pytestmark = pytest.mark.anyio
@@ -166,3 +166,65 @@ async def test_pipelines_of_a_merge_request_are_listed(gitlab: Groups) -> None:
     assert found.ref == "feature-branch"
     with pytest.raises(Failure, match="does not filter"):
         await gitlab.pipelines.list_pipelines(123, "failed", merge_request_iid=1)
+
+
+LONG = b"".join(b"step %07d \x1b[32mfine\x1b[0m\n" % number for number in range(1, 200_001)) + b"ERROR: it broke\n"
+
+
+async def test_a_log_beyond_the_bound_is_read_through_and_says_what_is_left_out(
+    gitlab: Groups, emulator: Emulator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("postil.gitlab.instance.client.LARGEST_ANSWER", 1_000_000)
+    job = emulator.world.projects[0].jobs[-1]
+    job["trace"] = LONG.decode()
+    end = await gitlab.pipelines.get_job_log(123, job["id"], tail=2)
+    assert end.content == "step 0200000 fine\nERROR: it broke"
+    assert end.total_lines == 200_001
+    assert end.left_out == "lines 200000-200001 of 200001; lines=1-199999 has what comes before"
+    some = await gitlab.pipelines.get_job_log(123, job["id"], lines="150000-150001")
+    assert some.content == "step 0150000 fine\nstep 0150001 fine"
+    found = await gitlab.pipelines.get_job_log(123, job["id"], search="error")
+    assert found.content.endswith("200001: ERROR: it broke")
+    assert found.left_out == "1 of 200001 lines have these words"
+    told = await gitlab.pipelines.get_pipeline(123, 1002)
+    assert "ERROR: it broke" in (next(each for each in told.jobs if each.id == job["id"]).log_tail or "")
+
+
+async def test_a_log_beyond_every_bound_is_refused(
+    gitlab: Groups, emulator: Emulator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("postil.gitlab.instance.client.LARGEST_ANSWER", 1_000)
+    monkeypatch.setattr("postil.gitlab.instance.client.LONGEST_STREAM", 100_000)
+    job = emulator.world.projects[0].jobs[-1]
+    job["trace"] = "x" * 200_000
+    with pytest.raises(GitLabFailure) as caught:
+        await gitlab.pipelines.get_job_log(123, job["id"])
+    assert "larger than" in str(caught.value.data["message"])
+
+
+async def test_a_pipeline_names_the_pipelines_that_it_started(gitlab: Groups, emulator: Emulator) -> None:
+    world = emulator.world
+    mine, other = world.projects[0], world.projects[1]
+    failed = next(row for row in mine.pipelines if row["id"] == 1002)
+    world.add_bridge(mine, failed, "e2e", other, world.add_pipeline(other, "main", "failed", "pipeline", 456))
+    told = await gitlab.pipelines.get_pipeline(123, 1002)
+    first = told.children[0]
+    assert (first.job, first.id, first.status) == ("deploy", 1001, "success")
+    assert "e2e started pipeline" in text(told)
+    assert f"in project {other.id}: failed" in text(told)
+
+
+async def test_a_child_in_a_project_that_is_not_offered_is_not_named(connect: Connect, emulator: Emulator) -> None:
+    world = emulator.world
+    mine, other = world.projects[0], world.projects[1]
+    failed = next(row for row in mine.pipelines if row["id"] == 1002)
+    world.add_bridge(mine, failed, "e2e", other, world.add_pipeline(other, "main", "failed", "pipeline", 456))
+    told = await connect(projects=("username/my-project",)).pipelines.get_pipeline(123, 1002)
+    assert [child.job for child in told.children] == ["deploy"]
+
+
+async def test_a_gitlab_without_bridges_still_shows_the_pipeline(gitlab: Groups, emulator: Emulator) -> None:
+    emulator.faults.add("404", path="/bridges")
+    told = await gitlab.pipelines.get_pipeline(123, 1002)
+    assert told.children == []
+    assert told.jobs

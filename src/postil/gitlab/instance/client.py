@@ -9,14 +9,22 @@ from __future__ import annotations
 import asyncio
 import os
 import time
+import zlib
 from collections.abc import Awaitable, Callable, Mapping
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 
 import msgspec
 from msgspec import Struct
 
 from postil.core import call, limits
-from postil.gitlab.failures import GitLabFailure, GitLabUnreachable, NotOffered, UnknownOutcome, read_refusal
+from postil.gitlab.failures import (
+    AnswerTooLarge,
+    GitLabFailure,
+    GitLabUnreachable,
+    NotOffered,
+    UnknownOutcome,
+    read_refusal,
+)
 from postil.gitlab.instance.records import parse
 from postil.gitlab.instance.retries import choose_pause, read_retry_after
 
@@ -30,7 +38,22 @@ Query: TypeAlias = Mapping[str, str | int | bool | None]
 Sleep: TypeAlias = Callable[[float], Awaitable[None]]
 Trust: TypeAlias = "Callable[[], SSLContext | bool]"
 
+
+class Unpacker(Protocol):
+    """zlib's decompressor, whose own type has no public name."""
+
+    @property
+    def unconsumed_tail(self) -> bytes: ...
+
+    def decompress(self, data: bytes, max_length: int, /) -> bytes: ...
+
+
 LARGEST_ANSWER = limits.GITLAB_ANSWER
+LONGEST_STREAM = limits.GITLAB_STREAM
+PACKED = ("", "identity", "gzip")
+"""How answers may be packed: anything else was not asked for, and could be unpacked without a bound."""
+UNPACKED = 1024 * 1024
+"""Bytes that are unpacked at once."""
 DEADLINE = 60.0
 """Seconds that one read may take in all, with its retries."""
 
@@ -96,6 +119,30 @@ class Instance:
                     raise
             await self._sleep(wait)
             attempt += 1
+
+    async def stream(self, path: str, feed: Callable[[bytes], None], *, token: str) -> None:
+        """Read a route of any length up to `LONGEST_STREAM` once, handing its bytes on as they come."""
+        import httpx2
+
+        client = self._get_client()
+        request = client.build_request("GET", self.api + path, headers={"authorization": f"Bearer {token}"})
+        try:
+            async with asyncio.timeout(DEADLINE):
+                response = await client.send(request, stream=True)
+                try:
+                    if response.status_code != 200:
+                        body = await _read_bounded(response)
+                        _check_status(Reply(response.status_code, dict(response.headers), body), token)
+                    await _unpack(response, feed, LONGEST_STREAM)
+                finally:
+                    await response.aclose()
+        except (httpx2.TransportError, TimeoutError) as error:
+            self._count(0)
+            advice = "Try again, or look at it in GitLab."
+            raise GitLabFailure(
+                504, f"The log broke off while it was read: {type(error).__name__}", advice=advice
+            ) from None
+        self._count(200)
 
     async def send(self, method: Literal["POST", "PUT", "DELETE"], path: str, body: object, *, token: str) -> Reply:
         """Write, once. What GitLab accepted is a success, whatever its body looks like."""
@@ -217,7 +264,7 @@ class Instance:
             verify=self._trust() if self.url.startswith("https:") else False,
             trust_env=False,  # only settings.py reads the environment
             proxy=self._proxy or None,
-            headers={"user-agent": "postil", "accept": "application/json"},
+            headers={"user-agent": "postil", "accept": "application/json", "accept-encoding": "gzip"},
         )
 
 
@@ -252,13 +299,41 @@ def _find_reason(error: BaseException) -> str:
 
 async def _read_bounded(response: httpx2.Response) -> bytes:
     chunks: list[bytes] = []
-    size = 0
-    async for chunk in response.aiter_bytes():
-        size += len(chunk)
-        if size > LARGEST_ANSWER:
-            raise GitLabFailure(502, f"GitLab's answer is larger than {LARGEST_ANSWER // 1024 // 1024} MiB")
-        chunks.append(chunk)
+    await _unpack(response, chunks.append, LARGEST_ANSWER)
     return b"".join(chunks)
+
+
+async def _unpack(response: httpx2.Response, feed: Callable[[bytes], None], most: int) -> None:
+    """Hand on what an answer holds, never more than `most` bytes of it, and never much of it at once."""
+    if response.is_stream_consumed:  # made in memory, by a test
+        if len(response.content) > most:
+            raise AnswerTooLarge(most)
+        feed(response.content)
+        return
+    packed = response.headers.get("content-encoding", "").strip().lower()
+    if packed not in PACKED:
+        raise GitLabFailure(502, "GitLab's answer is packed in a way that was not asked for")
+    unpacker = zlib.decompressobj(16 + zlib.MAX_WBITS) if packed == "gzip" else None
+    size = 0
+    async for raw in response.aiter_raw():
+        chunk = raw
+        while chunk:
+            piece = chunk if unpacker is None else _unpack_some(unpacker, chunk)
+            chunk = b"" if unpacker is None else unpacker.unconsumed_tail
+            size += len(piece)
+            if size > most:
+                raise AnswerTooLarge(most)
+            if piece:
+                feed(piece)
+    if unpacker is not None and size and not unpacker.eof:
+        raise GitLabFailure(502, "GitLab's answer broke off")
+
+
+def _unpack_some(unpacker: Unpacker, packed: bytes) -> bytes:
+    try:
+        return unpacker.decompress(packed, UNPACKED)
+    except zlib.error:
+        raise GitLabFailure(502, "GitLab's answer could not be unpacked") from None
 
 
 def _encode(value: str | int | bool | None) -> str:

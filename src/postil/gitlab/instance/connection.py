@@ -157,6 +157,13 @@ class Connection:
         now.log("debug", {"cache": state}, "gitlab")
         return reply
 
+    async def stream(self, path: str, feed: Callable[[bytes], None]) -> None:
+        """Read a route of any length as this caller, piece by piece. Nothing of it is kept."""
+        token, about = self.token(), identifiers.find_project(path)
+        if about and self.guard.policy.is_on:
+            await self.guard.filter_rows(about, (), self._get_unguarded, token)
+        await self.instance.stream(path, feed, token=token)
+
     async def get_one(self, path: str, query: Query | None = None, options: ReadOptions = PLAIN_READ) -> Record:
         """Read a route whose answer is one object."""
         reply = await self.get(path, query, options)

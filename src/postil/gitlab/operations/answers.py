@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from msgspec import UNSET, UnsetType
+from msgspec import UNSET, UnsetType, field
 
 from postil.core.answer import Answer
 from postil.core.others.untrusted import clean
@@ -237,6 +237,8 @@ class PipelineDetails(Details, frozen=True, dict=True):
     finished_at: str | None
     web_url: str | None
     jobs: list[model.Job]
+    children: list[model.ChildPipeline] = field(default_factory=list[model.ChildPipeline])
+    """Pipelines that jobs of this one started."""
     untold_failures: int = 0
     """Failed jobs whose logs are not here."""
 

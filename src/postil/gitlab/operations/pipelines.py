@@ -10,14 +10,15 @@ from msgspec.structs import replace
 
 from postil.core import call
 from postil.core.others.untrusted import clean
-from postil.gitlab.failures import GitLabFailure, invalid
+from postil.gitlab.failures import AnswerTooLarge, GitLabFailure, invalid
 from postil.gitlab.fitting import choose_tail, choose_window, count_fitting, measure, read_lines, room_for_text
 from postil.gitlab.instance.connection import ReadOptions
 from postil.gitlab.instance.convert import read
 from postil.gitlab.instance.identifiers import check_line, check_number, check_ref
-from postil.gitlab.instance.logs import clean_log, cut_log, find_in_log
+from postil.gitlab.instance.logs import TAIL_CHARACTERS, TAIL_LINES, clean_log, cut_log, find_in_log
+from postil.gitlab.instance.long_log import LongLog
 from postil.gitlab.instance.records import Record
-from postil.gitlab.model import Job
+from postil.gitlab.model import ChildPipeline, Job
 from postil.gitlab.operations import answers
 from postil.gitlab.operations.arguments import (
     Cache,
@@ -91,12 +92,18 @@ class PipelineOperations:
         """Get a pipeline with its jobs and the log ends of failed ones"""
         project, path = await self._find_pipeline(project_id, pipeline_id, merge_request_iid)
         options = ReadOptions(cache, cache_ttl)
-        raw, jobs = await asyncio.gather(self._gitlab.get_one(path, None, options), self._list_jobs(path, options))
+        raw, jobs, bridges = await asyncio.gather(
+            self._gitlab.get_one(path, None, options),
+            self._list_jobs(path, options),
+            self._list_bridges(path, options),
+        )
+        children = self._read_children(raw, bridges)
         failed = [job for job in jobs if job.text("status") == "failed"]
         tails = await asyncio.gather(*(self._read_log_tail(project, job) for job in failed[:MOST_LOGS]))
         ends = {id(job): tail for job, tail in zip(failed, tails, strict=False)}
         shown = [read(Job, job, log_tail=ends.get(id(job))) for job in jobs]
-        original = read(answers.PipelineDetails, raw, jobs=shown, untold_failures=max(0, len(failed) - MOST_LOGS))
+        untold = max(0, len(failed) - MOST_LOGS)
+        original = read(answers.PipelineDetails, raw, jobs=shown, untold_failures=untold, children=children)
         return _limit_jobs(fit_for_models(original), [read(Job, job) for job in failed[MOST_LOGS:]])
 
     @reads(
@@ -121,12 +128,20 @@ class PipelineOperations:
         words = None if search is None else check_line("search", search)
         number = check_number("job_id", job_id)
         project = await self._pointer.project(project_id)
-        reply = await self._gitlab.get(f"{project}/jobs/{number}/trace", None, ReadOptions(cache, cache_ttl))
-        text = clean(clean_log(reply.body, self._gitlab.token()))
         room = room_for_text(max_bytes)
-        if words is not None:
-            return _search_log(number, text, words, max_bytes)
-        window = choose_window(text, wanted, room) if wanted else choose_tail(text, tail or TAIL, room)
+        route = f"{project}/jobs/{number}/trace"
+        try:
+            reply = await self._gitlab.get(route, None, ReadOptions(cache, cache_ttl))
+        except AnswerTooLarge:
+            long = await self._read_long_log(route, wanted, words)
+            if words is not None:
+                return _tell_found(number, long.total, long.found, long.hits, max_bytes)
+            window = long.choose(tail or TAIL, room)
+        else:
+            text = clean(clean_log(reply.body, self._gitlab.token()))
+            if words is not None:
+                return _tell_found(number, text.count("\n") + 1, *find_in_log(text, words), max_bytes)
+            window = choose_window(text, wanted, room) if wanted else choose_tail(text, tail or TAIL, room)
         left = f"lines {window.first}-{window.last} of {window.total}"
         if window.is_cut:
             left += "; the line is cut: max_bytes gets more"
@@ -272,6 +287,35 @@ class PipelineOperations:
             raise invalid("pipeline_id", "must be given: the merge request has no pipeline")
         return project, f"{project}/pipelines/{newest}"
 
+    async def _read_long_log(self, route: str, wanted: tuple[int, int | None] | None, words: str | None) -> LongLog:
+        """Read a log that is too long to be held."""
+        log = LongLog(self._gitlab.token(), wanted, words)
+        await self._gitlab.stream(route, log.feed)
+        log.finish()
+        return log
+
+    async def _list_bridges(self, path: str, options: ReadOptions) -> list[Record]:
+        """Return the jobs that started other pipelines. None where GitLab has no such jobs, or does not show them."""
+        try:
+            return [raw async for raw in self._gitlab.get_every(f"{path}/bridges", options)]
+        except GitLabFailure as failure:
+            if failure.status in (403, 404):
+                return []
+            raise
+
+    def _read_children(self, pipeline: Record, bridges: list[Record]) -> list[ChildPipeline]:
+        """Return the pipelines that were started; those of projects that are not offered here are left out."""
+        children: list[ChildPipeline] = []
+        for bridge in bridges:
+            child = bridge.record("downstream_pipeline")
+            project = child.number("project_id")
+            if project in (None, pipeline.number("project_id")) or self._gitlab.allows_issue(child):
+                status = child.text("status") or bridge.text("status")
+                children.append(
+                    ChildPipeline(bridge.text("name"), status, child.number("id"), project, child.text("web_url"))
+                )
+        return children
+
     async def _list_jobs(self, path: str, options: ReadOptions) -> list[Record]:
         return [raw async for raw in self._gitlab.get_every(f"{path}/jobs", options)]
 
@@ -280,11 +324,20 @@ class PipelineOperations:
         number = job.number("id")
         if number is None:
             return None
+        route = f"{project}/jobs/{number}/trace"
         try:
-            reply = await self._gitlab.get(f"{project}/jobs/{number}/trace")
+            reply = await self._gitlab.get(route)
+        except AnswerTooLarge:
+            return await self._read_long_tail(route)
         except GitLabFailure:
             return None
         return cut_log(reply.body, self._gitlab.token())
+
+    async def _read_long_tail(self, route: str) -> str | None:
+        try:
+            return (await self._read_long_log(route, None, None)).choose(TAIL_LINES, TAIL_CHARACTERS).text
+        except GitLabFailure:
+            return None
 
 
 def _limit_jobs(whole: answers.PipelineDetails, untold: list[Job]) -> answers.PipelineDetails:
@@ -310,10 +363,8 @@ def _cut_tail(job: Job, room: int) -> Job:
     return job if job.log_tail is None else replace(job, log_tail=choose_tail(job.log_tail, 40, room).text)
 
 
-def _search_log(number: int, text: str, words: str, max_bytes: int | None) -> answers.JobLog:
-    found, hits = find_in_log(text, words)
+def _tell_found(number: int, total: int, found: list[str], hits: int, max_bytes: int | None) -> answers.JobLog:
     kept = count_fitting(found, room_for_text(max_bytes))
-    total = text.count("\n") + 1
     said = f"{hits} of {total} lines have these words"
     if kept < len(found):
         said += f"; {len(found) - kept} lines are left out: lines= or max_bytes gets them"

@@ -22,7 +22,7 @@ from postil.gitlab.instance.connection import PLAIN_READ, Connection, ReadOption
 from postil.gitlab.instance.convert import read_rows
 from postil.gitlab.instance.pages import Pagination
 from postil.gitlab.instance.records import Record
-from postil.gitlab.model import Job, Note, Person
+from postil.gitlab.model import ChildPipeline, Job, Note, Person
 from postil.gitlab.policy.guard import WITHHELD
 
 A = TypeVar("A", bound="UntrustedAnswer")
@@ -219,7 +219,7 @@ def _fit(value: object, longest: int | None) -> object:
 def _write_value(value: object) -> str:
     if isinstance(value, list):
         return ", ".join(_write_value(item) for item in cast(list[object], value))
-    if isinstance(value, (Person, Job, Note)):
+    if isinstance(value, (Person, Job, Note, ChildPipeline)):
         return value.line()
     if isinstance(value, Struct):
         pairs = ((name, getattr(value, name)) for name in value.__struct_fields__)
