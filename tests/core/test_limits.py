@@ -55,7 +55,7 @@ def test_the_table_is_changed_knowingly() -> None:
         "KIB": 1024, "MIB": mib,
         "FRAME": 4 * mib, "HEAD": 65_536, "BODIES": 48 * mib, "BODIES_OF_ONE": 16 * mib,
         "WEBHOOK": 2 * mib, "WEBHOOKS": 16 * mib, "WEBHOOKS_OF_ONE": 4 * mib,
-        "GITLAB_ANSWER": 32 * mib, "FORM": 16_384, "PAGE_FORM": mib, "DOCUMENT": 16 * mib,
+        "GITLAB_ANSWER": 32 * mib, "GITLAB_STREAM": 1024 * mib, "FORM": 16_384, "PAGE_FORM": mib, "DOCUMENT": 16 * mib,
         "GIT_OUTPUT": 64 * mib, "GIT_OBJECT": 16 * mib, "GIT_MEMORY": 256 * mib, "GIT_INDEX_MEMORY": 1024 * mib,
         "BACKUP_LINE": 32 * mib, "BACKUP": 16_384 * mib, "IMPORT": 512 * mib,
         "CONFIG": mib, "REFS": 64 * mib,
