@@ -125,6 +125,7 @@ RECURRING = {
     "dialects": "other spellings of a format that are read and answered",
     "events": "what happened, in the order in which it happened",
     "failures": "what can go wrong",
+    "gitlab": "what is done with GitLab, and how a page shows it",
     "files": "which files there are of this kind, and how they are read",
     "format": "how it is written: bytes ↔ structs",
     "gateway": "who may call over HTTP",

@@ -20,6 +20,7 @@ VIEWS = {
     "issues": "issues",
     "board": "board",
     "milestones": "milestones",
+    "gitlab": "gitlab",
     "help": "help",
 }
 """The first word of an address, and the module below `views/` that answers it."""
