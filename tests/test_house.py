@@ -285,7 +285,7 @@ def mirror(module: Module) -> Path:
     return ROOT / "tests" / inside.parent / f"test_{inside.name}"
 
 
-MOST_OPERATIONS = 140
+MOST_OPERATIONS = 150
 ON_EVERY_SURFACE = 0.8
 
 

@@ -307,6 +307,7 @@ PARTS: dict[str, Part] = {
             "assistants": "postil.inbox.operations.for_assistants:AssistantTools",
             "lazygit": "postil.inbox.operations.for_lazygit:LazygitTools",
             "reviews": "postil.inbox.operations.for_reviews:ReviewTools",
+            "reviewed": "postil.inbox.operations.reviewed_files:ReviewedFiles",
             "resources": "postil.inbox.operations.resources:MessageResources",
         },
     ),

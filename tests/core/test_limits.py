@@ -84,6 +84,8 @@ READERS = {
     "tracker/index/index.py": "a file that we have just made, to make it durable",
 }
 WRITERS = {
+    "surfaces/page/running_server.py": "exclusively",
+    "surfaces/page/open_command.py": "a name of ours in the user's own state folder, and no link",
     "secret.py": "exclusively",
     "workspace/files.py": "exclusively; or a lock, opened for both, which waits for nobody",
     "workspace/git_folder.py": "a name of ours in the user's own cache",

@@ -191,6 +191,7 @@ def _read_terminal(environ: Mapping[str, str]) -> Terminal:
         shell=environ.get("SHELL", ""),
         drawer=drawer,
         pane=pane,
+        can_browse=_can_browse(environ),
         lazygit_configs=tuple(path for path in environ.get("LG_CONFIG_FILE", "").split(",") if path),
         clipboards=_list_clipboards(environ),
     )
@@ -203,6 +204,13 @@ def _list_clipboards(environ: Mapping[str, str]) -> tuple[str, ...]:
     found += ["pbcopy"] if sys.platform == "darwin" and not environ.get("SSH_TTY") else []
     found += ["clip.exe"] if environ.get("WSL_DISTRO_NAME") else []
     return tuple(found)
+
+
+def _can_browse(environ: Mapping[str, str]) -> bool:
+    if environ.get("SSH_CONNECTION") or environ.get("SSH_TTY"):
+        return False
+    named = ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER", "WSL_DISTRO_NAME")
+    return os.uname().sysname != "Linux" or any(environ.get(name) for name in named)
 
 
 def _read_drawer(environ: Mapping[str, str]) -> tuple[Drawer, str]:

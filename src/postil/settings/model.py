@@ -217,6 +217,8 @@ class Terminal(Struct, frozen=True):
     """The files that LG_CONFIG_FILE tells lazygit to merge."""
     clipboards: tuple[str, ...] = ()
     """The programs that may reach the person's clipboard, the likely first."""
+    can_browse: bool = True
+    """Whether a browser would open before this person: not over ssh, and not without a screen."""
 
 
 class TelemetrySettings(Struct, frozen=True, omit_defaults=True):

@@ -7,7 +7,7 @@ import queue
 import re
 import subprocess
 import threading
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -31,10 +31,12 @@ def leave(name):
 class ServedPage(Served):
     """A running server with a page."""
 
-    def __init__(self, url: str, token: str, said: queue.Queue[str], folder: Path) -> None:
+    def __init__(self, url: str, token: str, said: queue.Queue[str], folder: Path, stop: Callable[[], None]) -> None:
         super().__init__(url, token)
         self.base, self.folder = url.removesuffix("/mcp"), folder
         self._said = said
+        self.stop = stop
+        """Ends the server at once."""
 
     def next_address(self) -> str:
         """The newest one-time address that the server printed."""
@@ -52,9 +54,9 @@ class ServedPage(Served):
 
 
 @contextmanager
-def serve_page(folder: Path, *words: str, **environ: str) -> Generator[ServedPage]:
+def serve_page(folder: Path, *words: str, port: str = "0", **environ: str) -> Generator[ServedPage]:
     """`postil serve --http` in this folder, on a free port, with a state of its own: messages count from 1."""
-    command = [BIN / "postil", "serve", "--http", "127.0.0.1:0", *words]
+    command = [BIN / "postil", "serve", "--http", f"127.0.0.1:{port}", *words]
     with subprocess.Popen(
         command,
         cwd=folder,
@@ -73,13 +75,16 @@ def serve_page(folder: Path, *words: str, **environ: str) -> Generator[ServedPag
             for line in process.stderr:
                 said.put(line)
 
+        def stop() -> None:
+            process.kill()
+            process.wait(30)
+
         listening = threading.Thread(target=listen, daemon=True)
         listening.start()
         try:
-            yield ServedPage(where[1], token[1] if token else "", said, folder)
+            yield ServedPage(where[1], token[1] if token else "", said, folder, stop)
         finally:
-            process.kill()
-            process.wait(30)
+            stop()
             listening.join(30)
 
 

@@ -63,11 +63,13 @@ class MessageResources:
 
         return self._inbox.on_news(look)
 
-    def _describe(self) -> list[tuple[int, str, int, str]]:
-        """Returns what tells one moment of the conversations from another."""
+    def _describe(self) -> tuple[object, ...]:
+        """Returns what tells one moment of the conversations, and of what is reviewed, from another."""
         store = self._inbox.messages
         every = (*store.open_messages(), *store.drafts(), *store.closed_messages())
-        return [(one.id, one.state, one.said, one.comment) for one in every]
+        with self._inbox.state.reading() as records:
+            marks = records.range(f"inbox/{self._inbox.name()}/reviewed")
+        return [(one.id, one.state, one.said, one.comment) for one in every], marks
 
     @announcer("new messages")
     def announce(self, tell: Tell) -> Callable[[], None]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING
@@ -85,9 +86,20 @@ class HttpApp:
         self._closing = False
         self._log = log
         self._known = self._speaking.union(OPEN, self._routes, ("/metrics",))
+        self._last_asked = time.monotonic()
+
+    def idle_for(self) -> float:
+        """Returns for how many seconds nobody has asked for anything; 0 while something is open."""
+        endpoints = self._endpoints.values()
+        if any(endpoint.calls or endpoint.streams for endpoint in endpoints) or (
+            self._page and self._page.streams.open
+        ):
+            self._last_asked = time.monotonic()
+        return time.monotonic() - self._last_asked
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         self.metrics.requests += 1
+        self._last_asked = time.monotonic()
         if self._log is None:
             await self._answer(scope, receive, send)
             return

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import secrets
 import socket
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from postil.settings.model import Settings
     from postil.surfaces.composition import Composition
     from postil.surfaces.http.access_log import AccessLog
+    from postil.surfaces.http.server import HttpServer
     from postil.surfaces.page.site import Site
     from postil.surfaces.tracing import Tracing
 
@@ -56,8 +58,11 @@ def hosts_for(host: str, names: Iterable[str], origins: Iterable[str]) -> Hosts:
     return Hosts([*LOOPBACK, own, *names], origins)
 
 
-def run(server: Server, composed: Composition) -> NoReturn:
-    """Serve over HTTP until a signal ends it; then the process ends, with 128 and the signal's number."""
+def run(server: Server, composed: Composition, idle: float = 0.0) -> NoReturn:
+    """Serve over HTTP until a signal ends it; then the process ends, with 128 and the signal's number.
+
+    Also after `idle` seconds without a request and without an open page, if that is not 0.
+    """
     settings = composed.settings
     http = settings.http
     try:
@@ -101,8 +106,14 @@ def run(server: Server, composed: Composition) -> NoReturn:
     base = url.removesuffix("/mcp")
     is_local = http.auth in ("", "local")
     page = open_page(server, composed, guard.gateway, token if is_local else "", base)
+    from postil.surfaces.page.running_server import Running, drop_note, write_note
+
+    if is_local:
+        write_note(settings, Running(os.getpid(), base, token))
 
     def at_end() -> None:
+        if is_local:
+            drop_note(settings, os.getpid())
         composed.state_operations.finish_writes(2.0)
         if tracing is not None:
             tracing.close()
@@ -121,6 +132,7 @@ def run(server: Server, composed: Composition) -> NoReturn:
         log=log,
         at_end=at_end,
         page=page,
+        idle=idle,
     )
 
 
@@ -232,6 +244,7 @@ def serve(
     log: AccessLog | None = None,
     at_end: Callable[[], None] | None = None,
     page: Site | None = None,
+    idle: float = 0.0,
 ) -> NoReturn:
     """Serve on a bound socket until a signal ends it; then the process ends."""
     from postil.core.startup import end_start
@@ -259,7 +272,10 @@ def serve(
             log=log,
         )
         running = HttpServer(app, **(tls or {}))
+        ending = asyncio.create_task(_end_when_idle(app, running, idle)) if idle else None
         await running.serve(sockets=[listener])
+        if ending is not None:
+            ending.cancel()
         return 128 + running.ended_by if running.ended_by else 0
 
     status = _run(main())
@@ -271,12 +287,18 @@ def serve(
     os._exit(status)  # a thread that never ends must not keep the process alive
 
 
+async def _end_when_idle(app: HttpApp, running: HttpServer, seconds: float) -> None:
+    """End the server when nobody has asked for anything for so long, and nothing is open."""
+    while not running.should_exit:
+        await asyncio.sleep(min(30.0, seconds / 4))
+        if app.idle_for() >= seconds:
+            running.end()
+
+
 def _run(serving: Coroutine[Any, Any, int]) -> int:
     """Run the server on uvloop where the extra `gateway` is installed, else on asyncio's own loop."""
     try:
         import uvloop  # with the server, only where HTTP is served
     except ImportError:
-        import asyncio
-
         return asyncio.run(serving)
     return uvloop.run(serving)

@@ -19,6 +19,7 @@ BUILTINS = {
     "serve": "Serve assistants over stdio, or with --http over HTTP",
     "init": "Set up this repository: assistants, lazygit, hooks",
     "setup": "Connect one assistant or program: print, write, check or remove its entry",
+    "open": "Open the page of this workspace in the browser",
     "doctor": "Look for what is wrong, and say what to do",
     "key": "Make, list and revoke access keys for HTTP",
     "audit": "Show who changed what over HTTP, or check it (verify)",

@@ -31,6 +31,7 @@ _BUILTINS = {
     "setup": "setup.connect",
     "doctor": "setup.doctor",
     "init": "setup.init",
+    "open": "page.open_command",
     "completion": "shell.completion",
     "complete-words": "shell.completion",
 }

@@ -37,7 +37,7 @@ def serve(words: list[str], program: str, compose: Compose, options: Globals) ->
     if "address" in given:
         from postil.surfaces.http.serve import run as serve_http  # uvicorn and uvloop, for this alone
 
-        serve_http(server, composed)
+        serve_http(server, composed, given.get("idle", 0.0))
     from postil.core.startup import end_start, import_without
 
     import_without("asyncio", "ssl")  # 9 ms; only GitLab is spoken to by TLS, and asks for it
@@ -117,7 +117,7 @@ def _given(words: list[str], program: str) -> dict[str, Any]:
         help="stdio: end when no client introduces itself within S seconds",
     )
     parser.add_argument(
-        "--idle-shutdown", dest="idle", type=_seconds, metavar="S", help="stdio: end after S seconds without a request"
+        "--idle-shutdown", dest="idle", type=_seconds, metavar="S", help="end after S seconds without a request or page"
     )
     parser.add_argument(
         "--log-level",
@@ -131,8 +131,8 @@ def _given(words: list[str], program: str) -> dict[str, Any]:
         )
     parser.add_argument("--config", metavar="FILE", help="use this settings file")
     given = vars(parser.parse_args(words))
-    if "address" in given and given.keys() & {"handshake", "idle", "level"}:
-        raise Usage("--handshake-timeout, --idle-shutdown and --log-level speak of stdio", advice="Leave out --http")
+    if "address" in given and given.keys() & {"handshake", "level"}:
+        raise Usage("--handshake-timeout and --log-level speak of stdio", advice="Leave out --http")
     for part in given.get("parts", ()):
         if part not in PARTS:
             raise Usage(f"There is no part {part!r}{near(part, PARTS)}", advice=f"Parts are {', '.join(PARTS)}")

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Literal, TypeAlias
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from postil.core.failure import Failure
 from postil.workspace.changes.compared import Compared
+from postil.workspace.digest import blob_id
 from postil.workspace.files import read_file
 from postil.workspace.git import run_git, try_git
 from postil.workspace.paths import RelativePath
@@ -35,7 +36,7 @@ class ChangedFile(Struct, frozen=True, omit_defaults=True):
     old: str = ""
     """git's name of the old content; empty where there is none."""
     new: str = ""
-    """git's name of the new content; empty where there is none, or where it is in the work tree only."""
+    """git's name of the new content, also where only the work tree has it; empty where there is none, or a giant."""
 
 
 def list_changed(repository: Repository, compared: Compared) -> list[ChangedFile]:
@@ -44,6 +45,8 @@ def list_changed(repository: Repository, compared: Compared) -> list[ChangedFile
         return []
     printed = run_git(repository.root, "diff", *OPTIONS, "--raw", "--numstat", "-z", *compared.arguments, "--")
     found = parse_changed(printed)
+    if not compared.new and not compared.is_staged:
+        found = [_name_content(repository, one) for one in found]
     if compared.has_untracked:
         found += _list_untracked(repository)
     return sorted(found, key=lambda one: one.file)
@@ -95,4 +98,16 @@ def _describe_untracked(repository: Repository, name: str) -> ChangedFile:
         return ChangedFile(name, "untracked", is_binary=True)
     if b"\0" in content[:8192]:
         return ChangedFile(name, "untracked", is_binary=True)
-    return ChangedFile(name, "untracked", content.count(b"\n") + (not content.endswith(b"\n") and bool(content)))
+    lines = content.count(b"\n") + (not content.endswith(b"\n") and bool(content))
+    return ChangedFile(name, "untracked", lines, new=blob_id(content))
+
+
+def _name_content(repository: Repository, one: ChangedFile) -> ChangedFile:
+    """Returns the file with the name of what is in the work tree now: git leaves it out where it did not look."""
+    if one.new or one.change == "deleted":
+        return one
+    try:
+        content = read_file(repository.root, RelativePath(one.file), LARGEST_COUNTED)
+    except Failure:
+        return one
+    return structs.replace(one, new=blob_id(content))

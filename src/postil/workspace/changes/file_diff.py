@@ -209,10 +209,8 @@ def _color(repository: Repository, compared: Compared, one: ChangedFile, hunks: 
 
 
 def _read_new(repository: Repository, compared: Compared, one: ChangedFile) -> str:
-    if one.new:
-        return _read_blob(repository, one.new)
     if compared.new or compared.is_staged:
-        return ""
+        return _read_blob(repository, one.new)
     try:
         return _as_text(read_file(repository.root, RelativePath(one.file), LARGEST_TEXT))
     except Failure:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections.abc import Callable
-from typing import Annotated
+from typing import Annotated, Literal
 
 from msgspec import Meta
 
 from postil.core.answer import Answer
+from postil.core.content import Block, Image
 from postil.core.failure import NotFound
 from postil.core.operation import reads
 from postil.core.resource import resource
@@ -15,6 +17,7 @@ from postil.workspace.changes.changed_files import ChangedFile, list_changed
 from postil.workspace.changes.compared import read_compared
 from postil.workspace.changes.file_diff import MOST_LINES, FileDiff, read_diffs
 from postil.workspace.changes.file_text import CodeLine, read_lines
+from postil.workspace.changes.images import find_kind, read_content
 from postil.workspace.part import Workspace
 from postil.workspace.paths import resolve_inside
 
@@ -86,6 +89,21 @@ class FileText(Answer, frozen=True):
         return "\n".join([*rows, *more])
 
 
+class Picture(Answer, frozen=True):
+    """A picture."""
+
+    kind: str
+    data: bytes
+
+    def for_model(self) -> list[Block]:
+        """The picture itself."""
+        return [Image(b64encode(self.data).decode("ascii"), self.kind)]
+
+    def for_person(self) -> bytes:
+        """Its bytes, for a file or a program."""
+        return self.data
+
+
 class ChangeTools:
     """What changed."""
 
@@ -136,6 +154,23 @@ class ChangeTools:
         path = resolve_inside(repository.root, file)
         found, total = read_lines(repository, path, start, lines)
         return FileText(str(path), tuple(found), total)
+
+    @reads("workspace_picture", shell="workspace picture", positional=("file",), toolset="extra")
+    def show_picture(
+        self,
+        file: Annotated[str, Meta(description="a picture that changed")],
+        scope: Scope = "",
+        side: Annotated[Literal["old", "new"], Meta(description="as it was, or as it is")] = "new",
+    ) -> Picture:
+        """Show a picture that changed, as it was or as it is."""
+        repository = self._workspace.find()
+        compared = read_compared(repository, scope)
+        one = next((each for each in list_changed(repository, compared) if each.file == file), None)
+        content = read_content(repository, compared, one, side) if one is not None else None
+        kind = find_kind(content) if content else ""
+        if content is None or not kind:
+            raise NotFound(f"{file[:200]} is no picture that changed there", advice="Look at the file itself")
+        return Picture(kind, content)
 
     @resource("postil://changes", name="Changes", mime_type="text/plain", watch="watch")
     def read_changes(self) -> str:

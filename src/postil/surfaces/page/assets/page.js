@@ -34,8 +34,8 @@
     const isOpen = from.nodeName === "DETAILS" && from.open;
     for (const {name, value} of [...to.attributes]) if (from.getAttribute(name) !== value) from.setAttribute(name, value);
     for (const {name} of [...from.attributes])
-      if (!to.hasAttribute(name) && !/^(data-(loaded|asked|here)|aria-selected|style)$/.test(name)) from.removeAttribute(name);
-    if (from.nodeName === "DETAILS") from.open = isOpen || (to.open && !from.dataset.touched);
+      if (!to.hasAttribute(name) && !/^(data-(loaded|stale|here|touched|sending)|aria-selected|style)$/.test(name)) from.removeAttribute(name);
+    if (from.nodeName === "DETAILS") from.open = from.dataset.touched === undefined ? to.open : isOpen;
     if (from.nodeName === "TEXTAREA") {
       if (from.value === from.defaultValue && from !== document.activeElement) from.value = to.defaultValue;
       from.defaultValue = to.defaultValue;
@@ -43,6 +43,31 @@
     }
     if (from.hasAttribute("data-once") && from.childNodes.length) return;
     morphChildren(from, to);
+  };
+  // What stood elsewhere in the region keeps its nodes too: a conversation moves with what is typed in it.
+  let known = new Map();
+  const morphRegion = (from, to) => {
+    const focused = document.activeElement, range = isTyping(focused) && "selectionStart" in focused && [focused.selectionStart, focused.selectionEnd];
+    known = new Map(all("[id]", from).map((node) => [node.id, node]));
+    morph(from, to);
+    known = new Map();
+    if (focused && focused !== document.activeElement && focused.isConnected && from.contains(focused)) {
+      focused.focus({preventScroll: true});
+      if (range && range[0] !== null) focused.setSelectionRange(...range);
+    }
+  };
+  const takeKnown = (node, into) => {
+    const old = known.get(node.id);
+    if (!old || old.nodeName !== node.nodeName || old.contains(into)) return null;
+    known.delete(node.id);
+    return old;
+  };
+  const adopt = (fresh) => {
+    if (fresh.nodeType === 1) for (const node of all("[id]", fresh)) {
+      const old = fresh.contains(node) && takeKnown(node, fresh);
+      if (old) { node.replaceWith(old); morph(old, node); }
+    }
+    return fresh;
   };
   const morphChildren = (from, to) => {
     const byId = new Map();
@@ -53,10 +78,10 @@
     for (const next of [...to.childNodes]) {
       skipKept();
       let match = null;
-      if (next.nodeType === 1 && next.id) match = byId.get(next.id) || null;
+      if (next.nodeType === 1 && next.id) { match = byId.get(next.id) || takeKnown(next, from); known.delete(next.id); }
       else if (at && sameKind(at, next) && !(at.nodeType === 1 && at.id && wanted.has(at.id))) match = at;
       if (match && match.nodeName !== next.nodeName) match = null;
-      if (!match) { from.insertBefore(document.importNode(next, true), at); continue; }
+      if (!match) { from.insertBefore(adopt(document.importNode(next, true)), at); continue; }
       if (match === at) at = at.nextSibling; else from.insertBefore(match, at);
       morph(match, next);
     }
@@ -96,7 +121,7 @@
           state.again = false;
           const next = (await read(address)).getElementById(id);
           const now = document.getElementById(id);
-          if (next && now) { morph(now, next); settle(now); }
+          if (next && now) { morphRegion(now, next); settle(now); }
         } while (state.again);
         readStale();
       } catch (fault) {
@@ -137,7 +162,7 @@
     for (const entry of entries) {
       const node = entry.target;
       node.toggleAttribute("data-here", entry.isIntersecting);
-      if (entry.isIntersecting && (node.hasAttribute("data-lazy") || node.hasAttribute("data-stale"))) want(node);
+      if (entry.isIntersecting && one("details", node).open && (node.hasAttribute("data-lazy") || node.hasAttribute("data-stale"))) want(node);
     }
   }, {rootMargin: "800px 0px"});
   const want = (node) => {
@@ -166,14 +191,14 @@
             node.replaceWith(fresh);
             seen.observe(fresh);
             settle(fresh);
-          } else { next.dataset.loaded = ""; morph(node, next); settle(node); }
+          } else { next.dataset.loaded = ""; morphRegion(node, next); settle(node); }
         }
       } catch (fault) { say(fault.message, true); }
       goToHash();
     }
   };
   const later = (node) => {
-    if (node.dataset.lines && !node.style.minHeight) node.style.minHeight = Number(node.dataset.lines) * 1.35 + "em";
+    if (node.dataset.lines && one("details", node).open && !node.style.minHeight) node.style.minHeight = Number(node.dataset.lines) * 1.35 + "em";
     seen.observe(node);
   };
   let hashDone = false;
@@ -217,7 +242,8 @@
   document.addEventListener("toggle", (event) => {
     const details = event.target;
     if (details.nodeName !== "DETAILS") return;
-    details.dataset.touched = "";
+    const lazy = details.parentNode.closest?.("section[data-lazy]");
+    if (lazy && details.open && details.dataset.touched !== undefined) want(lazy); else if (lazy && !details.open) lazy.style.minHeight = "";
     const area = details.open && one("textarea", details);
     if (area && details.matches(".suggest")) { area.disabled = false; if (!area.value) area.value = details.dataset.code || ""; }
     if (area && document.activeElement === one("summary", details)) area.focus();
@@ -276,6 +302,8 @@
   document.addEventListener("click", (event) => {
     const target = event.target;
     if (target.closest("[data-cancel]")) { const row = target.closest("[data-keep]"); forget(row); row.remove(); select(current); return; }
+    const folds = target.closest("summary");
+    if (folds) folds.parentNode.dataset.touched = "";
     const more = target.closest("[data-more]");
     if (more) {
       event.preventDefault();
@@ -386,7 +414,7 @@
     else if (low === "c") openForm("");
     else if (key === "<" || key === ">") shove(key === ">" ? 1 : -1);
     else if (low === "t") turnTheme();
-    else if (low === "o") { const details = current && one("details", current.closest("section.file") || current); if (details) details.open = !details.open; }
+    else if (low === "o") { const details = current && one("details", current.closest("section.file") || current); if (details) { details.dataset.touched = ""; details.open = !details.open; } }
     else did = /^[a-z1-9]$/.test(low) && press(low);
     if (did) event.preventDefault();
   });

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from urllib.parse import quote, urlencode
+from urllib.parse import quote
 
 from msgspec import Struct
 
@@ -15,13 +15,22 @@ from postil.core.failure import InvalidArguments
 from postil.surfaces.page.layout import empty
 from postil.surfaces.page.markup import Html, tag
 from postil.surfaces.page.router import Route
+from postil.surfaces.page.views.changed_file import (
+    File,
+    FileDiff,
+    Showing,
+    is_reviewed,
+    show_counts,
+    show_file,
+    show_later,
+)
 from postil.surfaces.page.views.conversation import Message, Messages, show_thread
-from postil.surfaces.page.views.diff_table import Hunk, show_split, show_unified
-from postil.surfaces.page.visit import Moved, Shown, Visit
+from postil.surfaces.page.visit import Moved, Sent, Shown, Visit
 
 FIRST_LINES, FIRST_FILES = 200, 12
 """What comes with the page; the rest comes when it is scrolled to."""
 MOST_AT_ONCE = 20
+MOST_ELSEWHERE = 20
 SCOPES = (
     ("", "All changes"),
     ("unstaged", "Not staged"),
@@ -32,15 +41,17 @@ SCOPES = (
 _ESCAPED = re.compile(r"[%|\x00-\x1f\x7f]")
 
 
-class File(Struct, frozen=True):
-    """One file, as `workspace_changes` answers it."""
+class Mark(Struct, frozen=True):
+    """A file that was reviewed, and in which version."""
 
     file: str
-    change: str
-    added: int = 0
-    removed: int = 0
-    old_file: str = ""
-    is_binary: bool = False
+    content: str
+
+
+class Marks(Struct, frozen=True):
+    """What `inbox_reviewed` answers."""
+
+    files: tuple[Mark, ...]
 
 
 class Listing(Struct, frozen=True):
@@ -52,13 +63,11 @@ class Listing(Struct, frozen=True):
     more: int = 0
 
 
-class FileDiff(Struct, frozen=True):
-    """How one file differs."""
+class Picture(Struct, frozen=True):
+    """What `workspace_picture` answers."""
 
-    file: File
-    hunks: tuple[Hunk, ...] = ()
-    more: int = 0
-    skipped: int = 0
+    kind: str
+    data: bytes
 
 
 class Diffs(Struct, frozen=True):
@@ -66,19 +75,6 @@ class Diffs(Struct, frozen=True):
 
     diffs: tuple[FileDiff, ...]
     version: str = ""
-
-
-class Showing(Struct, frozen=True):
-    """How the person looks at it."""
-
-    scope: str
-    is_split: bool
-
-    def address(self, path: str = "/changes", **more: str) -> str:
-        """Returns an address of this view."""
-        fields = {"scope": self.scope, "layout": "split" if self.is_split else "", **more}
-        query = urlencode({name: value for name, value in fields.items() if value})
-        return f"{path}?{query}" if query else path
 
 
 def _read(visit: Visit) -> Showing:
@@ -90,20 +86,22 @@ async def show_changes(visit: Visit) -> Shown:
     showing = _read(visit)
     listing = await visit.call("workspace_changes", Listing, scope=showing.scope)
     messages = await _read_messages(visit)
-    first = _choose_first(listing.files)
+    marks = await _read_marks(visit)
+    first = _choose_first([one for one in listing.files if not is_reviewed(one, marks)])
     diffs = await _read_diffs(visit, showing, first)
     shown = {one.file.file: one for one in diffs}
     sections = [
-        show_file(visit, showing, listing.version, shown[one.file], messages)
+        show_file(visit, showing, listing.version, shown[one.file], messages, marks)
         if one.file in shown
-        else _show_later(showing, one, listing.version)
+        else show_later(visit, showing, one, marks)
         for one in listing.files
     ]
     body = tag(
         "div",
-        _show_head(showing, listing),
+        _show_head(showing, listing, sum(is_reviewed(one, marks) for one in listing.files)),
         _show_list(listing) if listing.files else None,
         tag("div", sections, id="files") if sections else _show_nothing(showing),
+        _show_elsewhere(visit, listing, messages),
         _show_form(visit) if visit.offers("inbox_send") else None,
         _show_drafts(visit, messages),
         id="changes",
@@ -122,8 +120,8 @@ async def show_files(visit: Visit) -> Shown:
         raise InvalidArguments("No file was named", advice="Open the changes")
     skip = int(visit.query["skip"]) if visit.query.get("skip", "").isdigit() else 0
     found = await visit.call("workspace_diff", Diffs, files=files, scope=showing.scope, skip=skip)
-    messages = await _read_messages(visit)
-    body = tag("div", [show_file(visit, showing, found.version, one, messages) for one in found.diffs])
+    messages, marks = await _read_messages(visit), await _read_marks(visit)
+    body = tag("div", [show_file(visit, showing, found.version, one, messages, marks) for one in found.diffs])
     return Shown(", ".join(files)[:200], body, "changes", is_part=visit.query.get("part") == "1")
 
 
@@ -144,6 +142,12 @@ async def _read_messages(visit: Visit) -> tuple[Message, ...]:
     return (await visit.call("inbox_list", Messages, all=True)).messages
 
 
+async def _read_marks(visit: Visit) -> dict[str, str]:
+    if not visit.offers("inbox_reviewed"):
+        return {}
+    return {mark.file: mark.content for mark in (await visit.call("inbox_reviewed", Marks)).files}
+
+
 async def _read_diffs(visit: Visit, showing: Showing, files: Sequence[str]) -> tuple[FileDiff, ...]:
     if not files:
         return ()
@@ -153,7 +157,7 @@ async def _read_diffs(visit: Visit, showing: Showing, files: Sequence[str]) -> t
 # -- the parts of the page ---------------------------------------------------------------------------------------------
 
 
-def _show_head(showing: Showing, listing: Listing) -> Html:
+def _show_head(showing: Showing, listing: Listing, reviewed: int) -> Html:
     added, removed = sum(one.added for one in listing.files), sum(one.removed for one in listing.files)
     count = len(listing.files) + listing.more
     chosen = [
@@ -187,6 +191,7 @@ def _show_head(showing: Showing, listing: Listing) -> Html:
         tag("h1", listing.says),
         tag("p", f"{count} {'file' if count == 1 else 'files'} ", tag("ins", f"+{added}"), " ",
             tag("del", f"-{removed}"), f", {listing.more} of them not listed" if listing.more else None,
+            f", {reviewed} reviewed" if reviewed else None,
             class_="counts"),
         tag("div", tag("nav", chosen, aria_label="What to compare", class_="filters"), other,
             tag("a", "Unified" if showing.is_split else "Side by side", href=turned, class_="button", data_key="u"),
@@ -197,18 +202,12 @@ def _show_head(showing: Showing, listing: Listing) -> Html:
 
 def _show_list(listing: Listing) -> Html:
     rows = [
-        tag("li", tag("a", one.file, href=f"#{quote(one.file)}"), " ", _counts(one), class_=one.change)
+        tag("li", tag("a", one.file, href=f"#{quote(one.file)}"), " ", show_counts(one), class_=one.change)
         for one in listing.files
     ]
     return tag(
         "details", tag("summary", "Files"), tag("ol", rows, class_="list"), class_="files-list", open=len(rows) <= 30
     )
-
-
-def _counts(one: File) -> Html:
-    if one.is_binary:
-        return tag("span", "binary", class_="quiet")
-    return tag("span", tag("ins", f"+{one.added}"), " ", tag("del", f"-{one.removed}"), class_="counts")
 
 
 def _show_nothing(showing: Showing) -> Html:
@@ -221,97 +220,27 @@ def _show_nothing(showing: Showing) -> Html:
     )  # fmt: skip
 
 
-def _show_later(showing: Showing, one: File, version: str) -> Html:
-    """Returns the place of a file that is not read yet; without a script it is a link."""
-    source = showing.address("/changes/files", f=one.file)
-    return _section(
-        showing,
-        one,
-        version,
-        tag("p", tag("a", "Show this file", href=source)),
-        data_lazy=True,
-        data_lines=min(one.added + one.removed + 6, 2_000),
+def _show_elsewhere(visit: Visit, listing: Listing, messages: Sequence[Message]) -> Html | None:
+    """Returns the open conversations about what is not in this diff: a file that is as it was again."""
+    files = {one.file for one in listing.files}
+    others = [one for one in messages if not one.is_closed and one.file not in files][:MOST_ELSEWHERE]
+    if not others:
+        return None
+    return tag("section", tag("h2", "About what is not in these changes"),
+               [show_thread(visit, one, full=True) for one in others], id="elsewhere")  # fmt: skip
+
+
+async def show_picture(visit: Visit) -> Sent:
+    """Show a picture that changed, on one side."""
+    showing = _read(visit)
+    found = await visit.call(
+        "workspace_picture",
+        Picture,
+        file=visit.query.get("f", ""),
+        scope=showing.scope,
+        side=visit.query.get("side", "new"),
     )
-
-
-def show_file(visit: Visit, showing: Showing, version: str, diff: FileDiff, messages: Sequence[Message]) -> Html:
-    """Returns one file with its lines, and under them what was said."""
-    one = diff.file
-    about = [message for message in messages if message.file == one.file and _belongs(message, version)]
-    waiting = {message.id: message for message in about}
-
-    def under(side: str, number: int) -> list[Html]:
-        here = [message for message in waiting.values() if _place(message, version) == (side, number)]
-        for message in here:
-            del waiting[message.id]
-        return [show_thread(visit, message) for message in here]
-
-    table = (show_split if showing.is_split else show_unified)(one.file, diff.hunks, under) if diff.hunks else None
-    above = [show_thread(visit, message) for message in waiting.values() if not diff.skipped]
-    return _section(
-        showing,
-        one,
-        version,
-        tag("div", above, class_="said-row") if above else None,
-        table if table is not None else tag("p", _why_empty(one), class_="quiet"),
-        _show_more(showing, diff) if diff.more else None,
-    )
-
-
-def _show_more(showing: Showing, diff: FileDiff) -> Html:
-    after = diff.skipped + sum(len(hunk.lines) for hunk in diff.hunks)
-    address = showing.address("/changes/files", f=diff.file.file, skip=str(after))
-    return tag("p", tag("a", f"{diff.more} lines more", href=address, data_more=True))
-
-
-def _section(showing: Showing, one: File, version: str, *inside: Html | None, **more: str | int | bool | None) -> Html:
-    was = tag("span", f"was {one.old_file}", class_="quiet") if one.old_file else None
-    head = tag(
-        "summary",
-        tag("b", one.file),
-        " ",
-        tag("span", one.change, class_=f"change {one.change}"),
-        was,
-        " ",
-        _counts(one),
-    )
-    return tag(
-        "section",
-        tag("details", head, *inside, open=True),
-        class_="file",
-        id=quote(one.file),
-        data_src=showing.address("/changes/files", f=one.file, part="1"),
-        data_file=one.file,
-        **more,
-    )
-
-
-def _why_empty(one: File) -> str:
-    if one.is_binary:
-        return "A binary file: its content is not shown."
-    return "Its content did not change." if one.change in ("renamed", "type", "copied") else "There is nothing to show."
-
-
-def _belongs(message: Message, version: str) -> bool:
-    """Returns whether a message is shown with these versions: a closed one only where it was written."""
-    if version and ".." in version:
-        return not message.commit or version.endswith(message.commit)
-    return not message.is_closed or message.replies != ()
-
-
-def _place(message: Message, version: str) -> tuple[str, int]:
-    """Returns the side and the line that a message stands under now; line 0 where it has none."""
-    if message.side == "old":
-        return "L", _last(message.line)
-    there = bool(message.commit) and version.endswith(message.commit)
-    if there or message.anchor is None or message.anchor.state == "unknown":
-        return "R", _last(message.line)
-    return "R", _last(message.anchor.line)
-
-
-def _last(line: str) -> int:
-    last = line.rpartition("-")[2]
-    return int(last) if last.isdigit() else 0
+    return Sent(found.data, found.kind)
 
 
 def _show_form(visit: Visit) -> Html:
@@ -377,6 +306,13 @@ async def remark(visit: Visit) -> Moved:
     return Moved("/changes", "Sent" if is_now else "Kept as a draft: send all when you are through")
 
 
+async def mark_reviewed(visit: Visit) -> Moved:
+    """Mark a file as reviewed, or take the mark away."""
+    file, content = visit.form.get("file", ""), visit.form.get("content", "")
+    await visit.act("inbox_mark_reviewed", file=file, content=content)
+    return Moved("/changes", f"{file} reviewed" if content else f"{file} not reviewed")
+
+
 async def send_all(visit: Visit) -> Moved:
     """Send all drafts as one review."""
     await visit.act("inbox_submit", summary=visit.form.get("summary", ""))
@@ -387,5 +323,7 @@ ROUTES = (
     Route("GET", "/changes", show_changes),
     Route("GET", "/changes/files", show_files),
     Route("POST", "/changes/remark", remark),
+    Route("GET", "/changes/picture", show_picture),
+    Route("POST", "/changes/reviewed", mark_reviewed),
     Route("POST", "/changes/send", send_all),
 )

@@ -142,8 +142,8 @@ def _drift(message: Message) -> Html | None:
 def _suggestion(message: Message) -> Html | None:
     if message.suggestion is None:
         return None
-    rows = [tag("del", line + "\n") for line in message.code.split("\n")]
-    rows += [tag("ins", line + "\n") for line in message.suggestion.split("\n")] if message.suggestion else []
+    rows = [tag("del", f"- {line}\n") for line in message.code.split("\n")]
+    rows += [tag("ins", f"+ {line}\n") for line in message.suggestion.split("\n")] if message.suggestion else []
     return tag("figure", tag("figcaption", "Suggested"), tag("pre", rows), class_="suggestion")
 
 

@@ -1,0 +1,203 @@
+"""One changed file: its head, its lines with what was said under them, its pictures, and whether it was reviewed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from urllib.parse import quote, urlencode
+
+from msgspec import Struct
+
+from postil.surfaces.page.markup import Html, tag
+from postil.surfaces.page.views.conversation import Message, show_thread
+from postil.surfaces.page.views.diff_table import Hunk, show_split, show_unified
+from postil.surfaces.page.visit import Visit
+
+PICTURES = (".png", ".jpg", ".jpeg", ".gif", ".webp", ".bmp", ".ico")
+
+
+class File(Struct, frozen=True):
+    """One file, as `workspace_changes` answers it."""
+
+    file: str
+    change: str
+    added: int = 0
+    removed: int = 0
+    old_file: str = ""
+    is_binary: bool = False
+    old: str = ""
+    new: str = ""
+
+
+class FileDiff(Struct, frozen=True):
+    """How one file differs."""
+
+    file: File
+    hunks: tuple[Hunk, ...] = ()
+    more: int = 0
+    skipped: int = 0
+
+
+class Showing(Struct, frozen=True):
+    """How the person looks at it."""
+
+    scope: str
+    is_split: bool
+
+    def address(self, path: str = "/changes", **more: str) -> str:
+        """Returns an address of this view."""
+        fields = {"scope": self.scope, "layout": "split" if self.is_split else "", **more}
+        query = urlencode({name: value for name, value in fields.items() if value})
+        return f"{path}?{query}" if query else path
+
+
+def is_reviewed(one: File, marks: dict[str, str]) -> bool:
+    return bool(one.file in marks and marks[one.file] == _name_version(one))
+
+
+def _name_version(one: File) -> str:
+    """Returns what a mark is about: the new content, or that the old one is gone."""
+    return one.new or (f"-{one.old}" if one.old else "")
+
+
+def show_counts(one: File) -> Html:
+    if one.is_binary:
+        return tag("span", "binary", class_="quiet")
+    return tag("span", tag("ins", f"+{one.added}"), " ", tag("del", f"-{one.removed}"), class_="counts")
+
+
+def show_later(visit: Visit, showing: Showing, one: File, marks: dict[str, str]) -> Html:
+    """Returns the place of a file that is not read yet; without a script it is a link."""
+    source = showing.address("/changes/files", f=one.file)
+    return _section(
+        visit,
+        showing,
+        one,
+        marks,
+        tag("p", tag("a", "Show this file", href=source)),
+        data_lazy=True,
+        data_lines=min(one.added + one.removed + 6, 2_000),
+    )
+
+
+def show_file(
+    visit: Visit,
+    showing: Showing,
+    version: str,
+    diff: FileDiff,
+    messages: Sequence[Message],
+    marks: dict[str, str],
+) -> Html:
+    """Returns one file with its lines, and under them what was said."""
+    one = diff.file
+    about = [message for message in messages if message.file == one.file and _belongs(message, version)]
+    waiting = {message.id: message for message in about}
+
+    def under(side: str, number: int) -> list[Html]:
+        here = [message for message in waiting.values() if _place(message, version) == (side, number)]
+        for message in here:
+            del waiting[message.id]
+        return [show_thread(visit, message) for message in here]
+
+    table = (show_split if showing.is_split else show_unified)(one.file, diff.hunks, under) if diff.hunks else None
+    above = [show_thread(visit, message) for message in waiting.values() if not diff.skipped]
+    return _section(
+        visit,
+        showing,
+        one,
+        marks,
+        tag("div", above, class_="said-row") if above else None,
+        table if table is not None else _show_pictures(showing, one) or tag("p", _why_empty(one), class_="quiet"),
+        _show_more(showing, diff) if diff.more else None,
+    )
+
+
+def _show_more(showing: Showing, diff: FileDiff) -> Html:
+    after = diff.skipped + sum(len(hunk.lines) for hunk in diff.hunks)
+    address = showing.address("/changes/files", f=diff.file.file, skip=str(after))
+    return tag("p", tag("a", f"{diff.more} lines more", href=address, data_more=True))
+
+
+def _show_pictures(showing: Showing, one: File) -> Html | None:
+    """Returns a picture as it was and as it is."""
+    if not one.is_binary or not one.file.lower().endswith(PICTURES):
+        return None
+    sides = [("old", "Before", one.old), ("new", "After", one.new)]
+    shown = [
+        tag("figure", tag("img", src=showing.address("/changes/picture", f=one.file, side=side),
+            alt=f"{one.file}, {title.lower()}"), tag("figcaption", title))
+        for side, title, there in sides
+        if there or (side == "new" and one.change != "deleted")
+    ]  # fmt: skip
+    return tag("div", shown, class_="pictures")
+
+
+def _show_mark(visit: Visit, one: File, *, marked: bool) -> Html | None:
+    if not visit.offers("inbox_mark_reviewed") or not _name_version(one):
+        return None
+    content = "" if marked else _name_version(one)
+    fields = [
+        tag("input", type="hidden", name=name, value=value)
+        for name, value in (("file", one.file), ("content", content))
+    ]
+    words = "Reviewed ✓" if marked else "Mark as reviewed"
+    button = tag("button", words, data_key="x", class_="reviewed" if marked else "quiet")
+    return tag("form", visit.form_token(), fields, button, method="post", action="/changes/reviewed", class_="mark")
+
+
+def _section(
+    visit: Visit,
+    showing: Showing,
+    one: File,
+    marks: dict[str, str],
+    *inside: Html | None,
+    **more: str | int | bool | None,
+) -> Html:
+    was_reviewed = is_reviewed(one, marks)
+    was = tag("span", f"was {one.old_file}", class_="quiet") if one.old_file else None
+    head = tag(
+        "summary",
+        tag("b", one.file),
+        " ",
+        tag("span", one.change, class_=f"change {one.change}"),
+        was,
+        " ",
+        show_counts(one),
+    )
+    return tag(
+        "section",
+        tag("details", head, *inside, open=not was_reviewed),
+        _show_mark(visit, one, marked=was_reviewed),
+        class_="file",
+        id=quote(one.file),
+        data_src=showing.address("/changes/files", f=one.file, part="1"),
+        data_file=one.file,
+        **more,
+    )
+
+
+def _why_empty(one: File) -> str:
+    if one.is_binary:
+        return "A binary file: its content is not shown."
+    return "Its content did not change." if one.change in ("renamed", "type", "copied") else "There is nothing to show."
+
+
+def _belongs(message: Message, version: str) -> bool:
+    """Returns whether a message is shown with these versions: a closed one only where it was written."""
+    if version and ".." in version:
+        return not message.commit or version.endswith(message.commit)
+    return not message.is_closed or message.replies != ()
+
+
+def _place(message: Message, version: str) -> tuple[str, int]:
+    """Returns the side and the line that a message stands under now; line 0 where it has none."""
+    if message.side == "old":
+        return "L", _last(message.line)
+    there = bool(message.commit) and version.endswith(message.commit)
+    if there or message.anchor is None or message.anchor.state == "unknown":
+        return "R", _last(message.line)
+    return "R", _last(message.anchor.line)
+
+
+def _last(line: str) -> int:
+    last = line.rpartition("-")[2]
+    return int(last) if last.isdigit() else 0

@@ -1,0 +1,83 @@
+"""Every view, looked at by axe-core in light and dark: no serious finding. Also the pictures of docs/page/."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests.needs import ROOT, needs_package
+from tests.surfaces.page.pages import PATIENCE, ServedPage, browse, wait_until_live
+
+expect.set_options(timeout=PATIENCE)
+VIEWS = ("/changes", "/changes?layout=split", "/inbox", "/inbox?closed=1", "/inbox/1", "/help", "/inbox/999")
+"""The addresses of every view; a view that is added stands here too."""
+PICTURES = {"/changes": "changes", "/inbox": "inbox"}
+GRAVE = ("serious", "critical")
+
+
+def find_faults(page: Page, axe: str) -> list[str]:
+    """What axe-core finds grave on this page."""
+    found: dict[str, Any] = page.evaluate(f"{axe}; axe.run(document, {{resultTypes: ['violations']}})")
+    return [
+        f"{page.url} {fault['id']}: {node['html'][:200]} {node['failureSummary'][:300]}"
+        for fault in found["violations"]
+        if fault["impact"] in GRAVE
+        for node in fault["nodes"][:3]
+    ]
+
+
+def begin(served: ServedPage) -> None:
+    """A conversation to look at: one remark with a suggestion and an answer, one draft, one that is closed."""
+    from tests.surfaces.programs import run
+
+    def send(*words: str) -> None:
+        done = run("postil", "inbox", *words, cwd=served.folder, XDG_STATE_HOME=str(served.folder.parent / "state"))
+        assert done.returncode == 0, done.stderr
+
+    send("send", "-f", "greet.py", "-l", "2", "-c", "Say hello, as before", "--suggest", '    return "hello " + name')
+    send("send", "-f", "new.txt", "-l", "1", "-c", "What is this file for?", "--kind", "question")
+    served.call("check_lazygit_messages")
+    served.call("inbox_reply", id=1, text="It was changed for the formal letters.\nShall I add a setting?")
+    served.call("inbox_resolve", id=2, reply="For the tests")
+    send("send", "-f", "greet.py", "-l", "5", "-c", "And a name for this one", "--draft")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_no_view_has_a_grave_fault(browser: Browser, served: ServedPage, scheme: Any) -> None:
+    axe = (needs_package("axe-core") / "axe.min.js").read_text()
+    begin(served)
+    faults: list[str] = []
+    with browse(browser, served, color_scheme=scheme, viewport={"width": 1200, "height": 860}) as page:
+        for path in VIEWS:
+            page.goto(served.base + path)
+            expect(page.locator("h1").first).to_be_visible()
+            if path in PICTURES:
+                wait_until_live(page)
+                keep_picture(page, f"{PICTURES[path]}-{scheme}.png")
+            faults += find_faults(page, axe)
+        page.goto(served.base + "/changes")
+        page.locator("tr[id='greet.py:R2'] td.num").last.click()
+        expect(page.locator(".form-row form")).to_be_visible()
+        faults += find_faults(page, axe)
+        page.keyboard.press("Escape")
+        page.keyboard.press("?")
+        expect(page.locator("dialog")).to_be_visible()
+        faults += find_faults(page, axe)
+        page.context.clear_cookies()
+        page.goto(served.base + "/inbox")
+        faults += find_faults(page, axe)
+    assert faults == []
+
+
+def keep_picture(page: Page, name: str) -> None:
+    """Write the picture of docs/ anew where that is asked for: KEEP_PICTURES=1."""
+    taken = page.screenshot()
+    assert taken.startswith(b"\x89PNG")
+    if os.environ.get("KEEP_PICTURES"):
+        folder: Path = ROOT / "docs" / "page"
+        folder.mkdir(exist_ok=True)
+        (folder / name).write_bytes(taken)

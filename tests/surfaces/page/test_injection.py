@@ -1,0 +1,107 @@
+"""Scripts in every field, in a real browser: nothing runs, and every word is shown as it was written."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+from playwright.sync_api import Browser, Page, expect
+
+from tests.surfaces.page.pages import PATIENCE, ServedPage, browse, serve_page
+from tests.surfaces.programs import run
+from tests.workspace.repositories import git
+
+expect.set_options(timeout=PATIENCE)
+RUN = "window.ran=1"
+CORPUS = (
+    f"<script>{RUN}</script>",
+    f"<img src=x onerror={RUN}>",
+    f'"><svg onload={RUN}>',
+    f"' onmouseover='{RUN}' autofocus onfocus='{RUN}",
+    f"javascript:{RUN}",
+    f"</textarea><script>{RUN}</script>",
+    f"</template></title></style><script>{RUN}</script>",
+    f"<iframe srcdoc='<script>parent.{RUN}</script>'>",
+    f"<a href='javascript:{RUN}'>x</a><math><mi xlink:href='data:x,<script>{RUN}</script>'>",
+    f"&lt;script&gt;{RUN}&lt;/script&gt; &#x3c;script&#x3e;",
+    f"<!--<img src=--><img src=x onerror={RUN}>//\u2028{RUN}",
+    f"{{{{constructor.constructor('{RUN}')()}}}} ${{{RUN}}}",
+)
+VIEWS = ("/changes", "/changes?layout=split", "/changes?scope=HEAD", "/inbox", "/inbox?closed=1", "/inbox/1", "/help")
+"""The addresses of every view; a view that is added stands here too."""
+
+
+def hostile_repository(folder: Path) -> Path:
+    """Every name and text that git holds is a script."""
+    folder.mkdir()
+    git(folder, "init", "-q", "-b", "main")
+    (folder / "plain.txt").write_text("one\n")
+    git(folder, "add", "-A")
+    git(folder, "commit", "-qm", CORPUS[0])
+    names = [text.replace("/", "∕")[:100] for text in CORPUS]
+    for name in names:
+        (folder / f"{name}.py").write_text("\n".join(CORPUS) + "\n")
+    git(folder, "add", "-A")
+    git(folder, "commit", "-qm", CORPUS[1], "--author", f"{CORPUS[2].replace('<', '(')} <a@example.org>")
+    git(folder, "checkout", "-qb", "branch-'onerror='x")
+    git(folder, "mv", f"{names[0]}.py", f"moved {names[0]}.py")
+    for name in names[1:]:
+        (folder / f"{name}.py").write_text("x = '''\n" + "\n".join(reversed(CORPUS)) + "\n'''\n")
+    return folder
+
+
+def converse(served: ServedPage) -> None:
+    """Every field of a conversation is a script."""
+    state = {"XDG_STATE_HOME": str(served.folder.parent / "state")}
+
+    def send(*words: str) -> subprocess.CompletedProcess[str]:
+        done = run("postil", "inbox", *words, cwd=served.folder, **state)
+        assert done.returncode == 0, done.stderr
+        return done
+
+    for text in CORPUS:
+        send("send", "-f", "plain.txt", "-l", "1", "-c", text, "--suggest", text)
+    file = next(path.name for path in served.folder.iterdir() if path.name.startswith("<img"))
+    send("send", "-f", file, "-l", "2", "-c", CORPUS[1], "--draft")
+    send("submit", "--summary", CORPUS[3])
+    for _ in range(4):
+        served.call("check_lazygit_messages")
+    for number, text in enumerate(CORPUS, 1):
+        served.call("inbox_reply", id=number, text=text)
+    served.call("inbox_resolve", id=2, outcome="declined", reply=CORPUS[4])
+
+
+def test_no_field_of_any_record_runs(browser: Browser, tmp_path: Path) -> None:
+    with serve_page(hostile_repository(tmp_path / "repo")) as served:
+        converse(served)
+        with browse(browser, served) as page:
+            said: list[str] = []
+            page.on("dialog", lambda dialog: said.append(dialog.message))
+            page.on("console", lambda message: said.append(message.text) if "Security" in message.text else None)
+            for path in VIEWS:
+                page.goto(served.base + path)
+                expect(page.locator("h1").first).to_be_visible()
+                scroll_through(page)
+                assert page.evaluate("window.ran") is None, path
+                assert page.locator("main script, main iframe, main svg, main math, main object").count() == 0
+                assert (
+                    page.locator("main img[src='x'], [onerror], [onload], [onfocus], a[href^='javascript']").count()
+                    == 0
+                )
+            page.goto(served.base + "/inbox?closed=1")
+            for number, text in enumerate(CORPUS, 1):
+                expect(page.locator(f"#m{number} > p.said").last).to_have_text(text, use_inner_text=False)
+            # Addresses and forms are fields too.
+            for text in CORPUS:
+                page.goto(served.base + "/changes?scope=" + page.evaluate("encodeURIComponent", text))
+                assert page.evaluate("window.ran") is None
+                expect(page.locator("h1").first).to_be_visible()
+            assert said == []
+
+
+def scroll_through(page: Page) -> None:
+    """Let every part come that comes when it is scrolled to."""
+    while page.locator("[data-lazy]").count():
+        left = page.locator("[data-lazy]").count()
+        page.locator("[data-lazy]").first.scroll_into_view_if_needed()
+        expect(page.locator("[data-lazy]")).not_to_have_count(left)

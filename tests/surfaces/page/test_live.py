@@ -1,0 +1,75 @@
+"""Pages that follow what happens, in a real browser."""
+
+from __future__ import annotations
+
+from playwright.sync_api import Browser, expect
+
+from tests.surfaces.page.pages import PATIENCE, ServedPage, browse, serve_page, wait_until_live
+from tests.surfaces.programs import run
+
+expect.set_options(timeout=PATIENCE)
+
+
+def send(served: ServedPage, *words: str) -> None:
+    """What a person sends from another terminal."""
+    done = run("postil", "inbox", "send", *words, cwd=served.folder, XDG_STATE_HOME=str(served.folder.parent / "state"))
+    assert done.returncode == 0, done.stderr
+
+
+def test_what_is_typed_stays_while_others_write(browser: Browser, served: ServedPage) -> None:
+    send(served, "-f", "greet.py", "-l", "2", "-c", "first")
+    served.call("check_lazygit_messages")
+    with browse(browser, served, "/inbox") as page:
+        wait_until_live(page)
+        page.locator("#m1 summary[data-key=r]").click()
+        answer = page.locator("#reply1 textarea")
+        answer.fill("half a thou")
+        page.keyboard.press("ArrowLeft")
+        send(served, "-f", "greet.py", "-l", "5", "-c", "second")
+        expect(page.locator("#m2")).to_be_visible()
+        served.call("inbox_reply", id=1, text="an answer meanwhile")
+        expect(page.locator("#m1 .replies")).to_contain_text("an answer meanwhile")
+        expect(answer).to_be_focused()
+        page.keyboard.press("ArrowRight")
+        page.keyboard.type("ght")
+        expect(answer).to_have_value("half a thought")
+        page.keyboard.press("Control+Enter")
+        expect(page.locator("#m1 .replies li").last).to_contain_text("half a thought")
+
+
+def test_a_remark_in_progress_stays_with_its_line_when_the_file_changes(browser: Browser, served: ServedPage) -> None:
+    with browse(browser, served, "/changes") as page:
+        wait_until_live(page)
+        page.locator("tr[id='new.txt:R1'] td.num").last.click()
+        remark = page.locator(".form-row textarea[name=comment]")
+        remark.fill("about this line")
+        (served.folder / "another.txt").write_text("came later\n")
+        expect(page.locator("section.file[data-file='another.txt']")).to_be_visible()
+        (served.folder / "new.txt").write_text("fresh\nand more\n")
+        expect(page.locator("tr[id='new.txt:R2']")).to_contain_text("and more")
+        expect(remark).to_have_value("about this line")
+        assert page.evaluate("document.querySelector('.form-row').previousElementSibling.id") == "new.txt:R1"
+
+
+def test_a_page_comes_back_with_its_server(browser: Browser, served: ServedPage) -> None:
+    port = served.base.rpartition(":")[2]
+    with browse(browser, served, "/inbox") as page:
+        wait_until_live(page)
+        served.stop()
+        page.wait_for_selector("html:not([data-live])", state="attached")
+        with serve_page(served.folder, port=port) as again:
+            # The new process does not know the cookie: the page says so instead of standing still.
+            page.goto(again.next_address())
+            page.wait_for_url(again.base + "/changes")
+            wait_until_live(page)
+
+
+def test_two_tabs_hear_of_the_same_message(browser: Browser, served: ServedPage) -> None:
+    with browse(browser, served, "/inbox") as page:
+        other = page.context.new_page()
+        other.goto(served.base + "/inbox")
+        for tab in (page, other):
+            wait_until_live(tab)
+        send(served, "-f", "greet.py", "-c", "for both")
+        for tab in (page, other):
+            expect(tab.locator("#m1")).to_contain_text("for both")
