@@ -13,7 +13,7 @@ UV := $(shell command -v uv 2>/dev/null)
 export PATH := $(CURDIR)/.tools/bin:$(CURDIR)/$(BIN):$(PATH)
 unexport PYTHONPATH VIRTUAL_ENV
 
-.PHONY: help setup run gitlab-emulator test check conformance fuzz chaos scale fairness attack attack-newest audit release mutants lazygit hooks terminals bench anchors fix docs tools assistants lock clean
+.PHONY: help setup run gitlab-emulator test check conformance fuzz chaos scale fairness attack attack-newest audit release mutants lazygit hooks terminals bench anchors fix docs tools assistants more-assistants neighbours frameworks lock clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -110,13 +110,16 @@ docs: setup ## regenerate docs/reference.md from the operations
 tools: .venv/.stamp-lock ## Redis, PostgreSQL, nginx, Caddy, Chromium, tmux, strace from Debian packages; lazygit in six versions from wheels
 	$(PYTHON) scripts/tools
 
+frameworks: setup $(NODE)/frameworks/node_modules/.stamp ## 15 frameworks of Python and 4 of JavaScript connect, list, convert and call (4 GB, ARGS="langchain")
+	$(BIN)/python -m tests.clients.frameworks $(ARGS)
+
 assistants: $(NODE)/assistants/node_modules/.stamp ## Claude Code, Codex and Gemini CLI, for the tests that connect them (900 MB)
 
 lock: setup ## resolve the dependencies anew: requirements.lock and package-lock.json, without addresses
 	$(BIN)/python scripts/lock
 
 clean: ## remove everything that set-up made
-	rm -rf .venv .venv-bench .tools $(NODE)/node_modules $(NODE)/assistants/node_modules $(NODE)/copilot/node_modules bench/peers/node_modules
+	rm -rf .venv .venv-bench .tools .frameworks $(NODE)/frameworks/node_modules $(NODE)/node_modules $(NODE)/assistants/node_modules $(NODE)/copilot/node_modules bench/peers/node_modules
 
 .venv/bin/python:
 	$(if $(UV),$(UV) venv --quiet --allow-existing --seed --python $(PYTHON) .venv,$(PYTHON) -m venv .venv)

@@ -93,7 +93,57 @@ def gemini_cli(url: str, home: Path) -> list[str] | None:
     return [NODE, str(program), *words] if program.exists() else None
 
 
-ASSISTANTS = {"Claude Code": claude, "Codex": codex, "Gemini CLI": gemini_cli}
+def copilot(url: str, home: Path) -> list[str] | None:
+    program = MODULES / "@github" / "copilot-linux-x64" / "copilot"
+    (home / ".copilot").mkdir(exist_ok=True)
+    entry = {"type": "local", "command": POSTIL, "args": ["serve"], "tools": ["*"]}
+    (home / ".copilot" / "mcp-config.json").write_text(json.dumps({"mcpServers": {"postil": entry}}))
+    words = ["-p", "go", "--allow-all-tools", "--no-color", "--disable-builtin-mcps"]
+    return [str(program), *words] if program.exists() else None
+
+
+def opencode(url: str, home: Path) -> list[str] | None:
+    program = MODULES / "opencode-linux-x64" / "bin" / "opencode"
+    folder = home / ".config" / "opencode"
+    folder.mkdir(parents=True, exist_ok=True)
+    provider = {
+        "npm": "@ai-sdk/openai-compatible",
+        "options": {"baseURL": f"{url}/v1", "apiKey": "x"},
+        "models": {"stand-in": {"name": "stand-in", "tool_call": True}},
+    }
+    settings = {
+        "mcp": {"postil": {"type": "local", "command": [POSTIL, "serve"], "enabled": True}},
+        "provider": {"here": provider},
+        "permission": "allow",
+        "autoupdate": False,
+        "share": "disabled",
+    }
+    (folder / "opencode.json").write_text(json.dumps(settings))
+    return [str(program), "run", "go", "--model", "here/stand-in"] if program.exists() else None
+
+
+def qwen(url: str, home: Path) -> list[str] | None:
+    package = MODULES / "@qwen-code" / "qwen-code"
+    (home / ".qwen").mkdir(exist_ok=True)
+    settings = {
+        "mcpServers": {"postil": {"command": POSTIL, "args": ["serve"], "trust": True}},
+        "security": {"auth": {"selectedType": "openai"}},
+        "telemetry": {"enabled": False},
+        "general": {"disableAutoUpdate": True},
+    }
+    (home / ".qwen" / "settings.json").write_text(json.dumps(settings))
+    words = ["--approval-mode", "yolo", "-p", "go"]
+    return [NODE, str(package / "cli.js"), *words] if package.exists() else None
+
+
+ASSISTANTS = {
+    "Claude Code": claude,
+    "Codex": codex,
+    "Gemini CLI": gemini_cli,
+    "Copilot CLI": copilot,
+    "OpenCode": opencode,
+    "Qwen Code": qwen,
+}
 
 
 def measure(name: str) -> tuple[int, int] | None:
@@ -107,6 +157,10 @@ def measure(name: str) -> tuple[int, int] | None:
             **os.environ, "HOME": str(home), "POSTIL": POSTIL, "ANTHROPIC_BASE_URL": url, "ANTHROPIC_API_KEY": "x",
             "GEMINI_API_KEY": "x", "GOOGLE_GEMINI_BASE_URL": url, "DISABLE_AUTOUPDATER": "1", "NO_COLOR": "1",
             "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1", "ENABLE_TOOL_SEARCH": "false",
+            "OPENAI_API_KEY": "x", "OPENAI_BASE_URL": f"{url}/v1", "OPENAI_MODEL": "stand-in",
+            "COPILOT_PROVIDER_BASE_URL": f"{url}/v1", "COPILOT_PROVIDER_API_KEY": "x", "COPILOT_MODEL": "stand-in",
+            "COPILOT_PROVIDER_TYPE": "openai", "COPILOT_OFFLINE": "true", "COPILOT_AUTO_UPDATE": "false",
+            "XDG_CONFIG_HOME": str(home / ".config"), "XDG_DATA_HOME": str(home / ".data"),
             "PATH": f"{Path(NODE).parent}:{os.environ['PATH']}",
         }  # fmt: skip
         prepare(project, environ)

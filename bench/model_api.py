@@ -1,6 +1,6 @@
 """A stand-in for the model APIs, on this machine: it calls tools by a script and logs what the model would read.
 
-Speaks just enough of Anthropic's Messages, OpenAI's Responses and Gemini's generateContent for real assistants to work
+Speaks just enough of Anthropic's Messages, OpenAI's Responses and Chat, and Gemini's generateContent for real assistants to work
 with it. Nothing here is sent anywhere.
 """
 
@@ -118,9 +118,35 @@ def gemini(api: ModelApi, asked: dict[str, Any]) -> list[tuple[str, dict[str, An
     return [("", {"candidates": [candidate], "usageMetadata": {"totalTokenCount": 1}})]
 
 
+def chat(api: ModelApi, asked: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
+    names = [tool["function"]["name"] for tool in asked.get("tools", []) if "function" in tool]
+    given = [message for message in asked.get("messages", []) if message.get("role") == "tool"]
+    due = api.next_call(names, [text_of(message.get("content")) for message in given]) if names else None
+    delta: dict[str, Any] = {"role": "assistant", "content": "done"}
+    if due is not None:
+        function = {"name": due[0], "arguments": json.dumps(due[1].arguments)}
+        called = {"index": 0, "id": f"c{len(api.read)}", "type": "function", "function": function}
+        delta = {"role": "assistant", "content": None, "tool_calls": [called]}
+    base = {"id": "r", "object": "chat.completion.chunk", "created": 1, "model": asked.get("model", "")}
+    reason = "stop" if due is None else "tool_calls"
+    usage = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
+    return [
+        ("", {**base, "choices": [{"index": 0, "delta": delta, "finish_reason": None}]}),
+        ("", {**base, "choices": [{"index": 0, "delta": {}, "finish_reason": reason}]}),
+        ("", {**base, "choices": [], "usage": usage}),
+    ]
+
+
+def whole_chat(events: list[tuple[str, dict[str, Any]]]) -> dict[str, Any]:
+    """Returns the same as one answer, for a client that wants no stream."""
+    (choice,), (ended,) = events[0][1]["choices"], events[1][1]["choices"]
+    message = {"index": 0, "message": choice["delta"], "finish_reason": ended["finish_reason"]}
+    return {**events[0][1], "object": "chat.completion", "choices": [message], "usage": events[2][1]["usage"]}
+
+
 @contextmanager
 def serving(api: ModelApi) -> Iterator[str]:
-    """Serve the three APIs on a free port of this machine; yields the address."""
+    """Serve the four APIs on a free port of this machine; yields the address."""
 
     class Handler(BaseHTTPRequestHandler):
         def log_message(self, format: str, *args: object) -> None: ...
@@ -135,6 +161,11 @@ def serving(api: ModelApi) -> Iterator[str]:
                 events = anthropic(api, asked)
             elif path.endswith("/responses"):
                 events = openai(api, asked)
+            elif path.endswith("/chat/completions"):
+                events = chat(api, asked)
+                if not asked.get("stream"):
+                    self._answer(json.dumps(whole_chat(events)).encode(), "application/json")
+                    return
             elif "treamGenerateContent" in path:
                 events = gemini(api, asked)
             elif "enerateContent" in path:
@@ -144,7 +175,8 @@ def serving(api: ModelApi) -> Iterator[str]:
                 self._answer(b'{"input_tokens":1,"totalTokens":1}', "application/json")
                 return
             lines = [(f"event: {name}\n" if name else "") + f"data: {json.dumps(event)}\n\n" for name, event in events]
-            self._answer("".join(lines).encode(), "text/event-stream")
+            end = "data: [DONE]\n\n" if path.endswith("/chat/completions") else ""
+            self._answer(("".join(lines) + end).encode(), "text/event-stream")
 
         def _answer(self, body: bytes, kind: str) -> None:
             self.send_response(200)
