@@ -113,13 +113,18 @@ tools: .venv/.stamp-lock ## Redis, PostgreSQL, nginx, Caddy, Chromium, tmux, str
 frameworks: setup $(NODE)/frameworks/node_modules/.stamp ## 15 frameworks of Python and 4 of JavaScript connect, list, convert and call (4 GB, ARGS="langchain")
 	$(BIN)/python -m tests.clients.frameworks $(ARGS)
 
+neighbours: setup ## one hostile connection beside twenty good ones: what these wait (p99), with it and without
+	$(BIN)/python -m bench.neighbours
+
+more-assistants: $(NODE)/more_assistants/node_modules/.stamp ## Copilot CLI, OpenCode and Qwen Code, for the bench (900 MB)
+
 assistants: $(NODE)/assistants/node_modules/.stamp ## Claude Code, Codex and Gemini CLI, for the tests that connect them (900 MB)
 
 lock: setup ## resolve the dependencies anew: requirements.lock and package-lock.json, without addresses
 	$(BIN)/python scripts/lock
 
 clean: ## remove everything that set-up made
-	rm -rf .venv .venv-bench .tools .frameworks $(NODE)/frameworks/node_modules $(NODE)/node_modules $(NODE)/assistants/node_modules $(NODE)/copilot/node_modules bench/peers/node_modules
+	rm -rf .venv .venv-bench .tools .frameworks $(NODE)/frameworks/node_modules $(NODE)/more_assistants/node_modules $(NODE)/node_modules $(NODE)/assistants/node_modules $(NODE)/copilot/node_modules bench/peers/node_modules
 
 .venv/bin/python:
 	$(if $(UV),$(UV) venv --quiet --allow-existing --seed --python $(PYTHON) .venv,$(PYTHON) -m venv .venv)

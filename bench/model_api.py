@@ -1,7 +1,7 @@
 """A stand-in for the model APIs, on this machine: it calls tools by a script and logs what the model would read.
 
-Speaks just enough of Anthropic's Messages, OpenAI's Responses and Chat, and Gemini's generateContent for real assistants to work
-with it. Nothing here is sent anywhere.
+Speaks just enough of Anthropic's Messages, OpenAI's Responses and Chat, and Gemini's generateContent for real
+assistants to work with it. Nothing here is sent anywhere.
 """
 
 from __future__ import annotations

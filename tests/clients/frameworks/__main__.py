@@ -1,7 +1,7 @@
 """`make frameworks`: every framework connects, lists, converts and calls, over stdio and over HTTP. One line a visit.
 
-Each of Python has a virtual environment of its own below `.frameworks/`, those of JavaScript share tests/node/frameworks.
-`ARGS="langchain vercel"` names some of them; `--keep` leaves installed ones as they are.
+Each of Python has a virtual environment of its own below `.frameworks/`; those of JavaScript share the folder
+`tests/node/frameworks`. `ARGS="langchain vercel"` names some of them.
 """
 
 from __future__ import annotations

@@ -212,7 +212,9 @@ async def agno() -> tuple[int, str]:
     if KIND == "stdio":
         from mcp import StdioServerParameters
 
-        toolkit = MCPTools(server_params=StdioServerParameters(command=COMMAND[0], args=COMMAND[1:]), timeout_seconds=60)
+        toolkit = MCPTools(
+            server_params=StdioServerParameters(command=COMMAND[0], args=COMMAND[1:]), timeout_seconds=60
+        )
     else:
         from agno.tools.mcp import StreamableHTTPClientParams
 
