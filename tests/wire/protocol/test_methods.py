@@ -71,3 +71,29 @@ async def test_hidden_tools_can_be_neither_listed_nor_called_by_any_way() -> Non
     assert "error" in await talk.call("count")
     assert "error" in await talk.ask("count")
     assert "error" in await talk.stateless("tools/call", {"name": "count"})
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("ecko", "Unknown tool: ecko. Did you mean echo?"),
+        ("nothing_like_it", "Unknown tool: nothing_like_it"),
+        ("x" * 900_000, f"Unknown tool: {'x' * 100}"),
+    ],
+)
+async def test_an_unknown_tool_is_answered_with_the_next_step(name: str, said: str) -> None:
+    talk = Talk()
+    await talk.initialize()
+    error = (await talk.ask("tools/call", {"name": name}))["error"]
+    assert error["message"] == said
+    assert error["data"]["suggestion"]
+
+
+async def test_a_wrong_choice_of_any_length_is_answered_with_the_choices() -> None:
+    talk = Talk()
+    await talk.initialize("2025-11-25")
+    wrong = {"text": "a", "mood": "x" * 900_000}
+    result = (await talk.ask("tools/call", {"name": "echo", "arguments": wrong}))["result"]
+    assert result["isError"] is True
+    assert "loud, soft" in result["content"][0]["text"]
+    assert len(result["content"][0]["text"]) < 5_000

@@ -104,13 +104,25 @@ def call_tool(session: Session, request: Request, era: Era) -> Work:
         raise ProtocolFailure(codes.INVALID_PARAMS, 'Invalid params: "name" must be a string')
     entry = session.profile.registry.find(name)
     if entry is None or not session.profile.registry.is_tool(entry):
-        raise ProtocolFailure(era.unknown_tool, f"Unknown tool: {name[:100]}")
+        raise _unknown_tool(session, name, era)
     work = Work("tool", request, era, name, {} if arguments is None else arguments, _tool_result, entry)
     if entry.task and era.stateless:
         from postil.wire.protocol.task_methods import take_as_task  # few operations take long
 
         return take_as_task(session, work)
     return work
+
+
+def _unknown_tool(session: Session, name: str, era: Era) -> ProtocolFailure:
+    """Returns the refusal of a tool that is not there; beside a contract's own words, with what was probably meant."""
+    said = f"Unknown tool: {name[:100]}"
+    if session.profile.face.contract:
+        return ProtocolFailure(era.unknown_tool, said)
+    from difflib import get_close_matches  # only a mistake pays for it
+
+    near = get_close_matches(name[:100], [entry.name for entry in session.profile.registry.tools], 3, 0.75)
+    advice = f"Did you mean {' or '.join(near)}?" if near else "tools/list names the tools that are offered"
+    return ProtocolFailure(era.unknown_tool, f"{said}. {advice}" if near else said, suggestion=advice)
 
 
 def _tool_result(profile: Profile, work: Work, value: object) -> object:
