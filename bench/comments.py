@@ -70,6 +70,16 @@ from postil.comments.part import CommentsContext
 ContractTools(CommentsContext(sys.argv[1])).export("parquet", output=sys.argv[2])
 print(re.search(r"VmHWM:\\s+(\\d+)", open("/proc/self/status").read())[1])  # getrusage would count its parent's, too
 """
+LIST = """
+import re, sys
+from postil.comments.operations.by_id import CommentsById
+from postil.comments.operations.resources import CommentResources
+from postil.comments.part import CommentsContext
+context = CommentsContext(sys.argv[1])
+assert CommentsById(context).list_comments().for_person()
+assert CommentResources(context).read_all().next
+print(re.search(r"VmHWM:\\s+(\\d+)", open("/proc/self/status").read())[1])
+"""
 
 
 def adding(root: Path) -> Iterator[Goal]:
@@ -142,6 +152,7 @@ def pulled(root: Path) -> Iterator[Goal]:
         write(root, name, module(number, edited=True))
     commit(root, "pull")
     wall, cpu = _spent(comments.overview.refresh)
+    yield _compare_with_git(root, names, cpu)
     count = comments.overview.index.counts()
     if count["open"] != FILES * COMMENTS or count["exact"] + count["moved"] < 0.9 * FILES * COMMENTS:
         raise RuntimeError(f"comments were lost: {count}")
@@ -156,6 +167,20 @@ def pulled(root: Path) -> Iterator[Goal]:
     ratio = again / walked
     what = f"Comments: looking at {FILES} unchanged files, times a bare walk with two stats each"
     yield Goal(what, "≤ 4", f"{ratio:.1f} ({again * 1e6 / FILES:.0f} µs a file)", ratio <= 4)
+
+
+def _compare_with_git(root: Path, names: list[str], cpu: float) -> Goal:
+    """The first look after a checkout, beside what nobody can do without: git's diff and a parse of both sides."""
+    from tree_sitter import Parser
+
+    asked = ["git", "-C", str(root), "diff", "HEAD~1", "HEAD"]
+    compared = _spent(lambda: subprocess.run(asked, check=True, stdout=subprocess.DEVNULL))[1]
+    parser = Parser(grammar("python"))
+    versions = [module(number, edited=edited).encode() for number in range(len(names)) for edited in (False, True)]
+    parsed = _spent(lambda: [parser.parse(version) for version in versions])[1]
+    allowed = 2 * (compared + parsed) + 0.001 * len(names) * COMMENTS
+    what = "Comments: first look after a checkout, of twice git's diff and a parse of both sides and 1 ms a comment"
+    return Goal(what, "≤ 1", f"{cpu / allowed:.2f} ({cpu:.1f} s of CPU)", cpu <= allowed)
 
 
 def _walked(root: Path) -> int:
@@ -227,6 +252,9 @@ def searched(root: Path, count: int) -> Iterator[Goal]:
     done = subprocess.run([PYTHON, "-c", EXPORT, str(root), str(root / "out")], stdout=subprocess.PIPE, check=True)
     memory = int(done.stdout) / 1024
     yield Goal(f"Comments: Parquet of {size}, peak memory, MB", "≤ 300", f"{memory:.0f}", memory <= 300)
+    done = subprocess.run([PYTHON, "-c", LIST, str(root)], stdout=subprocess.PIPE, check=True)
+    memory = int(done.stdout) / 1024
+    yield Goal(f"Comments: a list of {size}, peak memory, MB", "≤ 150", f"{memory:.0f}", memory <= 150)
 
 
 def _growth(comments: Comments, query: str) -> float:

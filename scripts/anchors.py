@@ -11,6 +11,8 @@ import sys
 from datetime import UTC, datetime
 from pathlib import Path
 
+from bench.hard_anchors import list_files, make_cases, measure, show
+
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "benchmarks.md"
 MARK = "<!-- anchors: written by make anchors, kept by make bench -->"
@@ -42,6 +44,9 @@ def main() -> None:
         table = score(scorer, file)
         print(table)
         parts += ["", f"`{Path(file).name}`:", "", "```text", table, "```"]
+    table = "\n".join(show(measure(make_cases(list_files()))))
+    print(table)
+    parts += ["", "Hard cases, made of modules of the standard library (`bench/hard_anchors.py`):", "", table]
     page = PAGE.read_text("utf-8") if PAGE.exists() else "# Benchmarks\n"
     PAGE.write_text(page.partition(MARK)[0].rstrip() + "\n\n" + "\n".join(parts) + "\n", "utf-8")
 

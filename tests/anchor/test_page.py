@@ -86,3 +86,9 @@ def test_any_text_is_a_tree_of_rows(text: str) -> None:
         assert -1 <= found.parents[row] < row
         assert row <= found.ends[row] < len(found)
         assert found.header_rows(row) >= 1
+
+
+def test_a_word_is_found_as_a_whole_and_once_a_row() -> None:
+    text = page("name names\nrename name name\n\nother\nname")
+    assert text.find_word("name") == [0, 1, 4]
+    assert text.find_word("absent") == []

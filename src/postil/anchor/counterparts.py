@@ -37,7 +37,9 @@ class Counterparts:
         if at >= 0:
             return at
         at, aligned = self._rewrap.find_row(row), self.aligned.forward[row]
-        return at if aligned in (-1, at) else -1  # where words and lines differ, nothing is settled
+        if at < 0 or aligned not in (-1, at):  # where words and lines differ, nothing is settled
+            return -1
+        return at if self.aligned.documents_same(row, at) and self.aligned.is_at_home(row, at) else -1
 
     def _find_fragment(self, row: int) -> int:
         """Returns where a row of a fragment is that stands among its neighbours: at its old place, or at one other.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 from postil.anchor.page import LONGEST_KEY, Page
@@ -69,25 +68,8 @@ class Renames:
         votes = self._ask_uses(mine[0], row)
         likely = [name for name, count in votes.items() if name and 4 * count >= votes[""]]
         names = sorted(likely, key=lambda name: (-votes[name], name))[:2]
-        found = [at for name in names for at in self._places.get(name, ())]
+        found = [at for name in names for at in self.new.find_word(name) if name in self.list_declared(self.new, at)]
         return sorted(found, key=lambda at: (abs(at - expected), at))[:3]
-
-    @cached_property
-    def _places(self) -> dict[str, list[int]]:
-        found: dict[str, list[int]] = {}
-        for at in range(len(self.new)):
-            for name in self.list_declared(self.new, at):
-                found.setdefault(name, []).append(at)
-        return found
-
-    @cached_property
-    def _used(self) -> dict[str, list[int]]:
-        """The rows that hold each word of the old page."""
-        found: dict[str, list[int]] = {}
-        for row in range(len(self.old)):
-            for word in set(self.old.tokens(row)):
-                found.setdefault(word, []).append(row)
-        return found
 
     def _ask_uses(self, name: str, row: int) -> Counter[str]:
         """Returns what stands now where a name stood: votes for words, and under "" how many rows voted."""
@@ -96,7 +78,7 @@ class Renames:
         if found is not None:
             return found
         found = self._votes[name, head] = Counter()
-        uses = [use for use in self._used.get(name, ()) if use != row and (head < 0 or self.old.frames[use] == head)]
+        uses = [use for use in self.old.find_word(name) if use != row and (head < 0 or self.old.frames[use] == head)]
         for use in sorted(uses, key=lambda use: abs(use - row))[:_USES]:
             if self.aligned.forward[use] >= 0:
                 found[name] += 1

@@ -74,6 +74,10 @@ class Search:
         heads = self._found.get(self.old.frames[row], [])
         documented = self._found.get(self.old.documented(row), [])
         rows = self._worth.find(row, home, heads, documented)
+        if documented and documented[0][0] >= SURE:
+            # A comment belongs to what it documents: where that is sure, the others are not looked at.
+            mine = [at for at in rows if self.new.documented(at) == documented[0][1]]
+            rows = mine or rows
         return rows, self._evidence.measure(row, rows, home, heads, documented)
 
     def weigh(self, row: int) -> tuple[list[int], list[tuple[float, ...]]]:
@@ -97,7 +101,9 @@ class Search:
         reason = _explain(state, best, best.span.start - span.start - self.shift)
         if state == "review" and best.confidence >= SURE:
             aligned = self._counterparts.aligned.forward[start] + 1
-            reason = f"a diff leaves it at line {aligned}, what is around it speaks for line {best.span.start}"
+            reason = "it documented another declaration"
+            if not self._documents_another(start, best.span.start - 1):
+                reason = f"a diff leaves it at line {aligned}, what is around it speaks for line {best.span.start}"
         return Relocation(
             state,
             best.span,
@@ -159,6 +165,8 @@ class Search:
         """
         aligned = self._counterparts.aligned.forward[row]
         place = best.span.start - 1
+        if self._documents_another(row, place) and not best.path:
+            return True
         if best.path or aligned in (-1, place) or is_bare(self.old.keys[row]) or self._counterparts.partial:
             return False
         now = self.new.frames[place]
@@ -166,6 +174,20 @@ class Search:
             return True
         head = self.old.frames[row]
         return head < 0 or not any(at == now and chance >= SURE for chance, at in self._found.get(head, [])[:1])
+
+    def _documents_another(self, row: int, place: int) -> bool:
+        """Returns whether a row of a comment would go to the comment of another declaration than its own.
+
+        Where its own is gone, and its words stand there several times, the comment of one that was there before is
+        another's, too.
+        """
+        declared, now = self.old.documented(row), self.new.documented(place)
+        if declared < 0 or now < 0 or self._counterparts.partial:
+            return False
+        before = self._counterparts.aligned.backward[now]
+        if before not in (-1, declared) and len(self.old.places[self.old.keys[row]]) > 1:
+            return True
+        return any(chance >= SURE and at != now for chance, at in self._found.get(declared, [])[:1])
 
 
 def _explain(state: State, best: Candidate, lines: int) -> str:

@@ -78,8 +78,10 @@ class CommentsContext:
 
     def short_names(self) -> dict[str, str]:
         """Returns short names of all comments; none where there are so many that they would hardly be shorter."""
-        ids = self.overview.ids()
-        return shorten_ids(ids) if len(ids) <= MOST_NAMED else {}
+        overview = self.overview
+        overview.refresh()
+        many = overview.index.select("SELECT count(*) FROM (SELECT 1 FROM note LIMIT ?)", (MOST_NAMED + 1,))[0][0]
+        return shorten_ids(overview.index.ids()) if many <= MOST_NAMED else {}
 
     def file_of(self, comment: str) -> RelativePath:
         """Returns the source whose sidecar holds the comment, for a change: two that hold it are made one before."""

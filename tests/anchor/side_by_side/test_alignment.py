@@ -92,3 +92,44 @@ def test_a_file_whose_comments_are_all_settled_is_not_parsed(monkeypatch: pytest
     old = "".join(f"value_{number} = {number}\n" for number in range(30))
     (found,) = relocate_all(Source(old, "a.py"), Source("import os\n" + old, "a.py"), [Span(15)])
     assert (found.state, found.span, found.confidence) == ("moved", Span(16, 16), SETTLED)
+
+
+DOC = ["/**", " * Returns the value.", " * It is never negative.", " * See the manual.", " * @return the value", " */"]
+
+
+def method(name: str) -> list[str]:
+    rows = [*DOC, f"int {name}() {{", f"  return {name}Count * 2;", "}"]
+    return [*(f"  {row}" for row in rows), ""]
+
+
+def java(*names: str) -> str:
+    return "\n".join(["class Values {", *(row for name in names for row in method(name)), "}"]) + "\n"
+
+
+def line_of(text: str, name: str, offset: int) -> int:
+    """The line of a row of the comment above a method."""
+    return next(at for at, row in enumerate(text.split("\n"), 1) if f"int {name}(" in row) + offset
+
+
+@pytest.mark.parametrize("offset", [-6, -5, -4, -3, -2, -1])
+@pytest.mark.parametrize(
+    "now",
+    [
+        ("zero", "first", "other", "second", "third"),
+        ("second", "third"),
+        ("second", "third", "first"),
+        ("third", "second"),
+    ],
+)
+def test_a_line_of_a_comment_goes_with_its_declaration(offset: int, now: tuple[str, ...]) -> None:
+    old, new = java("first", "second", "third"), java(*now)
+    for name in ("second", "third"):
+        (found,) = relocate_all(Source(old, "A.java"), Source(new, "A.java"), [Span(line_of(old, name, offset))])
+        right = found.span is not None and found.span.start == line_of(new, name, offset)
+        assert right or found.state == "review", (name, found)
+
+
+def test_a_comment_of_a_deleted_method_is_on_no_other() -> None:
+    old, new = java("first", "second", "third"), java("first", "third")
+    (found,) = relocate_all(Source(old, "A.java"), Source(new, "A.java"), [Span(line_of(old, "second", -4))])
+    assert found.state in ("review", "orphaned")

@@ -7,6 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from postil.comments.anchoring.moved_files import list_changed
+from postil.comments.index import overview
+from postil.comments.source_tree import SourceTree
 from tests.comments.shop import CODE, add_at, root_of
 from tests.comments.workspaces import Comments, sidecar, workspace, write
 
@@ -89,3 +92,27 @@ def test_a_cache_that_shows_less_than_the_files_hold_is_told(comments: Comments)
     assert comments.maintenance.check_files().exit_status == 7
     assert comments.maintenance.check_files(fix=True).exit_status == 0
     assert comments.overview.find_lies() == []
+
+
+def test_git_is_not_asked_for_lost_code_when_no_file_has_changed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    comments = workspace(
+        tmp_path, **{"a.py": "import os\n\n\ndef gone():\n    return os.getcwd()\n", "b.py": "b = 1\n"}
+    )
+    comments.add("a.py", 5, "about what is gone", "NOTE")
+    write(tmp_path, "a.py", "nothing = None\n")
+    monkeypatch.setattr(overview, "ONE_TICK", 0)
+    assert comments.listed().comments[0].state == "orphaned"
+    asked: list[str] = []
+
+    def ask(tree: SourceTree, revision: str) -> list[str]:
+        asked.append(revision)
+        return list_changed(tree, revision)
+
+    monkeypatch.setattr(overview, "list_changed", ask)
+    assert Comments(str(tmp_path)).listed().comments[0].state == "orphaned"
+    assert asked == []
+    write(tmp_path, "b.py", "b = 1\n\n\ndef gone():\n    return os.getcwd()\n")
+    Comments(str(tmp_path)).listed()
+    assert asked

@@ -10,7 +10,7 @@ from functools import cached_property, lru_cache
 from rapidfuzz.distance import Indel, LCSseq
 
 from postil.anchor.model import MOST_CELLS
-from postil.anchor.page import Page
+from postil.anchor.page import Page, is_remark
 from postil.anchor.side_by_side.slide import slide_insertions
 
 _TELLING = 3  # rows on a side that must be where they were, lone brackets and blank ones not counted
@@ -49,6 +49,8 @@ class Alignment:
         at = self.forward[row]
         if at < 0:
             return self._find_edited(row)
+        if not self.documents_same(row, at) or not self.is_at_home(row, at):
+            return -1
         above, below = self._is_unmoved(row, at, -1), self._is_unmoved(row, at, 1)
         if above and below:
             return at
@@ -60,6 +62,39 @@ class Alignment:
             return at
         near = self.around(row)[above]
         return at if 0 <= near < len(self.old) and self.forward[near] - near == at - row else -1
+
+    def documents_same(self, row: int, at: int) -> bool:
+        """Returns whether a row of a comment that stands there more than once is above the same declaration as it was.
+
+        True of all other rows.
+        """
+        if self._is_pin[row] or not is_remark(self.old.keys[row]):
+            return True
+        declared, now = self.old.documented(row), self.new.documented(at)
+        if declared < 0 or now < 0:
+            return declared == now
+        if self.forward[declared] >= 0:
+            return self.forward[declared] == now
+        return self.backward[now] < 0 and self.old.name(declared) == self.new.name(now)
+
+    def is_at_home(self, row: int, at: int) -> bool:
+        """Returns whether what a row is under is what it was under, where copies of the row have appeared.
+
+        Of a function that was copied, and edited where it was, the copy may be the liker of the two. True of all other
+        rows.
+        """
+        key = self.old.keys[row]
+        if self._is_pin[row] or not key or len(self.new.places.get(key, ())) <= len(self.old.places[key]):
+            return True
+        up, over = self.old.parents[row], self.new.parents[at]
+        while up >= 0 and over >= 0:
+            if self.forward[up] != over and (
+                self.forward[up] >= 0
+                or (self.old.opening(up) == self.new.opening(over) and self.old.name(up) != self.new.name(over))
+            ):
+                return False
+            up, over = self.old.parents[up], self.new.parents[over]
+        return True
 
     def _find_edited(self, row: int) -> int:
         """Returns the new row in the place of an old one, when both begin alike and are much alike, else -1."""

@@ -46,6 +46,7 @@ CREATE INDEX IF NOT EXISTS note_state ON note (state, now_path);
 CREATE INDEX IF NOT EXISTS note_elsewhere ON note (now_path) WHERE now_path != path;
 CREATE INDEX IF NOT EXISTS note_tag ON note (tag, created);
 CREATE INDEX IF NOT EXISTS note_created ON note (created, id);
+CREATE TABLE IF NOT EXISTS looked (one INTEGER PRIMARY KEY, walk TEXT NOT NULL, lost TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS hidden (seq INTEGER PRIMARY KEY, home TEXT NOT NULL);
 CREATE TRIGGER IF NOT EXISTS note_gone AFTER DELETE ON note BEGIN
     DELETE FROM body WHERE seq = old.seq; DELETE FROM hidden WHERE seq = old.seq;
@@ -313,7 +314,7 @@ class Index:
             (layout,) = db.execute("PRAGMA user_version").fetchone()
             if layout != LAYOUT:
                 with db:
-                    for table in ("note", "body", "file", "gone", "corpus", "hidden"):
+                    for table in ("note", "body", "file", "gone", "corpus", "hidden", "looked"):
                         db.execute(f"DROP TABLE IF EXISTS {table}")
                     db.execute(f"PRAGMA user_version={LAYOUT}")
             db.executescript(TEXT_TABLES + _TABLES)

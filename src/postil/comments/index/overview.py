@@ -6,6 +6,7 @@ import hashlib
 import os
 import sqlite3
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 
@@ -19,8 +20,9 @@ from postil.comments.index.joined import find_doubled, join_notes, list_homes
 from postil.comments.index.refresh_worker import Read, read_many
 from postil.comments.model import Damage, Located, OtherFile
 from postil.comments.search.filters import file_matches
+from postil.comments.source_tree import ONE_TICK
 from postil.comments.storage.doubled import find_home, merge_into
-from postil.comments.storage.store import SUFFIX
+from postil.comments.storage.store import SUFFIX, skipped_folder
 from postil.core import call
 from postil.core.failure import Failure
 from postil.workspace.paths import RelativePath
@@ -31,6 +33,10 @@ SAMPLE = 200
 """Files that are compared with the cache when somebody asks whether it is right."""
 LOOKS_BEFORE_WATCHING = 3
 MANY_UNREAD = 500
+MOST_HELD = 10_000
+"""Comments that are in memory before they are kept."""
+MOST_WALKED = 20_000
+"""Files of a workspace that are looked at before git is asked; git is quicker with more."""
 
 
 class Overview:
@@ -77,6 +83,7 @@ class Overview:
         again = set(list_homes(self.index, [*changed, *gone])).difference(changed).intersection(now)
         changed += [RelativePath(path) for path in again]
         batch: list[Seen] = []
+        held = 0
         with_lost: dict[str, tuple[Seen, Sequence[Located]]] = {}
         at_once = min(max(AT_ONCE, len(changed) // 10), MOST_AT_ONCE)  # each is synced: many files, larger steps
         contents = self._contents(changed, known)
@@ -89,9 +96,10 @@ class Overview:
             batch.append(seen)
             if orphans:
                 with_lost[read.path] = seen, orphans
-            if len(batch) >= at_once:
+            held += len(read.notes or ())
+            if len(batch) >= at_once or held >= MOST_HELD:
                 self.index.replace(batch)
-                batch = []
+                batch, held = [], 0
         self.index.replace(batch, gone)
         self._search_other_files(with_lost, lost)
         self._join_doubled(changed)
@@ -237,7 +245,46 @@ class Overview:
         return f"{self.tree.stat(path + SUFFIX)} {self.tree.stat(path)}"
 
     def _lost_stamp(self) -> str:
-        """Returns what changes when code lost in one file may have turned up in another, or has left it again."""
+        """Returns what changes when code lost in one file may have turned up in another, or has left it again.
+
+        git is asked only when a file of the workspace, whatever it is, has changed since it was asked last.
+        """
+        walk = self._walk_stamp()
+        known = self.index.select("SELECT lost FROM looked WHERE walk = ?", (walk,)) if walk else []
+        if known:
+            return known[0][0]
+        made = self._make_lost_stamp()
+        if walk:
+            with self.index.using() as db, db:
+                db.execute("REPLACE INTO looked VALUES (1, ?, ?)", (walk, made))
+        return made
+
+    def _walk_stamp(self) -> str:
+        """Returns what changes with every file; empty where there are too many, or one changed just now."""
+        latest = time.time_ns() - ONE_TICK
+        made = hashlib.blake2b(digest_size=16)
+        count, stack = 0, [self.tree.root]
+        try:
+            while stack:
+                with os.scandir(stack.pop()) as entries:
+                    for entry in entries:
+                        if entry.is_dir(follow_symlinks=False):
+                            if not skipped_folder(entry.name):
+                                stack.append(entry.path)
+                            continue
+                        seen = entry.stat(follow_symlinks=False)
+                        count += 1
+                        if count > MOST_WALKED or seen.st_mtime_ns > latest or seen.st_ctime_ns > latest:
+                            return ""
+                        line = f"{entry.path}\0{seen.st_mtime_ns}-{seen.st_size}-{seen.st_ino}-{seen.st_ctime_ns}\n"
+                        made.update(line.encode("utf-8", "surrogateescape"))
+            for name in ("index", "HEAD", "logs/HEAD"):
+                made.update(f"{self.tree.stat(os.path.join(self.tree.git_dir, name))}\n".encode())
+        except OSError:
+            return ""
+        return made.hexdigest()
+
+    def _make_lost_stamp(self) -> str:
         seen = [self.tree.stat(os.path.join(self.tree.git_dir, name)) for name in ("index", "HEAD", "logs/HEAD")]
         if self.tree.git:
             seen += [f"{path} {self.tree.stat(path)}" for path in list_changed(self.tree, "HEAD")]
