@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from postil.anchor.model import Source
-from postil.anchor.page import LONGEST_KEY, Page
+from postil.anchor.page import LONGEST_KEY, Page, find_word
 
 CODE = """class A:
     def f(self, x):
@@ -90,5 +90,5 @@ def test_any_text_is_a_tree_of_rows(text: str) -> None:
 
 def test_a_word_is_found_as_a_whole_and_once_a_row() -> None:
     text = page("name names\nrename name name\n\nother\nname")
-    assert text.find_word("name") == [0, 1, 4]
-    assert text.find_word("absent") == []
+    assert find_word(text, "name") == [0, 1, 4]
+    assert find_word(text, "absent") == []

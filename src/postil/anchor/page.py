@@ -2,7 +2,7 @@
 
 import re
 from bisect import bisect_left, bisect_right
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
@@ -73,26 +73,6 @@ class Page:
         for row, key in enumerate(self.keys):
             found.setdefault(key, []).append(row)
         return found
-
-    def find_word(self, word: str) -> list[int]:
-        """The rows that hold a word as a whole, each once."""
-        text, starts = self.text, self._starts
-        found: list[int] = []
-        at = text.find(word)
-        while at >= 0:
-            end = at + len(word)
-            row = bisect_right(starts, at) - 1
-            alone = not (at and _is_letter(text[at - 1])) and not (end < len(text) and _is_letter(text[end]))
-            if alone and row < len(self.rows):
-                found.append(row)
-                end = starts[row + 1] if row + 1 < len(starts) else len(text)
-            at = text.find(word, end)
-        return found
-
-    @cached_property
-    def _starts(self) -> list[int]:
-        """Where each row begins in the text."""
-        return [0, *accumulate(len(row) + 1 for row in self.rows)][:-1]
 
     @cached_property
     def indents(self) -> list[int]:
@@ -292,6 +272,28 @@ class Page:
 def is_remark(key: str) -> bool:
     """Whether a row is a comment, as far as its beginning tells."""
     return key.startswith(_REMARKS)
+
+
+def find_word(page: Page, word: str) -> list[int]:
+    """The rows that hold a word as a whole, each once."""
+    text, starts = page.text, _find_starts(page)
+    found: list[int] = []
+    at = text.find(word)
+    while at >= 0:
+        end = at + len(word)
+        row = bisect_right(starts, at) - 1
+        alone = not (at and _is_letter(text[at - 1])) and not (end < len(text) and _is_letter(text[end]))
+        if alone and row < len(page.rows):
+            found.append(row)
+            end = starts[row + 1] if row + 1 < len(starts) else len(text)
+        at = text.find(word, end)
+    return found
+
+
+@lru_cache(2)
+def _find_starts(page: Page) -> list[int]:
+    """Where each row begins in the text."""
+    return [0, *accumulate(len(row) + 1 for row in page.rows)][:-1]
 
 
 def _is_letter(char: str) -> bool:

@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from postil.anchor.page import LONGEST_KEY, Page
+from postil.anchor.page import LONGEST_KEY, Page, find_word
 
 if TYPE_CHECKING:
     from postil.anchor.side_by_side.alignment import Alignment
@@ -68,7 +68,7 @@ class Renames:
         votes = self._ask_uses(mine[0], row)
         likely = [name for name, count in votes.items() if name and 4 * count >= votes[""]]
         names = sorted(likely, key=lambda name: (-votes[name], name))[:2]
-        found = [at for name in names for at in self.new.find_word(name) if name in self.list_declared(self.new, at)]
+        found = [at for name in names for at in find_word(self.new, name) if name in self.list_declared(self.new, at)]
         return sorted(found, key=lambda at: (abs(at - expected), at))[:3]
 
     def _ask_uses(self, name: str, row: int) -> Counter[str]:
@@ -78,7 +78,7 @@ class Renames:
         if found is not None:
             return found
         found = self._votes[name, head] = Counter()
-        uses = [use for use in self.old.find_word(name) if use != row and (head < 0 or self.old.frames[use] == head)]
+        uses = [use for use in find_word(self.old, name) if use != row and (head < 0 or self.old.frames[use] == head)]
         for use in sorted(uses, key=lambda use: abs(use - row))[:_USES]:
             if self.aligned.forward[use] >= 0:
                 found[name] += 1
