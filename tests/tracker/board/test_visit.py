@@ -55,7 +55,7 @@ def test_a_board_is_driven_by_keys_and_lives_while_another_process_writes(reposi
         screen.resize(100, 20)
         screen.see("draft 0", "closed 1")
         screen.press("b")
-        screen.see("by label", "no label 2")
+        screen.see("by label", "others 2")
         screen.press("b")
         screen.see("by milestone", "1.0 0")
         screen.type("/written")
