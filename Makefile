@@ -13,7 +13,7 @@ UV := $(shell command -v uv 2>/dev/null)
 export PATH := $(CURDIR)/.tools/bin:$(CURDIR)/$(BIN):$(PATH)
 unexport PYTHONPATH VIRTUAL_ENV
 
-.PHONY: help setup run gitlab-emulator test check conformance fuzz chaos scale fairness attack attack-newest audit release mutants lazygit hooks terminals bench anchors fix docs tools assistants more-assistants neighbours frameworks lock clean
+.PHONY: help setup run gitlab-emulator test check conformance fuzz chaos hosts replicas scale fairness attack attack-newest audit release mutants lazygit hooks terminals bench anchors fix docs tools assistants more-assistants neighbours frameworks lock clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -69,6 +69,12 @@ scale: setup ## simulate how many machines so many teams need (ARGS="--teams 10 
 
 chaos: setup .tools/.stamp ## try to lose data: kills, power cuts, I/O errors, stalls (ARGS="--kills 5000 --cuts 500 --write")
 	$(BIN)/python -m tests.chaos $(ARGS)
+
+hosts: setup .tools/.stamp ## one workspace on three hosts that are killed and paused (ARGS="--writes 1000 --troubles 60")
+	$(BIN)/python -m tests.hosting $(ARGS)
+
+replicas: setup .tools/.stamp ## three replicas behind a real proxy while they and PostgreSQL fail (ARGS="--calls 20000 --proxy caddy")
+	$(BIN)/python -m tests.surfaces.replica_run $(ARGS)
 
 hostile: setup ## honest clones of the tracker beside a hostile one, 600 rounds
 	POSTIL_HOSTILE_ROUNDS=600 $(BIN)/python -m pytest -q --timeout=0 -n $(WORKERS) tests/tracker/test_hostile_clones.py $(ARGS)

@@ -37,7 +37,7 @@ def rows() -> dict[str, str]:
     found: dict[str, str] = {}
     for line in SETTINGS.splitlines():
         cell = line.split("|")[1] if line.startswith("| `") else ""
-        found |= dict.fromkeys(re.findall(r"`([a-z_.]+)`", cell), line)
+        found |= dict.fromkeys(re.findall(r"`([a-zA-Z_.]+)`", cell), line)
     return found
 
 

@@ -22,7 +22,8 @@ from postil.settings.model import REDIS, BadSettings, Settings
 if TYPE_CHECKING:
     from postil.core.ports import Deliveries, Delivery, EphemeralStore, Keys, State
     from postil.state_operations import StateOperations
-    from postil.wire.server import Server
+    from postil.surfaces.composition import ServedWorkspace
+    from postil.wire.server import Hooks, Server
     from postil.workspace.repository import Repository
 
 CATALOGUE = os.path.join(os.path.dirname(__file__), "catalogue")
@@ -41,6 +42,7 @@ class App:
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
+        self._shared_name = ""
         self._contexts: dict[str, object] = {}
         self._lock = threading.RLock()
 
@@ -49,7 +51,24 @@ class App:
         """The repository around the working folder; raises NoRepository."""
         from postil.workspace.repository import find_repository
 
-        return find_repository(self.settings.cwd)
+        found = find_repository(self.settings.cwd)
+        return msgspec.structs.replace(found, shared_name=self._shared_name) if self._shared_name else found
+
+    def for_workspace(self, name: str, folder: str, keys: Keys, cache: str = "", *, shared: bool = False) -> App:
+        """Returns a Postil over another folder and the same state. `shared`: its clones on many hosts are one."""
+        folders = self.settings.folders
+        if cache:
+            folders = msgspec.structs.replace(folders, cache=cache)
+        below = App(msgspec.structs.replace(self.settings, cwd=folder, folders=folders, workspaces={}))
+        below._shared_name = name if shared else ""
+        below.state, below._ephemeral, below._keys = self.state, self._ephemeral, keys
+        return below
+
+    def workspaces(self, hooks: Hooks, address: str) -> Mapping[str, ServedWorkspace]:
+        """Returns the workspaces of the settings. `address`: where other replicas reach this one."""
+        from postil.hosting.served import compose  # only gateways that serve many
+
+        return compose(self, hooks, address)
 
     @cached_property
     def state(self) -> State:

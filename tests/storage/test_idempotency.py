@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from postil.core.effects.joining import joining
 from postil.core.invoke import once
 from postil.core.ports import Changes, State
 from postil.core.registry import Registry
@@ -215,3 +216,22 @@ def test_a_repeat_waits_longer_than_one_look() -> None:
     keys.begin("s", "k", "f")
     threading.Timer(1.3, lambda: keys.finish("s", "k", b"answer")).start()
     assert keys.begin("s", "k", "f") == b"answer"
+
+
+def test_a_claim_under_an_earlier_fence_holds_nobody_up_unless_its_effect_was_made() -> None:
+    state = MemoryState()
+    old, new, later = (IdempotencyKeys(state, 0.2, lambda _, n=n: f"w {n}") for n in (1, 2, 2))
+    for key in ("unmade", "made", "answered"):
+        assert old.begin("s", key, "f") is None
+    with joining(old.marker("s", "made")), state.writing() as changes:
+        changes.put("effects", "made", b"v")
+    old.finish("s", "answered", b"yes")
+    assert new.begin("s", "unmade", "f") is None
+    assert new.begin("s", "answered", "f") == b"yes"
+    with pytest.raises(KeyInFlight):  # its process lives, and its answer may still come
+        new.begin("s", "made", "f")
+    with pytest.raises(KeyInFlight):  # under the same fence it may be at work
+        later.begin("s", "unmade", "f")
+    old.finish("s", "unmade", b"late")  # of a claim that is not its own any more
+    new.finish("s", "unmade", b"new")
+    assert later.begin("s", "unmade", "f") == b"new"

@@ -14,7 +14,7 @@ from typing import Any, cast
 import msgspec
 
 from postil.core import limits
-from postil.settings.model import BadSettings, Layer, Settings
+from postil.settings.model import BadSettings, Layer, Settings, WorkspaceSettings
 from postil.workspace.disk import read_named, read_whole
 
 HARMLESS = frozenset(
@@ -75,10 +75,14 @@ def _read_tables(value: object) -> Layer:
     if not isinstance(value, dict):
         raise ValueError("it has to be a table of keys")
     table = cast("dict[object, Any]", value)
-    return {
+    read = {
         str(key).replace("-", "_"): _read_tables(cast("object", item)) if isinstance(item, dict) else item
         for key, item in table.items()
     }
+    named = table.get("workspaces")
+    if isinstance(named, dict):  # their names are the operator's, hyphens included
+        read["workspaces"] = {str(key): _read_tables(item) for key, item in cast("dict[object, object]", named).items()}
+    return read
 
 
 def _check(layer: Layer, path: str) -> Layer:
@@ -118,7 +122,10 @@ def _keep_harmless(layer: Layer, path: str, warnings: list[str]) -> Layer:
 
 def _list_keys(layer: Layer) -> Iterator[str]:
     for key, value in layer.items():
-        if isinstance(value, dict):
+        if key == "workspaces" and isinstance(value, dict):
+            fields = {field for one in cast("dict[str, Layer]", value).values() for field in one}
+            yield from (f"{key}.NAME.{field}" for field in sorted(fields))
+        elif isinstance(value, dict):
             yield from (f"{key}.{field}" for field in cast(Layer, value))
         else:
             yield key
@@ -129,7 +136,9 @@ def settable_keys() -> frozenset[str]:
     keys: set[str] = set()
     for field in msgspec.structs.fields(Settings):
         inner: object = field.type
-        if isinstance(inner, type) and issubclass(inner, msgspec.Struct):
+        if field.name == "workspaces":
+            keys.update(f"workspaces.NAME.{below.name}" for below in msgspec.structs.fields(WorkspaceSettings))
+        elif isinstance(inner, type) and issubclass(inner, msgspec.Struct):
             keys.update(f"{field.name}.{below.name}" for below in msgspec.structs.fields(inner))
         else:
             keys.add(field.name)

@@ -32,6 +32,7 @@ _ENVIRONMENT = {
     "POSTIL_CORS_ORIGINS": "http.cors_origins",
     "POSTIL_SSE": "http.sse",
     "POSTIL_TRUSTED_PROXIES": "http.trusted_proxies",
+    "POSTIL_PEER_ADDRESS": "http.peer_address",
     "POSTIL_MEMBERS": "http.members",
     "POSTIL_CALLERS": "http.callers",
     "POSTIL_ACCESS_LOG": "http.access_log",

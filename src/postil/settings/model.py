@@ -124,6 +124,23 @@ class HttpSettings(Struct, frozen=True, omit_defaults=True):
     """Who else than the local user may read `/metrics`: principals, as the audit names them."""
     access_log: str = ""
     """The file that gets a line for each request; `-` is stderr, nothing means none."""
+    peer_address: str = ""
+    """Where other replicas reach this one (`http://10.0.0.5:3000`); empty means the address it listens on."""
+
+
+class WorkspaceSettings(Struct, frozen=True, omit_defaults=True):
+    """One of many workspaces that a gateway serves, at `/w/NAME/mcp`."""
+
+    path: str = ""
+    """Where it is on this machine; of a remote one, where this machine's clone is kept."""
+    remote: str = ""
+    """The repository that the clones of many hosts share: one host at a time writes, the others forward to it."""
+    branch: str = ""
+    """Which branch is served of a remote one; empty means the one that its HEAD names."""
+    members: tuple[str, ...] = ()
+    """Who may use it: `alice`, `id:42`, `oauth:SUBJECT`, `key:NAME`, or `*` for everybody who is let in."""
+    readers: tuple[str, ...] = ()
+    """Who may only read it."""
 
 
 class OAuthSettings(Struct, frozen=True, omit_defaults=True):
@@ -243,6 +260,8 @@ class Settings(Struct, frozen=True, omit_defaults=True):
     state: StateSettings = StateSettings()
     gitlab: GitLabSettings = GitLabSettings()
     http: HttpSettings = HttpSettings()
+    workspaces: dict[str, WorkspaceSettings] = {}
+    """More workspaces that the gateway serves, by name."""
     oauth: OAuthSettings = OAuthSettings()
     limits: LimitSettings = LimitSettings()
     security: SecuritySettings = SecuritySettings()

@@ -26,6 +26,8 @@ from postil.storage.holder import is_alive, this_process
 from postil.storage.later import LATER
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from postil.core.effects.joining import Join
     from postil.core.ports import Changes
 
@@ -44,6 +46,8 @@ class _Held(msgspec.Struct, frozen=True):
     """The name of this claim: nobody else ends it."""
     effected: bool = False
     """Whether an effect in the state was committed together with this mark."""
+    fence: str = ""
+    """What the effect is bound to: under another fence it can be committed no more."""
 
 
 class _Mine(msgspec.Struct):
@@ -62,22 +66,26 @@ _claims: set[str] = set()
 class IdempotencyKeys:
     """The Keys port over a State."""
 
-    def __init__(self, state: State, wait_seconds: float = WAIT_SECONDS) -> None:
+    def __init__(
+        self, state: State, wait_seconds: float = WAIT_SECONDS, fence: Callable[[str], str] = lambda scope: ""
+    ) -> None:
         self._state = state
+        self._fence = fence
+        """Returns what effects of a scope are bound to: a claim under an earlier fence is void. Empty: nothing."""
         self._wait_seconds = wait_seconds
         self._mine: dict[str, _Mine] = {}
         self._lock = threading.Lock()
 
     def begin(self, scope: str, key: str, fingerprint: str) -> bytes | None:
         """Returns the stored outcome, or None when the caller has to make the effect now."""
-        name = _name(scope, key)
+        name, fence = _name(scope, key), self._fence(scope)
         deadline = time.monotonic() + self._wait_seconds
         while True:
             mine = self._mine.get(name)
             if mine is not None and mine.outcome is not None and mine.fingerprint == fingerprint:
                 return mine.outcome
             seen = self._state.version()
-            held = self._claim(name, fingerprint)
+            held = self._claim(name, fingerprint, fence)
             if held is None:
                 return None
             if held.fingerprint != fingerprint:
@@ -91,15 +99,15 @@ class IdempotencyKeys:
             if left <= 0 or (not self._state.wait(seen, min(left, 1.0)) and left <= 1.0):
                 raise KeyInFlight(self._wait_seconds)
 
-    def _claim(self, name: str, fingerprint: str) -> _Held | None:
+    def _claim(self, name: str, fingerprint: str, fence: str) -> _Held | None:
         """Returns the record that is there already, or None after claiming the key."""
         with self._state.reading() as records:  # the common repeat needs no write
             stored = records.get(_SPACE, name)
         if stored is not None:
             held = msgspec.json.decode(stored, type=_Held)
-            if not _is_forgotten(held):
+            if not _is_void(held, fence):
                 return held
-        claim = _Held(fingerprint, this_process(), time.time(), claim=os.urandom(12).hex())
+        claim = _Held(fingerprint, this_process(), time.time(), claim=os.urandom(12).hex(), fence=fence)
         with self._lock:
             if name in self._mine:
                 return claim  # another call of this process is just claiming it: wait for that one
@@ -109,7 +117,7 @@ class IdempotencyKeys:
             with alone(), self._state.writing() as changes:
                 stored = changes.get(_SPACE, name)
                 held = None if stored is None else msgspec.json.decode(stored, type=_Held)
-                if held is not None and _is_forgotten(held):
+                if held is not None and _is_void(held, fence):
                     held = None
                 if held is None:
                     changes.put(_SPACE, name, msgspec.json.encode(claim), time.time() + KEPT_SECONDS)
@@ -195,11 +203,16 @@ def _may_run(held: _Held) -> bool:
     return is_alive(held.holder, held.claimed, CLAIM_SECONDS)
 
 
-def _is_forgotten(held: _Held) -> bool:
-    """Returns whether this process made the claim, and no call holds it any more: its effect was not begun."""
-    if held.outcome is not None or held.effected or not held.claim or held.claim in _claims:
+def _is_void(held: _Held, fence: str) -> bool:
+    """Returns whether the effect of a claim was not made, and never will be.
+
+    Its fence is an earlier one; or this process made the claim, and no call holds it any more.
+    """
+    if held.outcome is not None or held.effected:
         return False
-    return held.holder == this_process()
+    if held.fence and fence and held.fence != fence:
+        return True
+    return bool(held.claim) and held.claim not in _claims and held.holder == this_process()
 
 
 def _name(scope: str, key: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from postil.core.ports import Deliveries, EphemeralStore, Keys, State
     from postil.core.registry import Registry
     from postil.settings.model import Settings
-    from postil.wire.server import Server
+    from postil.wire.server import Hooks, Server
 
 
 class StateOperations(Protocol):
@@ -39,6 +39,28 @@ class StateOperations(Protocol):
 
     def audit(self) -> Audit:
         """Returns the audit in the state database."""
+        ...
+
+
+class ServedWorkspace(Protocol):
+    """One of many workspaces."""
+
+    name: str
+
+    @property
+    def current(self) -> Server | None:
+        """Its server, if this process serves it now and is ready. Does not block."""
+        ...
+
+    def find(self) -> Server | tuple[str, int]:
+        """Returns its server, or the address of the replica that serves it and the number of its turn.
+
+        Blocks; raises a Failure.
+        """
+        ...
+
+    def close(self) -> None:
+        """Let another replica serve it."""
         ...
 
 
@@ -90,6 +112,10 @@ class Composition(Protocol):
 
     def keys(self) -> Keys:
         """Returns the idempotency keys of the state database."""
+        ...
+
+    def workspaces(self, hooks: Hooks, address: str) -> Mapping[str, ServedWorkspace]:
+        """Returns the workspaces of the settings by name. `address`: where other replicas reach this one."""
         ...
 
     def server(self, contract: str = "", *, over_http: bool = False) -> Server:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Coroutine
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
 from postil.core.call import Caller
+from postil.core.catalogue import OperationEntry
 from postil.core.registry import Registry
 from postil.wire.protocol.face import UNITED, Face, Profile
 from postil.wire.runtime.latency import Histogram
@@ -49,6 +51,8 @@ class Hooks(Struct, frozen=True):
     report: Callable[[BaseException, str], None] = report
     note_call: Callable[[str, str, int], None] | None = None
     """Hears how each call of an operation ended: its name, `ok` or `failed`, the code of its error."""
+    around: Callable[[OperationEntry], AbstractContextManager[None]] | None = None
+    """What surrounds the effect of every write; None where effects count by themselves."""
 
 
 class Server:

@@ -53,6 +53,8 @@ _VERBS: dict[str, tuple[str, ...]] = {
     "push": ("--receive-pack=git-receive-pack",),
     "status": ("--ignore-submodules=dirty",),
     "init": ("--template=",),
+    # Writes the work tree: drivers of attributes are the user's own or none, and hooks are not there.
+    "read-tree": ("--no-recurse-submodules",),
     **dict.fromkeys((
         "cat-file", "config", "fast-import", "for-each-ref", "hash-object", "index-pack", "ls-files", "ls-tree",
         "merge-base", "pack-objects", "remote", "rev-list", "rev-parse", "symbolic-ref", "update-ref", "version",
@@ -61,7 +63,7 @@ _VERBS: dict[str, tuple[str, ...]] = {
 # Those that hold an index, or a pack that they make.
 _HOLD_MUCH = frozenset({
     "diff", "diff-files", "diff-index", "fast-import", "fetch", "grep", "index-pack", "ls-files", "pack-objects",
-    "push", "status",
+    "push", "read-tree", "status",
 })  # fmt: skip
 _NOWHERE = "/dev/null"
 

@@ -25,10 +25,14 @@ class Repository(msgspec.Struct, frozen=True):
     common_dir: str
     """Objects, refs and config, shared by all work trees."""
     bare: bool
+    shared_name: str = ""
+    """What its clones on many hosts are called together, where they stand for one workspace."""
 
     @property
     def key(self) -> str:
         """The same for every way to reach this work tree (symlinks, subfolders), and for no other work tree."""
+        if self.shared_name:
+            return sha256(b"workspace\0" + os.fsencode(self.shared_name))[:32]
         named = os.fsencode(self.common_dir) + b"\0" + os.fsencode(self.root)
         return sha256(named)[:32]
 

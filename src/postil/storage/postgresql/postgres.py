@@ -13,6 +13,7 @@ import threading
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING
 
 from postil.core.effects.joining import join
 from postil.core.failure import Failure
@@ -22,6 +23,9 @@ from postil.storage.last_seen import LastSeen, StaleRecords
 from postil.storage.listeners import ChangeListeners
 from postil.storage.postgresql.postgres_connection import ANSWER_SECONDS, BUSY_SECONDS, Connection, Connections
 from postil.storage.postgresql.postgres_records import PostgresRecords
+
+if TYPE_CHECKING:
+    from postil.storage.postgresql.postgres_leases import PostgresLeases
 
 COMMIT_SECONDS = 20.0
 """How long the fate of a commit without an answer is asked for, before its outcome is called unknown."""
@@ -153,6 +157,12 @@ class PostgresState:
         if watcher is not None:
             watcher.join(2)
         self._connections.close()
+
+    def leases(self) -> PostgresLeases:
+        """Returns who may write which workspace's files."""
+        from postil.storage.postgresql.postgres_leases import PostgresLeases  # only where many hosts share workspaces
+
+        return PostgresLeases(self._connections)
 
     def dump(self) -> tuple[list[CounterRow], Iterator[RecordRow]]:
         """Returns all counters and records of one moment."""

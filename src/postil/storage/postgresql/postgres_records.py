@@ -36,50 +36,50 @@ class PostgresRecords:
     """The Changes port over one connection in a transaction."""
 
     def __init__(self, connection: Any, seen: LastSeen | None = None) -> None:
-        self._connection, self._seen = connection, seen
+        self.connection, self._seen = connection, seen
         self.spaces: set[str] = set()
         """The spaces that were changed, or would have been."""
 
     def get(self, space: str, key: str) -> bytes | None:
-        row = self._connection.execute(_GET, (space, key)).fetchone()
+        row = self.connection.execute(_GET, (space, key)).fetchone()
         found = None if row is None else bytes(row[0])
         if self._seen is not None:
             self._seen.note(("get", space, key, None), found)
         return found
 
     def range(self, space: str, after: str = "", limit: int | None = None) -> list[tuple[str, bytes]]:
-        rows = self._connection.execute(_RANGE, (space, after, limit))
+        rows = self.connection.execute(_RANGE, (space, after, limit))
         found = [(key, bytes(value)) for key, value in rows]
         if self._seen is not None:
             self._seen.note(("range", space, after, limit), found)
         return found
 
     def count(self, space: str) -> int:
-        return self._connection.execute(_COUNT, (space,)).fetchone()[0]
+        return self.connection.execute(_COUNT, (space,)).fetchone()[0]
 
     def put(self, space: str, key: str, value: bytes, expires: float | None = None) -> None:
         self.spaces.add(space)
         # How long it lives counts, not what our clock says: replicas' clocks may differ.
         lives = None if expires is None else expires - time.time()
         if lives is not None:
-            self._connection.execute("DELETE FROM postil_records WHERE expires <= extract(epoch FROM now())")
-        self._connection.execute(_PUT, (space, key, value, lives))
+            self.connection.execute("DELETE FROM postil_records WHERE expires <= extract(epoch FROM now())")
+        self.connection.execute(_PUT, (space, key, value, lives))
 
     def replace_all(self, counters: Iterable[CounterRow], records: Iterable[RecordRow]) -> None:
         """Put this in the place of everything. The version only grows."""
-        self._connection.execute("DELETE FROM postil_records")
+        self.connection.execute("DELETE FROM postil_records")
         for space, key, value, lives in records:
             self.spaces.add(space)
-            self._connection.execute(_PUT, (space, key, value, lives))
+            self.connection.execute(_PUT, (space, key, value, lives))
         for name, number in counters:
-            self._connection.execute(_COUNT_TO, (name, number))
+            self.connection.execute(_COUNT_TO, (name, number))
 
     def delete(self, space: str, key: str) -> None:
         self.spaces.add(space)
-        self._connection.execute("DELETE FROM postil_records WHERE space = %s AND key = %s", (space, key))
+        self.connection.execute("DELETE FROM postil_records WHERE space = %s AND key = %s", (space, key))
 
     def next(self, counter: str) -> int:
-        row = self._connection.execute(
+        row = self.connection.execute(
             "INSERT INTO postil_counters AS c (name, value) VALUES (%s, 1)"
             " ON CONFLICT (name) DO UPDATE SET value = c.value + 1 RETURNING value",
             (counter,),

@@ -26,7 +26,7 @@ STEPS = (
     """,
 )
 KNOWN = len(STEPS)
-_LOCK = 0x506F7374696C  # "Postil": one migration at a time, and none while another program of that number runs
+LOCK = 0x506F7374696C  # "Postil": one migration at a time, and none while another program of that number runs
 
 
 def migrate(connection: Any, where: str) -> None:
@@ -34,7 +34,7 @@ def migrate(connection: Any, where: str) -> None:
     if _find_version(connection) == KNOWN:  # the common case: nothing is locked
         return
     with connection.transaction():
-        connection.execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
+        connection.execute("SELECT pg_advisory_xact_lock(%s)", (LOCK,))
         # Made before it is asked for: what another has made meanwhile is not seen by its name alone.
         connection.execute("CREATE TABLE IF NOT EXISTS postil_schema (version integer NOT NULL)")
         row = connection.execute("SELECT version FROM postil_schema").fetchone()

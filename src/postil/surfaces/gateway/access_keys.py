@@ -111,7 +111,8 @@ class AccessKeys:
         brought = headers.get(b"private-token", b"").strip(b" \t").decode("latin-1")
         credential = brought or (unseal(record.sealed, record.id, self._secret()) if record.sealed else "")
         caller = Caller(f"key:{record.id}", surface="http", credential=credential)
-        return Visitor(caller, record.digest, View(record.workspace, not record.read_only), must_sign=record.must_sign)
+        view, names = View(record.workspace, not record.read_only), frozenset({f"key:{record.name}"})
+        return Visitor(caller, record.digest, view, must_sign=record.must_sign, names=names)
 
     async def _record(self, key_id: str) -> AccessKey | None:
         now = time.monotonic()

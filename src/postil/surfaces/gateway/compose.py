@@ -130,8 +130,11 @@ def _bearers(composed: Composition, token: str, links: GitLabLinks | None) -> Be
         from postil.surfaces.gateway.gitlab_tokens import GitLabTokens
 
         gitlab, http = settings.gitlab, settings.http
+        named = [name for each in settings.workspaces.values() for name in (*each.members, *each.readers)]
         ways.append(
-            GitLabTokens(gitlab.url, http.members, trust=gitlab.trust, proxy=gitlab.proxy, callers=http.callers)
+            GitLabTokens(
+                gitlab.url, http.members, trust=gitlab.trust, proxy=gitlab.proxy, callers=http.callers, named=named
+            )
         )
     if mode == "key":
         from postil import secret

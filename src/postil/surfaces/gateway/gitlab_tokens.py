@@ -10,7 +10,7 @@ import asyncio
 import re
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import quote, urlsplit
 
@@ -57,11 +57,12 @@ class GitLabTokens:
         trust: Callable[[], SSLContext | bool] = lambda: True,
         proxy: str = "",
         callers: tuple[str, ...] = (),
+        named: Iterable[str] = (),
         client: httpx2.AsyncClient | None = None,
     ) -> None:
         self._api = f"{url.rstrip('/')}/api/v4"
         self._host = urlsplit(url).netloc.rpartition("@")[2].lower()
-        self._members = frozenset(members)
+        self._members, self._named = frozenset(members), frozenset(named)
         self._client, self._trust, self._proxy = client, trust, proxy
         self._callers = frozenset(callers)
         # Apart, so that no flood of wrong tokens pushes out the verdict on a good one.
@@ -93,11 +94,9 @@ class GitLabTokens:
         may_write = verified.scopes is None or "api" in verified.scopes
         # A token for registries or runners says nothing about who may read here.
         may_read = verified.scopes is None or not READING.isdisjoint(verified.scopes)
-        view = View(may_read and self._is_member(verified), may_write)
-        return Visitor(caller, name, view, "" if may_write else "api")
-
-    def _is_member(self, verified: Verified) -> bool:
-        return not self._members.isdisjoint({"*", verified.username or "*", f"id:{verified.user_id}"})
+        names = {verified.username, f"id:{verified.user_id}"} - {""} if may_read else set[str]()
+        view = View(bool(names) and not self._members.isdisjoint({"*", *names}), may_write)
+        return Visitor(caller, name, view, "" if may_write else "api", names=frozenset(names))
 
     async def _verify_once(self, name: str, token: str) -> Verified | None:
         """Ask GitLab once, however many requests bring the same token meanwhile."""
@@ -143,7 +142,7 @@ class GitLabTokens:
                     return None
                 listed = said.get("scopes")
                 scopes = tuple(map(str, cast("list[Any]", listed))) if isinstance(listed, list) else None
-                if not named and not (self._members | self._callers) - {"*"}:
+                if not named and not (self._members | self._callers | self._named) - {"*"}:
                     return Verified(user_id, scopes=scopes)
             status, said = await self._get("/user", token)
             if status in (401, 403) and not isinstance(user_id, int):

@@ -111,8 +111,9 @@ class OAuthTokens:
         if not brought and self._links is not None:
             brought = await self._links.token_of(principal, claims)
         caller = Caller(principal, surface="http", credential=brought)
-        is_member = not self._members.isdisjoint({"*", f"oauth:{subject}"})
-        return Visitor(caller, fingerprint(caller.principal), View(is_member))
+        names = frozenset({f"oauth:{subject}"})
+        is_member = not self._members.isdisjoint({"*", *names})
+        return Visitor(caller, fingerprint(caller.principal), View(is_member), names=names)
 
     def _check_scopes(self, claims: Mapping[str, Any]) -> None:
         given = claims.get("scope", claims.get("scp", ""))

@@ -39,3 +39,13 @@ class Unavailable(Refused):
 
     def __init__(self, message: str, seconds: int = 1) -> None:
         super().__init__(503, message, headers=[(b"retry-after", b"%d" % seconds)])
+
+
+class OutcomeUnknown(Refused):
+    """Nobody answered, and what was asked for may have been done."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(504, message, headers=[(b"retry-after", b"1")])
+
+    def data(self) -> dict[str, object]:
+        return {**super().data(), "outcome": "unknown"}

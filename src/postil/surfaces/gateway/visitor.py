@@ -68,6 +68,8 @@ class Visitor(Struct, frozen=True):
     """The scope that the hidden operations would need."""
     must_sign: bool = False
     """Whether its calls need a signature, also where the server asks for none."""
+    names: frozenset[str] = frozenset()
+    """What the operator's lists may call it by; empty for a credential that opens no workspace."""
 
 
 def fingerprint(credential: str | bytes) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -15,11 +15,14 @@ from postil.surfaces.gateway.gateway import Gateway
 from postil.surfaces.gateway.quotas import Incoming
 from postil.surfaces.gateway.refused import NeedsCredential, Refused, Unavailable
 from postil.surfaces.gateway.signatures import Bodiless
-from postil.surfaces.gateway.visitor import View, Visitor, tighten
+from postil.surfaces.gateway.visitor import Visitor, tighten
 from postil.surfaces.http.cors import Cors, is_preflight
+from postil.surfaces.http.endpoints import Endpoints
+from postil.surfaces.http.forward import SEAL
 from postil.surfaces.http.hosts import Hosts, is_by_address
 from postil.surfaces.http.metrics import Metrics
 from postil.surfaces.http.readiness import Readiness
+from postil.surfaces.http.workspaces import Room, Workspaces
 from postil.wire.protocol import jsonrpc
 from postil.wire.server import Server
 from postil.wire.transports.http import body as http_body
@@ -42,8 +45,6 @@ RECHECK = 2.0
 """Seconds after which the credential of what is still open is looked at again."""
 DISCOVERY = ("/.well-known/", "/register", "/authorize", "/token")
 """Where clients look for an authorization server: where there is none, a plain 404 ends the search, a 401 does not."""
-NARROWED = 64
-"""Views that are kept at once: narrowed by a token's rights, and by what a request asks to see less."""
 LOGGED = "postil.logged"
 """Where a request carries its line of the access log, if there is one."""
 OPEN = frozenset({"/healthz", "/readyz", "/version"})
@@ -68,6 +69,7 @@ class HttpApp:
         two_addresses: bool = False,
         page: Site | None = None,
         log: AccessLog | None = None,
+        workspaces: Workspaces | None = None,
     ) -> None:
         self.server = server
         self._page = page
@@ -75,10 +77,10 @@ class HttpApp:
         self._old = TwoAddresses() if two_addresses else None
         self._speaking = SPEAKING | {STREAM, MESSAGES} if two_addresses else SPEAKING
         self._readiness = Readiness(check_writable)
-        self.endpoint = endpoint or Endpoint(server)
+        self._endpoints = Endpoints(server, endpoint)
+        self.endpoint = self._endpoints.find(self._endpoints.whole)
         self.metrics = metrics or Metrics()
-        self._open = View()
-        self._endpoints = {self._open: self.endpoint}
+        self._workspaces = workspaces
         self._gateway, self._hosts = gateway, hosts
         self._routes = routes or {}
         self._everyone = Caller(surface="http")
@@ -128,9 +130,13 @@ class HttpApp:
             if path in self._speaking:
                 if self._gateway is None:
                     asked = _ask(scope, headers, self._everyone, receive, send)
-                    await self._speak(scope["method"], asked, self._endpoint_for(tighten(self._open, headers)))
+                    await self._speak(
+                        scope["method"], asked, self._endpoints.find(tighten(self._endpoints.whole, headers))
+                    )
                 else:
                     await self._admit(self._gateway, scope, headers, receive, send)
+            elif self._workspaces is not None and (room := self._workspaces.find(path)) is not None:
+                await self._visit(self._workspaces, room, scope, headers, receive, send)
             elif path not in self._routes and path.startswith(DISCOVERY):
                 raise Refused(404, "Not Found: this server has no such page", codes.INVALID_REQUEST)
             elif path in self._routes:
@@ -157,7 +163,72 @@ class HttpApp:
         if LOGGED in scope:
             scope[LOGGED].principal = visitor.caller.principal
         asked = _ask(scope, headers, visitor.caller, receive, send)
-        endpoint = self._endpoint_for(tighten(visitor.view, headers))
+        endpoint = self._endpoints.find(tighten(visitor.view, headers))
+
+        async def find(incoming: Incoming | None) -> Endpoint:
+            return endpoint
+
+        await self._enter(gateway, visitor, scope, asked, find)
+
+    async def _visit(
+        self, workspaces: Workspaces, room: Room, scope: Scope, headers: Headers, receive: Receive, send: Send
+    ) -> None:
+        """Speak to one of many workspaces, here or at the replica that serves it. Who is no member finds nothing."""
+        gateway, method, path = self._gateway, scope["method"], scope["path"]
+        assert gateway is not None  # workspaces are served by gateways alone
+        if SEAL in headers:
+            await self._take_forwarded(workspaces, room, scope, headers, receive, send)
+            return
+        visitor = await gateway.admit(headers, scope.get("client"))
+        if LOGGED in scope:
+            scope[LOGGED].principal = visitor.caller.principal
+        view = room.view_for(visitor)
+        if view is None:
+            await self._other(path, headers, scope, send)
+            return
+        asked = _ask(scope, headers, visitor.caller, receive, send)
+
+        async def find(incoming: Incoming | None) -> Endpoint | None:
+            asked.key = http_headers.get_text(headers, b"idempotency-key") or ""
+            return await workspaces.serve(room, view, asked, method, path, incoming)
+
+        await self._enter(gateway, visitor, scope, asked, find)
+
+    async def _take_forwarded(
+        self, workspaces: Workspaces, room: Room, scope: Scope, headers: Headers, receive: Receive, send: Send
+    ) -> None:
+        """Serve what another replica let in and handed on: only its credential is looked at again."""
+        gateway, method = self._gateway, scope["method"]
+        assert gateway is not None
+        asked = _ask(scope, headers, self._everyone, receive, send)
+        with suppress(Refused, http_body.TooLarge):  # before the seal is seen to be right, nothing is told
+            await (self._body(asked) if method == "POST" else asyncio.sleep(0))
+        try:
+            is_forwarded = workspaces.is_forwarded(method, scope["path"], asked)
+            visitor = await gateway.identify(headers) if is_forwarded else None
+            view = room.view_for(visitor) if visitor is not None else None
+            if visitor is None or view is None:
+                await self._other(scope["path"], headers, scope, send)
+                return
+            endpoint = await workspaces.serve_here(room, view, asked)
+        except Refused as refused:
+            refused.is_read, refused.request_id = bool(asked.body), jsonrpc.find_id(asked.body)
+            raise
+        asked.caller = visitor.caller
+        if method == "POST":
+            await self._post(asked, jsonrpc.parse(asked.body), endpoint)
+        else:
+            await self._speak(method, asked, endpoint)
+
+    async def _enter(
+        self,
+        gateway: Gateway,
+        visitor: Visitor,
+        scope: Scope,
+        asked: Asked,
+        find: Callable[[Incoming | None], Awaitable[Endpoint | None]],
+    ) -> None:
+        """Check and count what a visitor asks, then speak to the endpoint that is found for it, if any."""
         try:
             incoming = await self._checked(gateway, visitor, scope, asked)
         except (Refused, http_body.TooLarge) as fault:
@@ -170,8 +241,15 @@ class HttpApp:
         except Refused as refused:
             refused.is_read, refused.request_id = True, _find_id(incoming)
             raise
-        guard = _Recheck(gateway, headers)
+        guard = _Recheck(gateway, asked.headers)
         try:
+            try:
+                endpoint = await find(incoming)
+            except Refused as refused:
+                refused.is_read, refused.request_id = True, _find_id(incoming)
+                raise
+            if endpoint is None:
+                return
             if incoming is not None:
                 await self._post(asked, incoming, endpoint)
             else:
@@ -234,31 +312,14 @@ class HttpApp:
             raise Refused(415, "The body must be application/json", codes.INVALID_REQUEST)
         announced = asked.headers.get(b"content-length", b"")
         if announced.isdigit() and len(announced) < 8 and int(announced) <= SMALL_BODY:
-            return await http_body.read_body(asked.receive, asked.headers, LARGEST_BODY)
+            asked.body = await http_body.read_body(asked.receive, asked.headers, LARGEST_BODY)
+            return asked.body
         try:
             with self._bodies.hold(asked.caller.principal, asked.headers, LARGEST_BODY):
-                return await http_body.read_body(asked.receive, asked.headers, LARGEST_BODY)
+                asked.body = await http_body.read_body(asked.receive, asked.headers, LARGEST_BODY)
+                return asked.body
         except http_body.TooMany:
             raise Unavailable("The server is busy: try again in a second") from None
-
-    def _endpoint_for(self, view: View) -> Endpoint:
-        """Returns the endpoint for callers who see this much."""
-        known = self.endpoint if view is self._open else self._endpoints.get(view)
-        if known is not None:
-            return known
-        every = self.server.registry.operations.values()
-        there = {entry.part for entry in every} | {entry.toolset for entry in every if entry.toolset}
-        unknown = {*view.toolsets} - there
-        if unknown:
-            named = ", ".join(sorted(there))
-            raise Refused(400, f"Bad Request: no toolset {min(unknown)!r}; there are {named}", codes.INVALID_REQUEST)
-        if len(self._endpoints) >= NARROWED:
-            raise Unavailable("Too many different views are in use: ask with other toolsets, or without")
-        parts = {entry.part for entry in every if entry.toolset in view.toolsets}
-        narrow = self.server.registry.narrowed(view.shows, lambda entry: view.lists(entry, parts))
-        endpoint = Endpoint(self.server.narrow(narrow))
-        self._endpoints[view] = endpoint
-        return endpoint
 
     # -- the other routes -------------------------------------------------------------------------------------------
 
@@ -286,7 +347,9 @@ class HttpApp:
             await self._show_metrics(send)
 
     async def _show_metrics(self, send: Send) -> None:
-        endpoints = self._endpoints.values()
+        endpoints = [*self._endpoints.all()]
+        if self._workspaces is not None:
+            endpoints += [each for room in self._workspaces.rooms.values() for each in room.endpoints()]
         body = self.metrics.text(
             calls=sum(endpoint.calls for endpoint in endpoints),
             streams=sum(endpoint.streams for endpoint in endpoints),
@@ -321,7 +384,9 @@ class HttpApp:
         self._closing = True
         if self._page is not None:
             self._page.close()
-        await asyncio.gather(*(endpoint.close(patience) for endpoint in self._endpoints.values()))
+        await self._endpoints.close(patience)
+        if self._workspaces is not None:
+            await self._workspaces.close(patience)
 
 
 class _Recheck:

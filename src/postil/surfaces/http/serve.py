@@ -9,6 +9,7 @@ import socket
 import sys
 from collections.abc import Callable, Coroutine, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, NoReturn
+from urllib.parse import urlsplit
 
 from postil.core.failure import Failure
 from postil.surfaces.gateway.compose import Route, compose
@@ -17,6 +18,7 @@ from postil.surfaces.http.app import HttpApp
 from postil.surfaces.http.cors import Cors
 from postil.surfaces.http.hosts import LOOPBACK, Hosts, is_loopback, split_address
 from postil.surfaces.http.metrics import Metrics
+from postil.surfaces.http.workspaces import Room, Workspaces
 from postil.surfaces.setup.clients import http_snippets
 from postil.wire.server import Hooks, Server
 
@@ -87,8 +89,10 @@ def run(server: Server, composed: Composition, idle: float = 0.0) -> NoReturn:
             say(f"for {whom}:\n  {snippet}")
     for sentence in guard.warnings:
         say(f"warning: {sentence}")
+    peer = urlsplit(http.peer_address).netloc
+    names = (*http.allowed_hosts, *guard.hosts, *([peer] if peer else []))
     origins = (*http.allowed_origins, *http.cors_origins, *guard.origins)
-    hosts = hosts_for(host, (*http.allowed_hosts, *guard.hosts), origins)
+    hosts = hosts_for(host, names, origins)
     if composed.is_shared and not settings.ephemeral_address:
         say("warning: POSTIL_EPHEMERAL names no Redis: limits, nonces and sessions are each replica's own")
     note_call = None
@@ -118,6 +122,7 @@ def run(server: Server, composed: Composition, idle: float = 0.0) -> NoReturn:
         if tracing is not None:
             tracing.close()
 
+    own = "" if host in ("0.0.0.0", "::") else base  # noqa: S104 - told apart, not bound
     serve(
         server,
         guard.gateway,
@@ -133,6 +138,7 @@ def run(server: Server, composed: Composition, idle: float = 0.0) -> NoReturn:
         at_end=at_end,
         page=page,
         idle=idle,
+        workspaces=compose_workspaces(composed, server, hooks, http.peer_address or own),
     )
 
 
@@ -156,6 +162,24 @@ def open_traces(settings: Settings) -> Tracing | None:
     from postil.surfaces.tracing import open_tracing  # OpenTelemetry, for this alone
 
     return open_tracing(settings.telemetry.traces)
+
+
+def compose_workspaces(composed: Composition, server: Server, hooks: Hooks, address: str) -> Workspaces | None:
+    """Returns the workspaces of the settings, which replicas forward to this address; None where there are none."""
+    settings = composed.settings
+    if not settings.workspaces:
+        return None
+    if not address and any(each.remote for each in settings.workspaces.values()):
+        raise CannotListen(
+            "Other replicas do not know where to reach this one: it listens on every address",
+            advice="Name one as http.peer_address (POSTIL_PEER_ADDRESS), such as http://10.0.0.5:3000",
+        )
+    served = composed.workspaces(hooks, address)
+    rooms = {name: Room(served[name], each) for name, each in settings.workspaces.items()}
+    from postil import secret
+
+    key = secret.subkey(secret.load(settings), "forwarding")
+    return Workspaces(rooms, lambda: key, server.registry.find)
 
 
 def check_reach(host: str, settings: Settings) -> None:
@@ -245,6 +269,7 @@ def serve(
     at_end: Callable[[], None] | None = None,
     page: Site | None = None,
     idle: float = 0.0,
+    workspaces: Workspaces | None = None,
 ) -> NoReturn:
     """Serve on a bound socket until a signal ends it; then the process ends."""
     from postil.core.startup import end_start
@@ -270,6 +295,7 @@ def serve(
             two_addresses=two_addresses,
             page=page,
             log=log,
+            workspaces=workspaces,
         )
         running = HttpServer(app, **(tls or {}))
         ending = asyncio.create_task(_end_when_idle(app, running, idle)) if idle else None

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine, Mapping, Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from time import perf_counter
 from typing import Any, Literal, TypeAlias, TypeVar, cast
 
@@ -84,12 +84,13 @@ async def _run(call: WireCall, operation: Operation) -> object:
 
 def _make(call: WireCall, operation: Operation, decoded: Mapping[str, Any]) -> object:
     """Run an operation that blocks, between the two notes of the server's witness; what it cannot note is not begun."""
-    witness = call.runner.server.hooks.witness
+    hooks = call.runner.server.hooks
+    witness, around = hooks.witness, hooks.around
     if witness is None or operation.mark.effect == "reads":
         return operation.run(**decoded)
     opened = witness.open(call.caller, operation.mark.name, call.work.arguments)
     try:
-        with joining(opened.join):
+        with joining(opened.join), around(call.work.entry) if around is not None else nullcontext():
             result = operation.run(**decoded)
     except BaseException as fault:
         opened.close(_name_outcome(fault), fault)
@@ -107,12 +108,21 @@ async def _make_async(call: WireCall, operation: Operation, decoded: Mapping[str
     try:
         with joining(opened.join):
             result = await operation.run(**decoded)
+            around = call.runner.server.hooks.around
+            if around is not None:
+                await call.in_thread(_publish, around(call.work.entry))
     except BaseException as fault:
         # Not awaited: a call that was given up could not wait for it.
         call.runner.server.pool.submit(opened.close, _name_outcome(fault), fault)
         raise
     await call.in_thread(opened.close, "ok", result)
     return result
+
+
+def _publish(around: AbstractContextManager[None]) -> None:
+    """Let what an operation that waits has changed count: others may change things while it waits, so it is alone."""
+    with around:
+        return
 
 
 def _name_outcome(fault: BaseException) -> Literal["failed", "unknown", "asked"]:

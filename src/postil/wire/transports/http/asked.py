@@ -32,6 +32,8 @@ class Asked(Struct):
     """The other end of its connection."""
     key: str = ""
     """The idempotency key of its header."""
+    body: bytes = b""
+    """What was posted, as it came."""
     carried: RawHeaders = ()
     path: str = ""
     """Its address, where that is one of the first version's two."""

@@ -1,0 +1,150 @@
+"""Handing a request on to the replica that serves its workspace, and its answer back, as it comes.
+
+The request was let in here: its credential, its signature and its limits are checked. So that the other replica knows,
+it carries a seal that only those who share POSTIL_SECRET can make; the other one looks at the credential again, and
+takes the rest as done.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import hmac
+import time
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from urllib.parse import urlsplit
+
+from postil.core import limits
+from postil.wire.transports.http.asked import Asked
+from postil.wire.transports.http.headers import Headers
+
+SEAL = b"x-postil-forwarded"
+MOVED = b"x-postil-moved"
+"""Said by a replica that does not serve the workspace any more: it did nothing."""
+SKEW = 300.0
+"""Seconds by which the clocks of two replicas may differ."""
+CONNECT = 3.0
+LOOK_EVERY = 0.5
+"""Seconds after which a replica that does not answer is looked at: whether it still serves the workspace."""
+_OWN = frozenset({b"connection", b"keep-alive", b"transfer-encoding", b"te", b"upgrade", b"trailer", b"expect"})
+_NOT_SENT = _OWN | {b"host", b"content-length", b"origin", SEAL}
+
+
+class PeerGone(Exception):
+    """The other replica gave no answer."""
+
+    def __init__(self, *, sent: bool, started: bool = False) -> None:
+        super().__init__()
+        self.sent = sent
+        """Whether it may have had the request."""
+        self.started = started
+        """Whether a part of its answer was handed on already."""
+
+
+def make_seal(key: bytes, method: str, path: str, headers: Headers, body: bytes) -> bytes:
+    """Returns what says that this very request was let in by a replica."""
+    now = b"%d" % time.time()
+    return now + b" " + _digest(key, now, method, path, headers, body)
+
+
+def is_sealed(key: bytes, method: str, path: str, headers: Headers, body: bytes) -> bool:
+    """Returns whether a replica that shares our secret let this request in, just now."""
+    now, _, digest = headers.get(SEAL, b"").partition(b" ")
+    if not now.isdigit() or len(now) > 12 or abs(time.time() - int(now)) > SKEW:
+        return False
+    return hmac.compare_digest(digest, _digest(key, now, method, path, headers, body))
+
+
+def _digest(key: bytes, now: bytes, method: str, path: str, headers: Headers, body: bytes) -> bytes:
+    who = headers.get(b"authorization", b""), headers.get(b"private-token", b""), headers.get(b"mcp-session-id", b"")
+    parts = (now, method.encode(), path.encode(), body, *who, headers.get(b"idempotency-key", b""))
+    hashed = b"".join(hashlib.sha256(part).digest() for part in parts)
+    return hmac.digest(key, hashed, "sha256").hex().encode()
+
+
+async def forward(
+    address: str, key: bytes, method: str, path: str, asked: Asked, serves_still: Callable[[], Awaitable[bool]]
+) -> None:
+    """Send the request to the replica at this address and hand its answer on. Raises PeerGone."""
+    where = urlsplit(address)
+    try:
+        async with asyncio.timeout(CONNECT):
+            port = where.port or (443 if where.scheme == "https" else 80)
+            tls = True if where.scheme == "https" else None
+            reader, writer = await asyncio.open_connection(where.hostname, port, ssl=tls, limit=limits.HEAD)
+    except (OSError, TimeoutError):
+        raise PeerGone(sent=False) from None
+    left = asyncio.ensure_future(_wait_for_end(asked))
+    started = False
+    try:
+        seal = make_seal(key, method, path, asked.headers, asked.body)
+        lines = [f"{method} {path} HTTP/1.1\r\nhost: {where.netloc}\r\nconnection: close\r\n".encode()]
+        lines += [b"%s: %s\r\n" % pair for pair in asked.headers.items() if pair[0] not in _NOT_SENT]
+        lines.append(b"%s: %s\r\ncontent-length: %d\r\n\r\n" % (SEAL, seal, len(asked.body)))
+        writer.write(b"".join(lines) + asked.body)
+        head = asyncio.ensure_future(_read_head(reader))
+        while not head.done():
+            await asyncio.wait([head, left], timeout=LOOK_EVERY, return_when=asyncio.FIRST_COMPLETED)
+            if left.done():
+                head.cancel()
+                return  # the client has gone: closing the connection tells the other replica
+            if not head.done() and not await serves_still():
+                head.cancel()
+                raise PeerGone(sent=True)
+        status, headers = head.result()
+        if any(name == MOVED for name, _ in headers):
+            raise PeerGone(sent=False)
+        kept = [pair for pair in headers if pair[0] not in _OWN]
+        await asked.send({"type": "http.response.start", "status": status, "headers": [*kept, *asked.carried]})
+        started = True
+        await _hand_on(reader, dict(headers), status, asked, left)
+    except (OSError, EOFError, ValueError, asyncio.LimitOverrunError):
+        raise PeerGone(sent=True, started=started) from None
+    finally:
+        left.cancel()
+        writer.close()
+        with suppress(OSError):
+            await asyncio.shield(asyncio.ensure_future(_closed(writer)))
+
+
+async def _closed(writer: asyncio.StreamWriter) -> None:
+    with suppress(OSError):
+        await writer.wait_closed()
+
+
+async def _wait_for_end(asked: Asked) -> None:
+    while (await asked.receive())["type"] != "http.disconnect":
+        pass
+
+
+async def _read_head(reader: asyncio.StreamReader) -> tuple[int, list[tuple[bytes, bytes]]]:
+    first, *lines = (await reader.readuntil(b"\r\n\r\n")).split(b"\r\n")
+    pairs = (line.partition(b":") for line in lines if line)
+    return int(first.partition(b" ")[2][:3]), [(name.strip().lower(), value.strip()) for name, _, value in pairs]
+
+
+async def _hand_on(
+    reader: asyncio.StreamReader,
+    headers: dict[bytes, bytes],
+    status: int,
+    asked: Asked,
+    left: asyncio.Future[None],
+) -> None:
+    """Hand the body on, piece by piece, until its end or until the client has gone."""
+    if headers.get(b"transfer-encoding", b"").lower() == b"chunked":
+        while not left.done() and (size := int((await reader.readuntil(b"\n")).partition(b";")[0], 16)):
+            await _copy(reader, size, asked, left)
+            await reader.readexactly(2)
+    elif status not in (204, 304):
+        await _copy(reader, int(headers.get(b"content-length", b"0")), asked, left)
+    await asked.send({"type": "http.response.body", "body": b"", "more_body": False})
+
+
+async def _copy(reader: asyncio.StreamReader, size: int, asked: Asked, left: asyncio.Future[None]) -> None:
+    while size and not left.done():
+        piece = await reader.read(min(size, 65536))
+        if not piece:
+            raise EOFError
+        size -= len(piece)
+        await asked.send({"type": "http.response.body", "body": piece, "more_body": True})

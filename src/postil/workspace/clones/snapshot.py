@@ -1,0 +1,140 @@
+"""A snapshot of what Postil keeps in a workspace: a commit whose tree holds the comment files, and whose text the refs.
+
+Each snapshot is a child of the one before it, and of every new end of a log that it names: so whoever fetches one has
+all of them. Not here: who may make one (storage/postgresql/postgres_leases.py).
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+
+from msgspec import Struct
+
+from postil.core import limits
+from postil.workspace.failures import GitFailed
+from postil.workspace.git import DURABLE, git_dialogue, run_git, try_git
+
+SUFFIX = ".comments"
+LOGS = "refs/postil/log/"
+_SOURCE = "source "
+_REF = "ref "
+
+
+class Snapshot(Struct, frozen=True):
+    """What was recorded."""
+
+    commit: str = ""
+    source: str = ""
+    """The commit of the served branch that the files stood beside."""
+    refs: Mapping[str, str] = {}
+    """The logs of issues, and where each ended."""
+    files: Mapping[str, str] = {}
+    """The comment files, each with the name of its blob."""
+
+
+def read_snapshot(root: str, commit: str) -> Snapshot:
+    """Returns the snapshot that a commit is. Raises GitFailed where it is not there."""
+    text = run_git(root, "cat-file", "commit", commit).decode("utf-8", "replace").partition("\n\n")[2]
+    source, refs = "", dict[str, str]()
+    for line in text.splitlines():
+        if line.startswith(_SOURCE):
+            source = line.removeprefix(_SOURCE)
+        elif line.startswith(_REF):
+            oid, _, ref = line.removeprefix(_REF).partition(" ")
+            refs[ref] = oid
+    return Snapshot(commit, source, refs, list_blobs(root, commit))
+
+
+def list_blobs(root: str, commit: str) -> dict[str, str]:
+    """Returns the comment files of a commit, each with the name of its blob."""
+    found: dict[str, str] = {}
+    for entry in run_git(root, "ls-tree", "-r", "-z", "--full-tree", commit).split(b"\0"):
+        facts, _, name = entry.partition(b"\t")
+        mode, _, rest = facts.partition(b" ")
+        if name.endswith(SUFFIX.encode()) and mode in (b"100644", b"100755"):
+            found[os.fsdecode(name)] = rest.partition(b" ")[2].decode("ascii")
+    return found
+
+
+def list_files(root: str) -> list[str]:
+    """Returns the comment files of the work tree, tracked or not."""
+    listed = run_git(root, "ls-files", "-z", "--ignored", "--cached", "--others", "--exclude", f"*{SUFFIX}")
+    names = dict.fromkeys(os.fsdecode(name) for name in listed.split(b"\0") if name)
+    return [name for name in names if os.path.isfile(os.path.join(root, name))]
+
+
+def list_refs(root: str) -> dict[str, str]:
+    """Returns the logs that are written in this clone, and where each ends."""
+    listed = run_git(root, "for-each-ref", "--format=%(objectname) %(refname)", LOGS)
+    pairs = (line.partition(" ") for line in listed.decode("utf-8", "replace").splitlines())
+    return {ref: oid for oid, _, ref in pairs}
+
+
+def read_blobs(root: str, names: list[str]) -> list[bytes]:
+    """Returns the content of blobs that are there."""
+    contents: list[bytes] = []
+    if not names:
+        return contents
+    with git_dialogue(root, "cat-file", "--batch") as (ask, answer):
+        for name in names:
+            ask.write(name.encode("ascii") + b"\n")
+            ask.flush()
+            head = answer.readline(1024).split()
+            if len(head) != 3 or int(head[2]) > limits.GIT_OBJECT:
+                raise GitFailed("cat-file", 1, f"{name} is missing, or too large")
+            contents.append(answer.read(int(head[2])))
+            answer.read(1)
+    return contents
+
+
+def write_snapshot(
+    root: str, before: Snapshot, changed: Mapping[str, bytes | None], refs: Mapping[str, str], ref: str, by: str
+) -> str:
+    """Make the snapshot that follows `before`. Returns its commit.
+
+    `ref` is moved to it. A changed file without content is removed.
+    """
+    lines = [f"{_SOURCE}{before.source}", *(f"{_REF}{oid} {name}" for name, oid in sorted(refs.items()))]
+    said = "\n".join(["Postil: a change of the workspace", "", *lines, ""]).encode()
+    who = "".join(letter for letter in by if letter.isprintable() and letter not in "<>")[:100] or "postil"
+    out = [b"commit %s\ncommitter %s <> now\ndata %d\n%s" % (ref.encode(), who.encode(), len(said), said)]
+    parents = ([before.commit] if before.commit else []) + _new_ends(before.refs, refs)
+    out += [b"%s %s\n" % (b"merge" if n else b"from", oid.encode()) for n, oid in enumerate(parents)]
+    if not before.commit:
+        out.append(b"deleteall\n")  # the first parent may be the end of a log, whose files are none of ours
+    for name, content in changed.items():
+        quoted = _quote(name)
+        if content is None:
+            out.append(b"D %s\n" % quoted)
+        else:
+            out.append(b"M 100644 inline %s\ndata %d\n%s\n" % (quoted, len(content), content))
+    run_git(
+        root, "fast-import", "--quiet", "--force", "--date-format=now", input=b"".join([*out, b"done\n"]), mode=DURABLE
+    )
+    return run_git(root, "rev-parse", "--verify", ref).strip().decode("ascii")
+
+
+def set_refs(root: str, wanted: Mapping[str, str]) -> None:
+    """Make the logs of this clone these, and no others."""
+    present = list_refs(root)
+    commands = [f"update {ref}\0{oid}\0\0" for ref, oid in wanted.items() if present.get(ref) != oid]
+    commands += [f"delete {ref}\0\0" for ref in present if ref not in wanted]
+    if commands:
+        run_git(root, "update-ref", "-z", "--no-deref", "--stdin", input="".join(commands).encode(), mode=DURABLE)
+
+
+def find_commit(root: str, ref: str) -> str:
+    """Returns the commit that a ref leads to; empty where there is none."""
+    found = try_git(root, "rev-parse", "--verify", "--quiet", f"{ref}^{{commit}}")
+    return found.out.strip().decode("ascii") if found.status == 0 else ""
+
+
+def _new_ends(before: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
+    return [oid for ref, oid in sorted(now.items()) if before.get(ref) != oid][:64]
+
+
+def _quote(name: str) -> bytes:
+    raw = os.fsencode(name)
+    escaped = raw.replace(b"\\", b"\\\\").replace(b'"', b'\\"').replace(b"\n", b"\\n")
+    return b'"%s"' % escaped

@@ -1,0 +1,175 @@
+"""The clone of a shared workspace: what was recorded is there, and nothing else."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from postil.workspace.clones.clone import RemoteAway, SharedClone
+from postil.workspace.clones.snapshot import LOGS, list_refs
+from tests.hosting.hosts import make_bare
+
+
+def merge(path: str, base: bytes | None, ours: bytes | None, theirs: bytes | None) -> bytes:
+    return b"%s+%s over %s" % (ours, theirs, base)
+
+
+@pytest.fixture
+def bare(tmp_path: Path) -> Path:
+    return make_bare(tmp_path)
+
+
+def clone_at(bare: Path, name: str) -> SharedClone:
+    return SharedClone("team", str(bare.parent / name), str(bare), "", merge)
+
+
+def git(folder: str | Path, *words: str) -> str:
+    return subprocess.run(["git", *words], cwd=folder, check=True, capture_output=True, text=True).stdout.strip()
+
+
+def write(clone: SharedClone, name: str, text: str) -> None:
+    path = Path(clone.folder, name)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+
+
+def comments(clone: SharedClone) -> dict[str, str]:
+    found = Path(clone.folder).rglob("*.comments")
+    return {str(path.relative_to(clone.folder)): path.read_text() for path in found}
+
+
+def add_log(clone: SharedClone, replica: str) -> str:
+    """A commit at the end of a log, as the tracker would write one."""
+    tree = git(clone.folder, "hash-object", "-t", "tree", "-w", "--stdin")
+    commit = git(clone.folder, "commit-tree", "-m", replica, tree)
+    git(clone.folder, "update-ref", LOGS + replica, commit)
+    return commit
+
+
+def test_what_one_host_published_the_next_one_begins_with(bare: Path) -> None:
+    one, two = clone_at(bare, "one"), clone_at(bare, "two")
+    one.begin("", 0)
+    assert Path(one.folder, "a.py").is_file()
+    assert one.publish(1, "alice") == ""
+    write(one, "a.py.comments", "first")
+    write(one, 'odd "name"\n/b.py.comments', "in a folder")
+    log = add_log(one, "a" * 13)
+    head = one.publish(1, "alice <x>")
+    assert head
+    one.accept()
+    assert not one.has_changed()
+    two.begin(head, 1)
+    assert comments(two) == {"a.py.comments": "first", 'odd "name"\n/b.py.comments': "in a folder"}
+    assert list_refs(two.folder) == {LOGS + "a" * 13: log}
+    assert Path(two.folder, "a.py").is_file()
+    os.unlink(Path(two.folder, "a.py.comments"))
+    head = two.publish(2, "bob")
+    two.accept()
+    one.begin(head, 2)
+    assert list(comments(one)) == ['odd "name"\n/b.py.comments']
+    assert "alice x" in git(one.folder, "log", "--format=%cn", head)
+
+
+def test_what_was_not_recorded_is_gone_when_the_next_turn_begins(bare: Path) -> None:
+    one = clone_at(bare, "one")
+    one.begin("", 0)
+    write(one, "a.py.comments", "recorded")
+    kept = add_log(one, "a" * 13)
+    head = one.publish(1, "alice")
+    one.accept()
+    write(one, "a.py.comments", "not recorded")
+    write(one, "b.py.comments", "nor this")
+    write(one, "a.py", "broken\n")
+    write(one, ".git/postil/comments.move", "half a move")
+    add_log(one, "b" * 13)
+    git(one.folder, "update-ref", LOGS + "a" * 13, git(one.folder, "rev-parse", LOGS + "b" * 13))
+    assert one.has_changed()
+    assert one.publish(1, "alice")  # sent, and never recorded
+    one.begin(head, 1)
+    assert comments(one) == {"a.py.comments": "recorded"}
+    assert list_refs(one.folder) == {LOGS + "a" * 13: kept}
+    assert Path(one.folder, "a.py").read_text().startswith("value_0")
+    assert not Path(one.folder, ".git/postil").exists()
+    assert not one.has_changed()
+
+
+def test_what_people_commit_is_taken_in_and_merged_with_what_was_written_here(bare: Path) -> None:
+    one, person = clone_at(bare, "one"), bare.parent / "person"
+    git(bare.parent, "clone", "-q", str(bare), str(person))
+    (person / "b.py.comments").write_text("theirs before")
+    git(person, "add", ".")
+    git(person, "commit", "-qm", "a comment")
+    git(person, "push", "-q")
+    one.begin("", 0)
+    assert comments(one) == {"b.py.comments": "theirs before"}
+    write(one, "b.py.comments", "ours")
+    write(one, "a.py.comments", "ours alone")
+    head = one.publish(1, "alice")
+    one.accept()
+    assert not one.follow()
+    (person / "b.py.comments").write_text("theirs after")
+    (person / "c.py").write_text("new\n")
+    (person / "c.py.comments").write_text("theirs alone")
+    git(person, "add", ".")
+    git(person, "commit", "-qm", "more")
+    git(person, "push", "-q")
+    merged = {
+        "a.py.comments": "ours alone",
+        "b.py.comments": "ours+theirs after over theirs before",
+        "c.py.comments": "theirs alone",
+    }
+    two = clone_at(bare, "two")
+    two.begin(head, 1)  # at the beginning of a turn
+    assert comments(two) == merged
+    assert one.follow()  # and in the middle of one
+    assert comments(one) == merged
+    assert Path(one.folder, "c.py").read_text() == "new\n"
+    assert one.has_changed()
+    head = one.publish(1, "alice")
+    one.accept()
+    assert not one.follow()
+    two.begin(head, 1)
+    assert comments(two) == merged
+
+
+def test_logs_are_sent_to_where_people_fetch_them_once_they_are_recorded(bare: Path) -> None:
+    one = clone_at(bare, "one")
+    one.begin("", 0)
+    log = add_log(one, "a" * 13)
+    one.publish(1, "alice")
+    one.send_logs()
+    assert git(bare, "for-each-ref", LOGS) == ""
+    one.accept()
+    one.send_logs()
+    assert git(bare, "rev-parse", LOGS + "a" * 13) == log
+    assert not one.has_unsent_logs
+
+
+def test_a_clone_belongs_to_one_process(bare: Path) -> None:
+    one, same = clone_at(bare, "one"), clone_at(bare, "one")
+    assert one.take()
+    assert one.take()
+    assert not same.take()
+
+
+def test_a_remote_that_is_away_is_said_to_be(bare: Path) -> None:
+    one = clone_at(bare, "one")
+    bare.rename(bare.parent / "moved")
+    with pytest.raises(RemoteAway) as away:
+        one.begin("", 0)
+    assert away.value.data["status"] == 503
+    assert "Nothing was changed" in away.value.advice
+
+
+def test_an_empty_repository_can_be_shared_too(tmp_path: Path) -> None:
+    git(tmp_path, "init", "-q", "--bare", "bare.git")
+    one = clone_at(tmp_path / "bare.git", "one")
+    one.begin("", 0)
+    write(one, "a.comments", "x")
+    head = one.publish(1, "alice")
+    two = clone_at(tmp_path / "bare.git", "two")
+    two.begin(head, 1)
+    assert comments(two) == {"a.comments": "x"}

@@ -1,0 +1,37 @@
+"""Snapshots: what is written is what is read, whatever the names are."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as some
+
+from postil.workspace.clones.snapshot import Snapshot, read_blobs, read_snapshot, write_snapshot
+from postil.workspace.failures import GitFailed
+
+names = some.text(
+    some.characters(blacklist_categories=["Cs"], blacklist_characters="\0/"), min_size=1, max_size=12
+).map(lambda text: f"f{text}.comments")
+
+
+@settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(files=some.dictionaries(names, some.binary(max_size=60), min_size=1, max_size=4))
+def test_a_snapshot_holds_exactly_its_files(tmp_path: Path, files: dict[str, bytes]) -> None:
+    subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
+    root = str(tmp_path)
+    first = write_snapshot(root, Snapshot(source="s" * 40), files, {}, "refs/postil/host/1", "alice")
+    read = read_snapshot(root, first)
+    assert dict(zip(read.files, read_blobs(root, list(read.files.values())), strict=True)) == files
+    assert (read.source, read.refs) == ("s" * 40, {})
+    gone = next(iter(files))
+    second = write_snapshot(root, read, {gone: None}, {}, "refs/postil/host/1", "alice")
+    assert {*read_snapshot(root, second).files} == {*files} - {gone}
+
+
+def test_a_snapshot_that_is_not_there_is_a_failure(tmp_path: Path) -> None:
+    subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
+    with pytest.raises(GitFailed):
+        read_snapshot(str(tmp_path), "0" * 40)
