@@ -20,7 +20,7 @@ ANSWER_SECONDS = 6.0
 CONNECT_SECONDS = 4
 BUSY_SECONDS = 15.0
 # A replica that hangs in a block must not hold the others up for long; what it began is then undone.
-_SESSION = "SET idle_in_transaction_session_timeout = 4000; SET lock_timeout = {busy}; SET statement_timeout = 30000"
+_SESSION = "SET idle_in_transaction_session_timeout = 6000; SET lock_timeout = {busy}; SET statement_timeout = 30000"
 _KEEPALIVE: dict[str, Any] = {
     "keepalives_idle": 10,
     "keepalives_interval": 5,
