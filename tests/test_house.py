@@ -31,6 +31,7 @@ ROOMS = sorted({module.room for module in modules().values() if "/" in module.wh
 MOST_MEMBERS = 25
 MANY_MEMBERS = {
     "comments/sidecar/document.py:Sidecar": (32, "one noun: a comment file and every edit of it"),
+    "comments/index/cache.py:Index": (28, "one noun: the cache of comments, each method one read or one write"),
     "inbox/store.py:MessageStore": (32, "one noun: the messages of a repository, each method one read or one write"),
 }
 

@@ -11,6 +11,7 @@ import pytest
 
 from postil.settings.load import load
 from postil.state_operations import StateOperations
+from postil.storage.memory import MemoryState
 from postil.storage.sqlite import SqliteState
 from tests.surfaces.conftest import repository
 from tests.surfaces.programs import BIN, run
@@ -94,3 +95,16 @@ def test_a_closed_output_is_harmless_and_a_full_one_is_told(command: str, reposi
     if command != "--version":  # written as Python ends, which complains by itself
         code, told = status("> /dev/full")
         assert (code, "The output cannot be written" in told) == (7, True)
+
+
+def test_a_server_that_starts_removes_what_killed_writers_left(tmp_path: Path) -> None:
+    subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
+    left, fresh = tmp_path / "src" / ".postil-1f-00.tmp", tmp_path / "src" / ".postil-1f-01.tmp"
+    left.parent.mkdir()
+    for file in (left, fresh):
+        file.write_text("half")
+    os.utime(left, (1, 1))
+    settings = load({"HOME": str(tmp_path / "home")}, str(tmp_path))
+    StateOperations(settings, MemoryState).remove_leftovers().join()
+    assert (left.exists(), fresh.exists()) == (False, True), "one that is new may have a living writer"
+    StateOperations(load({"HOME": "/nowhere"}, "/"), MemoryState).remove_leftovers().join()

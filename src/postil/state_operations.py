@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Callable
+from contextlib import suppress
 from typing import TYPE_CHECKING, cast
 
+from postil.core.failure import Failure
 from postil.settings.model import Settings
 
 if TYPE_CHECKING:
@@ -71,6 +74,20 @@ class StateOperations:
         from postil.storage.later import LATER
 
         LATER.wait_empty(seconds)
+
+    def remove_leftovers(self) -> threading.Thread:
+        """Remove what killed writers left in the workspace, beside the start of a server. Returns who does it."""
+
+        def remove() -> None:
+            from postil.workspace.operations.checks import clean_leftovers
+            from postil.workspace.repository import find_repository
+
+            with suppress(Failure, OSError):  # outside of a repository, or a folder that cannot be written
+                clean_leftovers(find_repository(self._settings.cwd), fix=True)
+
+        remover = threading.Thread(target=remove, name="postil-leftovers", daemon=True)
+        remover.start()
+        return remover
 
     def audit(self) -> Audit:
         """Returns the audit in the state database, with a chain of its own."""

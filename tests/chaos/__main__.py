@@ -15,10 +15,13 @@ from typing import NamedTuple
 
 from postil.storage.postgresql.postgres import PostgresState
 from postil.storage.redis_store.redis import RedisState
+from postil.storage.sqlite import SqliteState
+from tests.chaos.clocks import jump_clocks
 from tests.chaos.faults import inject_faults
 from tests.chaos.kills import TARGETS, kill_writers
 from tests.chaos.power import SUBJECTS, cut_power
 from tests.chaos.stalls import stall_server
+from tests.chaos.tears import CACHES, tear_caches
 from tests.needs import ROOT
 from tests.storage.postgres_server import postgres_server
 from tests.storage.redis_server import redis_server
@@ -38,7 +41,7 @@ class Line(NamedTuple):
 def main() -> int:
     """Run the campaigns. Returns 1 if any found something."""
     reader = argparse.ArgumentParser(prog="make chaos")
-    for name, count in (("kills", 1000), ("cuts", 200), ("stalls", 40), ("faults", 8)):
+    for name, count in (("kills", 1000), ("cuts", 200), ("stalls", 40), ("faults", 8), ("tears", 50), ("jumps", 50)):
         reader.add_argument(f"--{name}", type=int, default=count)
     reader.add_argument("--seed", type=int, default=int(time.time()))
     reader.add_argument("--write", action="store_true", help="write the table into docs/reliability.md")
@@ -64,11 +67,23 @@ def main() -> int:
         faulted = inject_faults(subject, given.faults)
         told = f"{faulted.acknowledged} acknowledged"
         note(Line(f"I/O errors, {name}", f"{faulted.tried} faults", faulted.lost + faulted.unreadable, told))
+    for name, cached in CACHES.items():
+        torn = tear_caches(cached, given.tears, chance)
+        note(Line(f"torn pages, {name}", f"{torn.tears} tears", torn.wrong, f"{torn.noticed} noticed by the check"))
+    note(_jump("state (SQLite)", SqliteState(f"{os.environ['HOME']}/jumps.db"), given.jumps, chance))
+    with postgres_server() as server:
+        note(_jump("PostgreSQL", PostgresState(server.address), given.jumps, chance))
     note(_stall_postgres(given.stalls, chance))
     note(_stall_redis(given.stalls, chance))
     if given.write:
         _write(lines)
     return 1 if any(line.bad for line in lines) else 0
+
+
+def _jump(name: str, state: SqliteState | PostgresState, jumps: int, chance: random.Random) -> Line:
+    found = jump_clocks(state, jumps, chance)
+    state.close()
+    return Line(f"clock set 100 days ahead and back, {name}", f"{found.jumps} jumps", found.lost, f"{found.kept} kept")
 
 
 def _stall_postgres(stalls: int, chance: random.Random) -> Line:

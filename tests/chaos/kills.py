@@ -140,7 +140,8 @@ def _write_comments(folder: Path, first: int, acknowledge: Callable[[int], None]
         acknowledge(n)
 
 
-def _prepare_comments(folder: Path) -> None:
+def prepare_comments(folder: Path) -> None:
+    """Source files to comment on."""
     for name in ("a", *(f"f{n}" for n in range(16))):
         (folder / f"{name}.py").write_text("".join(f"value_{n} = {n}\n" for n in range(60)))
 
@@ -150,30 +151,32 @@ def _find_comments(folder: Path) -> list[int]:
     return [int(one.text.split()[1]) for path in overview.store.paths() for one in overview.store.read(path).comments]
 
 
-def _prepare_repository(folder: Path) -> None:
+def prepare_repository(folder: Path) -> None:
+    """A repository with a first commit."""
     for words in (["init", "-q"], ["config", "user.name", "c"], ["config", "user.email", "c@x"]):
         subprocess.run(["git", *words], cwd=folder, check=True)
     subprocess.run(["git", "commit", "-q", "--allow-empty", "-m", "first"], cwd=folder, check=True)
 
 
-def _issues(folder: Path) -> Issues:
+def make_issues(folder: Path) -> Issues:
+    """The issues of a repository, with a cache beside it."""
     return Issues(lambda: find_repository(str(folder)), str(folder / "cache"), "")
 
 
 def _write_issues(folder: Path, first: int, acknowledge: Callable[[int], None]) -> None:
-    tools = AssistantTools(_issues(folder))
+    tools = AssistantTools(make_issues(folder))
     for n in range(first, first + 1000):
         tools.create(title=f"issue {n}")
         acknowledge(n)
 
 
 def _find_issues(folder: Path) -> list[int]:
-    rows = _issues(folder).refresh().index.query("SELECT title FROM ent")
+    rows = make_issues(folder).refresh().index.query("SELECT title FROM ent")
     return [int(title.split()[1]) for (title,) in rows]
 
 
 TARGETS = {
     "state (SQLite), with keys": (Target(_nothing, _write_state, _find_state), 0.12),
-    "comments": (Target(_prepare_comments, _write_comments, _find_comments), 0.12),
-    "issues (git)": (Target(_prepare_repository, _write_issues, _find_issues), 0.6),
+    "comments": (Target(prepare_comments, _write_comments, _find_comments), 0.12),
+    "issues (git)": (Target(prepare_repository, _write_issues, _find_issues), 0.6),
 }

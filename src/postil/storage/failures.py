@@ -30,9 +30,12 @@ class StateUnwritable(StorageFailed):
     """The folder or the file does not let us write."""
 
     def __init__(self, path: str, why: str) -> None:
+        is_file = path.startswith("/")
         super().__init__(
-            f"The state database {path} cannot be written: {why}",
-            advice="Make its folder writable for you, or point XDG_STATE_HOME to another place",
+            f"The state database {path} cannot be {'written' if is_file else 'used'}: {why}",
+            advice="Make its folder writable for you, or point XDG_STATE_HOME to another place"
+            if is_file
+            else "Check the user, the password and the rights behind POSTIL_STATE and POSTIL_EPHEMERAL",
         )
 
 

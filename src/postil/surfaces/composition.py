@@ -37,6 +37,10 @@ class StateOperations(Protocol):
         """Wait until what follows acknowledged writes is stored, at most so long."""
         ...
 
+    def remove_leftovers(self) -> object:
+        """Remove what killed writers left in the workspace, beside the start of a server."""
+        ...
+
     def audit(self) -> Audit:
         """Returns the audit in the state database."""
         ...

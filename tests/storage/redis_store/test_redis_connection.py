@@ -1,40 +1,25 @@
-"""What happens when Redis does not answer: who waits, for how long, and what is said."""
+"""Who may not come in is told so, and what to look at."""
+
+from __future__ import annotations
 
 import pytest
 import redis
 
-from postil.core.failure import StorageFailed
-from postil.storage.failures import StateAway
-from postil.storage.redis_store.redis_connection import connect, text, translate_errors
+from postil.storage.failures import StateUnwritable
+from postil.storage.redis_store.redis import RedisState
+from tests.storage.redis_server import RedisServer
 
 
-def test_errors_of_redis_become_one_failure_with_its_cause() -> None:
-    with pytest.raises(StateAway, match="cannot be reached: refused") as caught, translate_errors():
-        raise redis.ConnectionError("refused")
-    assert isinstance(caught.value, StorageFailed)
-    assert isinstance(caught.value.__cause__, redis.ConnectionError)
-    assert "Nothing was changed" in caught.value.advice
-
-
-def test_an_error_without_words_is_named_and_a_long_one_is_cut() -> None:
-    with pytest.raises(StateAway, match=r"reached: TimeoutError$"), translate_errors():
-        raise redis.TimeoutError
-    with pytest.raises(StateAway) as caught, translate_errors():
-        raise redis.RedisError("x" * 1000)
-    assert caught.value.message.count("x") == 200
-
-
-def test_other_errors_pass_unchanged() -> None:
-    with pytest.raises(LookupError), translate_errors():
-        raise LookupError
-
-
-def test_nobody_there_is_said_at_once() -> None:
-    client = connect("unix:///nonexistent/redis.sock")
-    with pytest.raises(StateAway), translate_errors():
-        client.get("x")
-    client.close()
-
-
-def test_answers_are_read_as_text() -> None:
-    assert [text("a"), text("ü".encode()), text(3)] == ["a", "ü", "3"]
+@pytest.mark.parametrize("given", ["", ":wrong@"])
+def test_a_password_that_is_missing_or_wrong_is_named(server: RedisServer, given: str) -> None:
+    with redis.Redis(unix_socket_path=str(server.socket)) as client:
+        client.config_set("requirepass", "right")  # pyright: ignore[reportUnknownMemberType]
+    try:
+        state = RedisState(f"unix://{given}{server.socket}")
+        with pytest.raises(StateUnwritable, match="password") as refused:
+            state.version()
+        assert "POSTIL_STATE" in refused.value.advice
+        state.close()
+    finally:
+        with redis.Redis(unix_socket_path=str(server.socket), password="right") as client:
+            client.config_set("requirepass", "")  # pyright: ignore[reportUnknownMemberType]

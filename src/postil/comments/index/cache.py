@@ -11,10 +11,11 @@ import os
 import sqlite3
 import threading
 from collections import Counter
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from functools import partial
 from itertools import chain
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -26,7 +27,9 @@ from postil.comments.search.text_file import TABLES as TEXT_TABLES
 from postil.comments.search.text_file import Hits, TextFile
 from postil.comments.sidecar.format import format_time, parse_time
 from postil.comments.source_tree import SourceTree
+from postil.workspace.disk import open_regular
 
+T = TypeVar("T")
 LAYOUT = 8
 PAGE = 2000
 FEW = 20_000
@@ -107,7 +110,9 @@ def make_note(each: Located) -> Note:
 class Index:
     """The cache of one workspace. Threads share it; every process has its own connection."""
 
-    def __init__(self, tree: SourceTree) -> None:
+    def __init__(self, tree: SourceTree, make_anew: Callable[[], None] | None = None) -> None:
+        self._make_anew = make_anew
+        """Fills the cache again from the files, where it turns out to be damaged."""
         base = os.path.join(tree.folder, f"comments-{tree.key}")
         self._path = f"{base}.db"
         self._lock = threading.RLock()
@@ -149,8 +154,8 @@ class Index:
 
     def rows(self, where: str, values: Sequence[object] = ()) -> list[Located]:
         """Returns the comments for which a condition holds, by file. The condition is ours, its values the caller's."""
-        bodies = self.select(f"{_BODIES} WHERE ({where}) AND {SHOWN} ORDER BY path, place", values)
-        return [self.decode(body) for (body,) in bodies]
+        sentence = f"{_BODIES} WHERE ({where}) AND {SHOWN} ORDER BY path, place"
+        return self._mend(lambda: [self.decode(body) for (body,) in self._select(sentence, values)])
 
     def stream(self, where: str = "1", values: Sequence[object] = ()) -> Iterator[Located]:
         """Yields the comments for which a condition holds, a page at a time: memory need not hold them all."""
@@ -160,12 +165,15 @@ class Index:
         )
         after: tuple[str, int] = ("", -1)
         while True:
-            page = self.select(sentence, (*values, *after))
-            for path, place, body in page:
+            page = self._mend(partial(self._read_page, sentence, (*values, *after)))
+            for path, place, located in page:
                 after = (path, place)
-                yield self.decode(body)
+                yield located
             if len(page) < PAGE:
                 return
+
+    def _read_page(self, sentence: str, values: Sequence[object]) -> list[tuple[str, int, Located]]:
+        return [(path, place, self.decode(body)) for path, place, body in self._select(sentence, values)]
 
     def digest(self, where: str, values: Sequence[object] = ()) -> bytes:
         """Returns what changes whenever one of the comments for which a condition holds does."""
@@ -261,6 +269,24 @@ class Index:
             self._texts.catch_up(db)
 
     def select(self, sentence: str, values: Sequence[object] = ()) -> list[Any]:
+        return self._mend(lambda: self._select(sentence, values))
+
+    def _mend(self, read: Callable[[], T]) -> T:
+        """Returns what is read. A cache that turns out to be damaged is made anew from the files first, once."""
+        try:
+            return read()
+        except (sqlite3.DatabaseError, msgspec.MsgspecError) as fault:
+            make_anew = self._make_anew
+            if make_anew is None or isinstance(fault, sqlite3.OperationalError):
+                raise
+        self._make_anew = None  # not again while it is being made
+        try:
+            make_anew()
+            return read()
+        finally:
+            self._make_anew = make_anew
+
+    def _select(self, sentence: str, values: Sequence[object]) -> list[Any]:
         with self.using() as db:
             return db.execute(sentence, tuple(values)).fetchall()
 
@@ -274,7 +300,7 @@ class Index:
 
     def damage(self) -> list[str]:
         """Returns what SQLite's own check finds wrong."""
-        found = [str(row[0]) for row in self.select("PRAGMA integrity_check(5)")]
+        found = [str(row[0]) for row in self._select("PRAGMA integrity_check(5)", ())]
         return [] if found == ["ok"] else found
 
     def start_again(self, in_memory: bool = False) -> None:
@@ -294,7 +320,8 @@ class Index:
     def _connect(self) -> sqlite3.Connection:
         try:
             os.makedirs(os.path.dirname(self._path), mode=0o700, exist_ok=True)
-            return self._prepared(self._path)
+            if not _is_cut_off(self._path):
+                return self._prepared(self._path)
         except (sqlite3.DatabaseError, OSError):
             pass
         try:
@@ -322,6 +349,18 @@ class Index:
             db.close()
             raise
         return db
+
+
+def _is_cut_off(path: str) -> bool:
+    """Returns whether a database is shorter than it says, where no journal explains that: SQLite may not mind."""
+    try:
+        with open_regular(path) as file:
+            head = file.read(32)
+        page, pages = int.from_bytes(head[16:18], "big"), int.from_bytes(head[28:32], "big")
+        is_short = os.path.getsize(path) < (65536 if page == 1 else page) * pages
+        return is_short and not (os.path.exists(f"{path}-journal") and os.path.getsize(f"{path}-journal"))
+    except OSError:
+        return False
 
 
 def _replace_notes(db: sqlite3.Connection, path: str, notes: Sequence[Note]) -> None:

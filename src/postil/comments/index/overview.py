@@ -45,7 +45,7 @@ class Overview:
     def __init__(self, reader: CommentReader) -> None:
         self.reader = reader
         self.tree, self.store = reader.tree, reader.store
-        self.index = Index(self.tree)
+        self.index = Index(self.tree, self.make_anew)
         self._lock = threading.RLock()
         self._looks = 0
         self._watch: FolderWatch | None = None
@@ -67,8 +67,11 @@ class Overview:
     def _look(self) -> None:
         try:
             self._catch_up()
-        except sqlite3.DatabaseError:  # a full or failing disk: the cache is what can be done without
+        except sqlite3.OperationalError:  # a full or failing disk: the cache is what can be done without
             self.index.start_again(in_memory=True)
+            self._catch_up()
+        except sqlite3.DatabaseError:  # damaged: what was in it is in the files
+            self.index.start_again()
             self._catch_up()
 
     def _catch_up(self) -> None:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import secrets
 import threading
-import time
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
@@ -18,18 +17,18 @@ from typing import TYPE_CHECKING
 from postil.core.effects.joining import join
 from postil.core.failure import Failure
 from postil.core.ports import Changes, CounterRow, RecordRow, Records
-from postil.storage.failures import StateAway, StateBusy, StateUnclear
+from postil.storage.failures import StateAway, StateBusy
 from postil.storage.last_seen import LastSeen, StaleRecords
 from postil.storage.listeners import ChangeListeners
 from postil.storage.postgresql.postgres_connection import ANSWER_SECONDS, BUSY_SECONDS, Connection, Connections
 from postil.storage.postgresql.postgres_records import PostgresRecords
+from postil.storage.unanswered import ask_until_known
 
 if TYPE_CHECKING:
     from postil.storage.postgresql.postgres_leases import PostgresLeases
 
 COMMIT_SECONDS = 20.0
 """How long the fate of a commit without an answer is asked for, before its outcome is called unknown."""
-COMMIT_PAUSE = 0.1
 _BEGIN_READ = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 _BEGIN_WRITE = "BEGIN; UPDATE postil_counters SET value = value + 1 WHERE name = 'version'"
 _BEGIN_LOCKED = "BEGIN; SELECT 1 FROM postil_counters WHERE name = 'version' FOR UPDATE"
@@ -118,19 +117,15 @@ class PostgresState:
 
         The row that counts writes is taken first: the transaction in doubt holds it until it is decided.
         """
-        deadline = time.monotonic() + COMMIT_SECONDS
-        while True:
-            try:
-                with self._connections.using() as connection:
-                    connection.execute(_BEGIN_LOCKED, seconds=self._busy_seconds + ANSWER_SECONDS)
-                    row = connection.execute("SELECT 1 FROM postil_commits WHERE name = %s", (name,)).fetchone()
-                    connection.execute("COMMIT")
-                break
-            except Failure as failure:
-                if time.monotonic() > deadline:
-                    raise StateUnclear(failure.message[:100]) from failure
-            time.sleep(COMMIT_PAUSE)
-        if row is None:
+
+        def ask() -> object:
+            with self._connections.using() as connection:
+                connection.execute(_BEGIN_LOCKED, seconds=self._busy_seconds + ANSWER_SECONDS)
+                row = connection.execute("SELECT 1 FROM postil_commits WHERE name = %s", (name,)).fetchone()
+                connection.execute("COMMIT")
+            return row
+
+        if ask_until_known(ask, COMMIT_SECONDS) is None:
             raise away
 
     def version(self) -> int:

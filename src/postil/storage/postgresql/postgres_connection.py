@@ -18,6 +18,8 @@ MOST = 10
 ANSWER_SECONDS = 6.0
 """How long a server that hangs is waited for: a stall of some seconds is not worth a failure."""
 CONNECT_SECONDS = 4
+_STRANGERS = ("password authentication failed", "no password supplied", "does not exist", "is not permitted to log in")
+"""What PostgreSQL says to those whom it does not let in: trying again does not help."""
 BUSY_SECONDS = 15.0
 # A replica that hangs in a block must not hold the others up for long; what it began is then undone.
 _SESSION = "SET idle_in_transaction_session_timeout = 6000; SET lock_timeout = {busy}; SET statement_timeout = 30000"
@@ -146,6 +148,9 @@ class Connections:
             errors.ReadOnlySqlTransaction,  # a standby, while another takes over
             errors.IdleInTransactionSessionTimeout,
         ) as error:
+            said = str(error)
+            if any(words in said for words in _STRANGERS):
+                raise StateUnwritable(describe(self.address), _last_line(error)) from error
             self._outage.note(error)
             raise StateAway(_first_line(error)) from error
 
@@ -166,3 +171,7 @@ def describe(address: str) -> str:
 
 def _first_line(error: BaseException) -> str:
     return (str(error).strip().splitlines() or [type(error).__name__])[0][:200]
+
+
+def _last_line(error: BaseException) -> str:
+    return (str(error).strip().splitlines() or [type(error).__name__])[-1][-200:]

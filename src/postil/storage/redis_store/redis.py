@@ -30,6 +30,7 @@ from postil.storage.outage import find_outage
 from postil.storage.redis_store.redis_connection import PREFIX, connect, text, translate_errors
 from postil.storage.redis_store.redis_records import COUNTERS, RedisRecords
 from postil.storage.redis_store.redis_scripts import CHANNEL, COMMIT, ENTER_READ, ENTER_WRITE, LEAVE, UNLOCK
+from postil.storage.unanswered import ask_until_known
 
 LEASE_MS = 3_000
 """How long a replica that was killed in the middle of a block holds up the others: blocks take milliseconds."""
@@ -38,7 +39,6 @@ PATIENCE = 0.1
 """Seconds after which a waiting block looks whether those inside still live."""
 COMMIT_SECONDS = 10.0
 """How long a commit without an answer is asked for again, before its outcome is called unknown."""
-COMMIT_PAUSE = 0.1
 LOCK, READERS, WANTED = PREFIX + "lock", PREFIX + "readers", PREFIX + "wanted"
 VERSION, EXPIRING = PREFIX + "version", PREFIX + "expiring"
 
@@ -214,19 +214,14 @@ class RedisState:
         changes, values = records.changes()
         keys = [LOCK, VERSION, COUNTERS, f"{PREFIX}commit:{token.partition(' ')[0]}", EXPIRING]
         arguments = [token, msgspec.json.encode(changes), *values]
-        deadline = time.monotonic() + COMMIT_SECONDS
-        while True:
-            # A commit is known by its name, so it can be asked for again: the answer is its version, or that the lock
-            # was lost before it came, which it cannot get back. Only silence leaves the outcome open.
-            try:
-                with translate_errors():
-                    return int(cast("int", self._scripts[COMMIT](keys=keys, args=arguments)))
-            except StateAway as away:
-                if _is_refusal(away.__cause__):
-                    raise
-                if time.monotonic() > deadline:
-                    raise StateUnclear(str(away.__cause__)[:100]) from away
-            time.sleep(COMMIT_PAUSE)
+
+        def ask() -> int:
+            with translate_errors():
+                return int(cast("int", self._scripts[COMMIT](keys=keys, args=arguments)))
+
+        # A commit is known by its name, so it can be asked for again: the answer is its version, or that the lock was
+        # lost before it came, which it cannot get back. Only silence leaves the outcome open.
+        return ask_until_known(ask, COMMIT_SECONDS, lambda failure: _is_refusal(failure.__cause__))
 
     # -- hearing of changes -----------------------------------------------------------------------------------------
 

@@ -6,9 +6,10 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Any
 
-from postil.storage.failures import StateAway
+from postil.storage.failures import StateAway, StateUnwritable
 
 PREFIX = "postil:"
+_STRANGERS = ("NOAUTH", "WRONGPASS", "HELLO must be called with the client already authenticated")
 PATIENCE = 1.0
 """Seconds to wait for an answer: a Redis that is away must not hold every request."""
 
@@ -45,12 +46,14 @@ def _open_pool(client: Any, retry: Any, address: str) -> Any:
 
 @contextmanager
 def translate_errors() -> Generator[None]:
-    """Raise Redis's errors as StateAway."""
+    """Raise Redis's errors as StateAway; StateUnwritable where it does not let us in."""
     import redis
 
     try:
         yield
     except redis.RedisError as error:
+        if isinstance(error, redis.AuthenticationError) or str(error).startswith(_STRANGERS):
+            raise StateUnwritable("in Redis", f"it wants another password ({str(error)[:60]})") from error
         raise StateAway(str(error)[:200] or type(error).__name__) from error
 
 

@@ -260,7 +260,7 @@ class HttpApp:
             gone = NeedsCredential("the credential was revoked or has expired while its call was served")
             gone.is_read = True
             with suppress(RuntimeError):  # a stream that has begun just ends
-                await self._refuse(gone, scope, headers, receive, send)
+                await self._refuse(gone, scope, asked.headers, asked.receive, asked.send)
         finally:
             guard.stop()
             gateway.release(visitor, ticket)

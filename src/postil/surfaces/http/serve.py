@@ -73,6 +73,7 @@ def run(server: Server, composed: Composition, idle: float = 0.0) -> NoReturn:
         raise CannotListen(f"Cannot listen: {wrong}", advice="Give --http HOST:PORT") from None
     check_reach(host, settings)
     composed.state_operations.require_durable()
+    composed.state_operations.remove_leftovers()
     cors = Cors(http.cors_origins)
     token = secrets.token_urlsafe(24)
     guard = compose(composed, token)

@@ -18,7 +18,9 @@ from postil.workspace.clones.snapshot import Snapshot
 from postil.workspace.failures import GitTimedOut, LockBusy
 from postil.workspace.files import FileLock, atomic_write, make_folder, read_file, remove_file
 from postil.workspace.git import NETWORK, run_git, try_git
+from postil.workspace.operations.checks import clean_leftovers
 from postil.workspace.paths import RelativePath
+from postil.workspace.repository import find_repository
 
 Merge = Callable[[str, bytes | None, bytes | None, bytes | None], bytes]
 """Returns the comment file that holds what two sides hold: its path, its base, ours and theirs."""
@@ -80,6 +82,7 @@ class SharedClone:
             self._check_out(source)
         self._recorded = snapshot.read_snapshot(self.folder, head) if head else Snapshot()
         wanted = self._recorded.files if head else snapshot.list_blobs(self.folder, source) if source else {}
+        clean_leftovers(find_repository(self.folder), fix=True)
         self._put_files(wanted)
         snapshot.set_refs(self.folder, self._recorded.refs)
         self._recorded = msgspec.structs.replace(self._recorded, source=self._recorded.source or source, files=wanted)

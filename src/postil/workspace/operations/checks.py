@@ -97,12 +97,7 @@ class Leftovers:
     @destroys("workspace_clean", title="Remove what killed processes left", shell="workspace clean", toolset="extra")
     def clean(self, fix: Annotated[bool, Meta(description="Remove them instead of listing them")] = False) -> Cleaned:
         """List the temporary files that killed processes left here, or remove them"""
-        act = remove_leftovers if fix else find_leftovers
-        files: list[str] = []
-        for root, folder in _list_folders(self._workspace.find()):
-            with suppress(Failure):  # a folder that is gone, or led elsewhere by a link
-                files += [os.path.join(folder, name) for name in act(root, folder)]
-        return Cleaned(tuple(files), removed=fix)
+        return Cleaned(tuple(clean_leftovers(self._workspace.find(), fix=fix)), removed=fix)
 
     @check("leftovers")
     def leftovers_are_gone(self) -> Finding:
@@ -116,6 +111,16 @@ class Leftovers:
                 "warning", f"{len(found)} temporary files of killed processes", "Run `postil workspace clean --fix`"
             )
         return Finding("ok", "none")
+
+
+def clean_leftovers(repository: Repository, *, fix: bool) -> list[str]:
+    """Returns the temporary files that killed processes left here; with `fix` they are removed."""
+    act = remove_leftovers if fix else find_leftovers
+    files: list[str] = []
+    for root, folder in _list_folders(repository):
+        with suppress(Failure):  # a folder that is gone, or led elsewhere by a link
+            files += [os.path.join(folder, name) for name in act(root, folder)]
+    return files
 
 
 def _list_folders(repository: Repository) -> Iterator[tuple[str, str]]:

@@ -1,0 +1,37 @@
+"""A commit without an answer is asked for until somebody knows."""
+
+from __future__ import annotations
+
+import pytest
+
+from postil.storage import unanswered
+from postil.storage.failures import StateAway, StateBusy, StateUnclear
+from postil.storage.unanswered import ask_until_known
+
+
+@pytest.fixture(autouse=True)
+def no_pause(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(unanswered, "PAUSE", 0.0)
+
+
+def test_it_is_asked_again_until_it_is_answered() -> None:
+    answers: list[StateAway | int] = [StateAway("gone"), StateAway("still"), 7]
+
+    def ask() -> int:
+        answer = answers.pop(0)
+        if isinstance(answer, StateAway):
+            raise answer
+        return answer
+
+    assert ask_until_known(ask, 10) == 7
+
+
+def test_a_failure_that_is_an_answer_is_raised_and_silence_is_unknown_in_the_end() -> None:
+    def refuse() -> int:
+        raise StateBusy("there", 1)
+
+    with pytest.raises(StateBusy):
+        ask_until_known(refuse, 10, lambda failure: isinstance(failure, StateBusy))
+    with pytest.raises(StateUnclear, match="kept the state database") as unclear:
+        ask_until_known(refuse, 0)
+    assert unclear.value.data["outcome"] == "unknown"
