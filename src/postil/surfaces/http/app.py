@@ -347,9 +347,7 @@ class HttpApp:
             await self._show_metrics(send)
 
     async def _show_metrics(self, send: Send) -> None:
-        endpoints = [*self._endpoints.all()]
-        if self._workspaces is not None:
-            endpoints += [each for room in self._workspaces.rooms.values() for each in room.endpoints()]
+        endpoints = self._list_endpoints()
         body = self.metrics.text(
             calls=sum(endpoint.calls for endpoint in endpoints),
             streams=sum(endpoint.streams for endpoint in endpoints),
@@ -359,6 +357,11 @@ class HttpApp:
         length = (b"content-length", b"%d" % len(body))
         await send({"type": "http.response.start", "status": 200, "headers": [kind, length]})
         await send({"type": "http.response.body", "body": body, "more_body": False})
+
+    def _list_endpoints(self) -> list[Endpoint]:
+        """Returns all that is spoken to, of this workspace and the others."""
+        rooms = self._workspaces.rooms.values() if self._workspaces is not None else ()
+        return [*self._endpoints.all(), *(each for room in rooms for each in room.endpoints())]
 
     async def _refuse(self, refused: Refused, scope: Scope, headers: Headers, receive: Receive, send: Send) -> None:
         self.metrics.refused[refused.status] = self.metrics.refused.get(refused.status, 0) + 1
