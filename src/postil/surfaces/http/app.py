@@ -92,7 +92,7 @@ class HttpApp:
 
     def idle_for(self) -> float:
         """Returns for how many seconds nobody has asked for anything; 0 while something is open."""
-        endpoints = self._endpoints.values()
+        endpoints = self._list_endpoints()
         if any(endpoint.calls or endpoint.streams for endpoint in endpoints) or (
             self._page and self._page.streams.open
         ):
