@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import re
+import time
 from collections.abc import Generator
 from pathlib import Path
 from urllib.parse import urlencode
@@ -61,6 +62,14 @@ class Client:
         answer = self.ask("GET", address.removeprefix(self.base))
         self.cookie = answer.headers.get("Set-Cookie", "").partition(";")[0]
         return answer
+
+    def wait_for(self, status: int, path: str) -> bool:
+        """Ask until this is the answer: a revoked key may be known for a few seconds."""
+        end = time.monotonic() + 60
+        while time.monotonic() < end:
+            if self.ask("GET", path).status == status:
+                return True
+        return False
 
     def token(self) -> str:
         """The form token of a page."""
