@@ -19,6 +19,7 @@ from bench.gateway import gateway
 from bench.gitlab import gitlab
 from bench.load import http
 from bench.measure import calls, cold_start, middle
+from bench.page import page as show_page
 from bench.report import Result, Whole, goal_table, goals, page, result_table
 from bench.server import INITIALIZE, INITIALIZED, LOWLEVEL, OURS, ROOT, SERVERS, TYPESCRIPT, Server, ended_cpu, started
 from bench.startup import startup
@@ -58,6 +59,8 @@ def main() -> int:
     listed = [*goals(ours, sdk, typescript, whole, options.calls), *startup(options.rounds), *gateway(), *gitlab()]
     say("assistants")
     listed += assistants()
+    say("the page beside difit")
+    listed += show_page()
     listed += comments(options.comments)
     say("anchoring")
     listed += anchors([ROOT])
