@@ -53,11 +53,14 @@ class WireCall(Call):
 
     @property
     def trace(self) -> Mapping[str, str]:
-        if self._trace is None:
-            from postil.wire.protocol import trace_context  # few clients name a trace
+        if self._trace is not None:
+            return self._trace
+        beside: Mapping[str, str] = getattr(self.out, "trace", {})
+        if "traceparent" not in self.work.meta and not beside:
+            return {}
+        from postil.wire.protocol import trace_context  # few clients name a trace
 
-            beside: Mapping[str, str] = getattr(self.out, "trace", trace_context.NONE)
-            self._trace = trace_context.read(self.work.meta) or trace_context.read(beside)
+        self._trace = trace_context.read(self.work.meta) or trace_context.read(beside)
         return self._trace
 
     @trace.setter
