@@ -85,7 +85,7 @@ def review_with_keys(person: Person, version: str) -> None:
         lazygit.see("#1 is a draft")
         lazygit.press_until("Enter", "+line SEVEN", "MM code.txt")  # back from the terminal
         lazygit.remark("the whole of code.txt", "? 7: why", 2, "is a draft")
-        lazygit.press_until("C-g", "what do you say of the whole?")
+        lazygit.press_until("U", "what do you say of the whole?")
         lazygit.type("two things")
         lazygit.press("Enter")
         lazygit.see("Review 1: 2 remarks queued")

@@ -5,10 +5,12 @@
 
 import json
 import os
+import subprocess
 from pathlib import Path
 
 import pytest
 
+from postil.inbox.lazygit.binding import EDITOR_KEY, SUBMIT_KEY, TALK_KEY
 from postil.inbox.lazygit.start_check import find_fault
 from tests.e2e.lazygit import VERSIONS, needs_lazygit, open_lazygit
 from tests.e2e.lines import remark_on_random_lines
@@ -43,6 +45,14 @@ def test_a_remark_lands_where_it_was_meant_in_all_six_places(reviewer: Person, v
 def test_drafts_typed_in_the_editor_too_are_sent_as_one_review_by_a_key(reviewer: Person, version: str) -> None:
     review_with_keys(reviewer, version)
     check_review(reviewer)
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_lazygit_binds_none_of_the_keys_that_are_ours_everywhere(version: str) -> None:
+    shown = subprocess.run([needs_lazygit(version), "--config"], capture_output=True, text=True, check=True).stdout
+    bound = {row.rpartition(" ")[2].strip("'\"").replace("ctrl+", "c-") for row in shown.splitlines()}
+    assert "<c-y>" in bound  # the way they are written is known; this one is of the branches alone
+    assert not bound & {TALK_KEY, EDITOR_KEY, SUBMIT_KEY}  # a panel's own key would hide ours there
 
 
 @pytest.mark.slow

@@ -50,7 +50,8 @@ def test_a_folder_offers_the_changes_of_its_files(repository: Repository) -> Non
     folder.mkdir(parents=True)
     (folder / "n.txt").write_text("x\n")
     found = places(repository, context="files", file="sub")
-    assert [word for word, _ in found] == ["sub:?", "sub/deep/n.txt:1"]
+    assert [word for word, _ in found] == ["sub:file", "sub/deep/n.txt:1"]
+    assert found[0][1] == "the whole of sub"  # a folder has no line to begin with
 
 
 def selected(repository: Repository, row: int, *diff: str) -> str:
@@ -62,6 +63,12 @@ def test_the_line_under_the_cursor_comes_first(repository: Repository) -> None:
     assert found[0] == ("a.txt:2 @unstaged", "2  selected: +TWO")
     found = places(repository, selected(repository, 6), context="staging", file="a.txt")
     assert found[0] == ("a.txt:-2 @unstaged", "-2  selected: -two")
+
+
+def test_a_selected_block_is_shown_by_a_line_of_the_side_it_is_sent_for(repository: Repository) -> None:
+    rows = git(Path(repository.root), "diff").split("\n")
+    found = places(repository, draw(rows, range(6, 8)), context="staging", file="a.txt")
+    assert found[0] == ("a.txt:2 @unstaged", "2  selected: +TWO")
 
 
 def test_when_the_line_under_the_cursor_is_not_known_the_menu_says_so_first(repository: Repository) -> None:
@@ -112,7 +119,7 @@ def test_a_stash_and_a_range_of_commits_are_commits(repository: Repository) -> N
 @pytest.mark.parametrize("named", ["nothing", "--output=x"])
 def test_a_commit_that_git_does_not_know_leaves_the_work_tree(repository: Repository, named: str) -> None:
     found = places(repository, context="commitFiles", commit_file="a.txt", commit=named)
-    assert found[0][0] == ".:?"
+    assert found[0][0] == ".:file"
 
 
 def test_a_long_menu_is_cut_and_says_how_to_name_the_rest(repository: Repository) -> None:

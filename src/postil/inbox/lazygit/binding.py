@@ -14,8 +14,9 @@ from postil.core.failure import InvalidArguments
 
 MARK = "# Written by `postil setup lazygit`; `postil setup lazygit --remove` takes it away again."
 Version = tuple[int, int]
-KEY, TALK_KEY, EDITOR_KEY, SUBMIT_KEY = "<c-y>", "Y", "<c-x>", "<c-g>"
-"""For a remark, the conversation, a remark in the editor, and the review; lazygit itself binds none of the last two."""
+KEY, TALK_KEY, EDITOR_KEY, SUBMIT_KEY = "<c-y>", "Y", "<c-x>", "U"
+"""For a remark, the conversation, a remark in the editor, and the review. No version of lazygit binds the last three
+in any panel: there its own key would hide ours (Ctrl-G is one in the diffs of 0.66)."""
 OUTPUT_SINCE: Version = (0, 51)
 """From here on lazygit has `output:`. It migrates `showOutput` into it, so a file must not hold both."""
 RANGE_SINCE: Version = (0, 46)

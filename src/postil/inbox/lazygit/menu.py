@@ -187,8 +187,8 @@ def _list_selected(source: Source, selection: Selection) -> Iterator[Place]:
         target = structs.replace(source.target, file=hunk.file or source.target.file, typed=True)
         yield format_target(target), _cut_label(f"selected: {target.file}, or begin with 42: for a line")
         return
-    first = lines[0]
-    yield format_target(target), _cut_label(f"{_describe(target, source)}  selected: {first.sign}{first.text}")
+    shown = next(line for line in lines if (line.new if target.side == "new" else line.old))
+    yield format_target(target), _cut_label(f"{_describe(target, source)}  selected: {shown.sign}{shown.text}")
     if len(lines) > 1:
         yield from _list_lines(source, hunk, lines)
 
@@ -225,8 +225,11 @@ def _format_whole(source: Source, several: bool) -> Place:
     target = source.target
     if not target.file:
         return format_target(target), "the whole commit" if ".." not in target.version else "these commits"
-    typed = structs.replace(target, typed=True)
     name = f"{target.file}{_describe_version(target) if several else ''}"
+    in_folder = [hunk.file.startswith(f"{target.file}/") for hunk in source.hunks]
+    if target.file == "." or (in_folder and all(in_folder)):
+        return format_target(target), f"the whole of {name}"  # a folder has no lines
+    typed = structs.replace(target, typed=True)
     return format_target(typed), f"the whole of {name}; for a line begin with 42:"
 
 
