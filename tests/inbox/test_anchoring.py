@@ -1,10 +1,11 @@
 """Where the code of a message is now."""
 
+import shutil
 from pathlib import Path
 
 import pytest
 
-from postil.inbox.anchoring import Anchor, anchor
+from postil.inbox.anchoring import LARGEST_READ, Anchor, anchor
 from postil.inbox.capture import capture
 from postil.inbox.model import Message, Place
 from postil.workspace.repository import find_repository
@@ -32,6 +33,19 @@ def test_lines_are_found_again(tmp_path: Path, after: str | None, line: str, fou
     else:
         (root / "a.py").write_text(after)
     assert anchor(repository, Message(1, caught.place, "x", "t"), caught.text) == found
+
+
+@pytest.mark.parametrize("named", ["sub", ".", "sub/large.bin"])
+def test_a_whole_folder_or_large_file_is_there_until_it_is_deleted(tmp_path: Path, named: str) -> None:
+    root = new_repository(tmp_path / "r", a__py=BEFORE)
+    (root / "sub").mkdir()
+    with (root / "sub" / "large.bin").open("wb") as file:
+        file.truncate(LARGEST_READ + 1)
+    message = Message(1, Place(named), "x", "t")
+    assert anchor(find_repository(str(root)), message, None) == Anchor("exact")
+    repository = find_repository(str(root))
+    shutil.rmtree(root)
+    assert anchor(repository, message, None) == Anchor("gone")
 
 
 def test_without_its_text_only_the_number_is_known(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Literal, TypeAlias
 
 from msgspec import Struct
@@ -37,13 +38,13 @@ def anchor(repository: Repository, message: Message, kept: bytes | None) -> Anch
     place = message.place
     if not place.file:
         return Anchor("exact")
+    span = parse_span(place.line)
+    if span is None:  # a file, which may be too large to read, or a folder
+        return Anchor("exact" if os.path.lexists(os.path.join(repository.root, place.file)) else "gone")
     try:
         now = read_file(repository.root, RelativePath(place.file), LARGEST_READ)
     except Failure:
         return Anchor("gone")
-    span = parse_span(place.line)
-    if span is None:
-        return Anchor("exact")
     if kept is None:
         return Anchor("unknown", place.line)
     if place.start == 0 and kept == now:
