@@ -341,9 +341,9 @@ def describe_age(then: float, now: float) -> str:
     return f"read {seconds // 3600} h ago" if seconds < 48 * 3600 else f"read {seconds // 86400} days ago"
 
 
-def describe_answers(told: Sequence[tuple[int, Reply]], more: int) -> tuple[str, ...]:
+def describe_answers(told: Sequence[tuple[int, str, Reply]], more: int) -> tuple[str, ...]:
     """Returns a line for each answer that the person has not been told of, and one for the rest."""
-    lines = [f"#{number} answered: {_cut(' '.join(reply.text.split()), 160)}" for number, reply in told]
+    lines = [f"#{number} {how}: {_cut(' '.join(reply.text.split()), 160)}" for number, how, reply in told]
     return (*lines, f"{more} more answers: postil inbox list") if more else tuple(lines)
 
 

@@ -212,14 +212,16 @@ class MessageRecords:
         """Returns how many answers the person has not been told of."""
         return self.records.count(self._prefix + "answers")
 
-    def hear_answers(self, most: int) -> list[tuple[int, Reply]]:
-        """Returns the oldest answers that the person has not been told of. They count as told."""
-        told: list[tuple[int, Reply]] = []
+    def hear_answers(self, most: int) -> list[tuple[int, str, Reply]]:
+        """Returns the oldest answers that the person has not been told of, with what they did. They count as told."""
+        told: list[tuple[int, str, Reply]] = []
         for key, _ in self.records.range(self._prefix + "answers", limit=most):
             self.records.delete(self._prefix + "answers", key)
             reply = decode_reply(self.records.get(self._prefix + "replies", key) or b"")
             if reply is not None:
-                told.append((int(key.partition(".")[0]), reply))
+                number = int(key.partition(".")[0])
+                closed = decode(self.records.get(self._prefix + "closed", make_key(number)))
+                told.append((number, closed.state if closed else "answered", reply))
         return told
 
     def join_replies(self, message: Message, most: int | None) -> Message:

@@ -258,7 +258,7 @@ class MessageStore:
         with self._reading() as messages:
             return messages.count_answers()
 
-    def hear_answers(self, most: int) -> tuple[list[tuple[int, Reply]], int]:
+    def hear_answers(self, most: int) -> tuple[list[tuple[int, str, Reply]], int]:
         """Returns the oldest answers that the person has not been told of, and how many more there are.
 
         They count as told. Reads first, so that a send that has nothing to tell writes nothing more.

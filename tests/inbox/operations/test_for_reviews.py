@@ -117,6 +117,14 @@ def test_the_conversation_is_read_and_answered_in_a_terminal(person: Person) -> 
     assert person.messages() == []
 
 
+def test_an_answer_that_declines_says_so(person: Person) -> None:
+    person.send("too big", "a.txt", "2")
+    with person.assistant("postil", "serve") as assistant:
+        assistant.check()
+        assistant.call("inbox_resolve", id=1, outcome="declined", reply="it is small")
+    assert "#1 declined: it is small" in run(person, "talk", input="q\n")
+
+
 def test_what_the_assistant_answered_is_seen(person: Person) -> None:
     person.send("why?", "a.txt", "2")
     with person.assistant("postil", "serve") as assistant:
@@ -124,8 +132,8 @@ def test_what_the_assistant_answered_is_seen(person: Person) -> None:
         assistant.call("inbox_resolve", id=1, reply="done in the other file")
     assert "1 new answer" in person.run("postil", "status").stdout
     receipt = person.send("next")
-    assert "#1 answered: done in the other file" in receipt
-    assert "answered" not in person.send("and one more")  # told once
+    assert "#1 addressed: done in the other file" in receipt
+    assert "addressed" not in person.send("and one more")  # told once
     assert "new answer" not in person.run("postil", "status").stdout
     person.send("open", "b.txt")
     with person.assistant("postil", "serve") as assistant:
