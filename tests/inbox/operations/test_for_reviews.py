@@ -104,7 +104,7 @@ def test_the_conversation_is_read_and_answered_in_a_terminal(person: Person) -> 
     with person.assistant("postil", "serve") as assistant:
         assistant.check()
         assistant.call("inbox_reply", id=1, text="because")
-        said = run(person, "talk", "--file", "a.txt", input="1\nr 1 not enough\nx 9\nnonsense\nq\n")
+        said = run(person, "talk", "--file", "a.txt", input="1\nr 1 not enough\nx 9\n\u00b2\nd \u00b2\nnonsense\nq\n")
         assert "#1 answered: because" in said
         assert "#1 queued again with your answer" in said
         assert "There is no message #9" in said

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
+from typing import Any
+
 from playwright.sync_api import Browser, expect
 
+from postil.surfaces.page.live import LiveStreams
+from postil.wire.runtime.watches import Heard, Watches
 from tests.surfaces.page.pages import PATIENCE, ServedPage, browse, serve_page, wait_until_live
 from tests.surfaces.programs import run
 
@@ -73,3 +78,34 @@ def test_two_tabs_hear_of_the_same_message(browser: Browser, served: ServedPage)
         send(served, "-f", "greet.py", "-c", "for both")
         for tab in (page, other):
             expect(tab.locator("#m1")).to_contain_text("for both")
+
+
+class Counted(Watches):
+    """Watches that only count who listens."""
+
+    def __init__(self) -> None:
+        self.listening: list[str] = []
+
+    async def add(self, uri: str, heard: Heard) -> None:
+        self.listening.append(uri)
+
+    def remove(self, uri: str, heard: Heard) -> None:
+        self.listening.remove(uri)
+
+
+def test_a_subject_that_is_named_twice_leaves_nothing_behind() -> None:
+    watches = Counted()
+    sent: list[Any] = []
+
+    async def receive() -> Any:
+        return {"type": "http.disconnect"}
+
+    async def take(message: Any) -> None:
+        sent.append(message)
+
+    async def is_known() -> bool:
+        return True
+
+    asyncio.run(LiveStreams().serve(["inbox", "inbox", "issues"], watches, is_known, receive, take))
+    assert watches.listening == []
+    assert b"data: inbox issues" in sent[1]["body"]

@@ -186,6 +186,12 @@ def test_odd_addresses_are_not_found(client: Client, path: str) -> None:
     assert client.ask("GET", path).status in (404, 422)
 
 
+@pytest.mark.parametrize("number", ["%C2%B2", "9" * 5_000, "-1", "x", ""])
+def test_a_number_in_an_address_that_is_none_counts_as_nothing(client: Client, number: str) -> None:
+    assert client.ask("GET", f"/inbox?before={number}").status == 200
+    assert client.ask("GET", f"/changes/files?f=a.txt&skip={number}").status == 200
+
+
 def test_a_query_that_is_no_text_is_refused(client: Client) -> None:
     assert client.ask("GET", "/changes?scope=%ff").status == 400
 

@@ -20,6 +20,10 @@ def test_a_file_always_takes_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert print_to(os.open(tmp_path / "out", os.O_WRONLY | os.O_CREAT), monkeypatch)
 
 
+def test_nobody_reads_the_null_device(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert not print_to(os.open(os.devnull, os.O_WRONLY), monkeypatch)
+
+
 def test_what_stays_in_the_pipe_was_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(delivery, "PATIENCE", 0.0)
     reader, writer = os.pipe()

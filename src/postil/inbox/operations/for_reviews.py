@@ -151,8 +151,8 @@ class ReviewTools:
             return self.submit(rest).for_model()
         if word == "c":
             return self.export(clipboard=True).for_model()
-        number, _, text = (word, "", "") if word.isdigit() else rest.partition(" ")
-        if not number.isdigit():
+        number, _, text = (word, "", "") if _is_number(word) else rest.partition(" ")
+        if not _is_number(number):
             return HELP
         which = int(number)
         if word == "r":
@@ -167,7 +167,11 @@ class ReviewTools:
         if word == "o":
             store.reopen(which)
             return f"#{which} queued again"
-        return self._show(store.get(which)).for_model() if word.isdigit() else HELP
+        return self._show(store.get(which)).for_model() if _is_number(word) else HELP
 
     def _show(self, message: Message) -> Shown:
         return self._inbox.show(message)
+
+
+def _is_number(word: str) -> bool:
+    return word.isascii() and word.isdigit() and len(word) < 12

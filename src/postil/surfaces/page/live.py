@@ -66,7 +66,7 @@ class LiveStreams:
         left.add_done_callback(lambda _: wake.set())
         try:
             await send({"type": "http.response.start", "status": 200, "headers": HEADERS})
-            for subject in subjects:
+            for subject in dict.fromkeys(subjects):
                 uri = SUBJECTS.get(subject, "")
                 try:
                     await watches.add(uri, heard)

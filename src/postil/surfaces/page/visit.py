@@ -73,6 +73,11 @@ class Visit:
         """Returns all values of a name that stands several times in the address."""
         return [value for key, value in self._pairs if key == name]
 
+    def number(self, name: str) -> int:
+        """Returns a number of the address; 0 where it is none, or longer than any that we wrote there."""
+        text = self.query.get(name, "")
+        return int(text) if text.isascii() and text.isdigit() and len(text) < 12 else 0
+
     async def call(self, name: str, kind: type[T], /, **arguments: object) -> T:
         """Call an operation, and return its answer as a struct of the view's own. Raises its Failure.
 

@@ -14,10 +14,14 @@ LOOK_AGAIN = 0.005
 
 
 def is_printed_and_read() -> bool:
-    """Flush standard output. Returns whether its reader took all of it; a file and a terminal always do."""
+    """Flush standard output. Returns whether its reader took all of it; a file and a terminal always do, and the null
+    device never: it also stands where the caller closed the output."""
     sys.stdout.flush()
     sink = sys.stdout.fileno()
-    mode = os.fstat(sink).st_mode
+    status = os.fstat(sink)
+    if os.path.samestat(status, os.stat(os.devnull)):
+        return False
+    mode = status.st_mode
     if not (stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)):
         return True
     poll = select.poll()

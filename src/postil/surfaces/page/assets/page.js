@@ -201,11 +201,12 @@
     if (node.dataset.lines && one("details", node).open && !node.style.minHeight) node.style.minHeight = Number(node.dataset.lines) * 1.35 + "em";
     seen.observe(node);
   };
+  const decode = (text) => { try { return decodeURIComponent(text); } catch { return text; } };
   let hashDone = false;
   const goToHash = () => {
     if (hashDone || !location.hash) return;
     const id = location.hash.slice(1);
-    const target = document.getElementById(id) || document.getElementById(decodeURIComponent(id));
+    const target = document.getElementById(id) || document.getElementById(decode(id));
     if (target) { hashDone = true; target.scrollIntoView({block: "center"}); select(target); return; }
     const file = all("section.file[data-lazy]").find((node) => id.startsWith(node.id + ":"));
     if (file) { file.scrollIntoView(); want(file); }

@@ -118,8 +118,7 @@ async def show_files(visit: Visit) -> Shown:
     files = visit.every("f")[:MOST_AT_ONCE]
     if not files:
         raise InvalidArguments("No file was named", advice="Open the changes")
-    skip = int(visit.query["skip"]) if visit.query.get("skip", "").isdigit() else 0
-    found = await visit.call("workspace_diff", Diffs, files=files, scope=showing.scope, skip=skip)
+    found = await visit.call("workspace_diff", Diffs, files=files, scope=showing.scope, skip=visit.number("skip"))
     messages, marks = await _read_messages(visit), await _read_marks(visit)
     body = tag("div", [show_file(visit, showing, found.version, one, messages, marks) for one in found.diffs])
     return Shown(", ".join(files)[:200], body, "changes", is_part=visit.query.get("part") == "1")

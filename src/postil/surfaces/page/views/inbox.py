@@ -31,7 +31,7 @@ async def list_messages(visit: Visit) -> Shown:
     """Show the conversations, the newest first."""
     shows_closed = visit.query.get("closed") == "1"
     found = await visit.call("inbox_list", Messages, all=shows_closed)
-    before = int(visit.query.get("before", "0")) if visit.query.get("before", "0").isdigit() else 0
+    before = visit.number("before")
     messages = [one for one in reversed(found.messages) if not before or one.id < before]
     page, left = messages[:PAGE], len(messages) - PAGE
     drafts = sum(one.state == "draft" for one in found.messages)
