@@ -41,7 +41,7 @@ class EchoApp:
     def counts(self) -> dict[str, float]:
         return {}
 
-    def registry(self, parts: Iterable[str] = ()) -> Registry:
+    def registry(self, parts: Iterable[str] = (), *, brought: bool = False) -> Registry:
         return Registry.of([("echo", self.echo)], self.settings.offer())
 
     def tools(self) -> Sequence[OperationEntry]:
