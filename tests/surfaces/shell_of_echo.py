@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextvars import copy_context
 
 from postil.core.catalogue import OperationEntry
@@ -13,8 +13,9 @@ from postil.state_operations import StateOperations
 from postil.storage.ephemeral import MemoryEphemeralStore
 from postil.storage.idempotency import IdempotencyKeys
 from postil.storage.memory import MemoryState
+from postil.surfaces.composition import ServedWorkspace
 from postil.surfaces.shell.run import run
-from postil.wire.server import UNITED, Face, Server
+from postil.wire.server import UNITED, Face, Hooks, Server
 from tests.core.echo import Echo
 
 
@@ -39,6 +40,9 @@ class EchoApp:
         return StateOperations(self.settings, self.state_database)
 
     def counts(self) -> dict[str, float]:
+        return {}
+
+    def workspaces(self, hooks: Hooks, address: str) -> Mapping[str, ServedWorkspace]:
         return {}
 
     def registry(self, parts: Iterable[str] = (), *, brought: bool = False) -> Registry:
