@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import gzip
+import subprocess
+import sys
+from pathlib import Path
 
 from postil.surfaces.page.assets import NAMES, find_asset, read_assets
 
@@ -39,3 +42,12 @@ def test_the_script_uses_nothing_that_the_policy_forbids() -> None:
         assert word not in script
     assert b"url(" not in read_assets()["page.css"].content
     assert b"@import" not in read_assets()["page.css"].content
+
+
+def test_a_server_on_stdio_imports_nothing_of_the_page(tmp_path: Path) -> None:
+    words = [sys.executable, "-X", "importtime", "-m", "postil", "serve"]
+    greeting = '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18"}}\n'
+    done = subprocess.run(words, input=greeting, cwd=tmp_path, capture_output=True, text=True, timeout=100, check=False)
+    assert '"serverInfo"' in done.stdout
+    assert "postil.wire" in done.stderr
+    assert "surfaces.page" not in done.stderr

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
+from postil.workspace.changes import changed_files
 from postil.workspace.changes.changed_files import ChangedFile, list_changed, parse_changed
 from postil.workspace.changes.compared import read_compared
 from postil.workspace.repository import find_repository
@@ -50,6 +53,14 @@ def test_names_with_line_breaks_quotes_and_tabs_are_kept(tmp_path: Path) -> None
     (repo / odd).write_text("x\n")
     git(repo, "add", "-A")
     assert set(changes(repo)) == {odd}
+
+
+def test_of_very_many_new_files_all_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(changed_files, "MOST_UNTRACKED", 2)
+    repo = new_repository(tmp_path)
+    for number in range(4):
+        (repo / f"{number}.txt").write_text("x\n")
+    assert [one.added for one in changes(repo).values()] == [1, 1, 0, 0]
 
 
 def test_nothing_is_read_as_nothing() -> None:

@@ -20,6 +20,7 @@ _CHANGES: dict[str, Change] = {
 }  # fmt: skip
 OPTIONS = ("--no-color", "-M", "--abbrev=40", "--src-prefix=a/", "--dst-prefix=b/")
 MOST_UNTRACKED = 1_000
+"""Files that git does not know yet whose lines are counted; further ones are only named."""
 LARGEST_COUNTED = 1024 * 1024
 
 
@@ -88,7 +89,8 @@ def _decode(name: bytes) -> str:
 def _list_untracked(repository: Repository) -> list[ChangedFile]:
     listed = try_git(repository.root, "ls-files", "-z", "--others", "--exclude-standard")
     names = [_decode(name) for name in listed.out.split(b"\0") if name] if listed.status == 0 else []
-    return [_describe_untracked(repository, name) for name in names[:MOST_UNTRACKED]]
+    described = [_describe_untracked(repository, name) for name in names[:MOST_UNTRACKED]]
+    return described + [ChangedFile(name, "untracked") for name in names[MOST_UNTRACKED:]]
 
 
 def _describe_untracked(repository: Repository, name: str) -> ChangedFile:
