@@ -13,6 +13,13 @@ from tests.surfaces.page.pages import CODE, ServedPage, serve_page
 from tests.workspace.repositories import git
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Give those that drive a browser more time: on a busy machine each of their steps waits its turn."""
+    for item in items:
+        if "browser" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.timeout(600))
+
+
 @pytest.fixture
 def browser() -> Generator[Browser]:
     """Debian's Chromium, for one test: while it lives, its driver's event loop runs in this thread."""
