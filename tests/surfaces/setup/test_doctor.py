@@ -1,8 +1,10 @@
 """`postil doctor`: what is wrong is said, and repaired where a command of ours can."""
 
 import json
+import re
 from pathlib import Path
 
+from postil.surfaces.setup.doctor import repair_once
 from tests.surfaces.programs import BIN, run
 from tests.surfaces.setup.homes import home
 
@@ -48,3 +50,16 @@ def test_doctor_tells_a_path_of_one_person_in_a_file_of_the_team(repository: Pat
     done = run("postil", "doctor", "--json", cwd=repository, **home(tmp_path))
     (row,) = [row for row in json.loads(done.stdout) if row["name"] == "claude"]
     assert (row["status"], done.returncode) == ("error", 1)
+
+
+def test_a_repair_that_two_findings_name_is_made_once_and_says_what_it_did() -> None:
+    """The second run of the same command found nothing to do, and its words were the ones shown."""
+    runs: list[str] = []
+
+    def repair(named: re.Match[str]) -> str:
+        runs.append(named[2])
+        return "Wrote the binding anew" if len(runs) == 1 else "There is nothing to write anew"
+
+    advice = ["Run `postil setup lazygit --fix`", "or `postil setup lazygit --fix`", "Look at the docs"]
+    assert repair_once(advice, repair) == "Wrote the binding anew"
+    assert runs == ["setup lazygit --fix"]

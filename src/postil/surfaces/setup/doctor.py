@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import cast
 
 import msgspec
@@ -83,10 +83,8 @@ def _part_check(composed: Composition, registry: Registry, check: HookEntry, fix
     try:
         look = registry.method(check)
         findings = _findings(look)
-        fixed = ""
-        for finding in findings:
-            if fix and finding.status != "ok":
-                fixed = _repaired(composed, registry, finding.fix) or fixed
+        wanted = [finding.fix for finding in findings if fix and finding.status != "ok"]
+        fixed = repair_once(wanted, lambda command: _repair(composed, registry, command))
         if fixed:
             findings = _findings(look)
     except Failure as failure:
@@ -103,11 +101,14 @@ def _part_check(composed: Composition, registry: Registry, check: HookEntry, fix
 _REPAIR = re.compile(r"`(postil|git mile) ([a-z -]+ --fix)`")
 
 
-def _repaired(composed: Composition, registry: Registry, advice: str) -> str:
-    """Run the command that the advice names, if it is one that repairs; what it said, on one line."""
-    named = _REPAIR.search(advice)
-    if named is None:
-        return ""
+def repair_once(advice: Iterable[str], repair: Callable[[re.Match[str]], str]) -> str:
+    """Run each command that is advised and repairs, once though several findings name it. Returns what they said."""
+    found = {named[0]: named for each in advice if (named := _REPAIR.search(each)) is not None}
+    return "; ".join(filter(None, [repair(named) for named in found.values()]))
+
+
+def _repair(composed: Composition, registry: Registry, named: re.Match[str]) -> str:
+    """Run a command of ours; returns what it said, on one line."""
     prefixes = ("",) if named[1] == "postil" else PROGRAMS["git mile"]
     found = find(registry.operations.values(), named[2].split(), prefixes)
     if found is None:
