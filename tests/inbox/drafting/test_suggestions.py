@@ -47,3 +47,29 @@ def test_a_change_is_shown_as_a_diff(repository: Repository) -> None:
     assert describe_change(repository, make(None), TEXT) == ""
     (Path(repository.root) / "a.txt").write_text("one\ntwo, and more of it\nthree\n")
     assert "+two, and more of it" in describe_change(repository, make(None), TEXT)
+
+
+@pytest.mark.parametrize(
+    ("line", "now", "shown"),
+    [
+        ("2", "one\nsomething else entirely\nand more\nthree\n", ["-two", "+something else entirely", "+and more"]),
+        ("2", "one\nthree\n", ["-two"]),
+        ("1", "something else entirely\ntwo\nthree\n", ["-one", "+something else entirely"]),
+        ("3", "one\ntwo\nwholly other words\n", ["-three", "+wholly other words"]),
+    ],
+)
+def test_lines_that_were_replaced_whole_show_what_stands_in_their_place(
+    repository: Repository, line: str, now: str, shown: list[str]
+) -> None:
+    """The commonest outcome of a fix was shown as: the lines are gone."""
+    (Path(repository.root) / "a.txt").write_text(now)
+    rows = describe_change(repository, make(None, line), TEXT).split("\n")
+    assert [row for row in rows if row[:1] in "+-"] == shown
+
+
+def test_where_no_neighbour_is_left_the_lines_are_gone(repository: Repository) -> None:
+    source = Path(repository.root) / "a.txt"
+    source.write_text("nothing\nof it\nstands here\n")
+    assert describe_change(repository, make(None), TEXT) == "the lines are gone"
+    source.unlink()
+    assert describe_change(repository, make(None), TEXT) == "the lines are gone"

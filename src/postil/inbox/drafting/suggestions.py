@@ -5,11 +5,14 @@ from __future__ import annotations
 from postil.inbox.anchoring import LARGEST_READ, anchor
 from postil.inbox.failures import FitsNoMore, NoSuggestion
 from postil.inbox.model import Message, parse_span
+from postil.workspace.failures import FileMissing
 from postil.workspace.files import read_file
 from postil.workspace.paths import RelativePath
 from postil.workspace.repository import Repository
 
 AROUND = 3
+MOST_COMPARED = 20_000
+"""Lines of a file in which what replaced others is looked for."""
 
 
 def apply_suggestion(repository: Repository, message: Message, kept: bytes | None) -> bytes:
@@ -41,15 +44,53 @@ def describe_change(repository: Repository, message: Message, kept: bytes | None
         return ""
     found = anchor(repository, message, kept)
     now = parse_span(found.line)
-    if found.state == "gone" or now is None:
+    try:
+        content = read_file(repository.root, RelativePath(place.file), LARGEST_READ)
+    except FileMissing:
         return "the lines are gone"
-    content = read_file(repository.root, RelativePath(place.file), LARGEST_READ)
-    before = _cut(kept, span[0] - place.start, span[1] - place.start)
+    first, last = span[0] - place.start, span[1] - place.start
+    if found.state == "gone" or now is None:
+        now = _find_between(_split(kept), _split(content), first, last)
+    if now is None:
+        return "the lines are gone"
+    before = _cut(kept, first, last)
     after = _cut(content, *now)
     rows = [*difflib.unified_diff(before, after, lineterm="", n=AROUND)][2:]
     return "\n".join(rows)
 
 
+def _find_between(then: list[str], now: list[str], first: int, last: int) -> tuple[int, int] | None:
+    """Returns which lines stand now between those that stood before and behind these: what replaced them.
+
+    The first may be one behind the last: nothing stands there. None where neither neighbour is found.
+    """
+    from difflib import SequenceMatcher
+
+    if len(now) > MOST_COMPARED:
+        return None
+    above, below = 0, len(now) + 1
+    is_found = False
+    for old, new, size in SequenceMatcher(None, then, now, autojunk=False).get_matching_blocks():
+        for step in range(size):
+            row, place = old + step + 1, new + step + 1
+            if not then[row - 1].strip():  # an empty line says nothing of where it is
+                continue
+            if row < first:
+                above, is_found = place, True
+            elif row > last and below > len(now):
+                below, is_found = place, True
+    if not is_found:
+        return None
+    if not above:
+        above = max(0, below - 2 - (last - first))
+    if below > len(now):
+        below = min(len(now) + 1, above + 2 + (last - first))
+    return above + 1, below - 1
+
+
 def _cut(content: bytes, first: int, last: int) -> list[str]:
-    lines = content.decode("utf-8", "replace").split("\n")
-    return lines[max(0, first - 1 - AROUND) : last + AROUND]
+    return _split(content)[max(0, first - 1 - AROUND) : last + AROUND]
+
+
+def _split(content: bytes) -> list[str]:
+    return content.decode("utf-8", "replace").split("\n")
