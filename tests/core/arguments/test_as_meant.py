@@ -63,6 +63,7 @@ def decode(**arguments: Any) -> dict[str, Any]:
     [
         ({"count": 5.0}, {"count": 5}),
         ({"count": "5"}, {"count": 5}),
+        ({"count": "#5"}, {"count": 5}),
         ({"count": "5.0"}, {"count": 5}),
         ({"count": None}, {"count": 1}),
         ({"count": ""}, {"count": 1}),
