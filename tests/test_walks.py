@@ -32,7 +32,7 @@ class Ceiling(NamedTuple):
 
 
 ADD_COMMENT = Ceiling(245, 36, 36)  # with fair slots, a turn by its thing, and the bound of an answer
-GET_ISSUE = Ceiling(260, 42, 58)  # looked at again while open, texts cleaned, its page, trace and latency known
+GET_ISSUE = Ceiling(262, 43, 60)  # looked at again while open, texts cleaned; page, trace, latency, workspace known
 ISSUE_LIST = Ceiling(360, 44, 46)  # with a git directory of our own, made on the first way
 SEND = Ceiling(312, 37, 74)  # git is hardened, hunk and code are cut, a repeated send and a moved repository are known
 CHECK_MESSAGES = Ceiling(380, 36, 148)  # the first text that is not ASCII loads the cleaning of others' words

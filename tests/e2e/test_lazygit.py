@@ -84,7 +84,7 @@ def test_the_published_block_works_unchanged(reviewer: Person) -> None:
         lazygit.press("Enter")
         with reviewer.assistant("postil", "serve") as assistant:
             result = assistant.call("inbox_wait", seconds=20)
-    assert result["content"][0]["text"].startswith("#1 leased  code.txt\n    as ever\n")
+    assert "]\n#1 leased  code.txt\n    as ever\n" in result["content"][0]["text"]
 
 
 # -- starting -----------------------------------------------------------------------------------------------------

@@ -118,12 +118,9 @@ class StdioConnection:
 
     def _take(self, frame: Frame, size: int) -> None:
         """Hand a frame over, unless there is no room for it."""
-        if (
-            self._waiting.frames
-            and isinstance(frame, jsonrpc.Notification)
-            and frame.method == "notifications/cancelled"
-        ):
+        if isinstance(frame, jsonrpc.Notification) and frame.method == "notifications/cancelled":
             self._waiting.give_up(frame.params.get("requestId"))
+            self._waiting.tell_room()  # the call that is given up ends a moment later
         if self._must_wait(frame):
             self._waiting.add(frame, size)
         else:
