@@ -94,6 +94,7 @@ class Shown(Answer, frozen=True, omit_defaults=True):
             where += f" ({self.anchor.describe()})"
         notes = [
             self.kind if self.kind != "fix" else "",
+            "with a suggestion" if self.suggestion is not None else "",
             "deleted lines" if self.side == "old" and self.line else "",
             f"in commit {self.commit[:12]}" if self.commit and self.file else "",
             f"review {self.review}" if self.review else "",
@@ -343,7 +344,10 @@ def describe_age(then: float, now: float) -> str:
 
 def describe_answers(told: Sequence[tuple[int, str, Reply]], more: int) -> tuple[str, ...]:
     """Returns a line for each answer that the person has not been told of, and one for the rest."""
-    lines = [f"#{number} {how}: {_cut(' '.join(reply.text.split()), 160)}" for number, how, reply in told]
+    lines = [
+        f"#{number} {how}{': ' * bool(reply.text)}{_cut(' '.join(reply.text.split()), 160)}"
+        for number, how, reply in told
+    ]
     return (*lines, f"{more} more answers: postil inbox list") if more else tuple(lines)
 
 

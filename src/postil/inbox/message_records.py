@@ -30,6 +30,8 @@ HOOK = "hook-"
 ASSISTANT = "assistant"
 """Who says what the person has not heard yet."""
 
+_NO_REPLY = 0
+"""In the place of a reply's number, which begin at 1: closed without a word."""
 encode = msgspec.json.Encoder().encode
 _decoder = msgspec.json.Decoder(Message)
 
@@ -208,6 +210,15 @@ class MessageRecords:
             self.records.put(self._prefix + "answers", key, b"", time.time() + CLOSED_KEPT_SECONDS)
         return structs.replace(message, said=said)
 
+    def tell_outcome(self, message: Message) -> None:
+        """Let the person hear that a message was closed without a word."""
+        key = _reply_key(message.id, _NO_REPLY)
+        self.records.put(self._prefix + "answers", key, b"", time.time() + CLOSED_KEPT_SECONDS)
+
+    def count_read(self) -> int:
+        """Returns how many were read and are not closed."""
+        return self.records.count(self._prefix + "seen")
+
     def count_answers(self) -> int:
         """Returns how many answers the person has not been told of."""
         return self.records.count(self._prefix + "answers")
@@ -217,9 +228,12 @@ class MessageRecords:
         told: list[tuple[int, str, Reply]] = []
         for key, _ in self.records.range(self._prefix + "answers", limit=most):
             self.records.delete(self._prefix + "answers", key)
+            number, _, which = key.partition(".")
             reply = decode_reply(self.records.get(self._prefix + "replies", key) or b"")
+            if reply is None and int(which) == _NO_REPLY:
+                reply = Reply(ASSISTANT, "", "")
             if reply is not None:
-                number = int(key.partition(".")[0])
+                number = int(number)
                 closed = decode(self.records.get(self._prefix + "closed", make_key(number)))
                 told.append((number, closed.state if closed else "answered", reply))
         return told

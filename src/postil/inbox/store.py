@@ -214,14 +214,21 @@ class MessageStore:
             message = messages.find_own(number, lease, client)
             return messages.move(message, "seen") if message.state in ("queued", "leased") else message
 
-    def close(self, number: int, outcome: Outcome, reply: Reply | None, lease: str, client: str) -> Message:
-        """Close a message as addressed, declined or dismissed. Raises StaleLease, AlreadyClosed."""
+    def close(
+        self, number: int, outcome: Outcome, reply: Reply | None, lease: str, client: str, *, tells: bool = False
+    ) -> Message:
+        """Close a message as addressed, declined or dismissed; `tells` the person of it though nothing was said.
+
+        Raises StaleLease, AlreadyClosed.
+        """
         with self._writing() as messages:
             message = messages.find_own(number, lease, client)
             if message.state in CLOSED and message.state != outcome:
                 raise AlreadyClosed(number, message.state)
             if reply is not None:
                 message = messages.add_reply(message, reply)
+            elif tells and message.state != outcome:
+                messages.tell_outcome(message)
             return messages.join_replies(messages.move(message, outcome), RECENT)
 
     def reply(self, number: int, reply: Reply) -> Message:
@@ -250,6 +257,11 @@ class MessageStore:
             if summary:
                 sent[0] = messages.put(structs.replace(sent[0], summary=summary))
             return sent, messages.counts()
+
+    def count_read(self) -> int:
+        """Returns how many were read and are not closed."""
+        with self._reading() as messages:
+            return messages.count_read()
 
     # -- what assistants answered and the person has not been told ------------------------------------------------
 

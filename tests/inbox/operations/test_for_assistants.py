@@ -7,6 +7,7 @@ import pytest
 
 from postil.core import call
 from postil.core.call import Call, Caller
+from postil.inbox.answers import describe_answers
 from postil.inbox.failures import AlreadyClosed, StaleLease
 from postil.inbox.operations.for_assistants import AssistantTools
 from postil.inbox.operations.for_people import PeopleTools
@@ -123,3 +124,21 @@ def test_inside_one_it_says_nothing_of_that(assistant: AssistantTools, inbox: In
     assistant.check_messages()
     assert assistant.check_messages().note == ""
     assert MessageResources(inbox).check_inbox().status == "ok"
+
+
+def test_a_message_closed_without_a_word_is_told_to_the_person_once(assistant: AssistantTools, inbox: Inbox) -> None:
+    """It left the list, and nothing told of it."""
+    call.enter(Connection("one"))
+    assistant.check_messages()
+    assistant.resolve(1)
+    assert inbox.messages.count_answers() == 1
+    assert describe_answers(*inbox.messages.hear_answers(5)) == ("#1 addressed",)
+    assert inbox.messages.count_answers() == 0
+    assistant.resolve(1)  # again: nothing new happened
+    assert inbox.messages.count_answers() == 0
+
+
+def test_a_person_who_closes_a_message_is_told_nothing(assistant: AssistantTools, inbox: Inbox) -> None:
+    call.enter(Connection("me", person=True))
+    assistant.resolve(1)
+    assert inbox.messages.count_answers() == 0

@@ -23,7 +23,7 @@ def apply_suggestion(repository: Repository, message: Message, kept: bytes | Non
     found = anchor(repository, message, kept)
     now = parse_span(found.line)
     if place.side == "old" or kept is None or now is None or found.state not in ("exact", "moved"):
-        raise FitsNoMore(message.id, found.describe())
+        raise FitsNoMore(message.id, "there already" if _is_applied(repository, message) else found.describe())
     content = read_file(repository.root, RelativePath(place.file), LARGEST_READ)
     lines = content.split(b"\n")
     meant = kept.split(b"\n")[span[0] - 1 - place.start : span[1] - place.start]
@@ -33,6 +33,19 @@ def apply_suggestion(repository: Repository, message: Message, kept: bytes | Non
     new = message.suggestion.encode().split(b"\n") if message.suggestion else []
     lines[now[0] - 1 : now[1]] = [line.rstrip(b"\r") + ending for line in new]
     return b"\n".join(lines)
+
+
+def _is_applied(repository: Repository, message: Message) -> bool:
+    """Returns whether the file holds what is suggested: somebody made the change."""
+    if not message.suggestion:
+        return False
+    try:
+        content = read_file(repository.root, RelativePath(message.place.file), LARGEST_READ)
+    except FileMissing:
+        return False
+    wanted = [line.rstrip() for line in message.suggestion.split("\n")]
+    lines = [line.rstrip() for line in _split(content)]
+    return any(lines[at : at + len(wanted)] == wanted for at in range(len(lines) - len(wanted) + 1))
 
 
 def describe_change(repository: Repository, message: Message, kept: bytes | None) -> str:

@@ -68,7 +68,8 @@ class AssistantTools:
     ) -> Changed:
         """Close a message: addressed when it is done, declined when it should not be done, dismissed otherwise."""
         said = _make_reply(reply) if reply.strip() else None
-        message = self._inbox.messages.close(id, outcome, said, lease, _lease_owner())
+        tells = not call.current().person
+        message = self._inbox.messages.close(id, outcome, said, lease, _lease_owner(), tells=tells)
         return Changed(self._inbox.show(message), f"#{id} {outcome}")
 
     @writes("inbox_wait", shell="inbox wait", task="optional")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from msgspec import Meta
 
+from postil.core import call
 from postil.core.failure import Failure
 from postil.core.operation import reads, writes
 from postil.inbox.answers import Changed, Printed, Rounds, Shown, Submitted, describe_answers
@@ -74,6 +75,8 @@ class ReviewTools:
                 raise FitsNoMore(id, "in a file that is being changed")
 
         atomic_write(repository.root, file, content, compare)
+        author = "you" if call.current().person else "assistant"
+        message = self._inbox.messages.reply(id, Reply(author, f"Applied to {message.place.file}", timestamp()))
         return Changed(self._inbox.show(message), f"#{id} applied to {message.place.file}")
 
     @reads("inbox_rounds", shell="inbox rounds", toolset="extra")

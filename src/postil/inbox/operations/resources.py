@@ -126,6 +126,8 @@ class MessageResources:
         """One line for `postil status`."""
         counts, answers = self._inbox.messages.counts(), self._inbox.messages.count_answers()
         said = [f"{counts.waiting} {'message' if counts.waiting == 1 else 'messages'} waiting"]
+        read = self._inbox.messages.count_read()
+        said += [f"{read} read and open"] if read else []
         said += [f"{answers} new {'answer' if answers == 1 else 'answers'}"] if answers else []
         said += [f"{counts.drafts} {'draft' if counts.drafts == 1 else 'drafts'}"] if counts.drafts else []
         return ", ".join(said)
