@@ -13,7 +13,11 @@ from tests.needs import ROOT, needs_package
 from tests.surfaces.page.pages import PATIENCE, ServedPage, browse, wait_until_live
 
 expect.set_options(timeout=PATIENCE)
-VIEWS = ("/changes", "/changes?layout=split", "/inbox", "/inbox?closed=1", "/inbox/1", "/help", "/inbox/999")
+VIEWS = (
+    "/changes", "/changes?layout=split", "/inbox", "/inbox?closed=1", "/inbox/1", "/help", "/inbox/999", "/issues",
+    "/issues?q=label%3A", "/board", "/milestones", "/comments", "/comments/file?file=greet.py", "/comments/doubts",
+    "/gitlab",
+)  # fmt: skip
 """The addresses of every view; a view that is added stands here too."""
 PICTURES = {"/changes": "changes", "/inbox": "inbox"}
 GRAVE = ("serious", "critical")
@@ -46,13 +50,28 @@ def begin(served: ServedPage) -> None:
     send("send", "-f", "greet.py", "-l", "5", "-c", "And a name for this one", "--draft")
 
 
+def plan(served: ServedPage) -> tuple[str, ...]:
+    """Issues and comments to look at. Returns the addresses of one issue and one milestone."""
+    mile = served.call("git_mile_create", entity="milestone", title="v1", due="2030-01-31")["id"]
+    text = "Say who is meant\n\n- [ ] one\n- [x] two"
+    one = served.call(
+        "git_mile_create", title="Greet", labels=["bug"], milestone=mile, priority="high", description=text
+    )
+    served.call("git_mile_comment", id=one["id"], body="I look into it")
+    served.call("git_mile_claim", id=one["id"], who="robot")
+    served.call("add_comment", filePath="greet.py", line=2, text="Why so?", tag="NOTE")
+    served.call("add_comment", filePath="new.txt", line=1, text="Its line will go")
+    (served.folder / "new.txt").write_text("nothing of it\n")
+    return f"/issues/{one['id']}", f"/milestones/{mile}"
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_no_view_has_a_grave_fault(browser: Browser, served: ServedPage, scheme: Any) -> None:
     axe = (needs_package("axe-core") / "axe.min.js").read_text()
     begin(served)
     faults: list[str] = []
     with browse(browser, served, color_scheme=scheme, viewport={"width": 1200, "height": 860}) as page:
-        for path in VIEWS:
+        for path in (*VIEWS, *plan(served)):
             page.goto(served.base + path)
             expect(page.locator("h1").first).to_be_visible()
             if path in PICTURES:

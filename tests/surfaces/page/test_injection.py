@@ -27,7 +27,11 @@ CORPUS = (
     f"<!--<img src=--><img src=x onerror={RUN}>//\u2028{RUN}",
     f"{{{{constructor.constructor('{RUN}')()}}}} ${{{RUN}}}",
 )
-VIEWS = ("/changes", "/changes?layout=split", "/changes?scope=HEAD", "/inbox", "/inbox?closed=1", "/inbox/1", "/help")
+VIEWS = (
+    "/changes", "/changes?layout=split", "/changes?scope=HEAD", "/inbox", "/inbox?closed=1", "/inbox/1", "/help",
+    "/issues", "/issues?q=%22%3E%3Csvg%20onload%3Dwindow.ran%3D1%3E", "/board", "/board?by=label",
+    "/board?by=milestone", "/milestones", "/comments", "/comments/file?file=plain.txt", "/comments/doubts", "/gitlab",
+)  # fmt: skip
 """The addresses of every view; a view that is added stands here too."""
 
 
@@ -71,6 +75,21 @@ def converse(served: ServedPage) -> None:
     served.call("inbox_resolve", id=2, outcome="declined", reply=CORPUS[4])
 
 
+def plan(served: ServedPage) -> list[str]:
+    """Every field of issues, milestones and comments is a script. Returns the addresses of one of each."""
+    mile = served.call("git_mile_create", entity="milestone", title=CORPUS[0], description=CORPUS[5])["id"]
+    made: list[str] = []
+    for text in CORPUS:
+        label = text.replace(",", " ")[:100]
+        one = served.call("git_mile_create", title=text, description=f"- [ ] {text}", labels=[label], milestone=mile)
+        served.call("git_mile_comment", id=one["id"], body=text)
+        served.call("git_mile_claim", id=one["id"], who=text[:60].replace("\u2028", " "))
+        served.call("add_comment", filePath="plain.txt", line=1, text=text, author=text[:60].replace("\u2028", " "))
+        made.append(one["id"])
+    served.call("git_mile_link", id=made[0], type="blocks", target=made[1])
+    return [f"/milestones/{mile}", *(f"/issues/{id_}" for id_ in made[:4]), f"/issues/{made[0]}/log"]
+
+
 def test_no_field_of_any_record_runs(browser: Browser, tmp_path: Path) -> None:
     with serve_page(hostile_repository(tmp_path / "repo")) as served:
         converse(served)
@@ -78,9 +97,9 @@ def test_no_field_of_any_record_runs(browser: Browser, tmp_path: Path) -> None:
             said: list[str] = []
             page.on("dialog", lambda dialog: said.append(dialog.message))
             page.on("console", lambda message: said.append(message.text) if "Security" in message.text else None)
-            for path in VIEWS:
+            for path in (*VIEWS, *plan(served)):
                 page.goto(served.base + path)
-                expect(page.locator("h1").first).to_be_visible()
+                expect(page.locator("h1, .history").first).to_be_visible()
                 scroll_through(page)
                 assert page.evaluate("window.ran") is None, path
                 assert page.locator("main script, main iframe, main svg, main math, main object").count() == 0
