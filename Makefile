@@ -7,7 +7,8 @@ SHELL := bash
 PYTHON ?= python3
 BIN := .venv/bin
 NODE := tests/node
-WORKERS ?= auto
+# One more than there are processors: many tests wait for other programs.
+WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2) + 1)
 # uv where the machine has it, else pip: the same lock, the same hashes.
 UV := $(shell command -v uv 2>/dev/null)
 export PATH := $(CURDIR)/.tools/bin:$(CURDIR)/$(BIN):$(PATH)
