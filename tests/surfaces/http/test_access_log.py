@@ -122,12 +122,12 @@ def test_lines_that_cannot_be_written_are_counted_in_the_next(tmp_path: Path, mo
     with logging_server(tmp_path) as (server, told):
         for _ in range(6):
             server.ask("GET", "/healthz")
-        until(lambda: server.app.metrics.requests == 6 and len(vars(log_of(server))["_lines"]) == 2)
-        until(lambda: vars(log_of(server))["_dropped"] >= 2)
+        until(lambda: server.app.metrics.requests >= 6 and vars(log_of(server))["_dropped"] >= 2)
         hold.set()
         until(lambda: not vars(log_of(server))["_lines"])
         server.ask("GET", "/healthz")
-    assert len(told) + sum(line.get("dropped", 0) for line in told) == 7
+        asked = server.app.metrics.requests  # a client whose connection was closed asks twice
+    assert len(told) + sum(line.get("dropped", 0) for line in told) == asked >= 7
     assert max(line.get("dropped", 0) for line in told) >= 2
 
 
