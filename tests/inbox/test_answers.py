@@ -57,7 +57,8 @@ def test_a_receipt_says_what_waits_and_a_quiet_one_only_that_it_was_sent() -> No
 
 def test_lists_waits_changes_and_menus_are_text() -> None:
     one = show(MESSAGE, None)
-    assert Listed(()).for_model() == "No open messages"
+    assert Listed(()).for_model() == Listed(()).for_person() == "No open messages"
+    assert "1 new answer: `postil inbox list --all`" in Listed((), new_answers=1).for_person()
     assert Listed((one, one)).for_model().count("#12 queued") == 2
     assert Waited((), 7).for_model() == "No new messages from lazygit\n\nTo wait for the next one: after=7"
     assert Changed(one, "#12 seen").for_model() == "#12 seen"

@@ -6,15 +6,13 @@ The worst case on purpose: what protects here is the check of Host and Origin al
 from __future__ import annotations
 
 import subprocess
-import threading
-from collections.abc import Generator
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
 from tests.needs import needs
+from tests.surfaces.attacking_site import attacking_site
 from tests.wire.http_client import Running, running
 
 ATTACK = """<!doctype html><html><body><pre id="log">started\n</pre>
@@ -42,32 +40,6 @@ setTimeout(() => log("finished"), 2500);
 </script></body></html>"""
 
 
-@contextmanager
-def page(target: str) -> Generator[str]:
-    """A site that attacks."""
-
-    class Site(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            body = ATTACK.replace("TARGET", target).encode()
-            self.send_response(200)
-            self.send_header("Content-Type", "text/html")
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-
-        def log_message(self, format: str, *args: object) -> None:
-            return
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Site) as site:
-        thread = threading.Thread(target=site.serve_forever, daemon=True)
-        thread.start()
-        try:
-            yield f"http://localhost:{site.server_address[1]}/"
-        finally:
-            site.shutdown()
-            thread.join(5)
-
-
 def browse(address: str, profile: Path, *words: str) -> str:
     """What a page shows after its scripts have run."""
     command = [
@@ -81,7 +53,9 @@ def browse(address: str, profile: Path, *words: str) -> str:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["127.0.0.1", "localhost"])
 def test_a_page_of_another_origin_has_no_effect_and_reads_nothing(name: str, tmp_path: Path) -> None:
-    with running() as server, page(f"http://{name}:{server.port}") as attack:
+    with running() as server, ExitStack() as stack:
+        text = ATTACK.replace("TARGET", f"http://{name}:{server.port}")
+        attack = stack.enter_context(attacking_site(text, "localhost"))
         shown = browse(attack, tmp_path)
         assert "started" in shown
         for attempt in ("json", "plain", "read", "socket"):

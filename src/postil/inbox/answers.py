@@ -190,6 +190,13 @@ class Listed(Answer, frozen=True, omit_defaults=True):
             pieces.append(f"{self.more} more: list with after={self.messages[-1].id}")
         return "\n\n".join(pieces)
 
+    def for_person(self) -> str:
+        """The same, and how many answers the person has not been told of: closed messages are not in the list."""
+        if not self.new_answers:
+            return self.for_model()
+        answers = "1 new answer" if self.new_answers == 1 else f"{self.new_answers} new answers"
+        return f"{self.for_model()}\n\n{answers}: `postil inbox list --all` shows closed messages too"
+
 
 def _format_listed(one: Shown) -> list[str]:
     lines = [one.headline(), *_indent(_cut(one.comment, LONGEST_LISTED))]

@@ -137,6 +137,15 @@ class FitsNoMore(Conflict):
         )
 
 
+class AppliedAlready(Conflict):
+    """What a suggestion wants stands in the file."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(
+            f"What #{number} suggests stands in the file already", advice="Nothing is left to do", id=number
+        )
+
+
 class KeptAsDraft(InvalidArguments):
     """What could not be sent, and was kept all the same."""
 

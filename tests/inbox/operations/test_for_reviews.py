@@ -48,7 +48,7 @@ def test_a_suggestion_reaches_the_assistant_as_a_change_and_is_applied_where_it_
     (person.root / "a.txt").write_text("zero\n" + SOURCE)  # it moved
     assert run(person, "apply", "1") == "#1 applied to a.txt\n"
     assert (person.root / "a.txt").read_text() == "zero\none\n2\n3\nfour\nfive\nsix\nseven\neight\n"
-    assert "does not fit any more: its lines are there already" in run(person, "apply", "1", status=6)
+    assert "What #1 suggests stands in the file already" in run(person, "apply", "1", status=6)
     assert "Applied to a.txt" in run(person, "show", "1")
     assert "with a suggestion" in run(person, "list").splitlines()[0]
 

@@ -5,13 +5,9 @@ Another port of this machine is the same site, so the cookie is sent along: what
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Generator
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-
 from playwright.sync_api import Browser, expect
 
+from tests.surfaces.attacking_site import attacking_site
 from tests.surfaces.page.pages import PATIENCE, ServedPage, browse
 
 expect.set_options(timeout=PATIENCE)
@@ -46,34 +42,8 @@ Promise.all(all).then(() => log("finished"));
 </script>"""
 
 
-@contextmanager
-def attacking(target: str) -> Generator[str]:
-    """A site on another port of this machine that attacks."""
-
-    class Site(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            body = ATTACK.replace("TARGET", target).encode()
-            self.send_response(200)
-            self.send_header("Content-Type", "text/html")
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-
-        def log_message(self, format: str, *args: object) -> None:
-            return
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Site) as site:
-        thread = threading.Thread(target=site.serve_forever, daemon=True)
-        thread.start()
-        try:
-            yield f"http://127.0.0.1:{site.server_address[1]}/"
-        finally:
-            site.shutdown()
-            thread.join(30)
-
-
 def test_another_origin_changes_reads_and_frames_nothing(browser: Browser, served: ServedPage) -> None:
-    with browse(browser, served) as page, attacking(served.base) as attack:
+    with browse(browser, served) as page, attacking_site(ATTACK.replace("TARGET", served.base), "127.0.0.1") as attack:
         before = served.call("inbox_list")
         other = page.context.new_page()
         other.goto(attack)

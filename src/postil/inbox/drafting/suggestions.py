@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from postil.inbox.anchoring import LARGEST_READ, anchor
-from postil.inbox.failures import FitsNoMore, NoSuggestion
+from postil.inbox.failures import AppliedAlready, FitsNoMore, NoSuggestion
 from postil.inbox.model import Message, parse_span
 from postil.workspace.failures import FileMissing
 from postil.workspace.files import read_file
@@ -23,7 +23,9 @@ def apply_suggestion(repository: Repository, message: Message, kept: bytes | Non
     found = anchor(repository, message, kept)
     now = parse_span(found.line)
     if place.side == "old" or kept is None or now is None or found.state not in ("exact", "moved"):
-        raise FitsNoMore(message.id, "there already" if _is_applied(repository, message) else found.describe())
+        raise (
+            AppliedAlready(message.id) if _is_applied(repository, message) else FitsNoMore(message.id, found.describe())
+        )
     content = read_file(repository.root, RelativePath(place.file), LARGEST_READ)
     lines = content.split(b"\n")
     meant = kept.split(b"\n")[span[0] - 1 - place.start : span[1] - place.start]
