@@ -88,10 +88,10 @@ class Server:
 
     def note_call(self, name: str, outcome: str, code: int, seconds: float) -> None:
         """Count a call of an operation that has ended."""
-        place = (name, outcome)
-        known = self.calls.get(place)
-        if known is None:
-            known = self.calls[place] = Histogram()
+        try:
+            known = self.calls[name, outcome]
+        except KeyError:
+            known = self.calls[name, outcome] = Histogram()
         known.note(seconds)
         if self.hooks.note_call is not None:
             self.hooks.note_call(name, outcome, code)

@@ -437,12 +437,7 @@ def has_body(headers: Headers) -> bool:
 
 
 def _ask(scope: Scope, headers: Headers, caller: Caller, receive: Receive, send: Send) -> Asked:
-    asked = Asked(headers, caller, receive, send, _peer(scope))
+    asked = Asked(headers, caller, receive, send, scope.get("client"))
     if scope["path"] in OLD:
         asked.path, asked.query = scope["path"], scope["query_string"].decode("latin-1")
     return asked
-
-
-def _peer(scope: Scope) -> str:
-    """Returns the other end of the connection: who has a share of the threads when there is no session."""
-    return ":".join(map(str, scope.get("client") or ()))

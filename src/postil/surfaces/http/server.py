@@ -80,12 +80,7 @@ class PatientProtocol(HttpToolsProtocol):
             self._refuse(431, "The headers are too large")
         else:
             super().on_headers_complete()
-
-    def on_header(self, name: bytes, value: bytes) -> None:
-        if self.head_received:  # a trailer: none means anything here, and uvicorn would keep them all
-            self._refuse(400, "Trailers are not taken")
-        else:
-            super().on_header(name, value)
+            self.headers = []  # of the trailers: the request has the list of its head
 
     def on_body(self, body: bytes) -> None:
         self._head_size = 0
@@ -94,7 +89,9 @@ class PatientProtocol(HttpToolsProtocol):
 
     def on_message_complete(self) -> None:
         self.waiting_since = None
-        if not self.transport.is_closing():
+        if self.headers and not self.transport.is_closing():
+            self._refuse(400, "Trailers are not taken")
+        elif not self.transport.is_closing():
             super().on_message_complete()
 
     def _should_upgrade(self) -> bool:

@@ -84,9 +84,9 @@ def parse(frame: bytes) -> Incoming | list[Incoming]:
         return Invalid(_find_id_in_text(frame), codes.INVALID_REQUEST, f"Invalid Request: {fault}")
     try:
         text = frame.decode("utf-8")
-        if text.lstrip()[:1] == "[":
-            return _batch(text)
-        return _message(_decode_object(text))
+        if text[:1] == "{" or text.lstrip()[:1] != "[":
+            return _message(_decode_object(text))
+        return _batch(text)
     except UnicodeDecodeError:
         return Invalid(find_id(frame), codes.PARSE_ERROR, "Parse error: not valid UTF-8")
     except msgspec.ValidationError as fault:

@@ -11,7 +11,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Generator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, TypeAlias
 
 MOST = 24
@@ -42,21 +42,29 @@ class Pool:
         """Run a small thing of the server's own, beside all operations."""
         return self._executor.submit(function, *arguments)
 
-    async def run(self, share: Share, function: Callable[[], Any]) -> Any:
+    async def run(self, share: Share, function: Callable[..., Any], *arguments: Any) -> Any:
         """Run something that blocks in a thread, as soon as its share allows."""
         await self._enter(share)
+        outcome: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         try:
-            work = self._executor.submit(function)
+            self._executor.submit(self._work, share, outcome, function, arguments)
         except BaseException:
             self._leave(share)
             raise
+        return await outcome
+
+    def _work(
+        self, share: Share, outcome: asyncio.Future[Any], function: Callable[..., Any], given: tuple[Any, ...]
+    ) -> None:
+        """Run it in this thread, whose the slot is: a caller who gives up leaves a thread behind that works on."""
+        value, fault = None, None
         try:
-            return await asyncio.wrap_future(work)
-        finally:
-            if work.done():
-                self._leave(share)
-            else:  # the slot is the thread's: a caller who gives up leaves a thread behind that works on
-                work.add_done_callback(lambda _: self._leave(share))
+            value = function(*given)
+        except BaseException as raised:  # noqa: BLE001 - it is raised where the call is waited for
+            fault = raised
+        self._leave(share)
+        with suppress(RuntimeError):  # the loop has ended: nobody waits any more
+            outcome.get_loop().call_soon_threadsafe(_tell, outcome, value, fault)
 
     @contextmanager
     def waiting(self, share: Share) -> Generator[None]:
@@ -127,6 +135,17 @@ class Pool:
             taken[name] = left = taken.get(name, 0) + change
             if not left:
                 del taken[name]
+
+
+def _tell(outcome: asyncio.Future[Any], value: object, fault: BaseException | None) -> None:
+    if outcome.done():
+        return
+    if fault is None:
+        outcome.set_result(value)
+    elif isinstance(fault, StopIteration):  # which no future takes
+        outcome.set_exception(RuntimeError(f"StopIteration was raised: {fault.value!r}"))
+    else:
+        outcome.set_exception(fault)
 
 
 def _begin(turn: asyncio.Future[None]) -> None:

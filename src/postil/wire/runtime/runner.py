@@ -39,7 +39,7 @@ class Connection(Struct, frozen=True):
     """What a transport's connection is like."""
 
     caller: Caller
-    name: str
+    name: object
     """Tells it from other connections, whose share of the threads is another."""
     direct: bool = False
     """Whether operations are methods too."""
@@ -82,6 +82,7 @@ class Runner:
         """What is being told of deliveries: the end waits for it, or what was confirmed would be forgotten."""
         self._questions: dict[jsonrpc.Id, asyncio.Future[Any]] = {}
         self._updates: Updates | None = None
+        self._share: Share | None = None
 
     @property
     def updates(self) -> Updates:
@@ -93,7 +94,10 @@ class Runner:
     @property
     def share(self) -> Share:
         """Whose share of the threads the calls take."""
-        return f"principal {self.connection.caller.principal}", f"connection {self.connection.name}"
+        if self._share is None:
+            like = self.connection
+            self._share = f"principal {like.caller.principal}", f"connection {like.name}"
+        return self._share
 
     # -- events of the session ----------------------------------------------------------------------------------------
 

@@ -99,8 +99,8 @@ class WireCall(Call):
 
     async def in_thread(self, function: Callable[..., Any], *arguments: Any) -> Any:
         """Run something that blocks in the bounded pool, with this call as the call in progress."""
-        context = contextvars.copy_context()
-        return await self.runner.server.pool.run(self.runner.share, lambda: context.run(function, *arguments))
+        runner = self.runner
+        return await runner.server.pool.run(runner.share, contextvars.copy_context().run, function, *arguments)
 
     def waiting(self) -> AbstractContextManager[None]:
         if threading.get_ident() == self.runner.thread:

@@ -49,7 +49,13 @@ async def run_operation(call: WireCall) -> object:
         operation = server.registry.ready_operation(call.work.name)
         if operation is None:
             operation = await _make_ready(call, entry, server.registry.operation, call.work.name)
-        value = await _run(call, operation)
+        try:
+            value = await _begin(call, operation, operation.decode(call.work.arguments))
+        except (Failure, InputRequired):
+            raise
+        except Exception as bug:
+            server.report(bug, operation.mark.name)
+            raise operation.mark.crash.of_bug(bug) from bug
         outcome = "ok"
     except Failure as failure:
         code = failure.code
@@ -66,20 +72,15 @@ async def run_operation(call: WireCall) -> object:
     return value
 
 
-async def _run(call: WireCall, operation: Operation) -> object:
-    """Run an operation with checked arguments, once under its key, on the loop or in a thread."""
-    decoded = operation.decode(call.work.arguments)
-    try:
-        if call.work.key and operation.mark.effect != "reads" and call.runner.server.keys is not None:
-            return await _run_once(call, operation, decoded)
-        if operation.is_async:
-            return await _make_async(call, operation, decoded)
-        return await call.in_thread(_make, call, operation, decoded)
-    except (Failure, InputRequired):
-        raise
-    except Exception as bug:
-        call.runner.server.report(bug, operation.mark.name)
-        raise operation.mark.crash.of_bug(bug) from bug
+def _begin(call: WireCall, operation: Operation, decoded: Mapping[str, Any]) -> Coroutine[Any, Any, object]:
+    """Begin an operation with checked arguments: once under its key, on the loop or in a thread."""
+    if call.work.key and operation.mark.effect != "reads" and call.runner.server.keys is not None:
+        return _run_once(call, operation, decoded)
+    if not operation.is_async:
+        return call.in_thread(_make, call, operation, decoded)
+    if operation.mark.effect == "reads":
+        return operation.run(**decoded)
+    return _make_async(call, operation, decoded)
 
 
 def _make(call: WireCall, operation: Operation, decoded: Mapping[str, Any]) -> object:
@@ -102,7 +103,7 @@ def _make(call: WireCall, operation: Operation, decoded: Mapping[str, Any]) -> o
 async def _make_async(call: WireCall, operation: Operation, decoded: Mapping[str, Any]) -> object:
     """Run an operation that waits, in the same way."""
     witness = call.runner.server.hooks.witness
-    if witness is None or operation.mark.effect == "reads":
+    if witness is None:
         return await operation.run(**decoded)
     opened = await call.in_thread(witness.open, call.caller, operation.mark.name, call.work.arguments)
     try:

@@ -104,13 +104,20 @@ class WriteOrder:
 
     def take(self, thing: Thing, *, writes: bool) -> Turn | None:
         """Returns a place for this call; None when nothing that matters is before or behind it."""
-        if self._writes:
-            self._writes = [(other, write) for other, write in self._writes if not write.done()]
-        before = [write for other, write in self._writes if other.touches(thing)]
+        before: list[asyncio.Future[None]] = []
+        kept: list[tuple[Thing, asyncio.Future[None]]] = []
+        for entry in self._writes:
+            other, write = entry
+            if write.done():
+                continue
+            if other.touches(thing):
+                before.append(write)
+            if not (writes and thing.covers(other)):
+                # Who would wait for a write that this one covers waits for this one, which waits for it.
+                kept.append(entry)
+        self._writes = kept
         if not writes:
             return Turn(before, None) if before else None
         done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        # Who would wait for a write that this one covers waits for this one, which waits for it.
-        self._writes = [entry for entry in self._writes if not thing.covers(entry[0])]
-        self._writes.append((thing, done))
+        kept.append((thing, done))
         return Turn(before, done)

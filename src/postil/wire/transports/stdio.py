@@ -127,12 +127,12 @@ class StdioConnection:
             self.runner.take(frame, self, self.runner.connection.caller)
 
     def _must_wait(self, frame: Frame) -> bool:
-        session = self.runner.session
-        if not self._waiting.frames and len(session.in_flight) < IN_FLIGHT and not self.output.is_full:
+        session, is_full = self.runner.session, self.output.is_full
+        if not (is_full or self._waiting.frames or len(session.in_flight) >= IN_FLIGHT):
             return False
-        if isinstance(frame, (jsonrpc.Notification, jsonrpc.Response)):
-            return False
-        return self.output.is_full or session.makes_work(frame)
+        if session.makes_work(frame):
+            return True
+        return is_full and not isinstance(frame, (jsonrpc.Notification, jsonrpc.Response))
 
     def _pump(self) -> None:
         """Hand over the requests that wait while there is room, then decide whether to read on."""

@@ -16,7 +16,7 @@ from postil.wire.protocol import jsonrpc
 MOST = 2048
 MOST_BYTES = 4 << 20
 STALL = 1.0
-"""Seconds without any call ending after which those that wait are refused."""
+"""Seconds between looks; where nothing has ended between two of them, those that wait are refused."""
 Frame: TypeAlias = jsonrpc.Incoming | list[jsonrpc.Incoming]
 
 
@@ -31,7 +31,7 @@ class Waiting:
         """The requests and their sizes."""
         self._bytes = 0
         self._loop = asyncio.get_running_loop()
-        self._last_taken = 0.0
+        self._taken = 0
         self._is_watched = False
         self._is_stuck = False
 
@@ -51,13 +51,13 @@ class Waiting:
         self.frames.append((frame, size))
         self._bytes += size
         if not self._is_watched:
-            self._watch(self._loop.time())
+            self._watch()
 
     def take(self) -> Frame:
         """Returns the next request: there is room for it."""
         frame, size = self.frames.popleft()
         self._bytes -= size
-        self._last_taken = self._loop.time()
+        self._taken += 1
         return frame
 
     def tell_room(self) -> None:
@@ -72,19 +72,17 @@ class Waiting:
                 self._bytes -= entry[1]
                 return
 
-    def _watch(self, moved: float) -> None:
-        """Look again when nothing may have moved for too long since this moment."""
+    def _watch(self) -> None:
+        """Look again when nothing may have moved for too long."""
         self._is_watched = True
-        self._loop.call_at(moved + STALL, self._look, moved)
+        self._loop.call_later(STALL, self._look, self._taken)
 
-    def _look(self, moved: float) -> None:
+    def _look(self, taken: int) -> None:
         self._is_watched = False
         if not self.frames:
             return
-        if self._last_taken > moved:
-            self._watch(self._last_taken)
-        elif not self._can_refuse():
-            self._watch(self._loop.time())
+        if self._taken > taken or not self._can_refuse():
+            self._watch()
         else:
             self._refuse_all()
 

@@ -28,7 +28,7 @@ class Asked(Struct):
     caller: Caller
     receive: Receive
     send: Send
-    peer: str = ""
+    peer: object = None
     """The other end of its connection."""
     key: str = ""
     """The idempotency key of its header."""
