@@ -212,14 +212,3 @@ async def test_a_stuck_write_holds_up_only_what_is_about_the_same() -> None:
 async def test_what_no_future_takes_is_told_all_the_same() -> None:
     with pytest.raises(RuntimeError, match="StopIteration"):
         await asyncio.wait_for(Pool().run(mine(), next, iter(())), PATIENCE)
-
-
-async def test_a_thread_that_outlives_its_loop_says_nothing() -> None:
-    pool, gate = Pool(most=1, of_principal=1, of_connection=1), Gate()
-    other = asyncio.new_event_loop()
-    abandoned = other.create_future()
-    other.close()
-    gate.opened.set()
-    pool._count(mine(), 1)  # noqa: SLF001 - the slot of a call whose loop has ended since
-    pool._work(mine(), abandoned, gate.pass_through, ())  # noqa: SLF001
-    assert await asyncio.wait_for(pool.run(mine(), lambda: "free"), PATIENCE) == "free"
