@@ -281,7 +281,7 @@ def _gitlab(app: App) -> object:
     from postil.gitlab.instance.connection import Connection
     from postil.gitlab.part import GitLab
     from postil.gitlab.policy.guard import Guard, Policy
-    from postil.gitlab.where import WorkTree
+    from postil.gitlab.standing import WorkTree
 
     gitlab = app.settings.gitlab
     connection = Connection(
@@ -294,10 +294,9 @@ def _gitlab(app: App) -> object:
     )
 
     def look_around() -> WorkTree:
-        from postil.gitlab.git_remotes import list_remotes
+        from postil.gitlab.git_remotes import read_work_tree
 
-        found = app.repository
-        return WorkTree(list_remotes(found), found.branch())
+        return read_work_tree(app.repository)
 
     return GitLab(connection, EventLog(app.state), look_around, app.settings.webhooks.allowed_hosts)
 

@@ -119,22 +119,32 @@ def blame(asked: Asked) -> Answer:
 )
 def branches(asked: Asked) -> Answer:
     owner = asked.project()
-    rows = [
-        {
-            "name": name,
-            "merged": False,
-            "protected": name == owner.default_branch,
-            "default": name == owner.default_branch,
-            "developers_can_push": False,
-            "developers_can_merge": False,
-            "can_push": True,
-            "web_url": f"{asked.base}/{owner.full_path}/-/tree/{name}",
-            "commit": shapes.commit(owner, owner.commits[at], asked.base) if at in owner.commits else {"id": at},
-        }
-        for name, at in sorted(owner.branches.items())
-        if asked.params.get("search", "") in name
-    ]
+    names = [name for name in sorted(owner.branches) if asked.params.get("search", "") in name]
+    rows = [branch_row(owner, name, asked.base) for name in names]
     return page(asked, rows, f"projects/{owner.id}/repository/branches")
+
+
+@route("GET", "projects/:id/repository/branches/:branch", {}, scopes=FILES)
+def branch(asked: Asked) -> Answer:
+    owner, name = asked.project(), asked.path["branch"]
+    if name not in owner.branches:
+        raise Refusal(404, {"message": "404 Branch Not Found"})
+    return Answer(branch_row(owner, name, asked.base))
+
+
+def branch_row(owner: Project, name: str, base: str) -> Row:
+    at = owner.branches[name]
+    return {
+        "name": name,
+        "merged": False,
+        "protected": name == owner.default_branch,
+        "default": name == owner.default_branch,
+        "developers_can_push": False,
+        "developers_can_merge": False,
+        "can_push": True,
+        "web_url": f"{base}/{owner.full_path}/-/tree/{name}",
+        "commit": shapes.commit(owner, owner.commits[at], base) if at in owner.commits else {"id": at},
+    }
 
 
 @route(

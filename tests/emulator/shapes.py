@@ -230,7 +230,7 @@ def merge_request(world: World, owner: Project, row: Row, base: str, full: bool)
     answer = _thread(world, owner, row, base, "merge_requests", "!") | {
         "source_branch": row["source_branch"],
         "target_branch": row["target_branch"],
-        "source_project_id": owner.id,
+        "source_project_id": row.get("source_project", owner.id),
         "target_project_id": owner.id,
         "sha": row["sha"],
         "draft": row["title"].startswith("Draft:"),

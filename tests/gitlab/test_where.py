@@ -1,18 +1,16 @@
-"""What a caller points at: numbers, paths, references, addresses, and where the local user stands."""
+"""What a caller points at: numbers, paths, references, addresses."""
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncGenerator
 from typing import Any
 
 import pytest
 
-from postil.core.call import Call, Caller, enter
 from postil.core.failure import Failure
 from postil.gitlab.instance.client import Instance
 from postil.gitlab.instance.connection import Connection
-from postil.gitlab.where import Pointer, Reference, WorkTree, read_remote
+from postil.gitlab.where import Pointer, Reference
 from tests.emulator.app import Emulator
 from tests.emulator.world import DEVELOPER
 
@@ -31,10 +29,9 @@ async def closed() -> AsyncGenerator[None]:
         await MADE.pop().close()
 
 
-def pointer(url: str = URL, tree: WorkTree | None = None) -> Pointer:
-    look = None if tree is None else lambda: tree
+def pointer(url: str = URL) -> Pointer:
     MADE.append(Instance(url))
-    return Pointer(Connection(MADE[-1], lambda: DEVELOPER), look)
+    return Pointer(Connection(MADE[-1], lambda: DEVELOPER))
 
 
 READ: list[tuple[Any, str, Reference]] = [
@@ -84,51 +81,3 @@ async def test_one_argument_may_say_project_and_number(emulator: Emulator, addre
     for project, iid in (("username/my-project", "other/project!1"), (123, "#1"), (123, f"{address}/a/b/-/jobs/1")):
         with pytest.raises(Failure, match="merge_request_iid"):
             await point.merge_request(project, iid)
-
-
-@pytest.mark.usefixtures("closed")
-async def test_where_the_local_user_stands_is_the_default(emulator: Emulator, address: str) -> None:
-    host = address.partition("://")[2].partition(":")[0]
-    tree = WorkTree((f"git@{host}:username/my-project.git",), "feature-branch")
-    point = pointer(address, tree)
-    assert await point.project(None) == "projects/username%2Fmy-project"
-    assert await point.merge_request(None, None) == "projects/username%2Fmy-project/merge_requests/1"
-    with pytest.raises(Failure, match="none is open"):
-        await pointer(address, WorkTree(tree.remotes, "main")).merge_request(None, None)
-    with pytest.raises(Failure, match="no git remote here"):
-        await pointer(address, WorkTree(("git@github.com:a/b.git",), "main")).project(None)
-
-
-@pytest.mark.usefixtures("closed")
-async def test_somebody_elses_call_takes_nothing_from_this_work_tree(emulator: Emulator, address: str) -> None:
-    host = address.partition("://")[2].partition(":")[0]
-    point = pointer(address, WorkTree((f"git@{host}:username/my-project.git",), "feature-branch"))
-
-    async def as_another() -> None:
-        enter(Call(Caller("gitlab:somebody", credential=DEVELOPER)))
-        await point.project(None)
-
-    with pytest.raises(Failure, match="project_id must be given"):
-        await asyncio.create_task(as_another())
-
-
-@pytest.mark.parametrize(
-    ("address", "project"),
-    [
-        ("git@gitlab.example.com:group/sub/project.git", "group/sub/project"),
-        ("ssh://git@gitlab.example.com:2222/group/project.git", "group/project"),
-        ("https://oauth2:secret@gitlab.example.com/group/project.git", "group/project"),
-        ("git@altssh.gitlab.example.com:group/project", "group/project"),
-        ("git@gitlab.example.com.evil.org:group/project", None),
-        ("https://github.com/group/project", None),
-        ("/srv/git/group/project.git", None),
-        ("C:/x/y", None),
-        ("https://[", None),
-    ],
-)
-def test_a_remote_names_a_project_of_this_instance_or_none(address: str, project: str | None) -> None:
-    assert read_remote(address, URL) == project
-
-
-def test_an_instance_below_a_path_is_known_by_it() -> None:
-    assert read_remote("https://example.com/gitlab/group/project.git", "https://example.com/gitlab") == "group/project"

@@ -8,7 +8,8 @@ from postil.core.ports import Delivery
 from postil.gitlab.events import EventLog
 from postil.gitlab.instance.connection import Connection
 from postil.gitlab.instance.identifiers import make_route
-from postil.gitlab.where import Pointer, WorkTree
+from postil.gitlab.standing import WorkTree
+from postil.gitlab.where import Pointer
 
 
 class GitLab:

@@ -49,6 +49,7 @@ _ALLOWED = {
         "logallrefupdates": _TRUTH | {"always"},
     },
     "index": {"sparse": _TRUTH},
+    "remote": {"pushdefault": _TEXT},  # it only names, as those of a branch do
     "user": {"name": _TEXT, "email": _TEXT, "useconfigonly": _TRUTH},
     "extensions": {
         "noop": _TEXT,
@@ -201,7 +202,8 @@ def keep_allowed(settings: list[Setting], shown: str) -> list[Setting]:
         elif section == "branch" and name:
             allowed = None if given.startswith("-") else _ALLOWED_OF_A_BRANCH.get(key)
         else:
-            allowed = _ALLOWED.get(section, {}).get(key) if name is None else None
+            option = section == "remote" and given.startswith("-")  # the name of a remote that git would misread
+            allowed = _ALLOWED.get(section, {}).get(key) if name is None and not option else None
         if allowed is not None and (given.lower() in allowed if allowed else _is_one_line(given)):
             kept.append(setting)
         elif strict and section == "extensions" and name is None and key != _HANDLED:

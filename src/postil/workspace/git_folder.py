@@ -43,7 +43,7 @@ _FILES = (
 )
 _WATCHED = frozenset({"objects", "refs", "config", "config.worktree", "objects/info/alternates"})
 _FEWEST_KEPT = 256
-_FORMAT = "2"
+_FORMAT = "3"
 """To be changed with the allow-list or our own settings: folders that another version made are then made again."""
 _DEEPEST = 5  # as many alternates behind one another as git follows
 
