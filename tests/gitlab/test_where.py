@@ -10,6 +10,7 @@ import pytest
 from postil.core.failure import Failure
 from postil.gitlab.instance.client import Instance
 from postil.gitlab.instance.connection import Connection
+from postil.gitlab.standing import Standing
 from postil.gitlab.where import Pointer, Reference
 from tests.emulator.app import Emulator
 from tests.emulator.world import DEVELOPER
@@ -31,7 +32,8 @@ async def closed() -> AsyncGenerator[None]:
 
 def pointer(url: str = URL) -> Pointer:
     MADE.append(Instance(url))
-    return Pointer(Connection(MADE[-1], lambda: DEVELOPER))
+    connection = Connection(MADE[-1], lambda: DEVELOPER)
+    return Pointer(connection, Standing(connection))
 
 
 READ: list[tuple[Any, str, Reference]] = [

@@ -8,7 +8,7 @@ from postil.core.ports import Delivery
 from postil.gitlab.events import EventLog
 from postil.gitlab.instance.connection import Connection
 from postil.gitlab.instance.identifiers import make_route
-from postil.gitlab.standing import WorkTree
+from postil.gitlab.standing import Standing, WorkTree
 from postil.gitlab.where import Pointer
 
 
@@ -24,7 +24,7 @@ class GitLab:
     ) -> None:
         self.connection, self.events = connection, events
         self.webhook_hosts = frozenset(host.lower() for host in webhook_hosts)
-        self.pointer = Pointer(connection, look_around)
+        self.pointer = Pointer(connection, Standing(connection, look_around))
 
     def counts(self) -> dict[str, float]:
         """Return for the metrics what was kept, and what GitLab answered."""

@@ -6,8 +6,7 @@ What is not said is taken from where the local user stands: `standing.py`.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from typing import Literal, TypeAlias
+from typing import Literal, Protocol, TypeAlias
 from urllib.parse import unquote, urlsplit
 
 from msgspec import Struct
@@ -15,7 +14,6 @@ from msgspec import Struct
 from postil.gitlab.failures import invalid
 from postil.gitlab.instance.connection import Connection
 from postil.gitlab.instance.identifiers import HIGHEST_ID, ProjectId, check_number, check_project
-from postil.gitlab.standing import Standing, WorkTree
 
 Kind: TypeAlias = Literal["issue", "merge_request"]
 SIGNS: dict[Kind, str] = {"issue": "#", "merge_request": "!"}
@@ -33,11 +31,19 @@ class Reference(Struct, frozen=True):
     number: int | None = None
 
 
+class Stands(Protocol):
+    """Says what a caller left out, or raises InvalidArguments: `standing.py`."""
+
+    async def find_project(self) -> str: ...
+
+    async def find_merge_request(self, given: ProjectId | None) -> str: ...
+
+
 class Pointer:
     """Finds what a caller means."""
 
-    def __init__(self, gitlab: Connection, look: Callable[[], WorkTree] | None = None) -> None:
-        self._gitlab, self._standing = gitlab, Standing(gitlab, look)
+    def __init__(self, gitlab: Connection, standing: Stands) -> None:
+        self._gitlab, self._standing = gitlab, standing
 
     async def project(self, given: ProjectId | None) -> str:
         """Return the route of a project; of the one where the caller stands, when none is given."""
