@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from postil.core.registry import Registry
+from postil.gitlab.operations.compare import CompareOperations
 from postil.gitlab.operations.events import EventOperations
 from postil.gitlab.operations.history import HistoryOperations
 from postil.gitlab.operations.how_to_connect import ConnectOperations
@@ -30,6 +31,7 @@ class Groups:
         self.issues = IssueOperations(context)
         self.merge_requests = MergeRequestOperations(context)
         self.review = ReviewOperations(context)
+        self.compare = CompareOperations(context)
         self.history = HistoryOperations(context)
         self.people = PeopleOperations(context)
         self.pipelines = PipelineOperations(context)

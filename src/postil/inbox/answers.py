@@ -58,6 +58,8 @@ class Shown(Answer, frozen=True, omit_defaults=True):
     """How many more were said before these; `postil inbox show` has all."""
     source: str = ""
     """The system that reported it; empty for a person's remark."""
+    author: str = ""
+    """Who wrote it, where that is not the person whose machine this is."""
 
     def for_model(self) -> str:
         """The message in full."""
@@ -100,6 +102,7 @@ class Shown(Answer, frozen=True, omit_defaults=True):
             f"review {self.review}" if self.review else "",
             "edited" if self.edited else "",
             f"attempt {self.attempt}" if self.attempt > 1 else "",
+            f"by {self.author}" if self.author else "",
         ]
         return "  ".join([f"#{self.id} {self.state}", where, *filter(None, notes)])
 
@@ -131,6 +134,7 @@ def show(message: Message, anchor: Anchor | None, *, own: bool = False) -> Shown
         replies=message.replies,
         earlier_replies=max(0, message.said - len(message.replies)),
         source=message.source,
+        author=message.author,
     )
 
 
@@ -196,6 +200,29 @@ class Listed(Answer, frozen=True, omit_defaults=True):
             return self.for_model()
         answers = "1 new answer" if self.new_answers == 1 else f"{self.new_answers} new answers"
         return f"{self.for_model()}\n\n{answers}: `postil inbox list --all` shows closed messages too"
+
+
+class Found(Answer, frozen=True, omit_defaults=True):
+    """A page of messages, the newest first."""
+
+    messages: tuple[Shown, ...]
+    more: int = 0
+    """How many are older; `before` is the number of the last one here."""
+    drafts: int = 0
+    """How many remarks are not sent yet, of all."""
+    note: str = ""
+
+    @property
+    def has_words(self) -> bool:
+        """Whether there are messages."""
+        return bool(self.messages)
+
+    def for_model(self) -> str:
+        """Each with its words and the last answers."""
+        pieces = ["\n".join(_format_listed(one)) for one in self.messages]
+        if self.more:
+            pieces.append(f"{self.more} older: before={self.messages[-1].id}")
+        return "\n\n".join(pieces) or _with_note("No such messages", self.note)
 
 
 def _format_listed(one: Shown) -> list[str]:

@@ -105,6 +105,8 @@ class Message(Struct, frozen=True, omit_defaults=True):
     """Of the first message of a review: what the person says of the whole."""
     source: str = ""
     """Which system reported it, about no code; empty for what a person wrote."""
+    author: str = ""
+    """Who wrote it, as the gateway knows them; empty for the person whose machine this is."""
 
 
 def check_comment(comment: str) -> str:

@@ -223,6 +223,11 @@ def client() -> str:
     return caller.client or f"principal-{caller.principal}"  # the same on every replica
 
 
+def name_speaker() -> str:
+    """Returns who says this: `you` for the person whose machine this is, another by the name the gateway knows."""
+    return (call.current().sign("") or "you") if call.current().person else "assistant"
+
+
 def timestamp() -> str:
     """Returns the present time as messages write it."""
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, cast
 from msgspec import structs
 
 from postil.inbox.failures import AlreadyClosed, NothingToSubmit, StillOpen
-from postil.inbox.message_records import HOMES, OPEN, Counts, MessageRecords, decode, make_key, make_text_key
+from postil.inbox.message_records import HOMES, OPEN, SPACES, Counts, MessageRecords, decode, make_key, make_text_key
 from postil.inbox.model import CLOSED, Lease, Message, Outcome, Reply
 
 if TYPE_CHECKING:
@@ -112,6 +112,25 @@ class MessageStore:
         """Returns what was addressed, declined or dismissed in the last ninety days, oldest first."""
         with self._reading() as messages:
             return [messages.join_replies(message, RECENT) for message in messages.decode_all("closed")]
+
+    def find_page(
+        self, spaces: Sequence[str], keep: Callable[[Message], bool], most: int
+    ) -> tuple[list[Message], int, int]:
+        """Returns the newest messages of these spaces that are kept, how many are older, and how many drafts there are.
+
+        Only those that are returned get their replies: thousands may be passed over.
+        """
+        with self._reading() as messages:
+            found = [one for space in spaces for one in messages.decode_all(space) if keep(one)]
+            found.sort(key=lambda message: message.id, reverse=True)
+            page = [messages.as_of_now(messages.join_replies(one, RECENT)) for one in found[:most]]
+            return page, len(found) - len(page), messages.counts().drafts
+
+    def describe(self) -> int:
+        """Returns a number that tells one moment of all messages from another."""
+        with self._state.reading() as records:
+            rows = (row for space in SPACES for row in records.range(self._prefix + space))
+            return hash(tuple((key, zlib.crc32(value)) for key, value in rows))
 
     def damaged(self) -> list[int]:
         """Returns the numbers of open messages whose records cannot be read. They are left as they are."""

@@ -11,6 +11,7 @@ import pytest
 
 from postil.tracker import events as ev
 from postil.tracker.failures import ClaimLost, InvalidParams
+from postil.tracker.operations import planning
 from tests.tracker.groups import Clock, Tracker
 from tests.tracker.programs import answered, git, run, said
 from tests.tracker.teams import MILE
@@ -29,6 +30,20 @@ def test_the_most_urgent_ready_issue_is_next_and_is_claimed(tracker: Tracker):
     (item,) = tracker.plan.blocked().items
     assert (item.title, item.because) == ("Waits", [f"{blocker[:8]} Blocks"])
     assert tracker.plan.claim(waits, who="d").blocked_by == [blocker[:8]]
+
+
+def test_what_is_ready_is_read_page_by_page_in_the_order_of_urgency(tracker: Tracker, monkeypatch: pytest.MonkeyPatch):
+    dues, priorities = (None, "2026-05-01", "2026-02-01"), ("low", "critical")
+    made = [
+        tracker.tools.create(str(number), due=dues[number % 3], priority=priorities[number % 2]).id
+        for number in range(12)
+    ]
+    for id_ in made[:9]:
+        tracker.plan.claim(id_, who="a")
+    whole = [item.id for item in tracker.plan.ready(limit=100).items]
+    monkeypatch.setattr(planning, "ROOM", 0)
+    assert [item.id for item in tracker.plan.ready(limit=2).items] == whole[:2]
+    assert [item.title for item in tracker.plan.ready(limit=3).items] == ["11", "9", "10"]
 
 
 def test_of_many_processes_of_one_git_user_one_wins_an_issue(repository: Path):

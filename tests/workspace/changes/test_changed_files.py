@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 
 from postil.workspace.changes import changed_files
-from postil.workspace.changes.changed_files import ChangedFile, list_changed, parse_changed
+from postil.workspace.changes.changed_files import ChangedFile, find_changed, list_changed, parse_changed
 from postil.workspace.changes.compared import read_compared
+from postil.workspace.git import run_git
 from postil.workspace.repository import find_repository
 from tests.workspace.repositories import git, new_repository
 
@@ -65,3 +67,40 @@ def test_of_very_many_new_files_all_are_named(tmp_path: Path, monkeypatch: pytes
 
 def test_nothing_is_read_as_nothing() -> None:
     assert parse_changed(b"") == []
+
+
+@pytest.mark.parametrize("scope", ["", "staged", "unstaged", "HEAD"])
+def test_some_files_are_found_as_the_whole_list_has_them(tmp_path: Path, scope: str) -> None:
+    files = {"kept__txt": "1\n2\n", "gone__txt": "x\n", "old__txt": "a\nb\nc\nd\n", "b__txt": "x\n"}
+    repo = new_repository(tmp_path, **files)
+    (repo / "kept.txt").write_text("1\n2\n3\n")
+    (repo / "gone.txt").unlink()
+    git(repo, "mv", "old.txt", "new name.txt")
+    (repo / "folder").mkdir()
+    (repo / "folder" / "fresh.txt").write_text("one\ntwo")
+    (repo / os.fsdecode(b"caf\xe9.txt")).write_text("one")
+    git(repo, "add", "kept.txt")
+    where = find_repository(str(repo))
+    compared = read_compared(where, scope)
+    whole = list_changed(where, compared)
+    names = [one.file for one in whole]
+    for some in ([], names[:1], names[1:3], names, *([name] for name in names), ["kept.txt"]):
+        assert find_changed(where, compared, some) == [one for one in whole if one.file in some]
+    for bad in ("", "folder", "old.txt", "../outside", "/etc/passwd", "a\0b", "*", ":(glob)*", "nothing"):
+        assert find_changed(where, compared, [bad]) == [one for one in whole if one.file == bad]
+
+
+def test_finding_one_changed_file_does_not_list_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    repo = new_repository(tmp_path, a__txt="a\n", b__txt="b\n")
+    (repo / "a.txt").write_text("A\n")
+    (repo / "b.txt").write_text("B\n")
+    where = find_repository(str(repo))
+    asked: list[tuple[str, ...]] = []
+
+    def note(root: str, *words: str) -> bytes:
+        asked.append(words)
+        return run_git(root, *words)
+
+    monkeypatch.setattr(changed_files, "run_git", note)
+    assert [one.file for one in find_changed(where, read_compared(where, ""), ["a.txt"])] == ["a.txt"]
+    assert [words[-1] for words in asked] == ["a.txt"]

@@ -207,7 +207,8 @@ class CommentsById:
         overview = self._context.overview
         overview.refresh()
         where, values = conditions.clause(overview)
-        where = where or "1"
+        # All that match are counted by file: the whole table is read quicker than each row by the tag's index.
+        where = where.replace("tag = ?", "+tag = ?") or "1"
         if changed:
             from postil.comments.show.changed_lines import find_base, list_changed_lines, touches_changed
 

@@ -12,7 +12,7 @@ from postil.core import call
 from postil.core.operation import writes
 from postil.inbox.answers import Changed, Checked, Shown, Waited
 from postil.inbox.model import Number, Outcome, Reply, check_comment
-from postil.inbox.part import Inbox, client, timestamp
+from postil.inbox.part import Inbox, client, name_speaker, timestamp
 
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop
@@ -112,7 +112,7 @@ def _lease_owner() -> str:
 
 
 def _make_reply(text: str) -> Reply:
-    return Reply("you" if call.current().person else "assistant", check_comment(text), timestamp())
+    return Reply(name_speaker(), check_comment(text), timestamp())
 
 
 def _call_soon(loop: AbstractEventLoop, act: Callable[[], object]) -> None:

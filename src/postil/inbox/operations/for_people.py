@@ -134,14 +134,16 @@ class PeopleTools:
                 raise
             raise KeptAsDraft(failure.message, self._keep(text, file, line, kind)) from failure
         is_draft = draft or (inbox.drafts_first and not now)
-        sent = timestamp()
+        sent, author = timestamp(), call.current().sign("")
 
         def make(number: int) -> Message:
             state = "draft" if is_draft else "queued"
-            return Message(number, caught.place, text, sent, kind, state, broadcast=broadcast, suggestion=suggest)
+            return Message(
+                number, caught.place, text, sent, kind, state, broadcast=broadcast, suggestion=suggest, author=author
+            )
 
         place = caught.place
-        same = (inbox.name(), place.file, place.line, place.side, place.commit, kind, text, sent, suggest or "")
+        same = (inbox.name(), place.file, place.line, place.side, place.commit, kind, text, sent, suggest or "", author)
         digest = sha256("\0".join(same).encode("utf-8", "surrogatepass"))
         message, counts = inbox.messages.add(make, caught.text, digest)
         note = describe_overflow(counts.waiting) if counts.waiting > contract.MOST_SHOWN else ""
@@ -161,7 +163,7 @@ class PeopleTools:
         words = f"{text}\n\n(meant for {file}{':' if line else ''}{line})" if file else text
 
         def make(number: int) -> Message:
-            return Message(number, Place(""), words, timestamp(), kind, "draft")
+            return Message(number, Place(""), words, timestamp(), kind, "draft", author=call.current().sign(""))
 
         return self._inbox.messages.add(make)[0].id
 

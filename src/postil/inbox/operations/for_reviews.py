@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Annotated
 
 from msgspec import Meta
 
-from postil.core import call
 from postil.core.failure import Failure
 from postil.core.operation import reads, writes
 from postil.inbox.answers import Changed, Printed, Rounds, Shown, Submitted, describe_answers
 from postil.inbox.failures import FitsNoMore
 from postil.inbox.model import LONGEST_COMMENT, Message, Number, Reply, check_comment
-from postil.inbox.part import Inbox, timestamp
+from postil.inbox.part import Inbox, name_speaker, timestamp
 
 if TYPE_CHECKING:
     from postil.workspace.repository import Repository
@@ -75,18 +74,21 @@ class ReviewTools:
                 raise FitsNoMore(id, "in a file that is being changed")
 
         atomic_write(repository.root, file, content, compare)
-        author = "you" if call.current().person else "assistant"
-        message = self._inbox.messages.reply(id, Reply(author, f"Applied to {message.place.file}", timestamp()))
+        message = self._inbox.messages.reply(id, Reply(name_speaker(), f"Applied to {message.place.file}", timestamp()))
         return Changed(self._inbox.show(message), f"#{id} applied to {message.place.file}")
 
     @reads("inbox_rounds", shell="inbox rounds", toolset="extra")
     def rounds(
         self,
         all: Annotated[bool, Meta(description="also those addressed, declined or dismissed")] = False,
+        id: Annotated[int, Meta(ge=0, description="only the message of this number")] = 0,
     ) -> Rounds:
         """Show what changed in the lines of each message since it was sent."""
         store = self._inbox.messages
-        messages = store.open_messages() + (store.closed_messages() if all else [])
+        if id:
+            messages = [one for one in (store.get(id),) if one.state != "draft"]
+        else:
+            messages = store.open_messages() + (store.closed_messages() if all else [])
         repository = self._inbox.repository_or_folder()
         shown = [
             (self._inbox.show(one), self._describe_change(repository, one))

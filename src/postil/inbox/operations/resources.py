@@ -65,11 +65,9 @@ class MessageResources:
 
     def _describe(self) -> tuple[object, ...]:
         """Returns what tells one moment of the conversations, and of what is reviewed, from another."""
-        store = self._inbox.messages
-        every = (*store.open_messages(), *store.drafts(), *store.closed_messages())
         with self._inbox.state.reading() as records:
             marks = records.range(f"inbox/{self._inbox.name()}/reviewed")
-        return [(one.id, one.state, one.said, one.comment) for one in every], marks
+        return self._inbox.messages.describe(), marks
 
     @announcer("new messages")
     def announce(self, tell: Tell) -> Callable[[], None]:

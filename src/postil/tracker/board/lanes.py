@@ -50,12 +50,17 @@ class Lane(NamedTuple):
     total: int
 
 
+_URGENT = "priority, due = '', due, created_l, id"
+_NOT_CLOSED = "(status < 'closed' OR status > 'closed')"
+"""As two ranges, which the index of statuses answers; `<>` would read what is closed too."""
+
+
 class _Asked(NamedTuple):
     key: str
     head: str
     where: str
     values: tuple[str | int, ...]
-    order: str = "priority, due = '', due, created_l, id"
+    order: str = _URGENT
 
 
 def read_lanes(issues: Issues, by: By, names: Sequence[str] = (), filter_: str = "") -> list[Lane]:
@@ -70,7 +75,9 @@ def read_lanes(issues: Issues, by: By, names: Sequence[str] = (), filter_: str =
             raise translate_fault(fault) from None
         if wanted.needs_words:
             index.need_words()
-        choose = {"status": _ask_statuses, "label": _ask_labels, "milestone": _ask_milestones}[by]
+        if by == "label":
+            return _read_labels(issues, names, wanted)
+        choose = {"status": _ask_statuses, "milestone": _ask_milestones}[by]
         return [_read_lane(issues, asked, wanted) for asked in choose(issues, names, now)]
 
 
@@ -116,15 +123,38 @@ def _ask_statuses(issues: Issues, names: Sequence[str], now: datetime.datetime) 
     return [known[name] for name in names if name in known] or list(known.values())
 
 
-def _ask_labels(issues: Issues, names: Sequence[str], now: datetime.datetime) -> list[_Asked]:
-    """Returns a column a label, those named or else the most used ones, and one for what has none of them."""
+def _read_labels(issues: Issues, names: Sequence[str], wanted: Condition) -> list[Lane]:
+    """Returns a column a label, those named or else the most used ones, and one for what has none of them.
+
+    All columns are read in one pass over the open issues: a question a column would look at each issue many times.
+    """
+    query = issues.store.index.query
     if not names:
         sql = "SELECT name FROM label GROUP BY name ORDER BY count(*) DESC, name LIMIT ?"  # of all: far quicker
-        names = sorted(name for (name,) in issues.store.index.query(sql, (_MOST_LABELS,)))
-    open_ = "status <> 'closed' AND n {} (SELECT n FROM label WHERE name {})"
-    lanes = [_Asked(name, flatten(name[:_LONGEST]), open_.format("IN", "= ?"), (name,)) for name in names]
-    others = open_.format("NOT IN", f"IN ({', '.join('?' * len(names))})")
-    return [_Asked("", "no label" if not names else "others", others, tuple(names)), *lanes]
+        names = sorted(name for (name,) in query(sql, (_MOST_LABELS,)))
+    known = dict.fromkeys(names)
+    first: dict[str, list[int]] = {"": [], **{name: [] for name in known}}
+    totals = dict.fromkeys(first, 0)
+    lanes_of: dict[str, tuple[str, ...]] = {}
+    sql = f"SELECT n, labels FROM ent WHERE kind = 'issue' AND {_NOT_CLOSED} AND ({wanted.sql}) ORDER BY {_URGENT}"
+    for n, labels in query(sql, wanted.values):
+        lanes = lanes_of.get(labels)
+        if lanes is None:
+            borne = set(labels.split("\n")) if labels else set[str]()
+            lanes = lanes_of[labels] = tuple(name for name in known if name in borne) or ("",)
+        for name in lanes:
+            totals[name] += 1
+            if totals[name] <= MOST_CARDS:
+                first[name].append(n)
+    shown = dict.fromkeys(n for some in first.values() for n in some)
+    marks = ", ".join("?" * len(shown))
+    rows = {row[0]: Row(*row) for row in query(f"SELECT {COLUMNS} FROM ent WHERE n IN ({marks})", tuple(shown))}
+    short = issues.shorten(row.id for row in rows.values())
+    heads = {"": "others" if known else "no label", **{name: flatten(name[:_LONGEST]) for name in known}}
+    return [
+        Lane(name, head, tuple(_make_card(rows[n], short[rows[n].id], name) for n in first[name]), totals[name])
+        for name, head in heads.items()
+    ]
 
 
 def _ask_milestones(issues: Issues, names: Sequence[str], now: datetime.datetime) -> list[_Asked]:
@@ -138,6 +168,6 @@ def _ask_milestones(issues: Issues, names: Sequence[str], now: datetime.datetime
             " ORDER BY due = '', due, title, id LIMIT ?"
         )
         found = query(sql, (_MOST_MILESTONES,))
-    open_ = "status <> 'closed' AND milestone = ?"
+    open_ = f"{_NOT_CLOSED} AND milestone = ?"
     lanes = [_Asked(id_, flatten(title[:_LONGEST]), open_, (id_,)) for id_, title in found]
     return [_Asked("", "no milestone", open_, ("",)), *lanes]

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import datetime
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import Annotated
 
 from msgspec import UNSET, Meta
@@ -26,6 +27,7 @@ from postil.tracker.model import Claim, Entity
 from postil.tracker.operations.arguments import Id
 from postil.tracker.operations.plan_answers import Blocked, BlockedItem, Prime, Ready, Taken, make_ready_item
 from postil.tracker.operations.write_answers import Changed, Claimed, report_change
+from postil.tracker.query.order import URGENCY
 from postil.tracker.state.checklist import add_criteria, list_criteria, tick
 from postil.tracker.state.graph import cut_cycles
 from postil.tracker.store import Transaction
@@ -33,6 +35,8 @@ from postil.tracker.text import LONGEST_CLAIM, format_moment, round_to_second
 from postil.tracker.validation import check_line, check_names
 
 LEASE_MINUTES = 240
+ROOM = 50
+"""Issues that are read beyond those that are wanted: some are claimed, or epics."""
 _MOST_MINUTES = LONGEST_CLAIM // datetime.timedelta(minutes=1)
 _PROCESS = os.urandom(6).hex()
 Minutes = Annotated[int, Meta(ge=1, description="a month at most")]
@@ -226,15 +230,25 @@ class Planning:
         kept, circles = cut_cycles(self._issues.list_edges("blocks", open_only=True))
         blocked = {two for _, two in kept}
         now = self._issues.now_text()
-        free = [
+        free = (
             row
-            for row in self._list_open(filter_)
+            for row in self._read_urgent(filter_, limit + len(blocked))
             if row.id not in blocked
             and row.status == "open"
             and row.type != "epic"
             and not self._is_held(row.claim_who, row.claim_until, now)
-        ]
-        return free[:limit], len(blocked), circles
+        )
+        return list(islice(free, limit)), len(blocked), circles
+
+    def _read_urgent(self, filter_: str | None, first: int) -> Iterator[Row]:
+        """Yields the open issues, the most urgent first; they are read as they are asked for."""
+        size, cursor = first + ROOM, None
+        while True:
+            page = self._issues.read_list("issue", filter_, (URGENCY,), min(size, LARGEST_LIMIT), cursor, False)
+            yield from page.rows
+            size, cursor = LARGEST_LIMIT, page.next_cursor
+            if cursor is None:
+                return
 
     def _list_open(self, filter_: str | None) -> list[Row]:
         """Returns the open issues: the most urgent first, then those due soonest, then the oldest."""

@@ -48,10 +48,15 @@ class Cursor(NamedTuple):
 
 
 DEFAULT_ORDER = (Key("updated_l", True), Key("id", True))
+URGENCY = "urgency"
+"""A word for a whole order: the most urgent first, of those what is due soonest, then the oldest."""
+_URGENT_FIRST = tuple(Key(column, False) for column in ("priority", "due = ''", "due", "created_l", "id"))
 
 
 def parse_order(sort: Sequence[str]) -> tuple[Key, ...]:
     """Returns the keys of `field[:asc|desc]` words; the id comes last, so the order is total."""
+    if tuple(sort) == (URGENCY,):
+        return _URGENT_FIRST
     keys: list[Key] = []
     for position, word in enumerate(sort):
         name, colon, direction = word.partition(":")

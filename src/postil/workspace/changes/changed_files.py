@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal, TypeAlias
 
 from msgspec import Struct, structs
@@ -42,14 +43,35 @@ class ChangedFile(Struct, frozen=True, omit_defaults=True):
 
 def list_changed(repository: Repository, compared: Compared) -> list[ChangedFile]:
     """Returns the files that differ, by name."""
+    return _list_among(repository, compared, ())
+
+
+def find_changed(repository: Repository, compared: Compared, names: Sequence[str]) -> list[ChangedFile]:
+    """Returns those of these files that differ, as the whole list has them, without reading the whole list.
+
+    Only where one came or went is all looked at, since it may have been renamed; and where one is not found, since git
+    may know it by other bytes than we can say.
+    """
+    wanted = frozenset(names)
+    try:
+        found = _list_among(repository, compared, names) if "" not in wanted and "\0" not in "".join(names) else []
+    except Failure:  # a name that leads outside
+        found = []
+    if len(found) != len(wanted) or any(one.change in ("added", "deleted") for one in found):
+        found = list_changed(repository, compared)
+    return [one for one in found if one.file in wanted]
+
+
+def _list_among(repository: Repository, compared: Compared, names: Sequence[str]) -> list[ChangedFile]:
+    """Returns the files that differ, of these or of all."""
     if repository.bare and not compared.new:
         return []
-    printed = run_git(repository.root, "diff", *OPTIONS, "--raw", "--numstat", "-z", *compared.arguments, "--")
-    found = parse_changed(printed)
+    options = (*OPTIONS, "--raw", "--numstat", "-z", *compared.arguments)
+    found = parse_changed(run_git(repository.root, "diff", *options, "--", *names))
     if not compared.new and not compared.is_staged:
         found = [_name_content(repository, one) for one in found]
-    if compared.has_untracked:
-        found += _list_untracked(repository)
+    if compared.has_untracked and (not names or len(names) != len(found)):
+        found += _list_untracked(repository, names)
     return sorted(found, key=lambda one: one.file)
 
 
@@ -86,8 +108,8 @@ def _decode(name: bytes) -> str:
     return name.decode("utf-8", "backslashreplace")  # JSON has no way to say other bytes
 
 
-def _list_untracked(repository: Repository) -> list[ChangedFile]:
-    listed = try_git(repository.root, "ls-files", "-z", "--others", "--exclude-standard")
+def _list_untracked(repository: Repository, among: Sequence[str]) -> list[ChangedFile]:
+    listed = try_git(repository.root, "ls-files", "-z", "--others", "--exclude-standard", "--", *among)
     names = [_decode(name) for name in listed.out.split(b"\0") if name] if listed.status == 0 else []
     described = [_describe_untracked(repository, name) for name in names[:MOST_UNTRACKED]]
     return described + [ChangedFile(name, "untracked") for name in names[MOST_UNTRACKED:]]

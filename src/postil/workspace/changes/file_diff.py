@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Literal, TypeAlias
 
 from msgspec import Struct, structs
@@ -20,6 +20,7 @@ from postil.workspace.paths import RelativePath
 from postil.workspace.repository import Repository
 
 Sign: TypeAlias = Literal["+", "-", " "]
+Colors: TypeAlias = Mapping[int, tuple[tuple[int, int, str], ...]]
 _HUNK = re.compile(rb"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@ ?(.*)")
 LARGEST_TEXT = 512 * 1024
 """Bytes of a file whose code is coloured, and of one that git does not know yet."""
@@ -89,17 +90,47 @@ def parse_patch(printed: bytes) -> dict[str, tuple[Hunk, ...]]:
         names += [name] * {b"T": 2, b"U": 0}.get(kind, 1)
         at += len(entry) + 1 + sum(len(piece) + 1 for piece in pieces)
     found: dict[str, list[Hunk]] = {}
+    for which, hunk in _parse_rows(printed[at:].removeprefix(b"\0").split(b"\n")):
+        if 0 <= which < len(names):
+            found.setdefault(names[which], []).append(hunk)
+    return {name: tuple(hunks) for name, hunks in found.items()}
+
+
+def parse_file(file: str, diff: str, skip: int) -> tuple[tuple[Hunk, ...], int, int]:
+    """Returns one file's unified diff as `read_diffs` would: its hunks, how many lines were skipped, how many follow.
+
+    The code is coloured by itself, without the text around it.
+    """
+    rows = diff.encode("utf-8", "surrogatepass").split(b"\n")
+    hunks, skipped, more = _cut((hunk for _, hunk in _parse_rows(rows)), skip)
+    marked = tuple(map(_mark, hunks))
+    language = language_of(file)
+    if language is None:
+        return marked, skipped, more
+    news = [line for hunk in marked for line in hunk.lines if line.sign != "-"]
+    olds = [line for hunk in marked for line in hunk.lines if line.sign != "+"]
+    new_colors = _color_alone(news, language)
+    old_colors = _color_alone(olds, language)
+    return (
+        _paint(
+            marked, {line.old - 1: old_colors.get(at, ()) for at, line in enumerate(olds)},
+            {line.new - 1: new_colors.get(at, ()) for at, line in enumerate(news)},
+        ),
+        skipped,
+        more,
+    )  # fmt: skip
+
+
+def _color_alone(lines: Sequence[DiffLine], language: str) -> Colors:
+    return color_rows("\n".join(line.text for line in lines), language, range(len(lines)))
+
+
+def _parse_rows(rows: Iterable[bytes]) -> Iterator[tuple[int, Hunk]]:
+    """Yields the hunks of a patch, each with the number of the file that it is of, from 0; -1 before any is named."""
     which = -1
     head, lines = "", list[DiffLine]()
     old = new = old_left = new_left = 0
-
-    def finish() -> None:
-        nonlocal lines
-        if lines and 0 <= which < len(names):
-            found.setdefault(names[which], []).append(Hunk(head, tuple(lines)))
-        lines = []
-
-    for row in printed[at:].removeprefix(b"\0").split(b"\n"):
+    for row in rows:
         if old_left > 0 or new_left > 0:
             sign = row[:1] or b" "
             text = _text(row[1:])
@@ -112,17 +143,22 @@ def parse_patch(printed: bytes) -> dict[str, tuple[Hunk, ...]]:
             elif sign == b" ":
                 lines.append(DiffLine(" ", text, old, new))
                 old, new, old_left, new_left = old + 1, new + 1, old_left - 1, new_left - 1
-        elif row.startswith(b"diff --git "):
-            finish()
+            continue
+        start = _HUNK.match(row)
+        if start is None and not row.startswith(b"diff --git "):
+            continue
+        if lines:
+            yield which, Hunk(head, tuple(lines))
+            lines = []
+        if start is None:
             which += 1
-        elif (start := _HUNK.match(row)) is not None:
-            finish()
-            head = _text(start[5])
-            old, new = int(start[1]), int(start[3])
-            old_left = int(start[2]) if start[2] is not None else 1
-            new_left = int(start[4]) if start[4] is not None else 1
-    finish()
-    return {name: tuple(hunks) for name, hunks in found.items()}
+            continue
+        head = _text(start[5])
+        old, new = int(start[1]), int(start[3])
+        old_left = int(start[2]) if start[2] is not None else 1
+        new_left = int(start[4]) if start[4] is not None else 1
+    if lines:
+        yield which, Hunk(head, tuple(lines))
 
 
 def _text(row: bytes) -> str:
@@ -192,6 +228,11 @@ def _color(repository: Repository, compared: Compared, one: ChangedFile, hunks: 
     old_rows = [line.old - 1 for hunk in hunks for line in hunk.lines if line.sign == "-"]
     news = color_rows(_read_new(repository, compared, one), language, new_rows) if new_rows else {}
     olds = color_rows(_read_blob(repository, one.old), language, old_rows) if old_rows else {}
+    return _paint(hunks, olds, news)
+
+
+def _paint(hunks: tuple[Hunk, ...], olds: Colors, news: Colors) -> tuple[Hunk, ...]:
+    """Returns the hunks with these colours of the rows (from 0) of either side."""
     if not news and not olds:
         return hunks
     return tuple(

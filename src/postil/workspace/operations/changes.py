@@ -13,7 +13,7 @@ from postil.core.content import Block, Image
 from postil.core.failure import NotFound
 from postil.core.operation import reads
 from postil.core.resource import resource
-from postil.workspace.changes.changed_files import ChangedFile, list_changed
+from postil.workspace.changes.changed_files import ChangedFile, find_changed, list_changed
 from postil.workspace.changes.compared import read_compared
 from postil.workspace.changes.file_diff import MOST_LINES, FileDiff, read_diffs
 from postil.workspace.changes.file_text import CodeLine, read_lines
@@ -133,7 +133,8 @@ class ChangeTools:
         """Show how files changed, line by line, with the words that changed and the colours of the code."""
         repository = self._workspace.find()
         compared = read_compared(repository, scope)
-        changed = {one.file: one for one in list_changed(repository, compared)}
+        listed = find_changed(repository, compared, files) if files else list_changed(repository, compared)
+        changed = {one.file: one for one in listed}
         missing = next((name for name in files if name not in changed), None)
         if missing is not None:
             raise NotFound(
@@ -165,7 +166,7 @@ class ChangeTools:
         """Show a picture that changed, as it was or as it is."""
         repository = self._workspace.find()
         compared = read_compared(repository, scope)
-        one = next((each for each in list_changed(repository, compared) if each.file == file), None)
+        one = next((each for each in find_changed(repository, compared, [file]) if each.file == file), None)
         content = read_content(repository, compared, one, side) if one is not None else None
         kind = find_kind(content) if content else ""
         if content is None or not kind:

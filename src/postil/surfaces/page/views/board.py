@@ -11,7 +11,7 @@ from postil.surfaces.page.router import Route
 from postil.surfaces.page.views.issue_facts import issue_link, places
 from postil.surfaces.page.visit import Moved, Shown, Visit
 
-CARDS = 50
+CARDS = 25
 WAYS = ("status", "label", "milestone")
 
 
