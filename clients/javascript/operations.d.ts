@@ -48,6 +48,8 @@ export interface Operations {
   reviewMergeRequest(params?: { project_id?: number | string; merge_request_iid?: number | string; comments?: Array<{ body?: string; path?: string; line?: number; old_line?: number; start_line?: number; start_old_line?: number; suggestion?: string; discussion_id?: string }>; body?: string; sha?: string; idempotency_key?: string; }, options?: PerCall): Promise<Result>;
   /** Resolve a discussion of a merge request, or open it again. */
   resolveDiscussion(params: { project_id?: number | string; merge_request_iid?: number | string; discussion_id: string; resolved?: boolean; body?: string; idempotency_key?: string; }, options?: PerCall): Promise<Result>;
+  /** List the files that a merge request changes, and show how some differ, with changed words and colours. */
+  compareMergeRequest(params?: { project_id?: number | string; merge_request_iid?: number | string; files?: Array<string>; skip?: number; cache?: boolean; cache_ttl?: number; }, options?: PerCall): Promise<Result>;
   /** List CI/CD pipelines of a project, or of a merge request. */
   listPipelines(params?: { project_id?: number | string; status?: 'canceled' | 'canceling' | 'created' | 'failed' | 'manual' | 'pending' | 'preparing' | 'running' | 'scheduled' | 'skipped' | 'success' | 'waiting_for_callback' | 'waiting_for_resource'; ref?: string; merge_request_iid?: number | string; page?: number; per_page?: number; cache?: boolean; cache_ttl?: number; }, options?: PerCall): Promise<Result>;
   /** Get a pipeline with its jobs and the log ends of failed ones. */

@@ -27,6 +27,7 @@ READS = frozenset(
         "get_merge_request",
         "get_merge_request_diff",
         "list_merge_request_discussions",
+        "compare_merge_request",
         "list_pipelines",
         "get_pipeline",
         "get_job_log",
@@ -683,6 +684,29 @@ class Operations(Generic[T]):
                 "resolved": resolved,
                 "body": body,
                 "idempotency_key": idempotency_key,
+            },
+        )
+
+    def compare_merge_request(
+        self,
+        *,
+        project_id: int | str | None = None,
+        merge_request_iid: int | str | None = None,
+        files: list[str] | None = None,
+        skip: int | None = None,
+        cache: bool | None = None,
+        cache_ttl: int | None = None,
+    ) -> T:
+        """List the files that a merge request changes, and show how some differ, with changed words and colours."""
+        return self.call(
+            "compare_merge_request",
+            {
+                "project_id": project_id,
+                "merge_request_iid": merge_request_iid,
+                "files": files,
+                "skip": skip,
+                "cache": cache,
+                "cache_ttl": cache_ttl,
             },
         )
 
