@@ -62,7 +62,7 @@ class CompareOperations:
     @reads(
         "compare_merge_request",
         toolset="extra",
-        shell="gitlab compare",
+        shell="gitlab compare-merge-request",
         positional=("project_id", "merge_request_iid"),
     )
     async def compare_merge_request(
