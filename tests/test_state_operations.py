@@ -11,6 +11,8 @@ import pytest
 
 from postil.settings.load import load
 from postil.state_operations import StateOperations
+from postil.storage import writable
+from postil.storage.failures import StateFull
 from postil.storage.memory import MemoryState
 from postil.storage.sqlite import SqliteState
 from tests.surfaces.conftest import repository
@@ -108,3 +110,16 @@ def test_a_server_that_starts_removes_what_killed_writers_left(tmp_path: Path) -
     StateOperations(settings, MemoryState).remove_leftovers().join()
     assert (left.exists(), fresh.exists()) == (False, True), "one that is new may have a living writer"
     StateOperations(load({"HOME": "/nowhere"}, "/"), MemoryState).remove_leftovers().join()
+
+
+def test_a_state_that_is_whole_on_a_full_disk_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = load({"HOME": str(tmp_path)}, str(tmp_path))
+    state = SqliteState(settings.state_address)
+    operations = StateOperations(settings, lambda: state)
+    assert operations.find_damage()[1] == []
+    with state.writing() as changes:
+        changes.put("space", "key", b"value")
+    monkeypatch.setattr(writable, "LEAST_FREE", 1 << 62)
+    with pytest.raises(StateFull):
+        operations.find_damage()
+    state.close()

@@ -23,7 +23,10 @@ class StateOperations:
         self._settings, self._state = settings, state
 
     def find_damage(self) -> tuple[str, list[str]]:
-        """Returns where the state database is, and what is wrong with it; a file that does not exist yet is well."""
+        """Returns where the state database is, and what is wrong with it; a file that does not exist yet is well.
+
+        Raises a Failure where it is whole and a write would fail.
+        """
         address = self._settings.state_address
         if "://" in address:
             from postil.storage.shared import check_promise
@@ -35,7 +38,10 @@ class StateOperations:
 
         state = self._state()
         assert isinstance(state, SqliteState)
-        damage = state.damage() if os.path.exists(address) else []
+        exists = os.path.exists(address)
+        damage = state.damage() if exists else []
+        if exists and not damage:
+            self.check_writable()
         return f"{address}, SQLite {sqlite3.sqlite_version}", damage
 
     def require_durable(self) -> None:

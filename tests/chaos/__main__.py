@@ -18,6 +18,7 @@ from postil.storage.redis_store.redis import RedisState
 from postil.storage.sqlite import SqliteState
 from tests.chaos.clocks import jump_clocks
 from tests.chaos.faults import inject_faults
+from tests.chaos.full_disk import fill_disk
 from tests.chaos.kills import TARGETS, kill_writers
 from tests.chaos.power import SUBJECTS, cut_power
 from tests.chaos.stalls import stall_server
@@ -41,7 +42,15 @@ class Line(NamedTuple):
 def main() -> int:
     """Run the campaigns. Returns 1 if any found something."""
     reader = argparse.ArgumentParser(prog="make chaos")
-    for name, count in (("kills", 1000), ("cuts", 200), ("stalls", 40), ("faults", 8), ("tears", 50), ("jumps", 50)):
+    for name, count in (
+        ("kills", 1000),
+        ("cuts", 200),
+        ("stalls", 40),
+        ("faults", 8),
+        ("tears", 50),
+        ("jumps", 50),
+        ("disks", 3),
+    ):
         reader.add_argument(f"--{name}", type=int, default=count)
     reader.add_argument("--seed", type=int, default=int(time.time()))
     reader.add_argument("--write", action="store_true", help="write the table into docs/reliability.md")
@@ -73,11 +82,28 @@ def main() -> int:
     note(_jump("state (SQLite)", SqliteState(f"{os.environ['HOME']}/jumps.db"), given.jumps, chance))
     with postgres_server() as server:
         note(_jump("PostgreSQL", PostgresState(server.address), given.jumps, chance))
+    note(_fill_disks(given.disks, chance))
     note(_stall_postgres(given.stalls, chance))
     note(_stall_redis(given.stalls, chance))
     if given.write:
         _write(lines)
     return 1 if any(line.bad for line in lines) else 0
+
+
+def _fill_disks(count: int, chance: random.Random) -> Line:
+    tried = acknowledged = refused = bad = 0
+    for _ in range(count):
+        with tempfile.TemporaryDirectory() as folder:
+            filled = fill_disk(Path(folder), chance.getrandbits(32))
+        if filled is None:
+            return Line("a full disk", "0 writes", 0, "skipped: no small disk can be mounted here")
+        tried, acknowledged, refused = (
+            tried + filled.tried,
+            acknowledged + filled.acknowledged,
+            refused + filled.refused,
+        )
+        bad += filled.lost + filled.unreadable + filled.unclear
+    return Line("a full disk", f"{tried} writes", bad, f"{acknowledged} acknowledged, {refused} refused")
 
 
 def _jump(name: str, state: SqliteState | PostgresState, jumps: int, chance: random.Random) -> Line:

@@ -1,6 +1,8 @@
 """What goes wrong is said in words that can be shown and sent."""
 
+import errno
 import json
+import os
 
 import pytest
 
@@ -42,3 +44,10 @@ def test_git_fails_with_its_first_line_or_its_status() -> None:
     assert GitFailed("log", 128, "\nfatal: no\nmore").message == "git log failed: fatal: no"
     assert GitFailed("log", 3, " \n").message == "git log failed: exit status 3"
     assert (GitFailed("log", 3, "said").status, GitFailed("log", 3, "said").said) == (3, "said")
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT])
+def test_where_git_finds_no_room_the_advice_is_to_make_some(number: int) -> None:
+    said = f"fatal: unable to write loose object file: {os.strerror(number)}"
+    assert GitFailed("hash-object", 128, said).advice.startswith("Free some space")
+    assert "space" not in GitFailed("log", 128, "fatal: no").advice

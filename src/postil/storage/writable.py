@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from postil.core.ports import State
 
 LEAST_FREE = 4 * 1024 * 1024
-"""Bytes that must be free on the disk of the state's file."""
+"""Bytes that must be free on a disk that is written to."""
 
 
 class _Enough(Exception):
@@ -27,7 +27,11 @@ def check_writable(state: State, address: str) -> None:
             raise _Enough
     except _Enough:
         pass
-    if "://" not in address:
-        room = os.statvfs(os.path.dirname(address) or ".")
-        if room.f_bavail * room.f_frsize < LEAST_FREE:
-            raise StateFull(address)
+    if "://" not in address and is_full(os.path.dirname(address) or "."):
+        raise StateFull(address)
+
+
+def is_full(folder: str) -> bool:
+    """Returns whether so little is free on the disk of a folder that writes fail, or will soon."""
+    room = os.statvfs(folder)
+    return room.f_bavail * room.f_frsize < LEAST_FREE

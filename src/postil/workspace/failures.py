@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import errno
+import os
+
 from postil.core.failure import (
     Conflict,
     Failure,
@@ -78,6 +81,9 @@ class GitMissing(Unreachable):
         super().__init__("The git program was not found", advice="Install git and put it on PATH")
 
 
+_FULL = tuple(os.strerror(number) for number in (errno.ENOSPC, errno.EDQUOT))
+
+
 class GitFailed(Failure):
     """git ran and said no."""
 
@@ -86,6 +92,8 @@ class GitFailed(Failure):
         self.said = said
         first = said.strip().partition("\n")[0] or f"exit status {status}"
         advice = "Run the same git command in the repository to see all that it says"
+        if any(words in said for words in _FULL):
+            advice = "Free some space and do it again; everything stored before is intact"
         super().__init__(f"git {command} failed: {first}", advice=advice, command=command, status=status)
 
 

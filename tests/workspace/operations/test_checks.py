@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from postil.core.failure import StorageFailed
+from postil.storage import writable
 from postil.workspace.operations import checks
 from postil.workspace.operations.checks import WorkspaceChecks
 from tests.workspace.repositories import workspace
@@ -39,3 +40,9 @@ def test_a_damaged_state_database_is_an_error_of_the_doctor(folder: Path) -> Non
 
     finding = WorkspaceChecks(workspace(folder)._replace(state_damage=broken)).state_is_sound()
     assert (finding.status, finding.fix) == ("error", "Move it away")
+
+
+def test_a_full_disk_is_an_error_of_the_doctor(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(writable, "LEAST_FREE", 1 << 62)
+    finding = WorkspaceChecks(workspace(folder)).repository_is_found()
+    assert (finding.status, "full" in finding.seen, "Free some space" in finding.fix) == ("error", True, True)

@@ -51,6 +51,11 @@ class WorkspaceChecks:
             return Finding("warning", failure.message, failure.advice)
         except Failure as failure:
             return Finding("error", failure.message, failure.advice)
+        from postil.storage.writable import is_full  # a sibling; only the doctor asks
+
+        if is_full(found.root):
+            advice = "Free some space: comments and issues are written there"
+            return Finding("error", f"{printable(found.root)}: the disk is full, or nearly", advice)
         return Finding("ok", printable(found.root))
 
     @check("state")
