@@ -13,8 +13,17 @@ from pathlib import Path
 
 import pytest
 
+from postil.core import call
 from postil.workspace.failures import FileTooLarge, LockBusy, UnsafePath, WriteFailed
-from postil.workspace.files import FileLock, atomic_write, make_folder, read_file, remove_file, remove_leftovers
+from postil.workspace.files import (
+    FileLock,
+    atomic_write,
+    make_folder,
+    queue_of,
+    read_file,
+    remove_file,
+    remove_leftovers,
+)
 from postil.workspace.paths import RelativePath
 
 NOTE = RelativePath("notes/a.comments")
@@ -221,6 +230,67 @@ def test_a_lock_that_stays_taken_is_said(root: Path) -> None:
             pass
     with FileLock(path, timeout=0.05):
         pass
+
+
+def take_as(principal: str, path: str, order: list[str]) -> None:
+    call.enter(call.Call(call.Caller(principal)))
+    with FileLock(path, timeout=60):
+        order.append(principal)
+
+
+def test_a_lock_goes_round_among_principals(root: Path) -> None:
+    """In order of arrival, one caller with twenty calls stood before everybody else."""
+    path, order = str(root / "a.lock"), list[str]()
+    asked = ["mallory"] * 20 + ["ada", "ben", "ada"]
+    with FileLock(path):
+        threads: list[threading.Thread] = []
+        for number, principal in enumerate(asked, 1):
+            threads.append(threading.Thread(target=take_as, args=(principal, path, order)))
+            threads[-1].start()
+            while queue_of(path).waiting < number:
+                time.sleep(0.001)
+    for thread in threads:
+        thread.join(60)
+    assert order[:5] == ["mallory", "ada", "ben", "mallory", "ada"]
+    assert sorted(order) == sorted(asked)
+
+
+def test_who_gives_up_waiting_for_a_lock_leaves_its_turn_to_the_next(root: Path) -> None:
+    path, order = str(root / "a.lock"), list[str]()
+    with FileLock(path):
+        with pytest.raises(LockBusy), FileLock(path, timeout=0.02):
+            pass
+        with FileLock(path, timeout=60, needless=lambda: True) as needless:
+            assert not needless.held
+        waiting = threading.Thread(target=take_as, args=("ada", path, order))
+        waiting.start()
+        while not queue_of(path).waiting:
+            time.sleep(0.001)
+        assert queue_of(path).waiting == 1
+    waiting.join(60)
+    assert order == ["ada"]
+    assert FileLock(path, timeout=0).__enter__().held
+
+
+def test_threads_that_hand_a_lock_on_leave_other_processes_a_chance(root: Path) -> None:
+    path = str(root / "a.lock")
+    code = "import sys; from postil.workspace.files import FileLock\nwith FileLock(sys.argv[1], timeout=60): pass"
+    stop = threading.Event()
+
+    def write() -> None:
+        while not stop.is_set():
+            with FileLock(path, timeout=60):
+                time.sleep(0.003)
+
+    writers = [threading.Thread(target=write) for _ in range(4)]
+    for writer in writers:
+        writer.start()
+    try:
+        subprocess.run([sys.executable, "-c", code, path], check=True, timeout=100)
+    finally:
+        stop.set()
+        for writer in writers:
+            writer.join(60)
 
 
 def test_a_lock_is_free_again_when_its_holder_is_killed(root: Path) -> None:

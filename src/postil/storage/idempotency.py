@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from postil.core import call
 from postil.core.effects.joining import alone
 from postil.core.failure import Failure
 from postil.core.ports import State
@@ -96,7 +97,9 @@ class IdempotencyKeys:
                 raise KeyEffected if held.effected else KeyInterrupted
             left = deadline - time.monotonic()
             # Woken by any write, and at least once a second to see whether the holder still lives.
-            if left <= 0 or (not self._state.wait(seen, min(left, 1.0)) and left <= 1.0):
+            with call.current().waiting():
+                news = left > 0 and self._state.wait(seen, min(left, 1.0))
+            if not news and left <= 1.0:
                 raise KeyInFlight(self._wait_seconds)
 
     def _claim(self, name: str, fingerprint: str, fence: str) -> _Held | None:

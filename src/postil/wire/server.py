@@ -17,6 +17,8 @@ from postil.wire.protocol.face import UNITED, Face, Profile
 from postil.wire.runtime.latency import Histogram
 
 if TYPE_CHECKING:
+    import asyncio
+
     from postil.core.effects.witness import Witness
     from postil.core.ports import EphemeralStore, Keys
     from postil.wire.protocol.url_elicitation import Page
@@ -74,6 +76,8 @@ class Server:
         self.profile = self._profile()
         self.calls: dict[tuple[str, str], Histogram] = {}
         """How often each operation was called, how that ended and how long it took, for the metrics."""
+        self.going: dict[tuple[str, str, str], asyncio.Future[None]] = {}
+        """The calls at work under an idempotency key, by principal, operation and key: repeats wait for them."""
         self._make_keys = keys
         self._make_secret = secret or (lambda: os.urandom(32))
         self._keys: Keys | None = None

@@ -11,10 +11,13 @@ import fcntl
 import os
 import stat
 import time
+from _thread import LockType, allocate_lock
+from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 from types import TracebackType
 from typing import Self
+from weakref import WeakValueDictionary
 
 from postil.core import call, limits
 from postil.workspace.failures import FileTooLarge, FileUnreadable, LockBusy, UnsafePath, WriteFailed
@@ -22,6 +25,12 @@ from postil.workspace.paths import RelativePath, open_folder, open_inside
 
 LARGEST_FILE = limits.FILE
 _PREFIX, _SUFFIX = ".postil-", ".tmp"
+LONGEST_PAUSE = 0.005
+"""Seconds between two looks at a lock that another process has."""
+LONGEST_RUN = 0.05
+"""Seconds that threads of one process hand a lock to each other before other processes get a chance."""
+Gate = LockType
+"""What one thread waits at: held until its turn comes."""
 
 
 def read_file(root: str, inside: RelativePath, limit: int = LARGEST_FILE) -> bytes:
@@ -189,6 +198,87 @@ def _is_orphan(parent: int, name: str) -> bool:
     return True
 
 
+class LockQueue:
+    """Who goes next among the threads of this process that want one lock: one of each principal, round and round.
+
+    In order of arrival, one caller with many calls would stand before everybody else.
+    """
+
+    def __init__(self) -> None:
+        self._lock = allocate_lock()
+        self._taken = False
+        self._since = 0.0
+        self._queues: dict[str, deque[Gate]] = {}
+
+    @property
+    def waiting(self) -> int:
+        """How many threads wait for it."""
+        return sum(map(len, tuple(self._queues.values())))
+
+    def take_free(self) -> bool:
+        """Take the turn if nobody has it."""
+        with self._lock:
+            if self._taken:
+                return False
+            self._taken, self._since = True, time.monotonic()
+            return True
+
+    def take(self, principal: str, until: float, needless: Callable[[], bool]) -> bool:
+        """Wait for the turn. Returns False when it became needless, or the time is over."""
+        gate = allocate_lock()
+        gate.acquire()
+        with self._lock:
+            if not self._taken:
+                self._taken, self._since = True, time.monotonic()
+                return True
+            self._queues.setdefault(principal, deque()).append(gate)
+        try:
+            while not gate.acquire(timeout=max(0.0, min(LONGEST_PAUSE, until - time.monotonic()))):
+                if needless() or time.monotonic() >= until:
+                    return self._give_up(principal, gate)
+        except BaseException:  # a signal
+            if self._give_up(principal, gate):
+                self.end()
+            raise
+        if time.monotonic() - self._since > LONGEST_RUN:
+            time.sleep(2 * LONGEST_PAUSE)  # other processes look again within half of it: theirs is a turn, too
+            self._since = time.monotonic()
+        return True
+
+    def _give_up(self, principal: str, gate: Gate) -> bool:
+        with self._lock:
+            queue = self._queues.get(principal)
+            if queue is None or gate not in queue:
+                return True  # the turn came just now
+            queue.remove(gate)
+            if not queue:
+                del self._queues[principal]
+            return False
+
+    def end(self) -> None:
+        """Give the turn to the next principal."""
+        with self._lock:
+            principal = next(iter(self._queues), None)
+            if principal is None:
+                self._taken = False
+                return
+            queue = self._queues.pop(principal)
+            gate = queue.popleft()
+            if queue:
+                self._queues[principal] = queue  # behind the others
+        gate.release()
+
+
+_queues: WeakValueDictionary[str, LockQueue] = WeakValueDictionary()
+_queues_lock = allocate_lock()
+
+
+def queue_of(path: str) -> LockQueue:
+    """Returns who waits for a lock in this process."""
+    with _queues_lock:
+        return _queues.setdefault(path, LockQueue())
+
+
 class FileLock:
     """A lock between processes and threads; the kernel releases it when its holder dies, however it dies.
 
@@ -210,6 +300,7 @@ class FileLock:
         self._needless = needless
         self._folder = folder
         self._files: list[int] = []
+        self._queue: LockQueue | None = None
 
     @property
     def held(self) -> bool:
@@ -217,14 +308,34 @@ class FileLock:
         return bool(self._files)
 
     def __enter__(self) -> Self:
+        queue, until = queue_of(self.path), time.monotonic() + self.timeout
+        if not queue.take_free():
+            present = call.current()
+            with present.waiting():
+                taken = queue.take(present.caller.principal, until, self._needless)
+            if not taken:
+                if time.monotonic() >= until:
+                    raise LockBusy(os.path.basename(self.path), self.timeout)
+                return self
+        try:
+            self._lock_files(until)
+        finally:
+            if self._files:
+                self._queue = queue
+            else:
+                queue.end()
+        return self
+
+    def _lock_files(self, until: float) -> None:
+        """Lock against other processes."""
         file = self._open()
         files, taken = [file], False
         try:
-            taken = self._take(file)
+            taken = self._take(file, until)
             if taken and self._folder:
                 taken = False
                 files.append(os.open(self._folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC))
-                taken = self._take(files[1])
+                taken = self._take(files[1], until)
         except OSError as error:  # the folder cannot be opened
             raise WriteFailed(self.path, error.strerror or str(error)) from error
         finally:
@@ -232,7 +343,6 @@ class FileLock:
                 for each in files:
                     os.close(each)
         self._files = files if taken else []
-        return self
 
     def _open(self) -> int:
         for tries in range(50, 0, -1):
@@ -245,18 +355,17 @@ class FileLock:
                     raise WriteFailed(self.path, error.strerror or str(error)) from error
         raise AssertionError
 
-    def _take(self, file: int) -> bool:
+    def _take(self, file: int, until: float) -> bool:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             return True
         except BlockingIOError:
             with call.current().waiting():
-                return self._wait(file)
+                return self._wait(file, until)
         except OSError as error:
             raise WriteFailed(self.path, error.strerror or str(error)) from error
 
-    def _wait(self, file: int) -> bool:
-        deadline = time.monotonic() + self.timeout
+    def _wait(self, file: int, until: float) -> bool:
         pause = 0.001
         while True:
             try:
@@ -265,12 +374,12 @@ class FileLock:
             except BlockingIOError:
                 if self._needless():
                     return False
-                if time.monotonic() >= deadline:
+                if time.monotonic() >= until:
                     raise LockBusy(os.path.basename(self.path), self.timeout) from None
             except OSError as error:
                 raise WriteFailed(self.path, error.strerror or str(error)) from error
             time.sleep(pause)
-            pause = min(pause * 1.5, 0.005)
+            pause = min(pause * 1.5, LONGEST_PAUSE)
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -278,3 +387,6 @@ class FileLock:
         for file in self._files:
             os.close(file)
         self._files = []
+        queue, self._queue = self._queue, None
+        if queue is not None:
+            queue.end()

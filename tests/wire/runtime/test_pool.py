@@ -12,7 +12,16 @@ import pytest
 from postil.core import call
 from postil.core.operation import reads, writes
 from postil.core.registry import Registry
-from postil.wire.runtime.pool import OF_CONNECTION, Pool, Share
+from postil.wire.runtime.pool import (
+    MOST_WAITING,
+    OF_CONNECTION,
+    OF_PRINCIPAL,
+    OF_SEVERAL,
+    RECENT,
+    WAITING_OF_PRINCIPAL,
+    Pool,
+    Share,
+)
 from postil.wire.server import UNITED, Face, Server
 from tests.wire.talk import Talk
 
@@ -70,6 +79,51 @@ async def test_a_principal_with_many_connections_leaves_room_for_others() -> Non
     assert await pool.run(mine("z", "ada"), lambda: "served") == "served"
     gate.opened.set()
     await asyncio.gather(*tasks)
+
+
+async def test_a_principal_has_few_slots_while_others_call() -> None:
+    """Sixteen calls at work in one interpreter made every call of the others sixteen times as slow."""
+    now = [0.0]
+    pool, gate = Pool(clock=lambda: now[0]), Gate()
+    assert await pool.run(mine("z", "ada"), lambda: "served") == "served"
+    tasks = [task for name in "abcdefgh" for task in await start(pool, gate, 4, mine(name, "mallory"))]
+    await until(lambda: gate.inside == OF_SEVERAL)
+    assert await pool.run(mine("z", "ada"), lambda: "served") == "served"
+    assert gate.inside == OF_SEVERAL
+    gate.opened.set()
+    await asyncio.gather(*tasks)
+
+
+async def test_a_principal_that_calls_alone_again_has_many_slots() -> None:
+    now = [0.0]
+    pool, gate = Pool(clock=lambda: now[0]), Gate()
+    await pool.run(mine("z", "ada"), lambda: "served")
+    now[0] += RECENT + 1
+    tasks = [task for name in "abcdefgh" for task in await start(pool, gate, 4, mine(name, "mallory"))]
+    await until(lambda: gate.inside == OF_PRINCIPAL)
+    gate.opened.set()
+    await asyncio.gather(*tasks)
+
+
+async def test_a_principal_cannot_take_every_place_to_wait() -> None:
+    pool, mallory, ada = Pool(most=40, of_principal=40, of_connection=40), Gate(), Gate()
+
+    def wait(share: Share, gate: Gate) -> int:
+        with pool.waiting(share):
+            return gate.pass_through()
+
+    async def run(share: Share, gate: Gate) -> object:
+        return await pool.run(share, lambda: wait(share, gate))
+
+    hostile = [asyncio.create_task(run(mine("a", "mallory"), mallory)) for _ in range(MOST_WAITING)]
+    await until(lambda: mallory.inside == MOST_WAITING)
+    assert pool.at_work == MOST_WAITING - WAITING_OF_PRINCIPAL
+    good = asyncio.create_task(run(mine("b", "ada"), ada))
+    await until(lambda: ada.inside == 1)
+    assert pool.at_work == MOST_WAITING - WAITING_OF_PRINCIPAL
+    mallory.opened.set()
+    ada.opened.set()
+    await asyncio.gather(*hostile, good)
 
 
 async def test_those_who_wait_are_served_in_turns() -> None:

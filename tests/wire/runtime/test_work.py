@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
 from postil.core import limits
+from postil.core.operation import reads, writes
 from postil.core.registry import Registry
 from postil.core.resource import resource
 from postil.storage.idempotency import IdempotencyKeys
@@ -104,3 +107,42 @@ async def test_a_resource_that_is_too_long_is_refused_with_a_way_to_its_parts() 
     error = (await talk.ask("resources/read", {"uri": "long://all"}))["error"]
     assert "16777217 characters" in error["message"]
     assert "page by page" in error["data"]["suggestion"]
+
+
+class Slow:
+    """A write that waits for somebody else, off the threads."""
+
+    def __init__(self) -> None:
+        self.begun, self.go = asyncio.Event(), asyncio.Event()
+        self.made = 0
+
+    @writes("deliver")
+    async def deliver(self) -> int:
+        """Deliver when told"""
+        self.begun.set()
+        await self.go.wait()
+        self.made += 1
+        return self.made
+
+    @reads("look")
+    def look(self) -> int:
+        """Look how many were made"""
+        return self.made
+
+
+async def test_repeats_of_a_call_at_work_hold_no_thread() -> None:
+    """Each of them held a thread: the first call found none to store its answer in, and the others waited > 30 s."""
+    slow, keys = Slow(), IdempotencyKeys(MemoryState())
+    server = Server(Registry.of([("slow", slow)]), Face("slow", "1", UNITED), keys=lambda: keys)
+    talk, other = Talk(server, direct=True, name="repeats"), Talk(server, direct=True, name="looks")
+    for number in range(100):
+        params = {"idempotency_key": "same"}
+        talk.send({"jsonrpc": "2.0", "id": number, "method": "deliver", "params": params})
+    async with asyncio.timeout(20):
+        await slow.begun.wait()
+        assert (await other.ask("look"))["result"] == 0
+        assert server.pool.at_work == 0
+        slow.go.set()
+        await talk.until(lambda _: len(talk.frames) == 100)
+    assert {frame["result"] for frame in talk.frames} == {1}
+    assert not server.going

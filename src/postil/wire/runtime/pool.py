@@ -1,14 +1,17 @@
 """The threads in which operations run that block, shared fairly: nobody's slow calls stop the others.
 
 A connection and a principal have at most their share of the slots; what goes beyond waits for its turn, connection by
-connection. An operation that only waits (for a lock, for a remote) gives its slot back meanwhile: `Call.waiting`.
+connection. The threads share one interpreter, so a principal with many calls at work would slow down every call of the
+others: while somebody else calls too, a principal has few slots. An operation that only waits (for a lock, for a
+remote) gives its slot back meanwhile: `Call.waiting`.
 """
 
 from __future__ import annotations
 
 import asyncio
 import threading
-from collections import deque
+import time
+from collections import Counter, deque
 from collections.abc import Callable, Generator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
@@ -17,9 +20,15 @@ from typing import Any, TypeAlias
 MOST = 24
 """Operations at work at once."""
 OF_PRINCIPAL = 16
+"""Slots of a principal that calls alone."""
+OF_SEVERAL = 2
+"""Slots of a principal while others call, too: with so many, a call takes about three times the time it needs."""
+RECENT = 60.0
+"""Seconds after a principal's call in which others count as not alone."""
 OF_CONNECTION = 8
 MOST_WAITING = 24
 """Threads that may wait without a slot; those beyond keep theirs."""
+WAITING_OF_PRINCIPAL = 12
 THREADS = MOST + MOST_WAITING + 8
 """Eight more than operations can take: watches and acknowledgements never stand behind them."""
 Share: TypeAlias = tuple[str, str]
@@ -29,14 +38,28 @@ Share: TypeAlias = tuple[str, str]
 class Pool:
     """The slots and threads of one process. Calls begin on its event loop and end in any thread."""
 
-    def __init__(self, most: int = MOST, of_principal: int = OF_PRINCIPAL, of_connection: int = OF_CONNECTION) -> None:
+    def __init__(
+        self,
+        most: int = MOST,
+        of_principal: int = OF_PRINCIPAL,
+        of_connection: int = OF_CONNECTION,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         self._most, self._of_principal, self._of_connection = most, of_principal, of_connection
+        self._clock = clock
         self._executor = ThreadPoolExecutor(THREADS, thread_name_prefix="postil")
         self._lock = threading.Lock()
         self._taken: dict[str, int] = {}
         self._running = 0
-        self._waiting = 0
+        self._waiting: Counter[str] = Counter()
+        self._called: dict[str, float] = {}
+        """When the two principals called last that called last."""
         self._queues: dict[Share, deque[asyncio.Future[None]]] = {}
+
+    @property
+    def at_work(self) -> int:
+        """How many operations hold a slot."""
+        return self._running
 
     def submit(self, function: Callable[..., object], *arguments: object) -> Future[Any]:
         """Run a small thing of the server's own, beside all operations."""
@@ -69,9 +92,11 @@ class Pool:
     @contextmanager
     def waiting(self, share: Share) -> Generator[None]:
         """Give the slot of this thread back while it only waits."""
+        principal = share[0]
         with self._lock:
-            gives = self._waiting < MOST_WAITING
-            self._waiting += gives
+            gives = self._waiting.total() < MOST_WAITING and self._waiting[principal] < WAITING_OF_PRINCIPAL
+            if gives:
+                self._waiting[principal] += 1
         if not gives:
             yield
             return
@@ -80,11 +105,17 @@ class Pool:
             yield
         finally:
             with self._lock:
-                self._waiting -= 1
+                self._waiting[principal] -= 1
+                if not self._waiting[principal]:
+                    del self._waiting[principal]
                 self._count(share, 1)  # at once, though it may be one too many: it holds what others wait for
 
     async def _enter(self, share: Share) -> None:
         with self._lock:
+            self._called.pop(share[0], None)
+            self._called[share[0]] = self._clock()
+            if len(self._called) > 2:
+                del self._called[next(iter(self._called))]
             if self._has_room(share) and share not in self._queues:
                 self._count(share, 1)
                 return
@@ -124,9 +155,14 @@ class Pool:
         principal, connection = share
         return (
             self._running < self._most
-            and self._taken.get(principal, 0) < self._of_principal
+            and self._taken.get(principal, 0) < self._share_of(principal)
             and self._taken.get(connection, 0) < self._of_connection
         )
+
+    def _share_of(self, principal: str) -> int:
+        since = self._clock() - RECENT
+        is_alone = all(name == principal or at < since for name, at in self._called.items())
+        return self._of_principal if is_alone else min(OF_SEVERAL, self._of_principal)
 
     def _count(self, share: Share, change: int) -> None:
         self._running += change

@@ -26,11 +26,13 @@ from postil.wire.protocol.events import Kind
 from postil.wire.protocol.failures import InputRequired
 from postil.wire.runtime.updates import Updates
 from postil.wire.runtime.wire_call import WireCall
-from postil.wire.runtime.write_order import Thing, thing_of
+from postil.wire.runtime.write_order import Thing, hear, thing_of
 
 Entry: TypeAlias = OperationEntry | ResourceEntry | PromptEntry
 N = TypeVar("N")
 R = TypeVar("R")
+REPEAT_WAIT = 60.0
+"""Seconds that a repeat waits for the first call with its key."""
 Do: TypeAlias = Callable[[WireCall], Coroutine[Any, Any, object]]
 
 
@@ -134,6 +136,22 @@ def _name_outcome(fault: BaseException) -> Literal["failed", "unknown", "asked"]
 
 
 async def _run_once(call: WireCall, operation: Operation, decoded: Mapping[str, Any]) -> object:
+    """Run a write under its key. Repeats wait for the first call here, on the loop, and hold no thread meanwhile."""
+    going = call.runner.server.going
+    name = call.caller.principal, operation.mark.name, str(call.work.key)
+    while (first := going.get(name)) is not None:
+        heard, _ = await asyncio.wait([hear(first)], timeout=REPEAT_WAIT)
+        if not heard:
+            return await _claim_and_run(call, operation, decoded)  # the keys say that it is still at work
+    going[name] = ended = asyncio.get_running_loop().create_future()
+    try:
+        return await _claim_and_run(call, operation, decoded)
+    finally:
+        del going[name]
+        ended.set_result(None)
+
+
+async def _claim_and_run(call: WireCall, operation: Operation, decoded: Mapping[str, Any]) -> object:
     keys, arguments, key = call.runner.server.keys, call.work.arguments, str(call.work.key)
     assert keys is not None
     if not operation.is_async:

@@ -69,7 +69,7 @@ class Turn:
         """Wait for the writes before this call."""
         for write in self.before:
             if not write.done():
-                await _hear(write)
+                await hear(write)
 
     def end(self) -> None:
         """Let the next calls go. Where this one gave up waiting, they still wait for the writes before."""
@@ -89,7 +89,7 @@ class Turn:
             write.add_done_callback(check)
 
 
-def _hear(write: asyncio.Future[None]) -> asyncio.Future[None]:
+def hear(write: asyncio.Future[None]) -> asyncio.Future[None]:
     """Returns a future of one's own: who gives up waiting must not end what others wait for too."""
     heard: asyncio.Future[None] = write.get_loop().create_future()
     write.add_done_callback(lambda _: heard.done() or heard.set_result(None))
