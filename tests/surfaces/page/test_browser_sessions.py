@@ -2,9 +2,23 @@
 
 from __future__ import annotations
 
-from postil.surfaces.page import browser_sessions
-from postil.surfaces.page.browser_sessions import BrowserSessions, drop_cookie, is_form_of, name_cookie, write_cookie
+from collections.abc import Mapping, Sequence
 
+import pytest
+
+from postil.surfaces.gateway.refused import Unavailable
+from postil.surfaces.page import browser_sessions
+from postil.surfaces.page.browser_sessions import (
+    BrowserSessions,
+    InMemory,
+    drop_cookie,
+    is_form_of,
+    name_cookie,
+    write_cookie,
+)
+from postil.surfaces.page.shared_sessions import SecretSeal
+
+pytestmark = pytest.mark.anyio
 HOST = {b"host": b"127.0.0.1:3000"}
 
 
@@ -12,44 +26,60 @@ def cookie_of(header: tuple[bytes, bytes]) -> dict[bytes, bytes]:
     return {**HOST, b"cookie": header[1].partition(b";")[0]}
 
 
-def test_an_address_lets_one_browser_in_once() -> None:
+async def test_an_address_lets_one_browser_in_once() -> None:
     sessions = BrowserSessions()
-    token = sessions.invite("bearer")
-    first = sessions.redeem(token)
+    token = await sessions.invite("bearer", "ann")
+    looked = await sessions.look_at(token)
+    assert looked is not None
+    assert looked.whose == "ann"
+    first = await sessions.redeem(token)
     assert first is not None
-    assert first.bearer == "bearer"
-    assert sessions.redeem(token) is None
-    assert sessions.redeem("") is None
+    assert (first.bearer, first.whose) == ("bearer", "ann")
+    assert await sessions.redeem(token) is None
+    assert await sessions.redeem("") is None
 
 
-def test_an_address_that_is_too_old_lets_nobody_in() -> None:
+async def test_an_address_that_is_too_old_lets_nobody_in() -> None:
     now = [0.0]
     sessions = BrowserSessions(lambda: now[0])
-    token = sessions.invite("bearer")
+    token = await sessions.invite("bearer", "ann")
     now[0] = browser_sessions.INVITATION_LIVES + 1
-    assert sessions.redeem(token) is None
+    assert await sessions.redeem(token) is None
 
 
-def test_a_cookie_is_found_again_and_ends() -> None:
+async def test_a_cookie_is_found_again_and_ends() -> None:
     sessions = BrowserSessions()
-    session = sessions.open("bearer")
+    session = await sessions.open("bearer", "ann")
     headers = cookie_of(write_cookie(session, HOST, over_https=False))
-    assert sessions.find(headers) is session
-    sessions.end(session)
-    assert sessions.find(headers) is None
-    assert not sessions.is_open(session)
+    assert await sessions.find(headers) == session
+    await sessions.end(session)
+    assert await sessions.find(headers) is None
+    assert not await sessions.is_open(session)
 
 
-def test_a_browser_that_was_idle_for_long_is_not_known() -> None:
+async def test_a_browser_that_was_idle_for_long_is_not_known() -> None:
     now = [0.0]
     sessions = BrowserSessions(lambda: now[0])
-    headers = cookie_of(write_cookie(sessions.open("bearer"), HOST, over_https=False))
-    now[0] = browser_sessions.IDLE + 1
-    assert sessions.find(headers) is None
+    headers = cookie_of(write_cookie(await sessions.open("bearer", "ann"), HOST, over_https=False))
+    now[0] = browser_sessions.IDLE - 1
+    assert await sessions.find(headers) is not None
+    now[0] += browser_sessions.IDLE - 1  # it was used in between
+    assert await sessions.find(headers) is not None
+    now[0] += browser_sessions.IDLE + 1
+    assert await sessions.find(headers) is None
 
 
-def test_the_cookie_is_strict_hidden_from_scripts_and_named_by_the_port() -> None:
-    session = BrowserSessions().open("bearer")
+async def test_a_page_that_follows_is_in_use() -> None:
+    now = [0.0]
+    sessions = BrowserSessions(lambda: now[0])
+    session = await sessions.open("bearer", "ann")
+    for _ in range(3):
+        now[0] += browser_sessions.IDLE - 1
+        assert await sessions.is_open(session)
+
+
+async def test_the_cookie_is_strict_hidden_from_scripts_and_named_by_the_port() -> None:
+    session = await BrowserSessions().open("bearer", "ann")
     written = write_cookie(session, HOST, over_https=False)[1].decode()
     assert written.startswith("postil-3000=")
     assert "HttpOnly" in written
@@ -60,32 +90,98 @@ def test_the_cookie_is_strict_hidden_from_scripts_and_named_by_the_port() -> Non
     assert b"Max-Age=0" in drop_cookie(HOST)[1]
 
 
-def test_the_cookie_of_another_port_is_not_ours() -> None:
+async def test_the_cookie_of_another_port_is_not_ours() -> None:
     sessions = BrowserSessions()
-    headers = cookie_of(write_cookie(sessions.open("bearer"), HOST, over_https=False))
-    assert sessions.find({**headers, b"host": b"127.0.0.1:4000"}) is None
+    headers = cookie_of(write_cookie(await sessions.open("bearer", "ann"), HOST, over_https=False))
+    assert await sessions.find({**headers, b"host": b"127.0.0.1:4000"}) is None
 
 
-def test_the_oldest_browsers_make_room() -> None:
+async def test_cookies_that_another_program_adds_lock_nobody_out() -> None:
     sessions = BrowserSessions()
-    first = sessions.open("bearer")
+    session, others = await sessions.open("bearer", "ann"), await sessions.open("other", "eve")
+    own = f"postil-3000={session.id}"
+    for tossed in ("postil-3000=junk", "postil-3000=", f"postil-3000={others.id}", "postil-3000=junk; " * 30):
+        found = await sessions.find({**HOST, b"cookie": f"{tossed}; {own}".encode()})
+        assert found is not None
+        assert found.whose == "ann"
+    found = await sessions.find({**HOST, b"cookie": f"{own}; postil-3000=junk".encode()})
+    assert found is not None
+
+
+async def test_of_one_person_the_oldest_browsers_and_addresses_make_room_and_of_others_none() -> None:
+    sessions = BrowserSessions()
+    others, first = await sessions.open("b", "bob"), await sessions.open("a", "ann")
+    invited, others_token = await sessions.invite("a", "ann"), await sessions.invite("b", "bob")
     for _ in range(browser_sessions.MOST_SESSIONS):
-        sessions.open("bearer")
-    assert not sessions.is_open(first)
+        last = await sessions.open("a", "ann")
+    for _ in range(browser_sessions.MOST_INVITATIONS):
+        await sessions.invite("a", "ann")
+    assert not await sessions.is_open(first)
+    assert await sessions.is_open(last)
+    assert await sessions.is_open(others)
+    assert await sessions.look_at(invited) is None
+    assert await sessions.look_at(others_token) is not None
 
 
-def test_a_form_belongs_to_its_session() -> None:
+async def test_all_together_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(browser_sessions, "MOST_KEPT", 10)
     sessions = BrowserSessions()
-    one, other = sessions.open("a"), sessions.open("a")
+    first = await sessions.open("a", "0")
+    for number in range(10):
+        await sessions.open("a", str(number))
+    assert not await sessions.is_open(first)
+
+
+async def test_a_form_belongs_to_its_session() -> None:
+    sessions = BrowserSessions()
+    one, other = await sessions.open("a", "ann"), await sessions.open("a", "ann")
     assert is_form_of(one, one.form_token)
     assert not is_form_of(one, other.form_token)
     assert not is_form_of(one, b"")
 
 
-def test_sentences_wait_for_the_next_page_and_are_few() -> None:
+async def test_sentences_wait_for_the_next_page_and_are_few() -> None:
     sessions = BrowserSessions()
-    session = sessions.open("a")
+    session = await sessions.open("a", "ann")
     for number in range(9):
-        sessions.say(session, f"said {number}")
-    sessions.say(session, "")
-    assert session.says == ["said 5", "said 6", "said 7", "said 8"]
+        await sessions.say(session, f"said {number}")
+    await sessions.say(session, "")
+    assert await sessions.take_sentences(session) == ["said 5", "said 6", "said 7", "said 8"]
+    assert await sessions.take_sentences(session) == []
+
+
+class Away(InMemory):
+    """A store that does not answer."""
+
+    async def recall(self, *names: str) -> Sequence[bytes | None] | None:  # type: ignore[override]
+        return None
+
+    async def keep(self, values: Mapping[str, bytes], seconds: float) -> bool:
+        return False
+
+
+async def test_while_the_store_is_away_nobody_is_turned_out_and_nobody_comes_in() -> None:
+    session = await BrowserSessions().open("a", "ann")
+    away = BrowserSessions(kept=Away(lambda: 0.0))
+    with pytest.raises(Unavailable):
+        await away.find(cookie_of(write_cookie(session, HOST, over_https=False)))
+    with pytest.raises(Unavailable):
+        await away.open("a", "ann")
+    with pytest.raises(Unavailable):
+        await away.redeem("token")
+    assert await away.is_open(session)  # a page that is open stays
+
+
+async def test_what_is_kept_in_a_shared_store_is_sealed_and_another_secret_opens_nothing() -> None:
+    kept = InMemory(lambda: 0.0)
+    seal = SecretSeal(bytes(32))
+    sessions = BrowserSessions(lambda: 0.0, kept, seal)
+    session, token = await sessions.open("the credential", "ann"), await sessions.invite("the credential", "ann")
+    headers = cookie_of(write_cookie(session, HOST, over_https=False))
+    held = b"".join(value for _, value in kept._held.values())  # pyright: ignore[reportPrivateUsage]
+    for secret in (b"the credential", session.id.encode(), token.encode()):
+        assert secret not in held
+    assert await BrowserSessions(lambda: 0.0, kept, seal).find(headers) == session
+    other = BrowserSessions(lambda: 0.0, kept, SecretSeal(b"x" * 32))
+    assert await other.find(headers) is None
+    assert await other.look_at(token) is None

@@ -33,10 +33,44 @@ class Reader(HTMLParser):
 @given(st.text(st.characters(exclude_characters="\0\r", exclude_categories=["Cs"])))
 def test_any_text_comes_back_as_text_in_content_and_attributes(text: str) -> None:
     reader = Reader()
-    reader.feed(tag("p", text, title=text))
+    reader.feed(tag("p", text, data_file=text))
     reader.close()
-    assert reader.tags == [("p", {"title": text})]
+    assert reader.tags[0] == ("p", {"data-file": text})
+    assert all(name == "span" and attrs["class"] == "odd" for name, attrs in reader.tags[1:])
     assert reader.text == text
+
+
+HIDING = "\u202e\u2066\u200b\ufeff\u00ad\u3164\U000e0041\U000e0100\x1b\x7f\x85\u2028"
+
+
+@pytest.mark.parametrize("char", HIDING)
+def test_what_hides_or_turns_text_around_is_shown_by_its_number_wherever_it_stands(char: str) -> None:
+    code = f"{ord(char):04X}"
+    text = f"safe{char}exe"
+    span = f'safe<span class="odd" data-code="{code}">{char}</span>exe'
+    assert tag("h1", text) == f"<h1>{span}</h1>"
+    assert tag("a", "<", [text]) == f"<a>&lt;{span}</a>"
+    assert join(text, 1) == f"{span}1"
+    assert tag("title", text) == f"<title>safe[U+{code}]exe</title>"
+    assert tag("option", text, value=text) == f'<option value="{text}">safe[U+{code}]exe</option>'
+    assert tag("a", "x", title=text, aria_label=text) == (
+        f'<a title="safe[U+{code}]exe" aria-label="safe[U+{code}]exe">x</a>'
+    )
+
+
+def test_what_goes_back_in_a_form_stays_as_it_is() -> None:
+    assert tag("textarea", "\n", HIDING) == f"<textarea>\n{HIDING}</textarea>"
+    assert tag("input", value=HIDING, data_file=HIDING) == f'<input value="{HIDING}" data-file="{HIDING}">'
+
+
+def test_what_shapes_letters_and_emoji_is_left() -> None:
+    for text in (
+        "\U0001f469\u200d\U0001f4bb",
+        "\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645",
+        "\u2764\ufe0f",
+        "tab\tline\nend",
+    ):
+        assert tag("p", text) == f"<p>{text}</p>"
 
 
 def test_children_may_be_nested_numbers_and_nothing() -> None:

@@ -11,6 +11,7 @@ from urllib.parse import urlencode
 
 import pytest
 
+from postil.surfaces.page.live import MOST_OF_ONE
 from tests.surfaces.page.pages import ServedPage, serve_page
 
 
@@ -44,10 +45,12 @@ class Client:
     def __init__(self, site: ServedPage) -> None:
         self._host = site.base.removeprefix("http://")
         self.base, self.cookie = site.base, ""
+        self.always: dict[str, str] = {}
+        """Headers of every request."""
 
     def ask(self, method: str, path: str, body: str = "", **headers: str) -> Answer:
         """Send exactly this."""
-        given = {name.replace("_", "-"): value for name, value in headers.items() if value}
+        given = {name.replace("_", "-"): value for name, value in {**self.always, **headers}.items() if value}
         if self.cookie and "Cookie" not in given:
             given["Cookie"] = self.cookie
         connection = http.client.HTTPConnection(self._host, timeout=60)
@@ -226,3 +229,56 @@ def test_a_program_with_the_token_gets_a_new_address(site: ServedPage) -> None:
     assert answer.status == 200
     assert client.enter(site.base + answer.text).status == 200
     assert client.ask("GET", "/inbox").status == 200
+
+
+def test_an_address_that_another_page_leads_to_asks_first(site: ServedPage) -> None:
+    address = site.next_address()
+    path = address.removeprefix(site.base)
+    for headers in ({"Sec_Fetch_Site": "cross-site"}, {"Sec_Fetch_Site": "same-site"}, {"Sec_Purpose": "prefetch"}):
+        asked = Client(site).ask("GET", path, **headers)
+        assert (asked.status, "Set-Cookie" in asked.headers) == (200, False)
+        assert "the user of this machine" in asked.text
+    token = path.partition("token=")[2]
+    led = Client(site)
+    assert led.post("/open", {"token": token}, Origin="http://evil.example").status == 403
+    entered = led.post("/open", {"token": token})
+    assert entered.status == 200
+    assert "Set-Cookie" in entered.headers
+    assert led.post("/open", {"token": token}).status == 403
+
+
+def test_cookies_of_another_program_do_not_shut_a_person_out(client: Client) -> None:
+    name = client.cookie.partition("=")[0]
+    tossed = f"{name}=junk; {client.cookie}"
+    assert client.ask("GET", "/inbox", Cookie=tossed).status == 200
+
+
+def test_the_icon_that_browsers_ask_for_is_there(client: Client) -> None:
+    answer = client.ask("GET", "/favicon.ico")
+    assert (answer.status, answer.headers["Content-Type"]) == (200, "image/svg+xml")
+
+
+def test_one_person_has_so_many_live_pages_and_is_told(client: Client, site: ServedPage) -> None:
+    host = site.base.removeprefix("http://")
+    streams: list[http.client.HTTPConnection] = []
+    try:
+        for _ in range(MOST_OF_ONE):
+            connection = http.client.HTTPConnection(host, timeout=60)
+            streams.append(connection)
+            connection.request("GET", "/live?of=inbox", headers={"Cookie": client.cookie})
+            answer = connection.getresponse()
+            assert (answer.status, answer.readline()) == (200, b"retry: 1000\n")
+        refused = client.ask("GET", "/live?of=inbox", X_Postil_Script="1")
+        assert (refused.status, "close one" in refused.text) == (429, True)
+        assert client.ask("GET", "/live?of=inbox").status == 429
+    finally:
+        for connection in streams:
+            connection.close()
+    end = time.monotonic() + 60
+    while client.ask("GET", "/live?of=inbox", X_Postil_Script="1").status != 204:
+        assert time.monotonic() < end
+
+
+def test_a_form_that_is_too_long_is_refused(client: Client) -> None:
+    fields = {"form-token": client.token(), "comment": "x" * 1_100_000}
+    assert client.post("/changes/remark", fields).status == 413

@@ -146,13 +146,21 @@ def run(server: Server, composed: Composition, idle: float = 0.0) -> NoReturn:
 def open_page(server: Server, composed: Composition, gateway: Gateway, token: str, base: str) -> Site:
     """Returns the web page of this server, and says where it is: for the local user an address that works once."""
     from postil.surfaces.page.browser_sessions import BrowserSessions
+    from postil.surfaces.page.shared_sessions import share_sessions
     from postil.surfaces.page.site import Site  # beside `serve` over HTTP nobody needs it
 
-    registry = composed.registry(brought=composed.settings.http.auth not in ("", "local"))
+    settings = composed.settings
+    is_local = settings.http.auth in ("", "local")
+    sessions = share_sessions(composed) if settings.ephemeral_address and not is_local else BrowserSessions()
     page = Site(
-        server.narrow(registry), gateway, BrowserSessions(), token, greet=lambda address: say(f"page {base}{address}")
+        server.narrow(composed.registry(brought=not is_local)),
+        gateway,
+        sessions,
+        composed.ephemeral(),
+        token,
+        greet=lambda address: say(f"page {base}{address}"),
     )
-    say(f"page {base}{page.invite() if token else '/'}")
+    say(f"page {base}{asyncio.run(page.invite()) if token else '/'}")
     return page
 
 

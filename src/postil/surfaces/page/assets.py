@@ -12,6 +12,8 @@ from msgspec import Struct
 KINDS = {"css": "text/css; charset=utf-8", "js": "text/javascript; charset=utf-8", "svg": "image/svg+xml"}
 NAMES = ("page.css", "page.js", "icon.svg")
 PREFIX = "/assets/"
+ICON = "/favicon.ico"
+"""What browsers ask for on their own."""
 
 
 class Asset(Struct, frozen=True):
@@ -38,4 +40,6 @@ def read_assets() -> dict[str, Asset]:
 
 def find_asset(path: str) -> Asset | None:
     """Returns the file at an address; None where there is none, also for one of an older version."""
+    if path == ICON:
+        return read_assets()["icon.svg"]
     return next((asset for asset in read_assets().values() if asset.address == path), None)

@@ -30,6 +30,8 @@ HEADERS = [
 RECHECK = 2.0
 PING_EVERY = 15.0
 MOST_STREAMS = 256
+MOST_OF_ONE = 48
+"""Streams of one person, on all replicas together."""
 
 
 class LiveStreams:

@@ -2,12 +2,15 @@
 
 `tag("p", "a < b", class_="note")` is `<p class="note">a &lt; b</p>`. Children may be text, numbers, `Html`, lists of
 them, or None, which is nothing. An attribute that is None or False is left out, one that is True has no value.
+
+What hides in text, or turns its direction around, is made visible here for all views: others wrote the titles, names
+and words that are shown. What goes back in a form stays as it is.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import TypeAlias
 
 _ESCAPED = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;", "\0": "\ufffd"})
@@ -15,6 +18,15 @@ _NAME = re.compile(r"[a-z][a-z0-9-]*")
 _VOID = frozenset({"br", "col", "hr", "img", "input", "link", "meta", "wbr"})
 _WITHOUT = frozenset({"script", "style", "iframe", "object", "embed", "base"})
 """Elements whose content is no text, or that bring a foreign page: the layout alone has a script, which has no text."""
+_HIDING = re.compile(
+    "([\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200e\u200f"
+    "\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff0-\ufffb\U0001d173-\U0001d17a\U000e0000-\U000e0fff])"
+)
+_SAID = frozenset({"title", "alt", "placeholder", "aria-label"})
+"""Attributes that are read to people; the others are for programs."""
+_WORDS = frozenset({"title", "option"})
+"""Elements that hold text and no elements."""
+_TYPED = "textarea"
 _ADDRESSES = frozenset({"href", "src", "action", "formaction"})
 _names: dict[str, str] = {}
 
@@ -37,10 +49,13 @@ def tag(name: str, /, *children: Child, **attributes: Value) -> Html:
     opened = f"<{name}{_write_attributes(attributes)}>" if attributes else f"<{name}>"
     if name in _VOID:
         return Html(opened)
+    write = _escape
+    if name in _WORDS or name == _TYPED:
+        write = _escape_typed if name == _TYPED else _spell
     if len(children) == 1 and type(children[0]) is str:
-        return Html(f"{opened}{children[0].translate(_ESCAPED)}</{name}>")
+        return Html(f"{opened}{write(children[0])}</{name}>")
     pieces = [opened]
-    _collect(children, pieces)
+    _collect(children, pieces, write)
     pieces.append(f"</{name}>")
     return Html("".join(pieces))
 
@@ -48,7 +63,7 @@ def tag(name: str, /, *children: Child, **attributes: Value) -> Html:
 def join(*children: Child) -> Html:
     """Returns several children as one."""
     pieces: list[str] = []
-    _collect(children, pieces)
+    _collect(children, pieces, _escape)
     return Html("".join(pieces))
 
 
@@ -64,18 +79,42 @@ def document(head: Html, body: Html, language: str = "en") -> bytes:
     )
 
 
-def _collect(children: Iterable[Child], pieces: list[str]) -> None:
+def _escape(text: str) -> str:
+    """Returns text as HTML; each hiding character stands alone in an element that bears its number."""
+    if (text.isascii() and text.isprintable()) or _HIDING.search(text) is None:
+        return text.translate(_ESCAPED)
+    return "".join(
+        f'<span class="odd" data-code="{ord(piece):04X}">{piece.translate(_ESCAPED)}</span>'
+        if at % 2
+        else piece.translate(_ESCAPED)
+        for at, piece in enumerate(_HIDING.split(text))
+    )
+
+
+def _escape_typed(text: str) -> str:
+    """Returns text that a person may edit and send back: as it is."""
+    return text.translate(_ESCAPED)
+
+
+def _spell(text: str) -> str:
+    """Returns text where no element can stand: the number stands in the place of a hiding character."""
+    if (text.isascii() and text.isprintable()) or _HIDING.search(text) is None:
+        return text.translate(_ESCAPED)
+    return _HIDING.sub(lambda found: f"[U+{ord(found[0]):04X}]", text).translate(_ESCAPED)
+
+
+def _collect(children: Iterable[Child], pieces: list[str], write: Callable[[str], str]) -> None:
     for child in children:
         if type(child) is Html:
             pieces.append(child)
         elif isinstance(child, str):
-            pieces.append(child.translate(_ESCAPED))
+            pieces.append(write(child))
         elif child is None:
             continue
         elif isinstance(child, int | float):
             pieces.append(str(child))
         else:
-            _collect(child, pieces)
+            _collect(child, pieces, write)
 
 
 def _write_attributes(attributes: dict[str, Value]) -> str:
@@ -90,7 +129,7 @@ def _write_attributes(attributes: dict[str, Value]) -> str:
         text = value if isinstance(value, str) else str(value)
         if name in _ADDRESSES:
             text = _check_address(text)
-        written.append(f' {name}="{text.translate(_ESCAPED)}"')
+        written.append(f' {name}="{_spell(text) if name in _SAID else text.translate(_ESCAPED)}"')
     return "".join(written)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from postil.core.call import LOCAL
 from postil.surfaces.page import layout
 from postil.surfaces.page.assets import read_assets
 from postil.surfaces.page.markup import document, join, tag
@@ -11,7 +12,9 @@ PATH = "/open"
 
 def show(*, is_local: bool, used: bool = False) -> bytes:
     """Returns how to get in. On a gateway it is a form for the same credential that tools bring."""
-    said = "This address was used already, or is too old." if used else "This page is for those who were let in."
+    said = "This page is for those who were let in."
+    if used:
+        said = "This address was used already, is too old, or newer ones took its place."
     if is_local:
         how = tag("p", "Run ", tag("code", "postil open"), " in the repository, or open the newest address that ",
                   tag("code", "postil serve"), " printed. Each address works once.")  # fmt: skip
@@ -29,6 +32,23 @@ def show(*, is_local: bool, used: bool = False) -> bytes:
         "p", "It is the one that your assistant uses here. You see and change what it lets your tools see and change."
     )
     return layout.frame("Come in", tag("section", tag("h1", "Postil"), tag("p", said), about, form, class_="door"))
+
+
+def confirm(token: str, whose: str) -> bytes:
+    """Returns the question of a browser that was led here from another page, or that knows somebody else."""
+    form = tag(
+        "form",
+        tag("input", type="hidden", name="token", value=token),
+        tag("button", "Come in", class_="primary"),
+        method="post",
+        action=PATH,
+        data_plain=True,
+    )
+    about = tag(
+        "p", "This address lets this browser in as ", tag("b", "the user of this machine" if whose == LOCAL else whose),
+        ". Go on only if you asked for it yourself: what you write here would be theirs.",
+    )  # fmt: skip
+    return layout.frame("Come in", tag("section", tag("h1", "Postil"), about, form, class_="door"))
 
 
 def lead_in() -> bytes:

@@ -12,22 +12,24 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl
 
 from postil.core import limits
+from postil.core.call import LOCAL
 from postil.core.failure import Conflict, Failure, InvalidArguments, NotAllowed, NotFound, UnknownOperation
+from postil.core.ports import Entry, EphemeralStore
 from postil.surfaces.gateway.refused import Refused, Unavailable
 from postil.surfaces.gateway.signatures import Bodiless
 from postil.surfaces.page import layout, live, sign_in
-from postil.surfaces.page.assets import PREFIX, find_asset
+from postil.surfaces.page.assets import ICON, PREFIX, find_asset
 from postil.surfaces.page.browser_sessions import (
     BrowserSession,
     BrowserSessions,
     drop_cookie,
     is_form_of,
-    read_cookie,
+    read_cookies,
     write_cookie,
 )
 from postil.surfaces.page.markup import Html, tag
 from postil.surfaces.page.page_call import run_for_person
-from postil.surfaces.page.router import answer, find_route, has_path
+from postil.surfaces.page.router import Handler, answer, find_route, has_path
 from postil.surfaces.page.visit import FORM_TOKEN, Moved, Sent, Shown, Visit, unmask
 from postil.wire.protocol import jsonrpc
 from postil.wire.runtime.watches import Watches
@@ -62,31 +64,37 @@ class Site:
     """The page of one server."""
 
     def __init__(
-        self, server: Server, gateway: Gateway, sessions: BrowserSessions, token: str, greet: Callable[[str], None]
+        self,
+        server: Server,
+        gateway: Gateway,
+        sessions: BrowserSessions,
+        ephemeral: EphemeralStore,
+        token: str,
+        greet: Callable[[str], None],
     ) -> None:
         """`server` offers what a person may do. Where `token` is given, its bearer is the local user, and `greet` is
-        told every new one-time address."""
-        self.sessions, self.streams = sessions, live.LiveStreams()
+        told every new one-time address. `ephemeral` counts the streams of a person."""
+        self.sessions, self.streams, self._ephemeral = sessions, live.LiveStreams(), ephemeral
         self._server, self._gateway, self._token, self._greet = server, gateway, token, greet
         self._seen: dict[View, tuple[Server, Watches]] = {}
 
     def owns(self, path: str) -> bool:
         """Returns whether an address is one of the page's."""
-        return path.startswith(PREFIX) or path in ("/live", sign_in.PATH, "/leave", "/favicon.ico") or has_path(path)
+        return path.startswith(PREFIX) or path in ("/live", sign_in.PATH, "/leave", ICON) or has_path(path)
 
-    def invite(self) -> str:
-        """Returns the path and the query of a new one-time address."""
-        return f"{sign_in.PATH}?token={self.sessions.invite(self._token)}"
+    async def invite(self) -> str:
+        """Returns the path and the query of a new one-time address for the local user."""
+        return f"{sign_in.PATH}?token={await self.sessions.invite(self._token, LOCAL)}"
 
     async def __call__(self, scope: Scope, headers: Headers, receive: Receive, send: Send) -> None:
         """Answer one request."""
         path: str = scope["path"]
-        asset = find_asset(path) if path.startswith(PREFIX) else None
+        asset = find_asset(path)
         try:
             if asset is not None:
                 packs = b"gzip" in headers.get(b"accept-encoding", b"")
                 content = asset.packed if packs else asset.content
-                await _send(send, 200, content, asset.kind.encode(), _asset_headers(packs=packs))
+                await _send(send, 200, content, asset.kind.encode(), _asset_headers(packs=packs, forever=path != ICON))
             elif path == sign_in.PATH:
                 await self._sign_in(scope, headers, receive, send)
             else:
@@ -103,33 +111,55 @@ class Site:
     # -- letting in ---------------------------------------------------------------------------------------------------
 
     async def _sign_in(self, scope: Scope, headers: Headers, receive: Receive, send: Send) -> None:
-        over_https = scope["scheme"] == "https"
         if scope["method"] == "GET":
             given = _fields(scope.get("query_string", b"")).get("token", "")
-            session = self.sessions.redeem(given) if given else None
-            if session is None:
-                await self._show_sign_in(send, 403 if given else 200, used=bool(given))
-                return
-            self._greet(self.invite())
-            cookie = write_cookie(session, headers, over_https=over_https)
-            await _send_page(send, headers, 200, sign_in.lead_in(), [cookie])
+            invitation = await self.sessions.look_at(given)
+            if invitation is not None and await self._is_led(headers, invitation.whose):
+                await _send_page(send, headers, 200, sign_in.confirm(given, invitation.whose))
+            elif given:
+                await self._redeem(scope, headers, given, send)
+            else:
+                await self._show_sign_in(send, 200)
         elif scope["method"] == "POST":
             if b"authorization" in headers:  # a program of this person's, which wants an address to open
-                await self._gateway.admit(headers, scope.get("client"))
+                visitor = await self._gateway.admit(headers, scope.get("client"))
                 bearer = headers[b"authorization"].partition(b" ")[2].strip().decode("latin-1")
-                where = f"{sign_in.PATH}?token={self.sessions.invite(bearer)}"
+                where = f"{sign_in.PATH}?token={await self.sessions.invite(bearer, visitor.caller.principal)}"
                 await _send(send, 200, where.encode(), b"text/plain; charset=utf-8", _private())
                 return
             _check_origin(headers)
             form = _fields(await read_body(receive, headers, limits.FORM))
+            if "token" in form:
+                await self._redeem(scope, headers, form["token"], send)
+                return
             bearer = form.get("credential", "").strip()
-            await self._admit(bearer, scope)
-            session = self.sessions.open(bearer)
-            await _send_page(
-                send, headers, 200, sign_in.lead_in(), [write_cookie(session, headers, over_https=over_https)]
-            )
+            visitor = await self._admit(bearer, scope)
+            await self._let_in(scope, headers, await self.sessions.open(bearer, visitor.caller.principal), send)
         else:
             raise Refused(405, "Method Not Allowed", headers=[(b"allow", b"GET, POST")])
+
+    async def _is_led(self, headers: Headers, whose: str) -> bool:
+        """Returns whether somebody else may have led this browser here, who would watch what is done as them.
+
+        Addresses that a person typed or a program opened come from no page.
+        """
+        if headers.get(b"sec-fetch-site", b"none") != b"none" or b"sec-purpose" in headers:
+            return True
+        known = await self.sessions.find(headers)
+        return known is not None and known.whose != whose
+
+    async def _redeem(self, scope: Scope, headers: Headers, token: str, send: Send) -> None:
+        session = await self.sessions.redeem(token)
+        if session is None:
+            await self._show_sign_in(send, 403, used=True)
+            return
+        if session.whose == LOCAL:
+            self._greet(await self.invite())
+        await self._let_in(scope, headers, session, send)
+
+    async def _let_in(self, scope: Scope, headers: Headers, session: BrowserSession, send: Send) -> None:
+        cookie = write_cookie(session, headers, over_https=scope["scheme"] == "https")
+        await _send_page(send, headers, 200, sign_in.lead_in(), [cookie])
 
     async def _show_sign_in(self, send: Send, status: int, *, used: bool = False) -> None:
         page = sign_in.show(is_local=bool(self._token), used=used)
@@ -148,31 +178,52 @@ class Site:
 
     async def _serve(self, scope: Scope, headers: Headers, receive: Receive, send: Send) -> None:
         _check_fetch(headers)
-        session = self.sessions.find(headers)
+        session = await self.sessions.find(headers)
         if session is None:
             raise Refused(401, "Unauthorized: open the page with `postil open`")
         visitor = await self._admit(session.bearer, scope)
-        server, watches = self._narrow(visitor.view)
+        _, watches = self._narrow(visitor.view)
         path, method = scope["path"], scope["method"]
         if path == "/live":
-            await self._stream(scope, session, watches, receive, send)
+            await self._stream(scope, headers, session, visitor, watches, receive, send)
             return
-        form: dict[str, str] = {}
         if method == "POST":
             _check_origin(headers)
-            form = _fields(await read_body(receive, headers, limits.PAGE_FORM))
-            if not is_form_of(session, unmask(form.pop(FORM_TOKEN, ""))):
-                raise Refused(403, "Forbidden: this form is not of this session: reload the page and send it again")
-            if path == "/leave":
-                self.sessions.end(session)
-                await _send_page(send, headers, 200, sign_in.show(is_local=bool(self._token)), [drop_cookie(headers)])
-                return
         elif method not in ("GET", "HEAD"):
             raise Refused(405, "Method Not Allowed", headers=[(b"allow", b"GET, POST")])
-        found = find_route("GET" if method == "HEAD" else method, path)
-        if found is None:
-            raise Refused(404, "Not Found: there is no such page")
+        # Before the form is read: what one person sends at the same time is bounded by their calls at the same time.
         _, carried, ticket = await self._gateway.charge(visitor, jsonrpc.Request(1, "page", {}))
+        try:
+            form = await self._read_form(session, headers, receive) if method == "POST" else {}
+            if method == "POST" and path == "/leave":
+                await self.sessions.end(session)
+                await _send_page(send, headers, 200, sign_in.show(is_local=bool(self._token)), [drop_cookie(headers)])
+                return
+            found = find_route("GET" if method == "HEAD" else method, path)
+            if found is None:
+                raise Refused(404, "Not Found: there is no such page")
+            await self._answer(scope, headers, session, visitor, form, found, send, carried)
+        finally:
+            self._gateway.release(visitor, ticket)
+
+    async def _read_form(self, session: BrowserSession, headers: Headers, receive: Receive) -> dict[str, str]:
+        form = _fields(await read_body(receive, headers, limits.PAGE_FORM))
+        if not is_form_of(session, unmask(form.pop(FORM_TOKEN, ""))):
+            raise Refused(403, "Forbidden: this form is not of this session: reload the page and send it again")
+        return form
+
+    async def _answer(
+        self,
+        scope: Scope,
+        headers: Headers,
+        session: BrowserSession,
+        visitor: Visitor,
+        form: dict[str, str],
+        found: tuple[Handler, dict[str, str]],
+        send: Send,
+        carried: RawHeaders,
+    ) -> None:
+        server, watches = self._narrow(visitor.view)
         peer = ":".join(map(str, scope.get("client") or ()))
 
         async def run(name: str, arguments: Mapping[str, Any]) -> object:
@@ -181,14 +232,14 @@ class Site:
         def offers(name: str) -> bool:
             return server.registry.find(name) is not None
 
-        visit = Visit(path, _pairs(scope.get("query_string", b"")), form, visitor, run, session.form_token, offers)
+        visit = Visit(
+            scope["path"], _pairs(scope.get("query_string", b"")), form, visitor, run, session.form_token, offers
+        )
         try:
             made = await answer(visit, *found)
             await self._send_answer(scope, headers, session, visit, made, send)
         except Failure as failure:
             await self._tell_failure(headers, session, visit, failure, send, carried)
-        finally:
-            self._gateway.release(visitor, ticket)
 
     async def _send_answer(
         self, scope: Scope, headers: Headers, session: BrowserSession, visit: Visit, made: object, send: Send
@@ -198,7 +249,7 @@ class Site:
                 address = (b"x-postil-address", made.address.encode("ascii", "replace"))
                 await _send(send, 200, made.says.encode(), b"text/plain; charset=utf-8", [*_private(), address])
             else:
-                self.sessions.say(session, made.says)
+                await self.sessions.say(session, made.says)
                 await _send(send, 303, b"", b"text/plain", [*_private(), (b"location", made.address.encode("ascii"))])
         elif isinstance(made, Sent):
             policy = (b"content-security-policy", PICTURE_POLICY)
@@ -207,14 +258,13 @@ class Site:
             page = (
                 made.body.encode("utf-8", "backslashreplace")
                 if made.is_part
-                else self._frame(headers, session, visit, made)
+                else await self._frame(headers, session, visit, made)
             )
             await _send_page(send, headers, made.status, page, is_head=scope["method"] == "HEAD")
 
-    def _frame(self, headers: Headers, session: BrowserSession, visit: Visit, shown: Shown) -> bytes:
-        says = [*session.says]
-        session.says.clear()
-        theme = read_cookie(headers, "postil-theme")
+    async def _frame(self, headers: Headers, session: BrowserSession, visit: Visit, shown: Shown) -> bytes:
+        says = await self.sessions.take_sentences(session)
+        theme = next(iter(read_cookies(headers, "postil-theme")), "")
         return layout.frame(
             shown.title,
             shown.body,
@@ -235,20 +285,42 @@ class Site:
             await _send(send, status, text, b"text/plain; charset=utf-8", [*_private(), *carried])
             return
         body = layout.explain("That did not work", failure.message, failure.advice, _keep_typed(visit))
-        page = self._frame(headers, session, visit, Shown("That did not work", body))
+        page = await self._frame(headers, session, visit, Shown("That did not work", body))
         await _send_page(send, headers, status, page)
 
     async def _stream(
-        self, scope: Scope, session: BrowserSession, watches: Watches, receive: Receive, send: Send
+        self,
+        scope: Scope,
+        headers: Headers,
+        session: BrowserSession,
+        visitor: Visitor,
+        watches: Watches,
+        receive: Receive,
+        send: Send,
     ) -> None:
         if self.streams.open >= live.MOST_STREAMS:
-            raise Unavailable("Too many pages are open")
+            raise Unavailable("Too many pages are open at this server: close some, or wait")
+        who = f"page:streams:{visitor.caller.principal}"
+        entered = await self._ephemeral.enter(Entry(who, 1, 0, 60.0, live.MOST_OF_ONE))
+        if entered.busy:
+            said = f"You have {live.MOST_OF_ONE} pages open, which is the most that follow what happens: close one"
+            raise Refused(429, said, headers=[(b"retry-after", b"10")])
+        try:
+            if BY_SCRIPT in headers:  # a page whose stream was refused asks why
+                await _send(send, 204, b"", b"text/plain", _private())
+                return
+            await self._follow(scope, session, watches, receive, send)
+        finally:
+            self._ephemeral.leave(who, entered.ticket)
+
+    async def _follow(
+        self, scope: Scope, session: BrowserSession, watches: Watches, receive: Receive, send: Send
+    ) -> None:
         asked = _fields(scope.get("query_string", b"")).get("of", "").split()
         shown = {b"authorization": b"Bearer " + session.bearer.encode("utf-8", "replace")}
 
         async def is_known() -> bool:
-            session.last_used = self.sessions.touch()
-            return self.sessions.is_open(session) and await self._gateway.is_still_known(shown)
+            return await self.sessions.is_open(session) and await self._gateway.is_still_known(shown)
 
         await self.streams.serve(asked[: len(live.SUBJECTS)], watches, is_known, receive, send)
 
@@ -342,12 +414,12 @@ def _private(*, policy: bool = True) -> RawHeaders:
     return [(b"content-security-policy", POLICY), *common] if policy else common
 
 
-def _asset_headers(*, packs: bool) -> RawHeaders:
+def _asset_headers(*, packs: bool, forever: bool) -> RawHeaders:
     packed = [(b"content-encoding", b"gzip")] if packs else []
     return [
         *packed,
         (b"vary", b"accept-encoding"),
-        (b"cache-control", b"public, max-age=31536000, immutable"),
+        (b"cache-control", b"public, max-age=31536000, immutable" if forever else b"public, max-age=3600"),
         (b"x-content-type-options", b"nosniff"),
         (b"cross-origin-resource-policy", b"same-origin"),
         (b"content-security-policy", PICTURE_POLICY),

@@ -4,6 +4,7 @@ import re
 
 import pytest
 
+from postil.surfaces.page.markup import join
 from postil.surfaces.page.views.diff_table import Line, show_text
 
 
@@ -12,7 +13,7 @@ from postil.surfaces.page.views.diff_table import Line, show_text
 def test_a_character_that_hides_or_turns_text_stands_alone_with_its_name(
     char: str, colors: tuple[tuple[int, int, str], ...]
 ) -> None:
-    shown = str(show_text(Line("+", f"if a{char}b < c", new=1, colors=colors)))
+    shown = join(show_text(Line("+", f"if a{char}b < c", new=1, colors=colors)))
     assert f'data-code="{ord(char):04X}">{char}</span>' in shown
     assert re.sub("<[^>]+>", "", shown) == f"if a{char}b &lt; c"  # what is copied, or suggested, is the line itself
 

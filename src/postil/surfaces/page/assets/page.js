@@ -4,13 +4,15 @@
   const one = (selector, from = document) => from.querySelector(selector);
   const all = (selector, from = document) => [...from.querySelectorAll(selector)];
   const SCRIPT = {"X-Postil-Script": "1"};
+  // What hides in text or turns it around, spelled: the server does it for all that it writes.
+  const spell = (text) => text.replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff0-\ufffb\u{1d173}-\u{1d17a}\u{e0000}-\u{e0fff}]/gu, (char) => "[U+" + char.codePointAt(0).toString(16).toUpperCase().padStart(4, "0") + "]");
   const isTyping = (node) => node && /^(INPUT|TEXTAREA|SELECT)$/.test(node.tagName);
 
   // -- saying something ------------------------------------------------------------------------------------------------
   const say = (text, isFault = false) => {
     if (!text) return;
     const row = document.createElement("p");
-    row.textContent = text;
+    row.textContent = spell(text);
     if (isFault) row.className = "fault";
     const says = one("#says");
     says.replaceChildren(row);
@@ -152,7 +154,15 @@
     stream.onerror = () => {
       if (state) { state.dataset.state = "off"; state.title = "The server is away; trying again"; }
       delete document.documentElement.dataset.live;
-      if (stream.readyState === EventSource.CLOSED) { stream = null; setTimeout(connect, 2000); }
+      if (stream.readyState !== EventSource.CLOSED) return;
+      const address = stream.url;
+      stream = null;
+      fetch(address, {headers: SCRIPT, credentials: "same-origin"}).then(async (answer) => {  // refused: a script may ask why
+        if (answer.ok) { setTimeout(connect, 2000); return; }
+        if (state) state.title = await answer.text();
+        say(state ? state.title : "", true);
+        setTimeout(connect, 15000);
+      }, () => setTimeout(connect, 2000));
     };
   };
 
@@ -291,7 +301,7 @@
     const form = document.importNode(one("form", template.content), true);
     form.elements.file.value = file; form.elements.line.value = line; form.elements.side.value = isOld ? "L" : "R";
     form.elements.version.value = one("#changes").dataset.version || "";
-    one(".about", form).textContent = file + ":" + line + (isOld ? " (removed)" : "");
+    one(".about", form).textContent = spell(file) + ":" + line + (isOld ? " (removed)" : "");
     const code = rows.filter((each) => isOld ? each.dataset.o : each.dataset.r).map((each) => { const cells = all("td.text", each); return cells[isOld ? 0 : cells.length - 1].textContent; });
     one(".suggest", form).dataset.code = code.join("\n");
     if (isOld) one(".suggest", form).remove();

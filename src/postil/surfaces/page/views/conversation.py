@@ -60,6 +60,7 @@ class Message(Struct, frozen=True):
     replies: tuple[Reply, ...] = ()
     earlier_replies: int = 0
     source: str = ""
+    author: str = ""
 
     @property
     def is_closed(self) -> bool:
@@ -86,6 +87,7 @@ def show_thread(visit: Visit, message: Message, *, full: bool = False) -> Html:
             tag("a", f"#{number}", href=f"/inbox/{number}", class_="number"),
             tag("span", message.state, class_=f"state {message.state}", title=STATES.get(message.state, "")),
             tag("span", message.kind, class_="kind") if message.kind != "fix" else None,
+            tag("b", message.author) if message.author else None,
             _where(message) if full else None,
             _drift(message),
             tag("span", f"review {message.review}", class_="quiet") if message.review else None,

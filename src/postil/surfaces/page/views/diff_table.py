@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise, zip_longest
 from urllib.parse import quote
@@ -11,8 +10,6 @@ from msgspec import Struct
 
 from postil.surfaces.page.markup import Html, join, tag
 
-_HIDING = re.compile("([\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff\U000e0000-\U000e007f])")
-"""What hides in code, or turns its direction around, so that a person reads another line than the compiler."""
 _CLASSES = {"+": "add", "-": "del", " ": "same"}
 
 
@@ -150,7 +147,7 @@ def show_text(line: Line) -> Html | str:
     """Returns the text with its colours, the words that changed marked, and what hides in it shown."""
     text = line.text
     if not line.colors and not line.words:
-        return _reveal(text)
+        return text
     cuts = {0, len(text)}
     for start, end, _ in line.colors:
         cuts |= {start, end}
@@ -162,19 +159,6 @@ def show_text(line: Line) -> Html | str:
         kind = next((letter for a, b, letter in line.colors if a <= start and end <= b), "")
         marked = any(a <= start and end <= b for a, b in line.words)
         name = f"{kind} w".strip() if marked else kind
-        shown = _reveal(text[start:end])
+        shown = text[start:end]
         pieces.append(tag("span", shown, class_=name) if name else shown)
     return join(pieces)
-
-
-def _reveal(text: str) -> Html | str:
-    """Returns the text with each hiding character alone in an element that bears its number, where it turns nothing."""
-    if text.isascii() or _HIDING.search(text) is None:
-        return text
-    pieces = _HIDING.split(text)
-    return join(
-        [
-            tag("span", piece, class_="odd", data_code=f"{ord(piece):04X}") if at % 2 else piece
-            for at, piece in enumerate(pieces)
-        ]
-    )
