@@ -39,6 +39,12 @@ def the_job(asked: Asked) -> tuple[Project, Row]:
     return owner, found
 
 
+@route("GET", "projects/:id/jobs/:job_id")
+def one_job(asked: Asked) -> Answer:
+    owner, row = the_job(asked)
+    return Answer(shapes.job(asked.world, owner, row, asked.base))
+
+
 @route("POST", "projects/:id/jobs/:job_id/retry", {"job_variables_attributes": "list"})
 def retry_job(asked: Asked) -> Answer:
     owner, row = the_job(asked)

@@ -199,7 +199,7 @@ def trigger(asked: Asked) -> Answer:
 
 def head_of(owner: Project, ref: str) -> str | None:
     name = owner.default_branch if ref == "HEAD" else ref
-    return owner.branches.get(name or "") or (ref if ref in owner.commits else None)
+    return owner.branches.get(name or "") or owner.tags.get(ref) or (ref if ref in owner.commits else None)
 
 
 @route("GET", "projects/:id/repository/files/:file_path", {"ref": "str"}, ("ref",), scopes=FILES)

@@ -53,6 +53,22 @@ def commit_diff(asked: Asked) -> Answer:
     return page(asked, diffs_of(owner, head or ""), f"projects/{owner.id}/repository/commits/{head}/diff")
 
 
+@route("GET", "projects/:id/repository/commits/:sha/refs", PAGING | {"type": ("branch", "tag", "all")}, scopes=FILES)
+def commit_refs(asked: Asked) -> Answer:
+    owner = asked.project()
+    wanted = head_of(owner, asked.path["sha"])
+    if wanted is None:
+        raise Refusal(404, {"message": "404 Commit Not Found"})
+    heads = [("branch", name, at) for name, at in owner.branches.items()]
+    heads += [("tag", name, at) for name, at in owner.tags.items()]
+    rows: list[Row] = [
+        {"type": kind, "name": name}
+        for kind, name, at in heads
+        if wanted == at or wanted in [row["id"] for row in commits_of(owner, at)]
+    ]
+    return page(asked, rows, f"projects/{owner.id}/repository/commits/{wanted}/refs")
+
+
 def diffs_of(owner: Project, commit: str) -> list[Row]:
     found: list[Row] = []
     for path, at in owner.file_commit.items():

@@ -208,6 +208,10 @@ class Connection:
         """Return what the operator's rules leave of these rows."""
         return await self.guard.filter_rows(identifiers.find_project(path), rows, self._get_unguarded, self.token())
 
+    async def locks(self, path: str) -> bool:
+        """Whether words of strangers are withheld in the project that a route is about."""
+        return await self.guard.locks(identifiers.find_project(path), self._get_unguarded, self.token())
+
     async def _get_unguarded(self, path: str) -> Record:
         reply = await self.instance.get(path, token=self.token())
         body = reply.json()

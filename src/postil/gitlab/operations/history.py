@@ -31,6 +31,7 @@ from postil.gitlab.operations.arguments import (
 from postil.gitlab.operations.marks import reads
 from postil.gitlab.operations.presentation import fit_for_models, list_page, remember
 from postil.gitlab.part import GitLab
+from postil.gitlab.policy.strangers_code import check_on_branch
 
 W = TypeVar("W", Comparison, CommitDetails)
 MOST_COMMITS = 100
@@ -66,6 +67,7 @@ class HistoryOperations:
             "until": check_time("until", until),
         }
         project = await self._pointer.project(project_id)
+        await check_on_branch(self._gitlab, project, ref)
         options = ReadOptions(cache, cache_ttl, page, per_page)
         return await list_page(self._gitlab, Commits, f"{project}/repository/commits", query, options)
 
@@ -85,7 +87,9 @@ class HistoryOperations:
         """Get a commit with its message and changes"""
         wanted, only = read_lines(lines), None if path is None else check_file_path(path, "path")
         name = make_route(check_ref(sha, "sha"))
-        route = f"{await self._pointer.project(project_id)}/repository/commits/{name}"
+        project = await self._pointer.project(project_id)
+        await check_on_branch(self._gitlab, project, sha)
+        route = f"{project}/repository/commits/{name}"
         options = ReadOptions(cache, cache_ttl)
         about, rows = await asyncio.gather(
             self._gitlab.get_one(route, None, options), self._list_diffs(f"{route}/diff", options)
@@ -116,7 +120,9 @@ class HistoryOperations:
             "to": check_ref(head, "head"),
             "straight": straight or None,
         }
-        route = f"{await self._pointer.project(project_id)}/repository/compare"
+        project = await self._pointer.project(project_id)
+        await check_on_branch(self._gitlab, project, base, head)
+        route = f"{project}/repository/compare"
         raw = await self._gitlab.get_one(route, query, ReadOptions(cache, cache_ttl))
         commits = [read(CommitItem, one) for one in raw.records("commits")]
         whole = read(Comparison, raw, commits=commits, diffs=_read_changes(raw.records("diffs"), only))
@@ -143,6 +149,7 @@ class HistoryOperations:
             first, last = wanted
             query |= {"range[start]": first, "range[end]": last if last is not None else first + 999}
         project = await self._pointer.project(project_id)
+        await check_on_branch(self._gitlab, project, ref)
         route = f"{project}/repository/files/{make_route(path)}/blame"
         reply = await self._gitlab.get(route, query, ReadOptions(cache, cache_ttl))
         ranges = _read_blame(list_records(reply.json()), wanted[0] if wanted else 1)

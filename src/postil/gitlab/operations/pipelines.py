@@ -34,6 +34,7 @@ from postil.gitlab.operations.arguments import (
 from postil.gitlab.operations.marks import CONTRACT, reads, writes
 from postil.gitlab.operations.presentation import fit_for_models, list_page, remember
 from postil.gitlab.part import GitLab
+from postil.gitlab.policy.strangers_code import check_run
 
 Status: TypeAlias = Literal[
     "created", "waiting_for_resource", "preparing", "waiting_for_callback", "pending", "running", "success", "failed",
@@ -97,6 +98,7 @@ class PipelineOperations:
             self._list_jobs(path, options),
             self._list_bridges(path, options),
         )
+        await check_run(self._gitlab, project, raw)
         children = self._read_children(raw, bridges)
         failed = [job for job in jobs if job.text("status") == "failed"]
         tails = await asyncio.gather(*(self._read_log_tail(project, job) for job in failed[:MOST_LOGS]))
@@ -129,6 +131,8 @@ class PipelineOperations:
         number = check_number("job_id", job_id)
         project = await self._pointer.project(project_id)
         room = room_for_text(max_bytes)
+        if await self._gitlab.locks(project):
+            await check_run(self._gitlab, project, await self._gitlab.get_one(f"{project}/jobs/{number}"))
         route = f"{project}/jobs/{number}/trace"
         try:
             reply = await self._gitlab.get(route, None, ReadOptions(cache, cache_ttl))
@@ -165,8 +169,10 @@ class PipelineOperations:
         cache_ttl: CacheTtl = 300,
     ) -> answers.TestReport:
         """Get what the tests of a pipeline said: counts, and the failed cases"""
-        _, path = await self._find_pipeline(project_id, pipeline_id, merge_request_iid)
+        project, path = await self._find_pipeline(project_id, pipeline_id, merge_request_iid)
         options = ReadOptions(cache, cache_ttl)
+        if await self._gitlab.locks(project):
+            await check_run(self._gitlab, project, await self._gitlab.get_one(path))
         total = (await self._gitlab.get_one(f"{path}/test_report_summary", None, options)).record("total")
         count, passed, failed, errors, skipped = (
             total.number(name) or 0 for name in ("count", "success", "failed", "error", "skipped")

@@ -33,6 +33,7 @@ from postil.gitlab.operations.arguments import (
 from postil.gitlab.operations.marks import CONTRACT, reads
 from postil.gitlab.operations.presentation import fit_for_models, list_page, remember
 from postil.gitlab.part import GitLab
+from postil.gitlab.policy.strangers_code import check_on_branch
 
 
 class RepositoryOperations:
@@ -63,6 +64,7 @@ class RepositoryOperations:
         segment = make_route(check_file_path(file_path))
         asked = "HEAD" if ref is None else check_ref(ref)
         project = await self._pointer.project(project_id)
+        await check_on_branch(self._gitlab, project, ref)
         options = ReadOptions(cache, cache_ttl)
         raw = await self._gitlab.get_one(f"{project}/repository/files/{segment}", {"ref": asked}, options)
         last = await self._get_last_commit(project, check_commit(raw.text("last_commit_id")), options)
@@ -91,6 +93,7 @@ class RepositoryOperations:
             "recursive": recursive or None,
         }
         project = await self._pointer.project(project_id)
+        await check_on_branch(self._gitlab, project, ref)
         options = ReadOptions(cache, cache_ttl, page, per_page)
         return await list_page(self._gitlab, Files, f"{project}/repository/tree", query, options)
 
@@ -112,6 +115,7 @@ class RepositoryOperations:
             "ref": None if ref is None else check_ref(ref),
         }
         project = await self._pointer.project(project_id)
+        await check_on_branch(self._gitlab, project, ref)
         options = ReadOptions(cache, cache_ttl, page, per_page)
         return await list_page(self._gitlab, CodeMatches, f"{project}/search", query, options)
 

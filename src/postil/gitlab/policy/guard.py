@@ -76,6 +76,10 @@ class Guard:
         checked = (self._withhold(of, row, ranks.get(of, 0), ask, token) for of, row in zip(of_each, rows, strict=True))
         return list(await asyncio.gather(*checked))
 
+    async def locks(self, project: str, ask: Ask, token: str) -> bool:
+        """Whether words of strangers are withheld in this project: anybody may write there."""
+        return self.policy.lockdown and await self._find_rank(project, ask, token) == RANKS["public"]
+
     async def check_write(self, project: str, ask: Ask, token: str) -> None:
         """Refuse a write to a project that more people see than one which this caller has read."""
         if not self.policy.no_private_to_public or not project:
