@@ -27,6 +27,7 @@ CALLS: dict[str, dict[str, Any]] = {
     "create_merge_request": {"project_id": 123, "title": "Mine", "source_branch": "other", "target_branch": "main"},
     "get_merge_request_diff": MR,
     "list_merge_request_discussions": MR,
+    "compare_merge_request": {**MR, "files": ["src/app.py"]},
     "comment_on_merge_request": {**MR, "body": "Well done"},
     "resolve_discussion": {**MR, "discussion_id": "dc9278024a8e8df7237dfc4cc6bd8d133197c486"},
     "list_pipelines": {"project_id": 123, "ref": "main"},
@@ -85,6 +86,10 @@ ROUTES: dict[str, set[str]] = {
     "get_merge_request": {"GET projects/:id/merge_requests/:iid"},
     "create_merge_request": {"POST projects/:id/merge_requests"},
     "get_merge_request_diff": {
+        "GET projects/:id/merge_requests/:iid",
+        "GET projects/:id/merge_requests/:iid/diffs",
+    },
+    "compare_merge_request": {
         "GET projects/:id/merge_requests/:iid",
         "GET projects/:id/merge_requests/:iid/diffs",
     },

@@ -25,6 +25,11 @@ LOOSER: list[dict[str, str]] = [
     {"X-GitLab-Read-Only": "false", "X-GitLab-Read-Only-Mode": "false"},
     {"PRIVATE-TOKEN": DEVELOPER, "X-HTTP-Method-Override": "POST", "X-Original-Method": "POST"},
 ]
+SHOWN = {
+    name
+    for name, entry in ENTRIES.items()
+    if entry.tool and entry.toolset not in ("issues", "code", "admin", "connect")
+}
 UNKNOWN_METHOD, UNKNOWN_TOOL, NO_BATCH = -32601, -32602, -32600
 
 
@@ -75,7 +80,7 @@ def test_no_write_is_listed_whatever_the_headers_say(
 ) -> None:
     listed = {tool["name"] for tool in post(endpoint, asked("tools/list"), **headers)["result"]["tools"]}
     assert not listed & set(WRITES)
-    unlisted = {name for name, entry in ENTRIES.items() if entry.toolset in ("issues", "code", "admin", "connect")}
+    unlisted = set(ENTRIES) - SHOWN
     assert {name for name, entry in ENTRIES.items() if entry.effect == "reads"} - listed == unlisted - set(WRITES)
 
 
@@ -98,8 +103,7 @@ def test_no_write_is_taken_as_tool_as_method_or_in_a_batch(
 def test_of_a_batch_of_tools_every_write_is_refused_and_every_read_answered(
     endpoint: str, emulator: Emulator, headers: dict[str, str]
 ) -> None:
-    shown = {name for name, entry in ENTRIES.items() if entry.toolset not in ("issues", "code", "admin", "connect")}
-    reads = [name for name in CALLS if ENTRIES[name].effect == "reads" and name in shown]
+    reads = [name for name in CALLS if ENTRIES[name].effect == "reads" and name in SHOWN]
     mixed = [name for pair in zip_longest(WRITES, reads) for name in pair if name is not None]
     batch = [called(name, CALLS[name], number) for number, name in enumerate(mixed)]
     answers = post(endpoint, batch, **session(endpoint), **headers)

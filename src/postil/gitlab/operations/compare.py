@@ -61,7 +61,8 @@ class CompareOperations:
 
     @reads(
         "compare_merge_request",
-        toolset="extra",
+        toolset="review",
+        tool=False,  # the page's own: models have get_merge_request_diff
         shell="gitlab compare-merge-request",
         positional=("project_id", "merge_request_iid"),
     )
