@@ -22,10 +22,13 @@ def answer_fast(program: str, words: Sequence[str]) -> str | None:
     from postil.tracker.shell.fast_list import fast_list
 
     try:
-        width = os.get_terminal_size(1).columns
+        width = os.get_terminal_size(1).columns or 80
     except OSError:
         return fast_list(kind, rest, os.getcwd())
-    if "NO_COLOR" in os.environ or "FORCE_COLOR" in os.environ or os.environ.get("TERM", "dumb") == "dumb":
+    environ = os.environ
+    if any(name in environ for name in ("NO_COLOR", "FORCE_COLOR", "CLICOLOR", "CLICOLOR_FORCE")):
+        return None
+    if environ.get("TERM", "dumb") == "dumb":
         return None  # what they say about colours, the settings know
     from postil.core.others.visible import paint
 

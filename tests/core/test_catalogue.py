@@ -101,7 +101,7 @@ def test_an_entry_says_what_the_mark_said() -> None:
     )
     assert (look.description, look.output_schema, look.attribute) == ("Look at the garden.", None, "look")
     assert (plant.effect, plant.shell, plant.positional) == ("writes", "garden plant", ("name", "where"))
-    assert (plant.flags, plant.aliases, plant.toolset) == ({"deep": "d"}, ("put",), "green")
+    assert (plant.flags, plant.aliases, plant.toolset) == ({"deep": "d", "editor": "e"}, ("put",), "green")
     assert (plant.is_async, plant.tool, plant.direct, plant.open_world) == (False, True, False, False)
     assert (mow.effect, mow.output_schema) == ("destroys", None)
     assert msgspec.json.decode(plant.input_schema)["additionalProperties"] is False
@@ -117,10 +117,11 @@ def test_the_shell_is_asked_for_arguments_that_clients_are_not_told_of() -> None
 def test_other_words_settle_arguments_and_may_have_flags_of_their_own() -> None:
     sow, here = entry("garden.sow"), entry("plant.here")
     assert (sow.shell, sow.same_as, sow.description) == ("garden sow", "plant", "Sow a seed")
-    assert (sow.positional, sow.flags, sow.settled) == (("name",), {"where": "w"}, {"deep": False})
+    assert (sow.positional, sow.flags, sow.settled) == (("name",), {"where": "w", "editor": "e"}, {"deep": False})
     assert (sow.tool, sow.direct, sow.aliases, sow.contract_schema) == (False, False, (), msgspec.Raw())
     assert arguments(sow.command_schema) == ["name", "where", "editor"]
-    assert (here.description, here.positional, here.flags) == ("Plant something", ("name",), {"deep": "d"})
+    assert (here.description, here.positional) == ("Plant something", ("name",))
+    assert here.flags == {"deep": "d", "editor": "e"}
 
 
 def test_a_contract_publishes_its_own_arguments_under_its_own_name() -> None:

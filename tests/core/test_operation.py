@@ -112,3 +112,28 @@ def test_a_template_variable_stays_in_its_segment_unless_marked() -> None:
     assert match("a://{x}/b", "a://1/2/b") is None
     assert match("a://{+x}.c", "a://1/2%20.c") == {"x": "1/2 "}
     assert match("a://{x}", "a://" + "1" * 9000) is None
+
+
+class Moves:
+    """An operation whose arguments had other names."""
+
+    @writes(
+        "move",
+        older={"file": "target"},
+        requires=("target",),
+        spellings=(Spelling("move home", settles={"target": "home"}, name="move_home"),),
+    )
+    def move(self, id: str, target: str = "") -> str:
+        """Move it"""
+        return f"{id} to {target}"
+
+
+def test_arguments_are_taken_under_their_older_names_too() -> None:
+    registry = Registry.of([("door", Moves())])
+    move = registry.operation("move")
+    assert move.decode({"id": "a", "file": "b"}) == {"id": "a", "target": "b"}
+    assert move.decode({"id": "a", "file": "b"}, from_shell=True) == {"id": "a", "target": "b"}
+    with pytest.raises(InvalidArguments, match="unknown field `file`"):
+        move.decode({"id": "a", "file": "b", "target": "c"})  # which of the two is meant nobody can know
+    assert registry.operations["move_home"].older == {}
+    assert "file" not in str(registry.operations["move"].input_schema)

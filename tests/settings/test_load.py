@@ -36,6 +36,10 @@ def test_flags_win_over_environment_over_user_over_repository(place: Path) -> No
         ({"TERM": "dumb"}, "never"),
         ({"FORCE_COLOR": "1", "NO_COLOR": "1"}, "always"),
         ({"FORCE_COLOR": "0"}, "never"),
+        ({"CLICOLOR": "0"}, "never"),
+        ({"CLICOLOR": "1"}, "auto"),
+        ({"CLICOLOR_FORCE": "1", "CLICOLOR": "0"}, "always"),
+        ({"CLICOLOR_FORCE": "0"}, "auto"),
     ],
 )
 def test_colour_follows_the_conventions(place: Path, environ: dict[str, str], color: str) -> None:

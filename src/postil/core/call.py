@@ -83,6 +83,13 @@ class Call:
             return claimed
         return f"{principal} ({claimed})" if claimed else principal
 
+    def tell_moment(self, moment: str, plain: str = "") -> str:
+        """Returns a moment as its reader wants it: people at a terminal are told how long ago it was.
+
+        All others get `plain`, a shorter form of it, or the moment itself.
+        """
+        return plain or moment
+
     def progress(self, done: float, total: float | None = None, message: str = "") -> None:
         """Say how far the work is; `done` only grows."""
 

@@ -43,6 +43,8 @@ class OperationEntry(Struct, frozen=True, omit_defaults=True):
     settled: dict[str, Any] = {}
     """Arguments that the words of the command settle."""
     aliases: tuple[str, ...] = ()
+    older: dict[str, str] = {}
+    """Older names of arguments, and what they are called now."""
     toolset: str = ""
     thing: str = ""
     """The argument that names what a call is about."""
@@ -72,7 +74,8 @@ class OperationEntry(Struct, frozen=True, omit_defaults=True):
     def as_contract(self, name: str) -> OperationEntry:
         """Returns the entry as an old contract publishes it, under the contract's name for it."""
         schema = self.contract_schema or self.input_schema
-        return structs.replace(self, name=name, input_schema=schema, aliases=(), requires=(), by_contract=True)
+        bare = structs.replace(self, aliases=(), older={}, requires=())
+        return structs.replace(bare, name=name, input_schema=schema, by_contract=True)
 
 
 class ResourceEntry(Struct, frozen=True, omit_defaults=True):

@@ -36,6 +36,10 @@ class Spelling(Struct, frozen=True):
     """Arguments that this command must be given though others may leave them out: `git mile create KIND TITLE`."""
     name: str = ""
     """The operation's name in these words (`postil call`), where it is not the words themselves."""
+    aliases: tuple[str, ...] = ()
+    """Older names of the operation in these words."""
+    older: Mapping[str, str] | None = None
+    """Older names of arguments, where they are others than the operation's own."""
 
 
 class Mark(Struct, frozen=True):
@@ -58,6 +62,8 @@ class Mark(Struct, frozen=True):
     """Other commands for it."""
     aliases: tuple[str, ...] = ()
     """Older names under which it is still answered; they are not listed."""
+    older: Mapping[str, str] = {}
+    """Older names of arguments, which are still taken and not listed, and what they are called now."""
     shell_only: tuple[str, ...] = ()
     """Arguments that only the shell has: not published to clients, and refused from them."""
     tool_only: tuple[str, ...] = ()
@@ -133,12 +139,20 @@ M = TypeVar("M")
 class Operation:
     """A marked method bound to its group, ready to be called with decoded JSON."""
 
-    __slots__ = ("arguments", "by_contract", "is_async", "mark", "requires", "result", "run")
+    __slots__ = ("arguments", "by_contract", "is_async", "mark", "older", "requires", "result", "run")
 
-    def __init__(self, run: Callable[..., Any], *, by_contract: bool = False, requires: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self,
+        run: Callable[..., Any],
+        *,
+        by_contract: bool = False,
+        requires: tuple[str, ...] = (),
+        older: Mapping[str, str] | None = None,
+    ) -> None:
         self.mark: Mark = run.__postil__  # type: ignore[attr-defined]
         self.run = run
         self.requires = requires
+        self.older = older or {}
         self.by_contract = by_contract
         self.is_async = is_async(run)
         self.arguments, self.result = signature_types(run)
@@ -158,6 +172,8 @@ class Operation:
                 given = {name: value for name, value in given.items() if name not in mark.ignores}
             if is_lenient and not all(given.values()):
                 given = self._without_blanks(given)
+            if self.older:
+                given = self._with_new_names(given)
             if mark.shell_only and not from_shell:
                 self.refuse(given, mark.shell_only)
             if self.requires:
@@ -180,6 +196,16 @@ class Operation:
             name: value
             for name, value in arguments.items()
             if not (name in optional and (value is None or (value == "" and name not in clears)))
+        }
+
+    def _with_new_names(self, arguments: Mapping[str, object]) -> Mapping[str, object]:
+        """Returns the arguments under the names they have now; a new name that is given too comes first."""
+        older = self.older
+        if older.keys().isdisjoint(arguments):
+            return arguments
+        return {
+            older[name] if name in older and older[name] not in arguments else name: value
+            for name, value in arguments.items()
         }
 
     def _demand(self, arguments: Mapping[str, object]) -> None:

@@ -160,7 +160,7 @@ class Registry:
             if entry is None:
                 raise UnknownOperation(f"Unknown operation: {name[:100]}", name=name[:100])
             bound = self._bound[name] = Operation(
-                self.method(entry), by_contract=entry.by_contract, requires=entry.requires
+                self.method(entry), by_contract=entry.by_contract, requires=entry.requires, older=entry.older
             )
         return bound
 

@@ -9,6 +9,7 @@ from typing import cast
 import msgspec
 from msgspec import Raw, Struct
 
+from postil.core import call
 from postil.core.failure import Failure
 from postil.core.others.untrusted import clean
 from postil.core.ports import Delivery, Records, State
@@ -38,7 +39,8 @@ class WebhookEvent(Struct, frozen=True, omit_defaults=True):
 
     def line(self) -> str:
         """Return the event in one line."""
-        words = (self.received_at, self.event, self.action, self.project, self.title, self.user and f"by {self.user}")
+        when = call.current().tell_moment(self.received_at)
+        words = (when, self.event, self.action, self.project, self.title, self.user and f"by {self.user}")
         return " ".join(word for word in words if word)
 
 

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from msgspec import Struct
 
+from postil.core import call
+
 
 class Person(Struct, frozen=True):
     """A user, as named beside a thing."""
@@ -154,7 +156,7 @@ class PipelineItem(Struct, frozen=True):
     web_url: str | None
 
     def line(self) -> str:
-        return f"{self.id} {self.status} {self.ref} {(self.sha or '')[:8]} {self.source or ''} {self.created_at or ''}"
+        return f"{self.id} {self.status} {self.ref} {(self.sha or '')[:8]} {self.source or ''} {_tell(self.created_at)}"
 
 
 class Job(Struct, frozen=True, omit_defaults=True):
@@ -259,7 +261,7 @@ class CommitItem(Struct, frozen=True):
     web_url: str | None
 
     def line(self) -> str:
-        return f"{(self.id or '')[:12]} {(self.authored_date or '')[:10]} {self.author_name}: {self.title}"
+        return f"{(self.id or '')[:12]} {_tell_day(self.authored_date)} {self.author_name}: {self.title}"
 
 
 class RefItem(Struct, frozen=True, omit_defaults=True):
@@ -277,7 +279,7 @@ class RefItem(Struct, frozen=True, omit_defaults=True):
         flags = (("default", self.is_default), ("protected", self.is_protected), ("merged", self.is_merged))
         words = ", ".join(word for word, holds in flags if holds)
         said = f" ({words})" if words else ""
-        date = (self.commit_date or "")[:10]
+        date = _tell_day(self.commit_date)
         return f"{self.name}{said} {(self.commit_id or '')[:12]} {date} {self.commit_title or ''}".rstrip()
 
 
@@ -304,7 +306,7 @@ class BlameRange(Struct, frozen=True):
     text: str
 
     def line(self) -> str:
-        head = f"{self.lines} {(self.commit_id or '')[:12]} {(self.date or '')[:10]} {self.author_name}: {self.title}"
+        head = f"{self.lines} {(self.commit_id or '')[:12]} {_tell_day(self.date)} {self.author_name}: {self.title}"
         return f"{head}\n{self.text}"
 
 
@@ -373,7 +375,7 @@ class Note(Struct, frozen=True, omit_defaults=True):
         where = where or (f" on {self.file}" if self.file else "")
         who = self.author.line() if self.author else "somebody"
         applied = " (suggestion applied)" if any(one.applied for one in self.suggestions) else ""
-        return f"{who}{where}, {self.created_at}{applied}: {self.body or ''}"
+        return f"{who}{where}, {_tell(self.created_at)}{applied}: {self.body or ''}"
 
 
 class Discussion(Struct, frozen=True):
@@ -416,6 +418,14 @@ class Change(Struct, frozen=True, omit_defaults=True):
         return "\n".join(part for part in (head, (self.diff or "").rstrip("\n"), self.left_out) if part)
 
 
+def _tell(moment: str | None) -> str:
+    return call.current().tell_moment(moment) if moment else ""
+
+
+def _tell_day(moment: str | None) -> str:
+    return call.current().tell_moment(moment, moment[:10]) if moment else ""
+
+
 def _row_line(row: IssueRow | MergeRequestRow, sign: str, *words: str | bool | None) -> str:
     """Return a row of a list on one line: what it is, who is about it, what it says, where it is."""
     about = [
@@ -423,7 +433,7 @@ def _row_line(row: IssueRow | MergeRequestRow, sign: str, *words: str | bool | N
         f"by {row.written_by}" if row.written_by else "",
         f"assigned to {row.assigned_to}" if row.assigned_to else "",
         f"labels {', '.join(row.labels)}" if row.labels else "",
-        f"updated {row.updated_at[:10]}" if row.updated_at else "",
+        f"updated {_tell_day(row.updated_at)}" if row.updated_at else "",
     ]
     said = ", ".join(word for word in about if word)
     project = f"project {row.project_id} " if row.project_id else ""

@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from postil.core import call
 from postil.core.answer import Answer
 from postil.inbox import contract
 from postil.inbox.anchoring import Anchor
@@ -79,7 +80,7 @@ class Shown(Answer, frozen=True, omit_defaults=True):
         if self.earlier_replies:
             lines += ["", f"    {self.earlier_replies} earlier replies"]
         for reply in self.replies:
-            lines += ["", f"    {reply.author}, {reply.time}:", *_indent(reply.text)]
+            lines += ["", f"    {reply.author}, {call.current().tell_moment(reply.time)}:", *_indent(reply.text)]
         return "\n".join(lines)
 
     def patch(self) -> str:
@@ -103,6 +104,7 @@ class Shown(Answer, frozen=True, omit_defaults=True):
             "edited" if self.edited else "",
             f"attempt {self.attempt}" if self.attempt > 1 else "",
             f"by {self.author}" if self.author else "",
+            call.current().tell_moment(self.time, " ").strip(),  # at a terminal only: assistants need no time
         ]
         return "  ".join([f"#{self.id} {self.state}", where, *filter(None, notes)])
 
@@ -228,7 +230,10 @@ class Found(Answer, frozen=True, omit_defaults=True):
 def _format_listed(one: Shown) -> list[str]:
     lines = [one.headline(), *_indent(_cut(one.comment, LONGEST_LISTED))]
     for reply in one.replies[-ANSWERS_LISTED:]:
-        lines += [f"    {reply.author}, {reply.time}:", *_indent(_indent(_cut(reply.text, LONGEST_ANSWER)))]
+        lines += [
+            f"    {reply.author}, {call.current().tell_moment(reply.time)}:",
+            *_indent(_indent(_cut(reply.text, LONGEST_ANSWER))),
+        ]
     return lines
 
 

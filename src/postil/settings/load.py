@@ -178,9 +178,14 @@ def _convert(decided: Layer) -> Settings:
 
 
 def _read_terminal(environ: Mapping[str, str]) -> Terminal:
-    if environ.get("FORCE_COLOR", "") not in ("", "0"):
-        color: Literal["auto", "always", "never"] = "always"
-    elif environ.get("NO_COLOR") or environ.get("FORCE_COLOR") == "0" or environ.get("TERM") == "dumb":
+    color: Literal["auto", "always", "never"]
+    if any(environ.get(name, "") not in ("", "0") for name in ("FORCE_COLOR", "CLICOLOR_FORCE")):
+        color = "always"
+    elif (
+        environ.get("NO_COLOR")
+        or "0" in (environ.get("FORCE_COLOR"), environ.get("CLICOLOR"))
+        or environ.get("TERM") == "dumb"
+    ):
         color = "never"
     else:
         color = "auto"

@@ -11,6 +11,8 @@ import gc
 import re
 from collections.abc import Generator, Sequence
 
+from postil.core.age import tell_age
+
 
 def format_moment(moment: datetime.datetime) -> str:
     """Returns a moment as events write it: UTC, milliseconds, Z. Text order is then the order of time."""
@@ -57,17 +59,9 @@ def is_day(text: str) -> bool:
 
 
 def format_age(ts: str, now: datetime.datetime) -> str:
-    """Returns how long ago a stored moment was, in words; what is no time as it is, and a future one as its day."""
-    try:
-        seconds = (now - datetime.datetime.fromisoformat(ts)).total_seconds()
-    except (ValueError, TypeError):
-        return flatten(ts)
-    if seconds < -60:
-        return flatten(round_to_second(ts))
-    for size, name in ((31557600, "year"), (2629800, "month"), (86400, "day"), (3600, "hour"), (60, "minute")):
-        if seconds >= size:
-            return f"{format_count(int(seconds // size), name)} ago"
-    return "just now"
+    """Returns how long ago a stored moment was, in words; what is no time as it is, and a future one to the second."""
+    said = tell_age(ts, now)
+    return flatten(round_to_second(ts) if said == ts and ts[:1].isdigit() else said)
 
 
 def round_to_second(ts: str) -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.surfaces.programs import run
+from tests.surfaces.programs import hello, run, talk
 from tests.surfaces.shell_of_echo import postil
 
 Capture = pytest.CaptureFixture[str]
@@ -36,3 +36,26 @@ def test_a_key_is_made_listed_and_revoked_by_the_shell(
     assert run("postil", "key", "revoke", "ci", cwd=repository).returncode == 0
     assert run("postil", "key", "revoke", "ci", cwd=repository).returncode == 5
     assert "No writes yet" in run("postil", "audit", cwd=repository).stdout
+
+
+def test_an_older_name_is_called_with_its_older_arguments(repository: Path) -> None:
+    (repository / "b.py").write_text("one\ntwo\n")
+    run("postil", "call", "comments_add", '{"filePath": "a.py", "line": 1, "text": "words"}', cwd=repository)
+    [comment] = json.loads(run("postil", "comments", "list", "--json", cwd=repository).stdout)["comments"]
+    old = {"commentId": comment["id"], "file": "b.py", "line": 2}
+    moved = run("postil", "call", "comments_move", json.dumps(old), cwd=repository)
+    assert moved.returncode == 0, moved.stderr
+    [now] = json.loads(run("postil", "comments", "list", "--json", cwd=repository).stdout)["comments"]
+    assert (now["filePath"], now["line"]) == ("b.py", 2)
+    copied = run("postil", "call", "comments_copy", json.dumps(old | {"line": 1}), cwd=repository)
+    assert copied.returncode == 0, copied.stderr
+    call = {"name": "comments_move", "arguments": old | {"line": 1}}
+    answers = talk(
+        "postil",
+        "serve",
+        frames=[hello(), {"id": 2, "method": "tools/call", "params": call}],
+        cwd=repository,
+    )
+    assert not answers[-1]["result"].get("isError"), answers[-1]
+    made = run("postil", "call", "mile.create", '{"kind": "issue", "title": "T"}', cwd=repository)
+    assert made.returncode == 0, made.stderr

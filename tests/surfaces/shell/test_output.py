@@ -1,8 +1,10 @@
 """What only a terminal gets: progress, the pager, and nothing that steers it."""
 
 import fcntl
+import json
 import os
 import pty
+import re
 import struct
 import subprocess
 import termios
@@ -85,3 +87,46 @@ def test_others_words_cannot_steer_the_terminal(repository: Path) -> None:
 def test_states_have_colours_on_a_terminal_and_nothing_else_changes() -> None:
     shown = paint_states("Crash [open], see [opening] and [closed]", lambda text, code: f"<{code}>{text}</>")
     assert shown == "Crash [<32>open</>], see [opening] and [<35>closed</>]"
+
+
+def on_a_terminal(*words: str, cwd: Path, rows: int = 24) -> str:
+    terminal = Terminal(rows)
+    postil(*words, cwd=cwd, stdin=subprocess.DEVNULL, stdout=terminal.slave)
+    return terminal.shown()
+
+
+def test_a_terminal_is_told_how_long_ago_and_a_pipe_when(repository: Path) -> None:
+    sent = json.loads(run("postil", "inbox", "send", "-f", "a.py", "-c", "look", "--json", cwd=repository).stdout)["id"]
+    run("postil", "inbox", "reply", str(sent), "-m", "here", cwd=repository)
+    run("postil", "comments", "add", "a.py", "1", "words", "-t", "TODO", cwd=repository)
+    [comment] = json.loads(run("postil", "comments", "list", "--json", cwd=repository).stdout)["comments"]
+    run("postil", "comments", "reply", comment["id"], "well", cwd=repository)
+    issue = json.loads(run("postil", "issue", "create", "T", "-d", "text", "--json", cwd=repository).stdout)["id"]
+    run("postil", "issue", "comment", issue, "-m", "said", cwd=repository)
+    run("postil", "key", "create", "ann", cwd=repository)
+    for words in (
+        ("inbox", "list"),
+        ("inbox", "show", str(sent)),
+        ("comments", "list"),
+        ("comments", "show", comment["id"]),
+        ("comments", "search", "words"),
+        ("comments", "view", "a.py"),
+        ("comments", "blame", comment["id"]),
+        ("issue", "list"),
+        ("issue", "show", issue),
+        ("issue", "log", issue),
+        ("key", "list"),
+    ):
+        shown, piped = on_a_terminal(*words, cwd=repository), run("postil", *words, cwd=repository).stdout
+        assert re.search(r"just now|\d+ (second|minute|hour)s? ago", shown), (words, shown)
+        assert not re.search(r"\d{4}-\d\d-\d\d", shown), (words, shown)
+        assert re.search(r"\d{4}-\d\d-\d\d", piped), (words, piped)
+        assert " ago" not in piped, (words, piped)
+    assert '"created"' in on_a_terminal("comments", "list", "--json", cwd=repository)
+
+
+def test_what_is_typed_first_fits_one_screen(repository: Path) -> None:
+    rows = on_a_terminal(cwd=repository).rstrip("\r\n").split("\r\n")
+    assert len(rows) < 24  # the prompt stands below
+    assert max(map(len, rows)) <= 80
+    assert any(row.lstrip().startswith("postil init") for row in rows)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
-from datetime import datetime
 from typing import Any, Literal
 
 from msgspec import UNSET, Struct, UnsetType
@@ -12,6 +11,7 @@ from msgspec import UNSET, Struct, UnsetType
 from postil.comments.model import ALL_TAGS, AiMeta, Candidate, Commit, Damage, Located, Reply, Revision, State, Status
 from postil.comments.sidecar.format import strip_tag
 from postil.comments.sidecar.template import fill_template
+from postil.core import call
 from postil.core.answer import Answer
 from postil.core.content import Block, Document, Embedded, Text
 from postil.core.others.visible import harmless
@@ -249,9 +249,10 @@ def _show_hit(number: int, comment: CommentNow) -> str:
     tag = f" ({comment.tag})" if comment.tag else ""
     sure = "" if comment.sureness is None else f" (confidence: {comment.sureness:g})"
     model = f"\n   AI: {comment.model}{sure}" if comment.model else ""
+    made = call.current().tell_moment(comment.created)
     return (
         f"{number}. 📝 {comment.path}:{comment.line}{tag}\n"
-        f'   "{indent(comment.said)}"\n   Author: {comment.author} | Created: {comment.created}{model}'
+        f'   "{indent(comment.said)}"\n   Author: {comment.author} | Created: {made}{model}'
     )
 
 
@@ -297,20 +298,7 @@ class Exported(Answer, frozen=True, omit_defaults=True):
         return f"✅ Exported {self.totalComments} comments as {self.format}{where} ({self.sizeBytes} bytes)"
 
 
-def name_age(made: str, now: str) -> str:
-    """Returns how long ago a moment was, in one unit: `5 min`, `3 h`, `12 d`; the date when it is over a year."""
-    try:
-        then, moment = (datetime.fromisoformat(each) for each in (made, now))
-        seconds = (moment - then).total_seconds()
-    except (ValueError, TypeError):
-        return made[:10]
-    for size, unit in ((86400, "d"), (3600, "h"), (60, "min")):
-        if seconds >= size:
-            return made[:10] if seconds >= 366 * 86400 else f"{int(seconds // size)} {unit}"
-    return "now" if seconds > -60 else made[:10]
-
-
-def show_row(each: CommentNow, name: str, now: str) -> str:
+def show_row(each: CommentNow, name: str) -> str:
     """Returns a comment on one line, for people: a name that can be typed, who said it, and how long ago."""
     where = f"{each.movedTo or each.filePath}:{each.lines}"
     mark = "" if each.state in ("exact", "moved") else f" [{each.state}]"
@@ -319,7 +307,7 @@ def show_row(each: CommentNow, name: str, now: str) -> str:
     first, _, rest = strip_tag(each.said, each.tag).partition("\n")
     said = first[:80] + ("…" if rest or len(first) > 80 else "")
     replies = f" (+{len(each.replies)})" if each.replies else ""
-    who = f"{each.author}, {name_age(each.created, now)}"
+    who = f"{each.author}, {call.current().tell_moment(each.created)}"
     return f"{name:>6}  {where}  [{each.tag or 'COMMENT'}]{mark}{status}  {who}: {said}{replies}"
 
 

@@ -57,8 +57,7 @@ class Listed(Answer, frozen=True):
         return self._join([show_line(each) for each in self.comments])
 
     def for_person(self) -> str:
-        made = now()
-        return self._join([show_row(each, self.names.get(each.id, each.id), made) for each in self.comments])
+        return self._join([show_row(each, self.names.get(each.id, each.id)) for each in self.comments])
 
     def plain(self) -> object:
         return {"comments": self.comments, "total": self.total, "damaged": self.damaged}
@@ -100,20 +99,23 @@ class Shown(Answer, frozen=True, omit_defaults=True):
     """Other places with the same code, to which the comment could be copied."""
 
     def for_model(self) -> str:
-        now_ = self.comment
+        now_, told = self.comment, call.current().tell_moment
         lines = [
             f"{now_.tag or 'COMMENT'} {now_.id} ({now_.status})",
             f"{now_.path}:{now_.lines}  {now_.anchor}" + (f"  ({now_.origin})" if now_.origin else ""),
-            f"{now_.author}, {now_.created}" + (f", edited {now_.updated}" if now_.updated != now_.created else ""),
+            f"{now_.author}, {told(now_.created)}"
+            + (f", edited {told(now_.updated)}" if now_.updated != now_.created else ""),
             "",
             now_.said,
-            *(f"\n  ↳ {reply.author}, {reply.created}\n    {indent(reply.text)}" for reply in now_.replies),
+            *(f"\n  ↳ {reply.author}, {told(reply.created)}\n    {indent(reply.text)}" for reply in now_.replies),
             "",
             f"state: {now_.state} (confidence {now_.confidence:.2f}) — {now_.reason}"
             + (", stale" if now_.stale else ""),
         ]
         if self.commit:
-            lines.append(f"by {self.commit.id[:12]} {self.commit.subject} ({self.commit.author}, {self.commit.date})")
+            lines.append(
+                f"by {self.commit.id[:12]} {self.commit.subject} ({self.commit.author}, {told(self.commit.date)})"
+            )
         if now_.oldText and now_.state != "exact":
             lines += ["", "was:", *(f"  - {line}" for line in now_.oldText.split("\n")[:20])]
         if self.code:

@@ -156,6 +156,7 @@ class ContractTools:
                 positional=("copyOf", "filePath", "line"),
                 requires=("copyOf",),
                 name="comments_copy",
+                older={"commentId": "copyOf", "file": "filePath"},
             ),
         ),
     )
@@ -375,6 +376,7 @@ class ContractTools:
         says="Tie a comment to other lines, in this or another file",
         positional=("commentId", "targetFile", "targetLine"),
         requires=("targetFile", "targetLine"),
+        older={"file": "targetFile", "line": "targetLine"},
         tool_only=("sourceFile",),
         spellings=(
             Spelling(
@@ -383,6 +385,7 @@ class ContractTools:
                 "Say that a comment still holds for its code as it is now: it is no longer stale",
                 positional=("commentId",),
                 name="comments_confirm",
+                older={},
             ),
         ),
     )

@@ -12,6 +12,7 @@ from postil.comments.git.evaluate import Measured, measure
 from postil.comments.git.timeline import Change, list_changes
 from postil.comments.operations.validation import Id
 from postil.comments.storage.move_journal import list_moves
+from postil.core import call
 from postil.core.answer import Answer
 from postil.core.failure import NotFound
 from postil.core.operation import reads
@@ -29,9 +30,10 @@ class Blamed(Answer, frozen=True):
     def for_model(self) -> str:
         if not self.touches:
             return "No commit has touched this code yet."
+        told = call.current().tell_moment
         return "\n".join(
-            f"{each.commit.id[:12]} {each.commit.date[:10]} {each.commit.author}: {each.commit.subject}"
-            f"  ({each.did}, {each.path}:{each.line})"
+            f"{each.commit.id[:12]} {told(each.commit.date, each.commit.date[:10])} {each.commit.author}:"
+            f" {each.commit.subject}  ({each.did}, {each.path}:{each.line})"
             for each in self.touches
         )
 

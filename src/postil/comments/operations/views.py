@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
 from msgspec import Meta
 
-from postil.comments.clock import now
 from postil.comments.model import Damage
 from postil.comments.operations.answers import CommentNow, comment_now, show_line, warn_damaged
 from postil.comments.operations.validation import Where
@@ -127,7 +126,6 @@ class ViewTools:
             source.lines if source else [],
             found,
             context.short_names(),
-            now(),
             added=added,
             removed=removed,
             whole=not (diff or near),

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from postil.comments.operations.answers import CommentNow, name_age
+from postil.comments.operations.answers import CommentNow
 from postil.comments.sidecar.format import strip_tag
+from postil.core import call
 
 NEAR = 3
 """Lines of code around a comment or a change that are shown with it."""
@@ -16,7 +17,6 @@ def render_view(
     lines: Sequence[str],
     comments: Sequence[CommentNow],
     short: Mapping[str, str],
-    now: str,
     *,
     added: frozenset[int] | None = None,
     removed: Mapping[int, Sequence[str]] | None = None,
@@ -51,11 +51,11 @@ def render_view(
         mark = "+" if added and number in added else " "
         out.append(f"{number:>{width}} {mark} {lines[number - 1][:WIDEST]}".rstrip())
         for each in by_line.get(number, ()):
-            out += _render_comment(each, " " * (width + 3), short, now)
+            out += _render_comment(each, " " * (width + 3), short)
     if lost:
         out += ["", "Without their code:"]
         for each in lost:
-            out += _render_comment(each, "   ", short, now)
+            out += _render_comment(each, "   ", short)
     return "\n".join(out)
 
 
@@ -63,20 +63,20 @@ def _choose(count: int, marks: Iterable[int]) -> frozenset[int]:
     return frozenset(number for mark in marks for number in range(max(1, mark - NEAR), min(count + 1, mark + NEAR) + 1))
 
 
-def _render_comment(each: CommentNow, margin: str, short: Mapping[str, str], now: str) -> list[str]:
+def _render_comment(each: CommentNow, margin: str, short: Mapping[str, str]) -> list[str]:
+    told = call.current().tell_moment
     status = "" if each.status == "open" else f" ({each.status})"
     state = f" [{each.state}]" if each.state in ("review", "orphaned") else ""
     stale = " [stale]" if each.stale else ""
     lines = f" lines {each.lines}" if each.endLine > each.line else ""
     name = short.get(each.id, each.id)
-    head = (
-        f"[{each.tag or 'COMMENT'}]{state}{stale}{status} {each.author}, {name_age(each.created, now)}{lines}  {name}"
-    )
+    made = told(each.created, each.created[:10])
+    head = f"[{each.tag or 'COMMENT'}]{state}{stale}{status} {each.author}, {made}{lines}  {name}"
     body = strip_tag(each.said, each.tag).split("\n")
     found = [f"{margin}┌ {head}", *(f"{margin}│ {line}" for line in body)]
     for reply in each.replies:
         said = reply.text.split("\n")
-        found.append(f"{margin}├ {reply.author}, {name_age(reply.created, now)}: {said[0]}")
+        found.append(f"{margin}├ {reply.author}, {told(reply.created, reply.created[:10])}: {said[0]}")
         found += [f"{margin}│   {line}" for line in said[1:]]
     if each.state == "orphaned" and each.oldText:
         found += [f"{margin}│ was: {line}" for line in each.oldText.split("\n")[:3]]

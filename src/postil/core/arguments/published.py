@@ -5,7 +5,7 @@ Only who generates or tests asks for it: a server reads what was generated.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 import msgspec
@@ -13,6 +13,7 @@ from msgspec import Raw
 
 from postil.core.arguments.described import describe_fields
 from postil.core.arguments.schema import arguments_schema, result_schema, without
+from postil.core.arguments.short_flags import choose_letters
 from postil.core.catalogue import NOTHING, Catalogue, HookEntry, OperationEntry, PromptEntry, ResourceEntry
 from postil.core.group import AnnouncerMark, CheckMark, GlanceMark
 from postil.core.operation import Mark, description_of, is_async, marks_of, signature_types
@@ -83,12 +84,24 @@ def _operations(
             shell_schema=NOTHING,
             contract_schema=NOTHING,
             positional=tuple(name for name in positional if name not in spelling.settles),
-            flags=dict(mark.flags if spelling.flags is None else spelling.flags),
+            flags=_letters(
+                without(whole, spelling.settles), mark.flags if spelling.flags is None else spelling.flags, positional
+            ),
             settled=dict(spelling.settles),
-            aliases=(),
+            aliases=spelling.aliases,
+            older={
+                old: now
+                for old, now in (mark.older if spelling.older is None else spelling.older).items()
+                if now not in spelling.settles
+            },
             tool=False,
             direct=False,
         )
+
+
+def _letters(schema: dict[str, Any], marked: Mapping[str, str], positional: tuple[str, ...]) -> dict[str, str]:
+    """Returns the short flags of a command: those of the mark, then those of the table."""
+    return choose_letters((name for name in schema.get("properties", {}) if name not in positional), marked)
 
 
 def _require(schema: dict[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
@@ -123,6 +136,7 @@ def _operation(part: str, group: str, attribute: str, owner: type, mark: Mark, o
         shell_schema=Raw(msgspec.json.encode(command)) if command != published else NOTHING,
         contract_schema=Raw(msgspec.json.encode(contract)) if contract else NOTHING,
         aliases=mark.aliases,
+        older=dict(mark.older),
         toolset=mark.toolset,
         thing=mark.thing,
         title=mark.title,
@@ -131,7 +145,7 @@ def _operation(part: str, group: str, attribute: str, owner: type, mark: Mark, o
         requires=mark.requires,
         writes_with=mark.writes_with,
         positional=mark.positional,
-        flags=dict(mark.flags),
+        flags=_letters(command, mark.flags, mark.positional) if mark.shell else {},
         tool=mark.tool,
         direct=mark.direct,
         open_world=mark.open_world,

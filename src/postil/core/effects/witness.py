@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 
 from msgspec import Struct
 
+from postil.core import call
 from postil.core.failure import StorageFailed
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ class Entry(Struct, frozen=True, omit_defaults=True):
 
     def line(self) -> tuple[str, str, str, str, str]:
         """Returns it as a row for people."""
-        when = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(self.at))
+        when = call.current().tell_moment(time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(self.at)))
         ended = self.outcome or ("stored, without an end" if self.stored else "no end")
         return when, self.principal, self.operation, self.object or self.result or self.arguments[:12], ended
 

@@ -68,7 +68,8 @@ class UntrustedAnswer(Answer, frozen=True, dict=True):
             if name in _PROSE:
                 last = [f"{name}:\n{value}"]
             else:
-                lines.append(f"{name}: {_write_value(value)}")
+                said = _write_value(value)
+                lines.append(f"{name}: {call.current().tell_moment(said) if name.endswith('_at') else said}")
         return "\n".join(lines + last)
 
 

@@ -36,6 +36,7 @@ class LazygitTools:
                 "List the changed lines of a file, one a line, for bindings that older versions of Postil wrote.",
                 positional=("file",),
                 requires=("file",),
+                aliases=("inbox_hunks",),
             ),
         ),
         shell_only=("bare",),

@@ -39,7 +39,7 @@ class PeopleTools:
     @writes(
         "inbox_send",
         shell="inbox send",
-        flags={"file": "f", "comment": "c", "line": "l"},
+        flags={"comment": "c"},
         spellings=(
             Spelling(
                 "bridge send",

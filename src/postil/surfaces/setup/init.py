@@ -29,7 +29,7 @@ def run_init(composed: Composition, words: list[str], program: str, options: Glo
     parser.add_argument("--client", dest="clients", metavar="NAMES", default="", help=f"only: {', '.join(CLIENTS)}, …")
     parser.add_argument("--with", dest="others", metavar="NAMES", default="", help="Claude Code's file, and these")
     parser.add_argument("-y", "--yes", action="store_true", help="connect every assistant that is found; ask nothing")
-    parser.add_argument("--dry-run", action="store_true", help="show the changes and write nothing")
+    parser.add_argument("-n", "--dry-run", action="store_true", help="show the changes and write nothing")
     given, common = parser.read(words[1:])
     root = find_root(composed.settings)
     if not root:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from postil.core import call
 from postil.surfaces.composition import Composition
 from postil.surfaces.shell.argv import Globals
 from postil.surfaces.shell.commands import Usage, read_json
@@ -75,7 +76,8 @@ def run_key(composed: Composition, words: list[str], program: str, options: Glob
         keys = [_shown(key) for key in access_keys.list_keys(state)]
         if as_json:
             return show(keys, composed.settings, as_json=True)
-        rows = [(str(key["name"]), str(key["created"]), ", ".join(map(str, key["may"]))) for key in keys]  # type: ignore[arg-type]
+        told = call.current().tell_moment
+        rows = [(str(key["name"]), told(str(key["created"])), ", ".join(map(str, key["may"]))) for key in keys]  # type: ignore[arg-type]
         return show(table(rows) if rows else "No access keys", composed.settings, as_json=False)
     if not access_keys.NAME.fullmatch(name):
         raise Usage("A key needs a name of letters, digits and . _ @ -", advice=f"{program} key {verb} NAME")
@@ -104,7 +106,7 @@ def run_audit(composed: Composition, words: list[str], program: str, options: Gl
     """Show the last writes that came over HTTP, or check that their record is whole."""
     parser = Parser(prog=f"{program} audit", description="Who changed what over HTTP")
     parser.add_argument("VERB", nargs="?", choices=("verify",), help="check the chains, and find writes without an end")
-    parser.add_argument("--limit", type=int, default=50, help="how many, counted from the last")
+    parser.add_argument("-L", "--limit", type=int, default=50, help="how many, counted from the last")
     parsed, common = parser.read(words[1:])
     log = composed.state_operations.audit()
     if parsed["VERB"] == "verify":
@@ -138,13 +140,15 @@ def run_restore(composed: Composition, words: list[str], program: str, options: 
     """Restore a backup."""
     parser = Parser(prog=f"{program} restore", description="Put a backup in the place of the state and the secret")
     parser.add_argument("FILE", help="the backup")
-    parser.add_argument("--force", action="store_true", help="also where the state is not empty: it is replaced")
+    parser.add_argument("-f", "--force", action="store_true", help="also where the state is not empty: it is replaced")
     parsed, common = parser.read(words[1:])
     if options.flags.get("read_only") or composed.settings.read_only:
         raise Usage("Read-only: nothing is restored", advice="Leave out --read-only")
     records, made = composed.state_operations.restore_backup(os.path.abspath(parsed["FILE"]), force=parsed["force"])
     shown = {"records": records, "made": _utc(made)}
-    text = f"Restored {records} records of {_utc(made)}. Restart the servers that were running"
+    text = (
+        f"Restored {records} records of {call.current().tell_moment(_utc(made))}. Restart the servers that were running"
+    )
     return show(shown if common.as_json else text, composed.settings, as_json=common.as_json)
 
 

@@ -135,17 +135,17 @@ def _repeated(entries: Iterable[OperationEntry], prefixes: tuple[str, ...]) -> s
 
 
 def _screen(commands: dict[str, str]) -> str:
-    """What one needs first, and where the rest is: on one screen."""
+    """What one needs first, and where the rest is: on one screen of 24 rows and 80 columns."""
     known = {**commands, **BUILTINS}
-    lines = ["Notes in the margin: people and assistants talk about the code in a git workspace.", ""]
-    lines.append(table([(f"  postil {name}", _short(known[name], 58)) for name in FIRST if name in known]))
+    lines = ["Notes in the margin: people and assistants talk about code in a git workspace", ""]
+    lines.append(table([(f"  postil {name}", _short(known[name], 56)) for name in FIRST if name in known]))
     parts: dict[str, list[str]] = {}
     for name in commands:
         first, _, verb = name.partition(" ")
         if verb and first not in BUILTINS:
             parts.setdefault(first, []).append(verb)
     lines += ["", table([(f"  {part}", _short(", ".join(verbs), 62)) for part, verbs in parts.items()]), ""]
-    lines.append("`postil help PART` lists its commands, `postil help all` every one; each has --help and --json.")
+    lines.append("`postil help PART` lists its commands, `postil help all` every one; or --help")
     return "\n".join(lines)
 
 

@@ -25,8 +25,9 @@ class ShellCall(Call):
         super().__init__(Caller(client=f"shell:{os.getpid()}", surface="shell"))
         self.interactive = interactive
         self.columns = measure_columns()
+        self.terminal = sys.stdout.isatty()
         self.colors = terminal is not None and (
-            terminal.color == "always" or (terminal.color == "auto" and sys.stdout.isatty())
+            terminal.color == "always" or (terminal.color == "auto" and self.terminal)
         )
         self.person = True
         self.damaged = False
@@ -51,6 +52,16 @@ class ShellCall(Call):
             reached = False
         for confirmed, lost in waiting:
             (confirmed if reached else lost)()
+
+    def tell_moment(self, moment: str, plain: str = "") -> str:
+        """Returns how long ago a moment was; for a pipe, which programs read, the moment itself."""
+        if not self.terminal:
+            return plain or moment
+        from datetime import UTC, datetime  # only for people
+
+        from postil.core.age import tell_age
+
+        return tell_age(moment, datetime.now(UTC))
 
     def progress(self, done: float, total: float | None = None, message: str = "") -> None:
         """Draw how far the work is."""
@@ -179,7 +190,8 @@ def _lines(value: object, indent: str) -> Iterator[str]:
                 yield f"{indent}{key}:"
                 yield from _lines(cast("object", item), indent + "  ")
             else:
-                yield f"{indent}{key}: {_scalar(item)}"
+                said = _scalar(item)
+                yield f"{indent}{key}: {current().tell_moment(said) if key.endswith('_at') else said}"
     elif isinstance(value, list):
         for item in cast("list[object]", value):
             inner = list(_lines(item, ""))
@@ -228,7 +240,7 @@ def _paged(text: str | bytes, terminal: Terminal, colors: bool) -> None:
 def measure_columns() -> int:
     """Returns how wide the terminal is on which answers are printed; 0 where there is none."""
     try:
-        return os.get_terminal_size(sys.stdout.fileno()).columns
+        return os.get_terminal_size(sys.stdout.fileno()).columns or 80  # a terminal that does not know
     except (OSError, ValueError):
         return 0
 

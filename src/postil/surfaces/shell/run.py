@@ -118,13 +118,14 @@ def readable_words(words: list[str]) -> list[str]:
 
 def _command(composed: Composition, words: list[str], program: Program, options: Globals) -> int:
     from postil.surfaces.shell.commands import Words  # not for a server, which is started for every window
-    from postil.surfaces.shell.output import show, warn
+    from postil.surfaces.shell.output import ShellCall, show, warn
 
     for warning in composed.settings.warnings:
         warn(warning)
     own = program.name == "postil" or (program.name == "git mile" and words[:1] in (["completion"], ["complete-words"]))
     builtin = _builtin(words[0]) if words and own else None
     if builtin is not None and words[0] not in _SHARED:
+        call.enter(ShellCall(interactive=False, terminal=composed.settings.terminal))
         return builtin(composed, words, program.name, options)
     registry = composed.registry((program.part,) if program.part else composed.parts_with(words[0] if words else ""))
     found = find(registry.operations.values(), words, program.prefixes)

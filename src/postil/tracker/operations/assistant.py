@@ -82,9 +82,9 @@ class AssistantTools:
     @writes(
         "git_mile_create",
         aliases=("git_mile.create",),
+        older={"kind": "entity"},
         crash=ServerError,
         positional=("entity", "title"),
-        flags={"description": "d", "label": "l", "milestone": "m"},
         shell_only=(
             *("description_file", "comment", "comment_file", "editor", "no_editor", "allow_empty", "label"),
             *("label_file", "assign", "message", "dry_run", *_WRITER, "in_full"),
@@ -174,10 +174,10 @@ class AssistantTools:
     @writes(
         "git_mile_update",
         aliases=("git_mile.update",),
+        older={"names": "assign"},
         crash=ServerError,
         positional=("id",),
         clears=("description",),
-        flags={"description": "d", "milestone": "m"},
         shell_only=("description_file", "remove", "label", "unlabel", *_WRITER, "when_empty"),
         spellings=(
             *_spell_both(
@@ -250,6 +250,7 @@ class AssistantTools:
         "git_mile_comment",
         thing="id",
         aliases=("git_mile.comment",),
+        older={"kind": "entity"},
         crash=ServerError,
         positional=("entity", "id", "text"),
         flags={"comment": "m"},
@@ -404,6 +405,7 @@ class AssistantTools:
     @writes(
         "git_mile_label",
         aliases=("git_mile.label",),
+        older={"kind": "entity"},
         crash=ServerError,
         positional=("entity", "id"),
         shell_only=("entity", "set", "clear", *_WRITER, "in_full"),

@@ -52,6 +52,7 @@ class ContractTools:
     @reads(
         "git_mile_list",
         aliases=("git_mile.list",),
+        older={"kind": "entity"},
         title="List git-mile entities",
         closed=True,
         fault=InvalidRequest,
@@ -59,7 +60,6 @@ class ContractTools:
         contract=ListArguments,
         positional=("entity", "query"),
         requires=("entity",),
-        flags={"filter": "f"},
         shell_only=("query", "all", "long", "columns", "format", "label", "as_of", "in_full"),
         spellings=(
             Spelling("mile list", {"in_full": True, "includeClosed": False}, "List issues or milestones"),

@@ -80,7 +80,7 @@ class QueryCommands:
             atomic_write(folder, _FILE, msgspec.json.encode(queries) + b"\n")
         return self.list_saved()
 
-    @reads("issue_saved", aliases=("issue.saved",), toolset="extra", shell="issue saved")
+    @reads("issue_saved", aliases=("issue.saved", "issue.list_saved"), toolset="extra", shell="issue saved")
     def list_saved(self) -> SavedQueries:
         """The saved queries"""
         return SavedQueries(queries=read_saved(self._issues.store.repository.common_dir))

@@ -143,7 +143,7 @@ class ShownInFull(Answer, frozen=True):
         ]
         lines += [
             f"Conflict: {flatten(one.field[:_LONGEST])} was also set to {(one.value or '')[:_LONGEST]!r} by"
-            f" {flatten(one.author)} at {flatten(one.ts)};"
+            f" {flatten(one.author)} {self._tell(one.ts, 'at ')};"
             f" decide with `git mile resolve {shown.id[:8]}`"
             for one in shown.conflicts or ()
         ]

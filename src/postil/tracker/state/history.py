@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
+from postil.core import call
 from postil.core.answer import Answer
 from postil.tracker import events as ev
 from postil.tracker.text import align, cut_excerpt, flatten, round_to_second
@@ -30,9 +31,10 @@ class History(Answer, frozen=True, kw_only=True):
 
     def for_person(self) -> str:
         """One line an event."""
+        told = call.current().tell_moment
         return align(
             [
-                [round_to_second(e.ts), flatten(e.author.partition(" <")[0]), flatten(e.type), e.what]
+                [told(e.ts, round_to_second(e.ts)), flatten(e.author.partition(" <")[0]), flatten(e.type), e.what]
                 for e in self.events
             ]
         )
