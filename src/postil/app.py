@@ -214,7 +214,7 @@ class App:
         if contract:
             face, catalogue = CONTRACTS[contract].face, CONTRACTS[contract].only(contract, read_catalogue([contract]))
         else:
-            face = united()
+            face = united(self.settings.website)
             catalogue = _describe_with_outputs() if self.settings.structured else read_catalogue()
         registry = Registry(catalogue, self.group, self._offer(catalogue, brought=over_http))
         return Server(registry, face, keys=self.keys, secret=self._request_state_key)

@@ -127,7 +127,7 @@ _FRAMES = {
 """Whose words a model reads in the answers of a part, or of a tool that changes something. GitLab frames its own."""
 
 
-def united() -> Face:
+def united(website: str = "") -> Face:
     """Returns the face of `postil serve`: its instructions name the tools that a client is offered, and no others."""
     return Face(
         "postil",
@@ -137,6 +137,7 @@ def united() -> Face:
         title="Postil",
         frames=_FRAMES,
         icon=_ICON,
+        website=website,
         extensions={"io.modelcontextprotocol/tasks": {}},
     )
 

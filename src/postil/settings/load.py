@@ -22,6 +22,7 @@ _ENVIRONMENT = {
     "POSTIL_DENY_TOOLS": "deny_tools",
     "POSTIL_TOOLSETS": "toolsets",
     "POSTIL_STRUCTURED": "structured",
+    "POSTIL_WEBSITE": "website",
     "POSTIL_STATE": "state.address",
     "POSTIL_EPHEMERAL": "state.ephemeral",
     "POSTIL_STATE_DURABILITY": "state.durability",

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from postil.core.codes import INVALID_PARAMS
 from postil.core.failure import Failure
@@ -257,6 +257,8 @@ class Settings(Struct, frozen=True, omit_defaults=True):
     """Sets of tools that assistants get beyond the usual ones: `extra`."""
     structured: bool = False
     """Whether tools declare schemas of their results and send them beside the text: for programs, not for models."""
+    website: Annotated[str, Meta(pattern=r"^(https?://[^\s\x00-\x20<>\"]+)?$", max_length=2000)] = ""
+    """The address that clients are told, for people. Over HTTP it is otherwise the page's, where that is known."""
     state: StateSettings = StateSettings()
     gitlab: GitLabSettings = GitLabSettings()
     http: HttpSettings = HttpSettings()

@@ -8,7 +8,7 @@ from collections.abc import Callable, Coroutine
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from postil.core.call import Caller
 from postil.core.catalogue import OperationEntry
@@ -139,6 +139,11 @@ class Server:
     def with_hooks(self, hooks: Hooks) -> Server:
         """Returns a server that is this one with these hooks. To be called before it serves."""
         return Server(self.registry, self.face, keys=self._make_keys, secret=self._make_secret, hooks=hooks)
+
+    def with_website(self, address: str) -> Server:
+        """Returns a server that is this one and names this address to its clients. To be called before it serves."""
+        face = structs.replace(self.face, website=address)
+        return Server(self.registry, face, keys=self._make_keys, secret=self._make_secret, hooks=self.hooks)
 
     def narrow(self, registry: Registry) -> Server:
         """Returns a server beside this one that offers less; threads, keys and the secret are the same."""

@@ -18,8 +18,8 @@ from typing import IO, Any
 import pytest
 
 from postil.settings.load import load
-from postil.settings.model import HttpSettings, Settings
-from postil.surfaces.http.serve import CannotListen, check_reach
+from postil.settings.model import HttpSettings, OAuthSettings, Settings
+from postil.surfaces.http.serve import CannotListen, check_reach, website_of
 from tests.needs import needs
 from tests.surfaces.programs import BIN, hello, run
 from tests.surfaces.served import serve_http
@@ -200,3 +200,17 @@ def test_what_the_extra_brings_is_missed_by_name_or_done_without(
             assert said_first in process.stderr.readline()
         finally:
             process.kill()
+
+
+@pytest.mark.parametrize(
+    ("given", "own", "website"),
+    [
+        ({}, "http://127.0.0.1:3000", "http://127.0.0.1:3000/"),
+        ({}, "", ""),  # listens on every address
+        ({"http": HttpSettings(behind_proxy=True)}, "http://127.0.0.1:3000", ""),
+        ({"oauth": OAuthSettings(resource="https://p.example/mcp")}, "http://127.0.0.1:3000", "https://p.example/"),
+        ({"website": "https://w.example"}, "", "https://w.example"),
+    ],
+)
+def test_the_website_is_the_page_where_people_reach_it(given: dict[str, Any], own: str, website: str) -> None:
+    assert website_of(Settings(**given), own) == website

@@ -6,8 +6,11 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
+from mcp import types
+
 from postil import __version__
 from tests.surfaces.programs import BIN, hello, run, talk
+from tests.surfaces.served import serve_http
 
 
 def test_the_united_server_introduces_itself(repository: Path) -> None:
@@ -110,3 +113,24 @@ def test_schemas_of_results_are_declared_only_where_structure_is_asked_for(repos
     (tool,) = (tool for tool in listed["result"]["tools"] if tool["name"] == "workspace_check")
     assert tool["outputSchema"]["required"] == ["files", "faults"]
     assert set(tool["outputSchema"]["properties"]) >= set(called["result"]["structuredContent"])
+
+
+def introduced(answer: dict[str, Any]) -> types.Implementation:
+    """What the official schema reads of a first answer."""
+    return types.InitializeResult.model_validate(answer["result"]).server_info
+
+
+def test_a_website_is_named_where_one_is_known(repository: Path) -> None:
+    stdio = talk("postil", "serve", frames=[hello("2025-11-25")], cwd=repository)
+    assert introduced(stdio[0]).website_url is None
+    told = "https://postil.example.org/team"
+    for version, named in (("2025-11-25", told), ("2025-06-18", None)):
+        stdio = talk("postil", "serve", frames=[hello(version)], cwd=repository, POSTIL_WEBSITE=told)
+        assert introduced(stdio[0]).website_url == named
+    asked = {"jsonrpc": "2.0", **hello("2025-11-25")}
+    with serve_http(repository) as served:
+        _, answer = served.ask(asked, served.token, Accept="application/json, text/event-stream")
+    assert introduced(answer).website_url == served.url.removesuffix("mcp")
+    refused = run("postil", "status", cwd=repository, POSTIL_WEBSITE="javascript:alert(1)")
+    assert refused.returncode == 2
+    assert "website" in refused.stderr

@@ -107,8 +107,11 @@ def run(server: Server, composed: Composition, idle: float = 0.0) -> NoReturn:
         page_for=guard.page_for,
         shared=composed.ephemeral() if settings.ephemeral_address else None,
     )
-    server = server.with_hooks(hooks)
     base = url.removesuffix("/mcp")
+    own = "" if host in ("0.0.0.0", "::") else base  # noqa: S104 - told apart, not bound
+    server = server.with_hooks(hooks)
+    if not server.face.contract:
+        server = server.with_website(website_of(settings, own))
     is_local = http.auth in ("", "local")
     page = open_page(server, composed, guard.gateway, token if is_local else "", base)
     from postil.surfaces.page.running_server import Running, drop_note, write_note
@@ -123,7 +126,6 @@ def run(server: Server, composed: Composition, idle: float = 0.0) -> NoReturn:
         if tracing is not None:
             tracing.close()
 
-    own = "" if host in ("0.0.0.0", "::") else base  # noqa: S104 - told apart, not bound
     serve(
         server,
         guard.gateway,
@@ -141,6 +143,16 @@ def run(server: Server, composed: Composition, idle: float = 0.0) -> NoReturn:
         idle=idle,
         workspaces=compose_workspaces(composed, server, hooks, http.peer_address or own),
     )
+
+
+def website_of(settings: Settings, own: str) -> str:
+    """Returns the address of the page as people reach it, where that is known; `own` is the one that is listened on."""
+    if settings.website:
+        return settings.website
+    if settings.oauth.resource:
+        named = urlsplit(settings.oauth.resource)
+        return f"{named.scheme}://{named.netloc}/"
+    return f"{own}/" if own and not settings.http.behind_proxy else ""
 
 
 def open_page(server: Server, composed: Composition, gateway: Gateway, token: str, base: str) -> Site:
