@@ -91,7 +91,13 @@ class Echo:
             await asyncio.sleep(0)
         return Counted(steps)
 
-    @reads("sleep")
+    @reads("hold")
+    def hold(self, path: str) -> Counted:
+        """Work until whoever writes to a pipe closes it"""
+        with open(path, "rb") as pipe:
+            return Counted(len(pipe.read()))
+
+    @reads("sleep", waits=True)
     async def sleep(self, seconds: float = 60) -> Counted:
         """Say that it begins, then wait long"""
         call.current().progress(0, seconds)

@@ -51,6 +51,11 @@ class Talk:
         connection = Connection(Caller(client=name), name, direct, push=self._out.send)
         self.runner = Runner(self.server, Watches(self.server), connection)
 
+    @property
+    def out(self) -> Frames:
+        """Where answers go."""
+        return self._out
+
     def send(self, frame: bytes | str | dict[str, Any] | list[Any]) -> bool:
         """Hand over a frame; whether an answer comes."""
         if isinstance(frame, str):

@@ -93,6 +93,8 @@ class Mark(Struct, frozen=True):
     """The failure that answers a bug in this operation."""
     open_world: bool = False
     """Whether it reaches beyond this workspace."""
+    waits: bool = False
+    """Whether it only waits for what others do: at the end of a connection it is given up, while work is finished."""
     task: TaskSupport = ""
     """Whether a call may take long, and becomes a task for clients that know of them: `required` where they must."""
 

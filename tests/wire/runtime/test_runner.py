@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
+import threading
 from typing import Any
 
 import pytest
 
 from postil.core import call
+from postil.core.call import Question
+from postil.core.failure import Failure
 from tests.wire.talk import Talk
 
 pytestmark = pytest.mark.anyio
@@ -73,3 +77,51 @@ async def test_an_answer_is_confirmed_by_the_next_frame_and_lost_by_a_broken_end
     await talk.call("forget", {"name": "second"})
     await talk.runner.report_delivery(reached=False)
     assert heard == ["first confirmed", "second lost"]
+
+
+async def test_after_the_last_word_work_is_finished_and_what_only_waits_is_given_up() -> None:
+    talk, begun, may_end = Talk(), threading.Event(), threading.Event()
+
+    def work(_: str) -> None:
+        begun.set()
+        assert may_end.wait(20)
+
+    talk.part.forgotten = work
+    talk.send(sleeping(1))
+    talk.send({"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": "forget"}})
+    await talk.eventually(begun.is_set)
+    stop: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+    finishing = asyncio.create_task(talk.runner.finish(0.0, 30.0, stop))
+    await talk.eventually(lambda: 1 not in talk.runner.running)
+    assert 2 in talk.runner.running  # the grace is over, the work is not
+    may_end.set()
+    await finishing
+    assert [frame["id"] for frame in talk.frames] == [2]
+
+
+async def test_work_is_finished_no_longer_than_the_longest_or_until_it_is_stopped() -> None:
+    for longest, stops in ((0.0, False), (30.0, True)):
+        talk, begun, may_end = Talk(), threading.Event(), threading.Event()
+
+        def work(_: str, begun: threading.Event = begun, may_end: threading.Event = may_end) -> None:
+            begun.set()
+            assert may_end.wait(20)
+
+        talk.part.forgotten = work
+        talk.send({"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": "forget"}})
+        await talk.eventually(begun.is_set)
+        stop: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+        if stops:
+            stop.set_result(143)
+        await talk.runner.finish(0.0, longest, stop)
+        assert 2 in talk.runner.running
+        may_end.set()
+        await talk.eventually(lambda talk=talk: not talk.runner.running)
+
+
+async def test_after_its_last_word_a_client_is_asked_nothing() -> None:
+    talk = Talk()
+    stop: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+    await talk.runner.finish(0.0, 0.0, stop)
+    with pytest.raises(Failure, match="cannot be asked"):
+        await talk.runner.ask(Question("roots/list"), talk.out)

@@ -108,6 +108,42 @@ def test_a_call_that_never_ends_does_not_outlive_the_input_by_more_than_the_drai
     assert process.wait(timeout=10) == 0
 
 
+@pytest.fixture
+def pipe(tmp_path: Path) -> str:
+    """A named pipe."""
+    os.mkfifo(tmp_path / "held")
+    return str(tmp_path / "held")
+
+
+def test_work_that_was_read_is_answered_after_the_end_of_input(start: Callable[..., Any], pipe: str) -> None:
+    process = start()
+    process.stdin.write(call(1, "hold", path=pipe) + call(2, "sleep"))
+    process.stdin.close()
+    process.stdin = None
+    with open(pipe, "wb") as writer:  # opens when the call has begun to read
+        writer.write(b"four")
+    assert [answer["id"] for answer in answers(process.communicate(timeout=30)[0])] == [
+        1
+    ]  # what only waited is given up
+    assert process.returncode == 0
+
+
+@pytest.mark.parametrize("end", ["signal", "stdout"])
+def test_work_that_nobody_wants_any_more_does_not_keep_it(start: Callable[..., Any], pipe: str, end: str) -> None:
+    process = start()
+    assert ask(process, call(1))["id"] == 1
+    process.stdin.write(call(2, "hold", path=pipe))
+    process.stdin.close()
+    writer = os.open(pipe, os.O_WRONLY)  # opens when the call has begun to read
+    if end == "signal":
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(timeout=20) == 143
+    else:
+        process.stdout.close()
+        assert process.wait(timeout=20) == 0
+    os.close(writer)
+
+
 def test_a_closed_stdout_ends_it_while_stdin_is_open(start: Callable[..., Any]) -> None:
     process = start()
     assert ask(process, call(1))["id"] == 1

@@ -236,6 +236,7 @@ class PipelineOperations:
     @reads(
         "wait_pipeline",
         toolset="ci",
+        waits=True,
         task="optional",
         shell="gitlab wait",
         positional=("project_id", "pipeline_id"),

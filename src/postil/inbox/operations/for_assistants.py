@@ -72,7 +72,7 @@ class AssistantTools:
         message = self._inbox.messages.close(id, outcome, said, lease, _lease_owner(), tells=tells)
         return Changed(self._inbox.show(message), f"#{id} {outcome}")
 
-    @writes("inbox_wait", shell="inbox wait", task="optional")
+    @writes("inbox_wait", shell="inbox wait", waits=True, task="optional")
     async def wait(
         self,
         after: Annotated[int, Meta(ge=0, description="the sequence of your last wait")] = 0,

@@ -81,6 +81,8 @@ class Runner:
         self._telling: set[Future[Any]] = set()
         """What is being told of deliveries: the end waits for it, or what was confirmed would be forgotten."""
         self._questions: dict[jsonrpc.Id, asyncio.Future[Any]] = {}
+        self._is_deaf = False
+        """Whether the client has said its last word: nothing that it is asked will be answered."""
         self._updates: Updates | None = None
         self._share: Share | None = None
 
@@ -187,6 +189,8 @@ class Runner:
 
     async def ask(self, question: Question, out: Outlet) -> object:
         """Send the client a request and wait for its answer."""
+        if self._is_deaf:
+            raise _gone()
         request_id, frame = self.session.ask(question)
         waiting = self._questions[request_id] = self.loop.create_future()
         try:
@@ -240,6 +244,30 @@ class Runner:
             has_it = reached and not call.cancelled  # a call that was given up is never answered
             await asyncio.wrap_future(self.server.pool.submit(confirmed if has_it else lost))
 
+    async def finish(self, grace: float, longest: float, stop: asyncio.Future[int]) -> None:
+        """Let the calls in flight end after the client's last word, unless `stop` comes before.
+
+        Work gets `longest` seconds; what only waits for others gets `grace`, and is given up then.
+        """
+        if self._updates is not None:
+            self._updates.closing.set()
+        self._is_deaf = True
+        for question in self._questions.values():
+            if not question.done():
+                question.set_exception(_gone())
+        begun = self.loop.time()
+        while self.running and not stop.done():
+            passed = self.loop.time() - begun
+            if passed >= grace:
+                for request_id, (call, _) in list(self.running.items()):
+                    if call.work.entry is not None and call.work.entry.waits:
+                        self.cancel(request_id)
+            if passed >= longest:
+                return
+            until = (longest if passed >= grace else grace) - passed
+            tasks = [task for _, task in self.running.values()]
+            await asyncio.wait([stop, *tasks], timeout=until, return_when=asyncio.FIRST_COMPLETED)
+
     async def close(self, grace: float) -> None:
         """End: streams close gracefully, calls in flight get `grace` seconds and are then given up."""
         if self._updates is not None:
@@ -252,3 +280,7 @@ class Runner:
             await asyncio.wait([asyncio.wrap_future(each) for each in tuple(self._telling)], timeout=TELLING)
         if self._updates is not None:
             self._updates.close()
+
+
+def _gone() -> Failure:
+    return Failure("The client has ended its input and cannot be asked", advice="Give the answer as an argument")

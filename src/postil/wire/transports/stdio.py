@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     from postil.wire.transports.timeouts import Timeouts
 
 DRAIN = 2.0
+FINISH = 60.0
+"""Seconds that calls get which were read before the end of input. A host that closes it and wants us gone sends a
+signal two to five seconds later, and that ends everything at once; what a file or a pipe asked is answered."""
 HEARTBEAT = 1.0
 """Seconds between looks at whether the client still exists."""
 
@@ -69,7 +72,7 @@ class StdioConnection:
         self.loop = asyncio.get_running_loop()
         self.timeouts = timeouts
         self.input = Input(source, self._fed)
-        self.output = Output(sink, self._wake, lambda: self._end(0))
+        self.output = Output(sink, self._wake, lambda: self._stop(0))
         self.watches = Watches(server)
         caller = Caller(client=f"stdio-{os.getpid()}-{os.urandom(4).hex()}", surface="stdio")
         like = Connection(caller, caller.client, push=self.send, on_room=self._tell_room, is_read=self.output.is_read)
@@ -80,23 +83,28 @@ class StdioConnection:
         self._heard = False
         self._last_heard = self.loop.time()
         self._over: asyncio.Future[int] = self.loop.create_future()
+        self._stopped: asyncio.Future[int] = self.loop.create_future()
+        """Set when calls that are still being finished are not wanted any more."""
 
     async def run(self) -> int:
         """Serve until the end. Returns the exit status."""
         for number in (signal.SIGINT, signal.SIGTERM):
-            self.loop.add_signal_handler(number, self._end, 128 + number)
+            self.loop.add_signal_handler(number, self._stop, 128 + number)
         parent = os.getppid()
         heartbeat = self.loop.create_task(self._watch_client(parent))
         waiting = self.loop.create_task(self._watch_timeouts(self.timeouts)) if self.timeouts else None
         self.input.resume()
         try:
             status = await self._over
-        finally:
-            heartbeat.cancel()
             if waiting is not None:
                 waiting.cancel()
             self.input.pause()
-        await self._wind_up(orderly=status == 0)
+            if self._input_ended and status == 0 and not self.output.is_broken:
+                await self.runner.finish(DRAIN, FINISH, self._stopped)
+                status = self._stopped.result() if self._stopped.done() else 0
+        finally:
+            heartbeat.cancel()
+        await self._wind_up(orderly=status == 0 and not self._stopped.done())
         return status
 
     # -- what the client sends ----------------------------------------------------------------------------------------
@@ -188,12 +196,19 @@ class StdioConnection:
         if not self._over.done():
             self._over.set_result(status)
 
+    def _stop(self, status: int) -> None:
+        """End at once, also while calls are finished."""
+        if not self._over.done():
+            self._end(status)
+        elif not self._stopped.done():
+            self._stopped.set_result(status)
+
     async def _watch_client(self, parent: int) -> None:
         while True:
             await asyncio.sleep(HEARTBEAT)
             self.output.look()
             if os.getppid() != parent:
-                self._end(0)
+                self._stop(0)
 
     async def _watch_timeouts(self, timeouts: Timeouts) -> None:
         """End when the client keeps silent for longer than was asked to wait."""
@@ -210,7 +225,7 @@ class StdioConnection:
             await asyncio.sleep(min(max(due, 0.01), HEARTBEAT))
 
     async def _wind_up(self, *, orderly: bool) -> None:
-        await self.runner.close(DRAIN if orderly and not self.output.is_broken else 0.2)
+        await self.runner.close(DRAIN if orderly and not self.output.is_broken and not self._input_ended else 0.2)
         deadline = self.loop.time() + (DRAIN if orderly else 0.2)
         await self.output.drain(deadline)
         if self.runner.unconfirmed:
