@@ -14,7 +14,7 @@ UV := $(shell command -v uv 2>/dev/null)
 export PATH := $(CURDIR)/.tools/bin:$(CURDIR)/$(BIN):$(PATH)
 unexport PYTHONPATH VIRTUAL_ENV
 
-.PHONY: help setup run gitlab-emulator test check conformance fuzz chaos hosts replicas scale fairness attack attack-newest audit release mutants lazygit hooks terminals bench anchors fix docs tools assistants more-assistants neighbours frameworks lock clean
+.PHONY: help setup run gitlab-emulator test check conformance fuzz chaos hosts replicas scale fairness attack attack-newest audit release mutants lazygit hooks terminals bench anchors fix docs tools assistants more-assistants neighbours frameworks setup-entries lock clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -123,6 +123,9 @@ frameworks: setup $(NODE)/frameworks/node_modules/.stamp ## 15 frameworks of Pyt
 neighbours: setup ## one hostile connection beside twenty good ones: what these wait (p99), with it and without
 	$(BIN)/python -m bench.neighbours
 
+setup-entries: setup assistants more-assistants $(NODE)/cline/node_modules/.stamp ## what `postil setup` writes, read by seven real clients, without accounts (2 GB, ARGS="claude")
+	$(BIN)/python -m tests.clients.setup_entries $(ARGS)
+
 more-assistants: $(NODE)/more_assistants/node_modules/.stamp ## Copilot CLI, OpenCode and Qwen Code, for the bench (900 MB)
 
 assistants: $(NODE)/assistants/node_modules/.stamp ## Claude Code, Codex and Gemini CLI, for the tests that connect them (900 MB)
@@ -131,7 +134,7 @@ lock: setup ## resolve the dependencies anew: requirements.lock and package-lock
 	$(BIN)/python scripts/lock
 
 clean: ## remove everything that set-up made
-	rm -rf .venv .venv-bench .tools .frameworks $(NODE)/frameworks/node_modules $(NODE)/more_assistants/node_modules $(NODE)/node_modules $(NODE)/assistants/node_modules $(NODE)/copilot/node_modules bench/peers/node_modules
+	rm -rf .venv .venv-bench .tools .frameworks $(NODE)/frameworks/node_modules $(NODE)/more_assistants/node_modules $(NODE)/node_modules $(NODE)/assistants/node_modules $(NODE)/copilot/node_modules $(NODE)/cline/node_modules bench/peers/node_modules
 
 .venv/bin/python:
 	$(if $(UV),$(UV) venv --quiet --allow-existing --seed --python $(PYTHON) .venv,$(PYTHON) -m venv .venv)
@@ -168,9 +171,9 @@ else
 endif
 	touch $@
 
-# The peer's program is one optional package a platform, and its lock names those that were seen: `npm ci` would refuse it.
-bench/peers/node_modules/.stamp: bench/peers/package-lock.json .venv/.stamp-lock
-	cd bench/peers && npm install --no-save --ignore-scripts --no-audit --no-fund --loglevel=error
+# Programs that are one optional package a platform: a lock names those that were seen, and `npm ci` would refuse it.
+bench/peers/node_modules/.stamp $(NODE)/more_assistants/node_modules/.stamp $(NODE)/cline/node_modules/.stamp: %/node_modules/.stamp: %/package-lock.json .venv/.stamp-lock
+	cd $* && npm install --no-save --ignore-scripts --no-audit --no-fund --loglevel=error
 	touch $@
 
 %/node_modules/.stamp: %/package-lock.json .venv/.stamp-lock

@@ -1,4 +1,4 @@
-"""Real assistants connect to `postil serve`: Claude Code, Codex and Gemini CLI, without an account.
+"""Real assistants connect by what `postil setup` writes: Claude Code, Codex and Gemini CLI, without an account.
 
 They are large, so `make test` installs them in CI only; elsewhere `make assistants` does.
 """
@@ -34,15 +34,24 @@ def run(project: Path, *command: str, stdin: str = "") -> str:
     """Run an assistant's program in the project; gives all it printed."""
     home = project.parent / "home"
     quiet = {"DISABLE_AUTOUPDATER": "1", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1", "NO_COLOR": "1"}
-    environment = {**os.environ, **quiet, "HOME": str(home)}
+    path = f"{POSTIL.parent}{os.pathsep}{os.environ['PATH']}"
+    environment = {**os.environ, **quiet, "HOME": str(home), "XDG_STATE_HOME": str(home / "state"), "PATH": path}
     ran = subprocess.run(command, cwd=project, env=environment, input=stdin, capture_output=True, text=True, timeout=90)
     return ran.stdout + ran.stderr
+
+
+def set_up(project: Path, client: str) -> None:
+    """Write our entry into the client's file, as people do."""
+    assert "Wrote" in run(project, str(POSTIL), "setup", client, "--write")
 
 
 def test_claude_code_connects(project: Path) -> None:
     needs_assistant("@anthropic-ai/claude-code")
     claude = str(needs_assistant("@anthropic-ai/claude-code-linux-x64") / "claude")
-    run(project, claude, "mcp", "add", "--scope", "user", "postil", "--", str(POSTIL), "serve")
+    settings = project.parent / "home" / ".claude"
+    settings.mkdir()
+    (settings / "settings.json").write_text(json.dumps({"enableAllProjectMcpServers": True}))
+    set_up(project, "claude")
     listed = run(project, claude, "mcp", "list")
     assert "Connected" in line_about_postil(listed), listed
 
@@ -51,8 +60,7 @@ def test_gemini_cli_connects(project: Path) -> None:
     gemini = needs_assistant("@google/gemini-cli") / "bundle" / "gemini.js"
     settings = project.parent / "home" / ".gemini"
     settings.mkdir()
-    servers = {"postil": {"command": str(POSTIL), "args": ["serve"]}}
-    (settings / "settings.json").write_text(json.dumps({"mcpServers": servers}))
+    set_up(project, "gemini")
     (settings / "trustedFolders.json").write_text(json.dumps({str(project): "TRUST_FOLDER"}))
     listed = run(project, needs("node"), str(gemini), "mcp", "list")
     assert "Connected" in line_about_postil(listed), listed
@@ -60,9 +68,7 @@ def test_gemini_cli_connects(project: Path) -> None:
 
 def test_codex_connects_and_sees_the_tools(project: Path) -> None:
     codex = needs_assistant("@openai/codex") / "bin" / "codex.js"
-    settings = project.parent / "home" / ".codex"
-    settings.mkdir()
-    (settings / "config.toml").write_text(f'[mcp_servers.postil]\ncommand = "{POSTIL}"\nargs = ["serve"]\n')
+    set_up(project, "codex")
     status = ask_codex(project, [needs("node"), str(codex), "app-server"])
     (postil,) = status["result"]["data"]
     assert postil["serverInfo"]["name"] == "postil"

@@ -11,7 +11,7 @@ import gc
 import re
 from collections.abc import Generator, Sequence
 
-from postil.core.age import tell_age
+from postil.core.others.age import tell_age
 
 
 def format_moment(moment: datetime.datetime) -> str:

@@ -59,7 +59,7 @@ class ShellCall(Call):
             return plain or moment
         from datetime import UTC, datetime  # only for people
 
-        from postil.core.age import tell_age
+        from postil.core.others.age import tell_age
 
         return tell_age(moment, datetime.now(UTC))
 

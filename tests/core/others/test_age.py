@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from postil.core.age import tell_age
+from postil.core.others.age import tell_age
 
 NOW = datetime(2026, 11, 15, 12, tzinfo=UTC)
 
