@@ -68,6 +68,8 @@ def measure(port: int, keys: list[str]) -> list[float]:
 
 def attack(port: int, key: str) -> None:
     """Send slow and large calls without a pause until killed."""
+    os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))  # its own work is not the server's,
+    os.nice(5)  # and an attacker has a machine of his own
     calls: list[tuple[str, dict[str, object]]] = [
         ("tools/call", {"name": "comments_relocate", "arguments": {}}),
         ("tools/call", {"name": "search_comments", "arguments": {"query": "a" * 500_000}}),

@@ -30,6 +30,9 @@ if TYPE_CHECKING:
     from postil.surfaces.page.site import Site
     from postil.surfaces.tracing import Tracing
 
+SWITCH = 0.001
+"""Seconds that a thread at work keeps the interpreter while others want it: the event loop is one of them."""
+
 
 class CannotListen(Failure):
     """The address cannot be listened on."""
@@ -297,6 +300,7 @@ def serve(
     from postil.surfaces.http.server import HttpServer, raise_file_limit
 
     raise_file_limit()
+    sys.setswitchinterval(SWITCH)
     end_start()
 
     async def main() -> int:
