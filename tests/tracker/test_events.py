@@ -26,3 +26,18 @@ def test_lines_that_are_no_events_are_left_out():
     one, _ = pair()
     good = encode_lines(one.known())  # pyright: ignore[reportArgumentType]
     assert decode_lines(b"garbage\n" + good + b"\xff\xfe\n") == one.known()
+
+
+def test_a_line_is_one_event_or_none():
+    """Two on a line, or one on two lines, are none: whoever reads line by line would not see them."""
+    one = b'{"t":"release","ent":"%s","id":"a","r":"x","n":1,"l":1}' % (b"e" * 36)
+    two = one.replace(b'"a"', b'"b"')
+    assert [event.id for event in ev.decode_lines(one + b"\n" + two + b"\n")] == ["a", "b"]
+    assert ev.decode_lines(one + b" " + two) == []
+    assert [event.id for event in ev.decode_lines(one + two + b"\n" + two)] == ["b"]
+    assert ev.decode_lines(one.replace(b",", b",\n", 1)) == []
+    balanced = one + two + b"\n" + one.replace(b",", b",\n", 1)
+    assert ev.decode_lines(balanced) == []
+    assert [event.id for event in ev.decode_lines(one + b"],[" + two + b"\n" + two)] == ["b"]
+    assert ev.decode_lines(one + b"," + two) == ev.decode_lines(b"") == []
+    assert [event.id for part in ev.decode_parts(b"\n".join([one, two] * 9), 100) for event in part] == ["a", "b"] * 9

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
+from itertools import chain
 from typing import Annotated
 
 import msgspec
@@ -23,13 +24,13 @@ MAX_CLOCK = 1 << 48
 AHEAD = 1 << 20
 """A clock is at most the number of events, if all writers are honest and all logs are here. One that is ahead by more
 is not believed: writers do not follow it, or one hostile event would bring them to the end of the integers."""
+_BETWEEN = b"\n],["
 
 # Checked while decoding, in C: an event that breaks these is not believed, and so is none.
 EntityId = Annotated[str, msgspec.Meta(min_length=36, max_length=36)]
 Count = Annotated[int, msgspec.Meta(gt=0, lt=MAX_CLOCK)]
 Version = Annotated[int, msgspec.Meta(le=VERSION)]
 
-_CHUNK = 1 << 20
 _ALPHABET = "abcdefghijklmnopqrstuvwxyz234567"
 
 
@@ -172,6 +173,7 @@ Known = (
 Event = Known | Unknown
 
 _known = msgspec.json.Decoder(Known)
+_known_each = msgspec.json.Decoder(list[tuple[Known]])
 _unknown = msgspec.json.Decoder(Unknown)
 _encoder = msgspec.json.Encoder()
 
@@ -193,23 +195,29 @@ def decode(line: bytes) -> Event | None:
 
 
 def decode_lines(lines: bytes) -> list[Event]:
-    """Returns every event of a run of lines; lines that are none are left out."""
+    """Returns every event of a run of lines; lines that are none, or more than one, are left out."""
+    text = lines.removesuffix(b"\n")
+    # A list of one for each line: what spans two lines is malformed, and two on a line are too many. (`decode_lines` of
+    # msgspec takes any space for the end of an event, so that it sees what a reader line by line does not.)
+    parted = text.replace(b"\n", _BETWEEN)
     try:
-        events: list[Event] = [*_known.decode_lines(lines)]
-        return events
+        found = _known_each.decode(b"[[%b]]" % parted)
+        if (len(found) - 1) * (len(_BETWEEN) - 1) == len(parted) - len(text):
+            return list(chain.from_iterable(found))
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         pass
-    found = (decode(line) for line in lines.split(b"\n") if line)
-    return [event for event in found if event is not None]
+    each = (decode(line) for line in text.split(b"\n") if line)
+    return [event for event in each if event is not None]
 
 
-def decode_stream(lines: bytes) -> Iterator[Event]:
-    """Yields every event of a run of lines, without holding them all; lines that are none are left out."""
+def decode_parts(lines: bytes, size: int = 1 << 20) -> Iterator[list[Event]]:
+    """Yields every event of a run of lines, some at a time; lines that are none are left out."""
     at = 0
     while at < len(lines):
-        end = lines.find(b"\n", min(at + _CHUNK, len(lines)))
-        yield from decode_lines(lines[at : end if end >= 0 else len(lines)])
-        at = end + 1 if end >= 0 else len(lines)
+        end = lines.find(b"\n", at + size)
+        end = len(lines) if end < 0 else end
+        yield decode_lines(lines[at:end])
+        at = end + 1
 
 
 def encode_lines(events: Iterable[Known]) -> bytes:

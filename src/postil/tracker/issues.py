@@ -201,10 +201,12 @@ class Issues:
         counted = count_issues(self.store.index, [row.id for row in page.rows if row.kind == "milestone"])
         return [make_item(row, counted.get(row.id)) for row in page.rows]
 
-    def show(self, entity: Entity) -> Shown:
-        """Returns an entity in full."""
+    def show(self, entity: Entity, comments: int | None = None, skipped: int = 0) -> Shown:
+        """Returns an entity in full, or with so many comments: the newest, or those before some of them."""
         by_status = count_issues(self.store.index, [entity.id]) if entity.kind == "milestone" else {}
-        return show_entity(entity, by_status.get(entity.id), self._show_links(entity), self.now_text())
+        end = max(0, len(entity.comments) - skipped)
+        some = range(0 if comments is None else max(0, end - comments), end)
+        return show_entity(entity, by_status.get(entity.id), self._show_links(entity), self.now_text(), some)
 
     def list_edges(self, type_: str, open_only: bool = False) -> list[Edge]:
         """Returns all links of a type as (first, then), in the order they were made."""

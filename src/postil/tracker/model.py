@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import msgspec
 
 
@@ -63,7 +65,10 @@ class Stamp(msgspec.Struct, frozen=True):
 
 
 class Entity(msgspec.Struct, frozen=True):
-    """An issue or a milestone."""
+    """An issue or a milestone.
+
+    The sequences are tuples; of an entity with very many events they are made of those when somebody looks at them.
+    """
 
     id: str
     kind: str
@@ -75,17 +80,17 @@ class Entity(msgspec.Struct, frozen=True):
     milestone: str | None
     due: str | None
     links: tuple[Link, ...]
-    comments: tuple[Comment, ...]
+    comments: Sequence[Comment]
     claim: Claim | None
-    lost_claims: tuple[Claim, ...]
+    lost_claims: Sequence[Claim]
     fields: dict[str, str]
-    conflicts: tuple[Conflict, ...]
+    conflicts: Sequence[Conflict]
     deleted: bool
     author: str
     created: Stamp
     created_ts: str
     updated: Stamp
     updated_ts: str
-    label_events: tuple[LabelEvent, ...]
+    label_events: Sequence[LabelEvent]
     origin: str | None = None
     closed_ts: str | None = None

@@ -10,7 +10,7 @@ from typing import TypeVar
 import msgspec
 
 from postil.core import limits
-from postil.tracker.events import Envelope, Event, Known, decode_lines, encode, new_event_id
+from postil.tracker.events import Envelope, Event, Known, decode_lines, decode_parts, encode, new_event_id
 from postil.tracker.index.entity_lines import read_some_histories
 from postil.tracker.index.index import Index
 from postil.tracker.log.append import append, append_bulk, find_author
@@ -60,7 +60,7 @@ class Store:
 
     def entity(self, id_: str) -> Entity | None:
         """Returns the state of an entity, deleted ones included."""
-        return fold_lines(self.lines(id_))
+        return fold_lines(self.index.open_lines(id_))
 
     def entities(self, ids: Sequence[str]) -> Iterator[Entity]:
         """Yields the states of many entities, one after the other; unknown ones are left out."""
@@ -214,9 +214,10 @@ class Transaction:
         Whoever writes to very many entities calls this before, with lines that were read together.
         """
         last: dict[str, tuple[int, str]] = {}
-        for event in decode_lines(lines) if lines else ():
-            if event.r != self.replica and event.n > last.get(event.r, (0, ""))[0]:
-                last[event.r] = event.n, event.id
+        for events in decode_parts(lines):
+            for event in events:
+                if event.r != self.replica and event.n > last.get(event.r, (0, ""))[0]:
+                    last[event.r] = event.n, event.id
         dep = {replica: number for replica, (number, _) in last.items()}
         proof = prove((replica, number, id_) for replica, (number, id_) in last.items()) if last else ""
         self._seen[ent] = dep or None, proof

@@ -11,7 +11,6 @@ from postil.core.others.visible import harmless
 from postil.tracker.board.drawing import HELP, View, draw_board, draw_text, wrap
 from postil.tracker.board.lanes import By, Lane, read_lanes
 from postil.tracker.board.moves import move_card
-from postil.tracker.operations.answers import limit_shown
 from postil.tracker.shell.tables import ShownInFull
 
 if TYPE_CHECKING:
@@ -157,7 +156,7 @@ class Visit:
             return
         store = self._issues.store
         milestone = store.entity(entity.milestone) if entity.milestone else None
-        shown = limit_shown(self._issues.show(entity), 100, 0)
+        shown = self._issues.show(entity, 100)
         text = ShownInFull(shown, milestone.title if milestone else "", store.now()).for_person()
         self._text, self._top = harmless(text), 0
 

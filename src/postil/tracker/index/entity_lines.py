@@ -9,16 +9,26 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
+from typing import TYPE_CHECKING
 
 from postil.tracker.events import entity_of
 from postil.tracker.index.disk_group import DiskGroup
 from postil.tracker.log.format import Objects, open_objects
+from postil.tracker.state.fold import LARGE
+
+if TYPE_CHECKING:
+    from postil.tracker.index.line_file import LineFile
 
 _KEPT = 64
 """Segments held while entities are read one after the other: neighbours mostly lie in the same ones."""
 _ALL = 8
 """From one in so many entities on, reading everything once is cheaper than looking for each."""
 _FEW = 256
+_MANY = 64
+"""Of an entity that lies in so many segments the lines are not held before they are counted."""
+_LONGEST = 500_000_000
+"""What SQLite surely takes as one value."""
+_WHERE = "SELECT n, places, length(lines) FROM log WHERE id = ?"
 
 
 def make_mark(number: int) -> str:
@@ -38,6 +48,39 @@ def read_histories(db: sqlite3.Connection, root: str, ids: Sequence[str]) -> Ite
                 yield id_, b"\n".join(dict.fromkeys(lines))
     finally:
         reader.close()
+
+
+def spool_history(db: sqlite3.Connection, root: str, folder: str | None, id_: str) -> LineFile | None:
+    """Returns the lines of an entity in a file if they may be too many to hold; some may be in it twice."""
+    from postil.tracker.index.line_file import LineFile  # hardly an entity is so large
+
+    n, places, size = db.execute(_WHERE, (id_,)).fetchone() or (0, None, None)
+    if len(places or "") < _MANY and (size or 0) < LARGE:
+        return None
+    found = LineFile(folder)
+    reader = _Segments(db, root)
+    try:
+        for mark in places or "":
+            if lines := reader.lines(id_, mark):
+                found.write((b"\n" if len(found) else b"") + b"\n".join(lines))
+    finally:
+        reader.close()
+    if size:
+        found.write(b"\n" if len(found) else b"")
+        with db.blobopen("log", "lines", n, readonly=True) as blob:
+            while some := blob.read(LARGE):
+                found.write(some)
+    return found
+
+
+def keep_spooled(db: sqlite3.Connection, id_: str, lines: LineFile) -> None:
+    """Let the index hold what was read from segments, so that the next read of it reads nothing from git."""
+    n, places, _ = db.execute(_WHERE, (id_,)).fetchone()
+    if places and len(lines) < _LONGEST:
+        db.execute("UPDATE log SET places = NULL, lines = zeroblob(?) WHERE n = ?", (len(lines), n))
+        with db.blobopen("log", "lines", n) as blob:
+            for at in range(0, len(lines), LARGE):
+                blob.write(lines[at : at + LARGE])
 
 
 def read_all_histories(

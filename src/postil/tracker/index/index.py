@@ -14,7 +14,7 @@ import sqlite3
 import threading
 from collections.abc import Generator, Iterable, Sequence
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from postil.tracker.events import AHEAD
 from postil.tracker.index.bulk_fold import BulkFold
@@ -29,7 +29,14 @@ from postil.tracker.index.db_files import (
     transaction,
     unpublish,
 )
-from postil.tracker.index.entity_lines import make_mark, read_all_histories, read_histories, read_some_histories
+from postil.tracker.index.entity_lines import (
+    keep_spooled,
+    make_mark,
+    read_all_histories,
+    read_histories,
+    read_some_histories,
+    spool_history,
+)
 from postil.tracker.index.rows import merge_lines, write_build, write_words
 from postil.tracker.index.tables import TABLES, VERSION, create_tables, read_meta, write_meta
 from postil.tracker.log.format import LogCommit, LogDamaged, Segment, read_runs
@@ -37,11 +44,15 @@ from postil.tracker.log.merge_read import LogSource, merge_in_order
 from postil.tracker.log.new_commits import LogVanished, find_new_commits, note_damage, remember
 from postil.tracker.log.refs import Tip, list_logs
 from postil.tracker.log.salvage import read_reflog, walk
+from postil.tracker.state.fold import LARGE
 from postil.tracker.text import paused_collection
 from postil.workspace.failures import LockBusy, WriteFailed
 from postil.workspace.files import FileLock, atomic_write
 from postil.workspace.paths import RelativePath
 from postil.workspace.repository import Repository
+
+if TYPE_CHECKING:
+    from postil.tracker.state.large_history import StoredLines
 
 _KEPT_GENERATIONS = 4096
 _PATIENCE = 1.0
@@ -121,6 +132,17 @@ class Index:
                 sql = "UPDATE log SET places = NULL, lines = ? WHERE id = ? AND places = ? AND lines IS ?"
                 self.keep(sql, [(found, id_, *places)])
             return found
+
+    def open_lines(self, id_: str) -> StoredLines:
+        """Returns the events of an entity as they are stored, in a file if they are too many to hold."""
+        with self.lock, contextlib.suppress(LogDamaged, OSError):  # then as `lines` does it
+            folder = os.path.dirname(self._path or "") or None
+            found = spool_history(self.db, self.repository.root, folder, id_)
+            if found is not None and len(found) >= LARGE:
+                with contextlib.suppress(Busy, sqlite3.OperationalError), transaction(self.db):
+                    keep_spooled(self.db, id_, found)
+                return found
+        return self.lines(id_)
 
     def read_histories(self, ids: Sequence[str]) -> Iterable[tuple[str, bytes]]:
         """Returns the events of entities as they are stored, one after the other."""

@@ -6,7 +6,7 @@ from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from postil.tracker.events import AHEAD, LOG_ENTITY, Absorbed, Created, Event, Set, decode, decode_lines
+from postil.tracker.events import AHEAD, LOG_ENTITY, Absorbed, Created, Event, Set, decode, decode_parts
 from postil.tracker.index.bulk_fold import BulkFold, RowBuilder
 from postil.tracker.index.tables import (
     INDEXES,
@@ -19,7 +19,7 @@ from postil.tracker.index.tables import (
     write_meta,
 )
 from postil.tracker.model import Entity
-from postil.tracker.state.fold import fold, fold_lines
+from postil.tracker.state.fold import LARGE, fold, fold_lines
 from postil.tracker.vocabulary import LONGEST_NAME
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def write_build(
     db.executemany("INSERT OR IGNORE INTO aim SELECT ?, n FROM log WHERE id = ?", bulk.aims)
     db.executemany("INSERT OR IGNORE INTO origin SELECT ?, n FROM log WHERE id = ?", bulk.origins)
     for id_, lines in read_lines(kin.broken):
-        kin.clock = max(kin.clock, _fold_one(db, id_, decode_lines(lines), kin.numbers, most))
+        kin.clock = max(kin.clock, _fold_one(db, id_, lines, kin.numbers, most))
     db.execute("DELETE FROM log WHERE id = ?", (LOG_ENTITY,))
     note_writers(db, kin.numbers)
     return kin.clock
@@ -103,18 +103,24 @@ class _Related:
         db.executemany("INSERT INTO link VALUES (?, ?, ?, ?, ?, ?)", self._links)
 
 
-def _fold_one(db: sqlite3.Connection, id_: str, events: list[Event], numbers: dict[str, int], most: int) -> int:
+def _fold_one(db: sqlite3.Connection, id_: str, lines: bytes, numbers: dict[str, int], most: int) -> int:
     """Write an entity that is not simple. Returns its highest clock that is not beyond `most`."""
-    for event in events:
-        numbers[event.r] = max(event.n, numbers.get(event.r, 0))
-    if id_ == LOG_ENTITY:
+    clock = 0
+    (n,) = db.execute("SELECT n FROM log WHERE id = ?", (id_,)).fetchone()
+    for events in decode_parts(lines):
         for event in events:
-            note_absorbed(db, event)
-    else:
-        (n,) = db.execute("SELECT n FROM log WHERE id = ?", (id_,)).fetchone()
-        write_entity(db, n, fold(events))
-        note_aims(db, n, events)
-    return max((event.l for event in events if event.l <= most), default=0)
+            numbers[event.r] = max(event.n, numbers.get(event.r, 0))
+            if clock < event.l <= most:
+                clock = event.l
+            if id_ == LOG_ENTITY:
+                note_absorbed(db, event)
+        if id_ != LOG_ENTITY:
+            note_aims(db, n, events)
+            if len(lines) < LARGE:
+                write_entity(db, n, fold(events))
+    if id_ != LOG_ENTITY and len(lines) >= LARGE:
+        write_entity(db, n, fold_lines(lines))
+    return clock
 
 
 def merge_lines(
@@ -158,19 +164,14 @@ def _merge_one(
     generation: int,
     with_words: bool,
 ) -> bool:
-    events = decode_lines(old_lines) if old_lines else []
     # A copy of an event at another place is kept too: it tells who knew of it there. So is what a rewritten log says
     # in the same place: which of them counts, the fold decides.
     seen = set(old_lines.split(b"\n"))
-    raw = [old_lines] if old_lines else []
-    for event, line in arrived:
-        if line not in seen:
-            seen.add(line)
-            events.append(event)
-            raw.append(line)
-    new_lines = b"\n".join(raw)
-    if new_lines == old_lines:
+    new = {line: event for event, line in arrived if line not in seen}
+    del seen
+    if not new:
         return False
+    new_lines = b"\n".join([old_lines, *new] if old_lines else new)
     found = db.execute("SELECT n FROM log WHERE id = ?", (id_,)).fetchone()
     if found:
         n: int = found[0]
@@ -178,8 +179,8 @@ def _merge_one(
     else:
         n = db.execute("INSERT INTO log(id, lines) VALUES (?, ?)", (id_, new_lines)).lastrowid or 0
     db.execute("INSERT INTO history VALUES (?, ?, ?)", (generation, n, old_lines.count(b"\n") + 1 if old_lines else 0))
-    write_entity(db, n, fold(events), with_words)
-    note_aims(db, n, events)
+    write_entity(db, n, fold_lines(new_lines), with_words)
+    note_aims(db, n, new.values())
     return True
 
 

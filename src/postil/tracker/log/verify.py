@@ -144,7 +144,7 @@ def fold_all(index: Index) -> tuple[str, dict[str, int]]:
     for id_, lines in index.read_all_histories():
         entity = fold_lines(lines)
         if entity is not None:
-            digest.update(msgspec.json.encode(entity) + b"\n")
+            digest.update(msgspec.json.encode(entity, enc_hook=list) + b"\n")
             if not entity.deleted:
                 rows[id_] = hash(make_row(0, entity)[1:])
     return digest.hexdigest()[:32], rows

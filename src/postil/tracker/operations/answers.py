@@ -204,8 +204,10 @@ def show_label_events(entity: Entity) -> tuple[LabelEvent, ...]:
     )
 
 
-def show_entity(entity: Entity, by_status: dict[str, int] | None, links: list[ShownLink], now: str) -> Shown:
-    """Returns an entity in full."""
+def show_entity(
+    entity: Entity, by_status: dict[str, int] | None, links: list[ShownLink], now: str, comments: range
+) -> Shown:
+    """Returns an entity with some of its comments."""
     claim = entity.claim
     return Shown(
         id=entity.id,
@@ -213,7 +215,8 @@ def show_entity(entity: Entity, by_status: dict[str, int] | None, links: list[Sh
         status=entity.status,
         description=entity.description or None,
         labels=entity.labels,
-        comments=[show_comment(comment) for comment in entity.comments],
+        comments=[show_comment(entity.comments[at]) for at in comments],
+        comments_omitted=comments.start or UNSET,
         stats=_show_stats(entity, by_status),
         kind=entity.kind,
         author=strip_address(entity.author),
@@ -236,13 +239,6 @@ def show_entity(entity: Entity, by_status: dict[str, int] | None, links: list[Sh
 def _count_children(links: list[ShownLink]) -> ChildCounts | UnsetType:
     children = [link for link in links if link.type == "child"]
     return ChildCounts(len(children), sum(link.status == "closed" for link in children)) if children else UNSET
-
-
-def limit_shown(shown: Shown, limit: int, skip: int) -> Shown:
-    """Returns an entity with some of its comments: the newest, or those before them."""
-    last = max(0, len(shown.comments) - skip)
-    first = max(0, last - limit)
-    return replace(shown, comments=shown.comments[first:last], comments_omitted=first or UNSET)
 
 
 def bound_shown(shown: Shown, most: int = _MOST_BYTES) -> Shown:

@@ -19,7 +19,7 @@ from postil.core.operation import Spelling, reads
 from postil.tracker.failures import InvalidParams, InvalidRequest, ServerError, TrackerFailure
 from postil.tracker.index.pages import DEFAULT_LIMIT, Page
 from postil.tracker.issues import Issues
-from postil.tracker.operations.answers import Listed, Shown, bound_shown, limit_shown, show_comment
+from postil.tracker.operations.answers import Listed, Shown, bound_shown, show_comment
 from postil.tracker.operations.arguments import Columns, EntityKind, Filter, Format, Id, Kind, Sort, full_kind
 from postil.tracker.shell.columns import COLUMNS, DEFAULT_COLUMNS, Drawing
 from postil.tracker.shell.tables import Details, ListedDetails, Listing, ShownInFull, make_details
@@ -154,12 +154,11 @@ class ContractTools:
         if not in_full:
             with _contract_codes():
                 issues.refresh()
-                shown = limit_shown(issues.show(issues.find(id, entity)), limit_comments, skip_comments)
-                return bound_shown(shown)
+                return bound_shown(issues.show(issues.find(id, entity), limit_comments, skip_comments))
         store = issues.refresh()
         found = issues.find(id) if as_of is None else issues.find_past(id, as_of)
         milestone = store.entity(found.milestone) if found.milestone else None
-        shown = limit_shown(issues.show(found), limit_comments, skip_comments)
+        shown = issues.show(found, limit_comments, skip_comments)
         return ShownInFull(shown, milestone.title if milestone else "", store.now() if call.current().columns else None)
 
     def _draw(self, names: tuple[str, ...], style: str) -> Drawing:

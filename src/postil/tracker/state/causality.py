@@ -10,11 +10,11 @@ not backed by the id of what it names (`proof`) is then not believed.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, MutableSequence, Sequence
 from heapq import heapify, heappop, heappush
 from itertools import pairwise
 from operator import attrgetter
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Protocol, TypeVar
 from zlib import crc32
 
 import msgspec
@@ -25,7 +25,63 @@ if TYPE_CHECKING:
 _order = attrgetter("l", "r", "n", "id")
 _PLACE = {"r": "", "n": 1, "l": 1, "dep": None, "ts": "", "a": "", "m": "", "proof": "", "v": 1}
 """What differs between copies of an event."""
-Write: TypeAlias = "tuple[Event, str | None]"
+
+
+Replica = TypeVar("Replica", str, int)
+T = TypeVar("T")
+
+
+class History(Protocol[Replica]):  # pyright: ignore[reportInvalidTypeVarUse] - two kinds, and no kind between them
+    """A set of events, each once and in order; each is known by its place in that order.
+
+    Replicas are names, or numbers that stand for them.
+    """
+
+    def stream(self) -> Iterator[Event]:
+        """Yields all events in their order."""
+        ...
+
+    def read(self, ref: int) -> Event:
+        """Returns one of the events."""
+        ...
+
+    def read_many(self, refs: Iterable[int]) -> Iterator[Event]:
+        """Yields some of the events."""
+        ...
+
+    def places(self, ref: int) -> Iterable[tuple[Replica, int]]:
+        """Returns where an event is written: (replica, number)."""
+        ...
+
+    def knowledge(self, ref: int) -> Iterator[tuple[Replica, int]]:
+        """Yields what the writer had seen: (replica, its last number). The writer's own earlier events included."""
+        ...
+
+    def count_first_knowing(self, refs: Sequence[int]) -> list[int]:
+        """Returns for each of some events how many writers knew it, or wrote it, with the first thing they wrote."""
+        ...
+
+    def make_refs(self) -> MutableSequence[int]:
+        """Returns a list for places of events."""
+        ...
+
+    def gather(self, count: int, make: Callable[[int], T]) -> Sequence[T]:
+        """Returns so many things that are made of events."""
+        ...
+
+
+def find_heads(seen: History[Replica], refs: Sequence[int]) -> MutableSequence[int]:
+    """Returns the events that no later one of them knew, in order; the last is the one that holds."""
+    known: dict[Replica, int] = {}
+    found = seen.make_refs()
+    for ref in reversed(refs):
+        if not any(known.get(replica, 0) >= number for replica, number in seen.places(ref)):
+            found.append(ref)
+        for replica, number in seen.knowledge(ref):
+            if number > known.get(replica, 0):
+                known[replica] = number
+    found.reverse()
+    return found
 
 
 class Causality:
@@ -36,33 +92,35 @@ class Causality:
         """The places of an event that is in several, by the identity of the one that counts."""
         self.order = _sort(self._unite(events))
 
-    def places(self, event: Event) -> Sequence[Event]:
-        """Returns the event at each place where it is written."""
-        return self._copies.get(id(event)) or (event,)
+    def stream(self) -> Iterator[Event]:
+        """Yields all events in their order."""
+        return iter(self.order)
 
-    def knowledge(self, event: Event) -> Iterator[tuple[str, int]]:
+    def read(self, ref: int) -> Event:
+        """Returns one of the events."""
+        return self.order[ref]
+
+    def read_many(self, refs: Iterable[int]) -> Iterator[Event]:
+        """Yields some of the events."""
+        return map(self.order.__getitem__, refs)
+
+    def places(self, ref: int) -> Iterable[tuple[str, int]]:
+        """Returns where an event is written: (replica, number)."""
+        event = self.order[ref]
+        copies = self._copies.get(id(event)) if self._copies else None
+        return [(one.r, one.n) for one in copies] if copies else ((event.r, event.n),)
+
+    def knowledge(self, ref: int) -> Iterator[tuple[str, int]]:
         """Yields what the writer had seen: (replica, its last number). The writer's own earlier events included."""
+        event = self.order[ref]
         for one in self._copies.get(id(event)) or (event,):
             yield one.r, one.n - 1
             if one.dep:
                 yield from one.dep.items()
 
-    def heads(self, writes: Sequence[Write]) -> list[Write]:
-        """Returns the writes that no later one of them knew, in order; the last is the one that holds."""
-        known: dict[str, int] = {}
-        found: list[Write] = []
-        for write in reversed(writes):
-            event = write[0]
-            if not any(known.get(one.r, 0) >= one.n for one in self.places(event)):
-                found.append(write)
-            for replica, number in self.knowledge(event):
-                if number > known.get(replica, 0):
-                    known[replica] = number
-        found.reverse()
-        return found
-
-    def count_first_knowing(self, candidates: Sequence[Event]) -> list[int]:
+    def count_first_knowing(self, refs: Sequence[int]) -> list[int]:
         """Returns for each of some events how many writers knew it, or wrote it, with the first thing they wrote."""
+        candidates = [self.order[ref] for ref in refs]
         claims: dict[str, list[int]] = {event.r: [] for event in candidates}
         came: set[str] = set()
         for event in self.order:
@@ -74,6 +132,14 @@ class Causality:
         for numbers in claims.values():
             numbers.sort()
         return [len(claims[one.r]) - bisect_right(claims[one.r], one.n - 1) for one in candidates]
+
+    def make_refs(self) -> MutableSequence[int]:
+        """Returns a list for places of events."""
+        return []
+
+    def gather(self, count: int, make: Callable[[int], T]) -> Sequence[T]:
+        """Returns so many things that are made of events."""
+        return tuple(map(make, range(count)))
 
     def _unite(self, events: Iterable[Event]) -> list[Event]:
         """Returns each event once. Of copies (a log absorbed, or imported twice) the first in the order counts.

@@ -4,12 +4,16 @@ In the order of `causality.py`. Scalars: the last write wins; a write that neith
 shown as a conflict. Labels, assignees and links: a removal removes what its writer had seen, so a concurrent addition
 stays. Comments: by id, the last edit wins, a deletion is final. Descriptions: concurrent texts are merged three ways.
 Claims: the first wins as long as it holds, a month at most; closing ends it. What is stored where is `log/`'s and
-`index/`'s business. Linear in the events, whatever they are and however many contradict each other.
+`index/`'s business. Linear in the events, whatever they are and however many contradict each other; very
+many are not held, and what they make is read again when somebody looks at it (`large_history.py`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Iterable, MutableSequence, Sequence
+from typing import TYPE_CHECKING
 
 from postil.tracker.events import (
     Assigned,
@@ -25,100 +29,88 @@ from postil.tracker.events import (
     Released,
     Set,
     decode_lines,
-    decode_stream,
 )
 from postil.tracker.model import Claim, Comment, Conflict, Entity, LabelEvent, Link, Stamp
-from postil.tracker.state.causality import Causality, Write
+from postil.tracker.state.causality import Causality, History, Replica, find_heads
 from postil.tracker.state.members import Members
 from postil.tracker.state.text_merge import resolve_texts
 from postil.tracker.text import bound_claim, paused_collection
 
-_MANY = 1 << 20
-"""Bytes of events from which on Python's search for cycles costs more than the fold."""
+if TYPE_CHECKING:
+    from postil.tracker.state.large_history import StoredLines
+
+LARGE = 1 << 20
+"""Bytes of events from which on they are not held."""
+_CREATED = ("title", "status", "milestone", "due", "description")
+"""The fields that a creation writes."""
 
 
-def fold_lines(lines: bytes) -> Entity | None:
+def fold_lines(lines: StoredLines) -> Entity | None:
     """Returns the entity that stored lines make."""
-    if len(lines) < _MANY:
-        return fold(decode_lines(lines))
-    with paused_collection():
-        return fold(decode_stream(lines))
+    if len(lines) < LARGE:
+        return fold(decode_lines(lines[:]))
+    from postil.tracker.state.large_history import LargeHistory, Tangled  # hardly an entity is so large
+
+    with paused_collection():  # among millions of objects that form no cycles
+        try:
+            return _fold(LargeHistory(lines))
+        except Tangled:
+            return fold(decode_lines(lines[:]))
 
 
 def fold(events: Iterable[Event]) -> Entity | None:
     """Returns the entity that these events make; None when none of them creates it."""
-    seen = Causality(events)
-    writes: dict[str, list[Write]] = {}
-    labels: Members[str] = Members(seen)
-    assignees: Members[str] = Members(seen)
-    links: Members[tuple[str, str]] = Members(seen)
-    comments: dict[str, Commented] = {}
-    edits: dict[str, list[Write]] = {}
-    gone: set[str] = set()
-    label_events: list[LabelEvent] = []
+    return _fold(Causality(events))
+
+
+def _fold(seen: History[Replica]) -> Entity | None:
+    writes: dict[str, MutableSequence[int]] = defaultdict(seen.make_refs)
+    labels: Members[str, Replica] = Members(seen)
+    assignees: Members[str, Replica] = Members(seen)
+    links: Members[tuple[str, str], Replica] = Members(seen)
+    comments = _Comments(seen)
+    label_events, label_places = seen.make_refs(), seen.make_refs()
     claim: Claim | None = None
-    lost: list[Claim] = []
-    creations: list[Created] = []
-    for event in seen.order:
+    lost, creations = seen.make_refs(), seen.make_refs()
+    ref = -1
+    for ref, event in enumerate(seen.stream()):
         if isinstance(event, Created):
-            creations.append(event)
-            for field, value in (
-                ("title", event.title),
-                ("status", event.status),
-                ("milestone", event.milestone),
-                ("due", event.due),
-                ("description", event.description),
-            ):
-                writes.setdefault(field, []).append((event, value))
-            labels.update(event, event.labels)
-            assignees.update(event, event.assignees)
+            creations.append(ref)
+            for field in _CREATED:
+                writes[field].append(ref)
+            labels.update(ref, event.labels)
+            assignees.update(ref, event.assignees)
         elif isinstance(event, Set):
-            writes.setdefault(event.f, []).append((event, event.value))
+            writes[event.f].append(ref)
             if event.f == "status" and event.value == "closed":
                 claim = None
         elif isinstance(event, Described):
-            writes.setdefault("description", []).append((event, event.text))
+            writes["description"].append(ref)
         elif isinstance(event, Labelled):
-            labels.update(event, event.add, event.rm)
-            label_events += [LabelEvent("remove", label, event.a, event.ts) for label in event.rm]
-            label_events += [LabelEvent("add", label, event.a, event.ts) for label in event.add]
+            labels.update(ref, event.add, event.rm)
+            for place in range(len(event.rm) + len(event.add)):
+                label_events.append(ref)
+                label_places.append(place)
         elif isinstance(event, Assigned):
-            assignees.update(event, event.add, event.rm)
+            assignees.update(ref, event.add, event.rm)
         elif isinstance(event, Linked):
-            links.update(event, event.add, event.rm)
-        elif isinstance(event, Commented):
-            first = comments.setdefault(event.c, event)
-            if first is not event and first.body != event.body:
-                comments.setdefault(event.id, event)  # nobody replaces a comment by writing another with its id
-        elif isinstance(event, CommentEdited):
-            edits.setdefault(event.c, []).append((event, event.body))
-        elif isinstance(event, CommentDeleted):
-            gone.add(event.c)
+            links.update(ref, event.add, event.rm)
+        elif isinstance(event, (Commented, CommentEdited, CommentDeleted)):
+            comments.update(ref, event)
         elif isinstance(event, Claimed):
-            mine = Claim(event.who, bound_claim(event.ts, event.until), event.id, event.by)
             if claim is None or (claim.who, claim.by) == (event.who, event.by) or claim.until <= event.ts:
-                claim = mine
+                claim = _make_claim(event)
             else:
-                lost.append(mine)
+                lost.append(ref)
         elif isinstance(event, Released) and claim is not None and event.who in ("", claim.who):
             claim = None
     if not creations:
         return None
-    created = creations[0] if len(creations) == 1 else _choose_creation(seen, creations)
-    conflicts: list[Conflict] = []
-    values: dict[str, str | None] = {}
-    for field, candidates in writes.items():
-        heads = seen.heads(candidates)
-        values[field] = heads[-1][1]
-        if len(heads) > 1:
-            losers = heads[:-1]
-            if field == "description":
-                values[field], losers = resolve_texts(seen, candidates, heads)
-            conflicts += [
-                Conflict(field, value, event.a, event.ts, event.id) for event, value in losers if value != values[field]
-            ]
-    status_write = writes["status"][-1][0]
-    last = seen.order[-1]
+    created = seen.read(creations[0] if len(creations) == 1 else _choose_creation(seen, creations))
+    assert isinstance(created, Created)
+    values, conflicts = _decide(seen, writes)
+    status_write = seen.read(writes["status"][-1])
+    last = seen.read(ref)
     return Entity(
         id=created.ent,
         kind=created.kind,
@@ -129,32 +121,147 @@ def fold(events: Iterable[Event]) -> Entity | None:
         assignees=tuple(sorted(assignees)),
         milestone=values.pop("milestone"),
         due=values.pop("due"),
-        links=tuple(Link(*edge, (made.l, made.r, made.n)) for edge in sorted(links) for made in [links.first(edge)]),
-        comments=tuple(_fold_comment(c, event, edits.get(c)) for c, event in comments.items() if c not in gone),
+        links=tuple(
+            Link(*edge, (made.l, made.r, made.n)) for edge in sorted(links) for made in [seen.read(links.first(edge))]
+        ),
+        comments=comments.make(),
         claim=claim,
-        lost_claims=tuple(lost),
+        lost_claims=seen.gather(len(lost), lambda at: _make_claim(seen.read(lost[at]))),
         deleted=values.pop("deleted", None) == "true",
         fields={key: value for key, value in sorted(values.items()) if value is not None},
-        conflicts=tuple(sorted(conflicts, key=lambda c: (c.field, c.event))),
+        conflicts=conflicts,
         author=created.a,
         created=Stamp(created.l, created.r),
         created_ts=created.ts,
         updated=Stamp(last.l, last.r),
         updated_ts=last.ts,
-        label_events=tuple(label_events),
+        label_events=seen.gather(
+            len(label_events), lambda at: _make_label_event(seen.read(label_events[at]), label_places[at])
+        ),
         origin=created.origin,
         closed_ts=status_write.ts if status == "closed" else None,
     )
 
 
-def _choose_creation(seen: Causality, creations: Sequence[Created]) -> Created:
+def _decide(
+    seen: History[Replica], writes: dict[str, MutableSequence[int]]
+) -> tuple[dict[str, str | None], Sequence[Conflict]]:
+    """Returns the value of each field, and the values that lost against it without being known to it."""
+    values: dict[str, str | None] = {}
+    lost: dict[str, Sequence[int]] = {}
+    for field, candidates in writes.items():
+        heads = find_heads(seen, candidates)
+        value = values[field] = _read_value(seen.read(heads[-1]), field)
+        if len(heads) > 1:
+            losers: Sequence[int] = heads[:-1]
+            if field == "description":
+                text, losers = resolve_texts(seen, candidates, heads, _read_text)
+                value = values[field] = text
+            lost[field] = _sort_by_id(seen, field, losers, value)
+    refs, fields, ends = seen.make_refs(), sorted(lost), [0]
+    for field in fields:
+        refs.extend(lost[field])
+        ends.append(len(refs))
+
+    def make(at: int) -> Conflict:
+        field, event = fields[bisect_right(ends, at) - 1], seen.read(refs[at])
+        return Conflict(field, _read_value(event, field), event.a, event.ts, event.id)
+
+    return values, seen.gather(len(refs), make)
+
+
+def _sort_by_id(seen: History[Replica], field: str, refs: Sequence[int], held: str | None) -> Sequence[int]:
+    """Returns those of some events that wrote another value, by their ids."""
+    other, ids = seen.make_refs(), list[str]()
+    for ref, event in zip(refs, seen.read_many(refs), strict=True):
+        if _read_value(event, field) != held:
+            other.append(ref)
+            ids.append(event.id)
+    found = seen.make_refs()
+    found.extend(other[at] for at in sorted(range(len(ids)), key=ids.__getitem__))
+    return found
+
+
+def _read_value(event: Event, field: str) -> str | None:
+    """Returns what an event made of a field."""
+    if isinstance(event, Set):
+        return event.value
+    if isinstance(event, Described):
+        return event.text
+    value: str | None = getattr(event, field)
+    return value
+
+
+def _read_text(event: Event) -> str:
+    return _read_value(event, "description") or ""
+
+
+def _make_label_event(event: Event, place: int) -> LabelEvent:
+    """Returns one of the changes that an event made: removals first."""
+    assert isinstance(event, Labelled)
+    if place < len(event.rm):
+        return LabelEvent("remove", event.rm[place], event.a, event.ts)
+    return LabelEvent("add", event.add[place - len(event.rm)], event.a, event.ts)
+
+
+def _make_claim(event: Event) -> Claim:
+    assert isinstance(event, Claimed)
+    return Claim(event.who, bound_claim(event.ts, event.until), event.id, event.by)
+
+
+def _choose_creation(seen: History[Replica], creations: Sequence[int]) -> int:
     """Returns the creation that most writers began from; only a forger, or two imports, create a thing twice."""
     counts = seen.count_first_knowing(creations)
     return creations[max(range(len(creations)), key=lambda at: (counts[at], -at))]
 
 
-def _fold_comment(id_: str, event: Commented, edits: list[Write] | None) -> Comment:
-    if not edits:
-        return Comment(id_, event.a, event.body, event.ts)
-    last, body = edits[-1]
-    return Comment(id_, event.a, body or "", event.ts, last.ts)
+class _Comments:
+    """The comments so far: by id, the last edit wins, a deletion is final."""
+
+    def __init__(self, seen: History[Replica]) -> None:
+        self._seen = seen
+        self._first: dict[str, int] = {}
+        self._renamed: set[int] = set()
+        """Comments that go by the id of their event, because another has theirs."""
+        self._edits: dict[str, int] = {}
+        self._gone: set[str] = set()
+
+    def update(self, ref: int, event: Commented | CommentEdited | CommentDeleted) -> None:
+        """Take in one event; they must come in their order."""
+        if isinstance(event, CommentEdited):
+            self._edits[event.c] = ref
+        elif isinstance(event, CommentDeleted):
+            self._gone.add(event.c)
+        else:
+            first = self._first.setdefault(event.c, ref)
+            replaced = first != ref and _read_body(self._seen.read(first)) != event.body
+            if replaced and self._first.setdefault(event.id, ref) == ref:
+                self._renamed.add(ref)  # nobody replaces a comment by writing another with its id
+
+    def make(self) -> Sequence[Comment]:
+        """Returns the comments."""
+        seen, renamed = self._seen, self._renamed
+        refs = seen.make_refs()
+        edits: dict[int, int] = {}
+        for id_, ref in self._first.items():
+            if id_ not in self._gone:
+                refs.append(ref)
+                if id_ in self._edits:
+                    edits[ref] = self._edits[id_]
+
+        def make(at: int) -> Comment:
+            ref = refs[at]
+            event = seen.read(ref)
+            assert isinstance(event, Commented)
+            id_ = event.id if ref in renamed else event.c
+            if ref not in edits:
+                return Comment(id_, event.a, event.body, event.ts)
+            last = seen.read(edits[ref])
+            return Comment(id_, event.a, _read_body(last), event.ts, last.ts)
+
+        return seen.gather(len(refs), make)
+
+
+def _read_body(event: Event) -> str:
+    assert isinstance(event, (Commented, CommentEdited))
+    return event.body

@@ -2,54 +2,84 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Hashable, Iterator, Sequence
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import Generic, TypeVar
 
-if TYPE_CHECKING:
-    from postil.tracker.events import Event
-    from postil.tracker.state.causality import Causality
+from postil.tracker.state.causality import History, Replica
 
 K = TypeVar("K", bound=Hashable)
 
 
-class Members(Generic[K]):
+class Members(Generic[K, Replica]):
     """The members so far, each with the additions that no removal has seen."""
 
-    def __init__(self, seen: Causality) -> None:
+    def __init__(self, seen: History[Replica]) -> None:
         self._seen = seen
-        self._additions: dict[K, dict[int, Event]] = {}
-        """What keeps a member in, in order, by the identity of the event."""
-        self._places: dict[K, dict[str, deque[tuple[int, int]]]] = {}
-        """Where those additions are written: for each writer (number, identity), rising."""
+        self._additions: dict[K, dict[int, None]] = {}
+        """The events that keep a member in, in order."""
+        self._places: dict[K, dict[Replica, int | _Written]] = {}
+        """Where those are written: for each writer the event, or several. Mostly one, and then a list is too large."""
 
     def __iter__(self) -> Iterator[K]:
         return iter(self._additions)
 
-    def first(self, member: K) -> Event:
+    def first(self, member: K) -> int:
         """Returns the oldest addition of a member that still holds."""
-        return next(iter(self._additions[member].values()))
+        return next(iter(self._additions[member]))
 
-    def update(self, event: Event, add: Sequence[K] = (), rm: Sequence[K] = ()) -> None:
+    def update(self, ref: int, add: Sequence[K] = (), rm: Sequence[K] = ()) -> None:
         """Take in one event; they must come in their order."""
         for member in rm:
             if member in self._additions:
-                self._remove(event, member)
+                self._remove(ref, member)
         for member in add:
-            self._additions.setdefault(member, {})[id(event)] = event
+            self._additions.setdefault(member, {})[ref] = None
             by_writer = self._places.setdefault(member, {})
-            for one in self._seen.places(event):
-                written = by_writer.setdefault(one.r, deque())
-                if written and written[-1][0] > one.n:
-                    by_writer[one.r] = deque(sorted([*written, (one.n, id(event))]))
-                else:
-                    written.append((one.n, id(event)))
+            for replica, number in self._seen.places(ref):
+                written = by_writer.setdefault(replica, ref)
+                if isinstance(written, _Written):
+                    written.add(number, ref)
+                elif written != ref:
+                    by_writer[replica] = both = _Written()
+                    both.add(self._find_number(written, replica), written)
+                    both.add(number, ref)
 
-    def _remove(self, event: Event, member: K) -> None:
+    def _remove(self, ref: int, member: K) -> None:
         additions, by_writer = self._additions[member], self._places[member]
-        for replica, number in self._seen.knowledge(event):
+        for replica, number in self._seen.knowledge(ref):
             written = by_writer.get(replica)
-            while written and written[0][0] <= number:
-                additions.pop(written.popleft()[1], None)
+            if isinstance(written, _Written):
+                for one in written.take(number):
+                    additions.pop(one, None)
+            elif written is not None and self._find_number(written, replica) <= number:
+                additions.pop(written, None)
+                del by_writer[replica]
         if not additions:
             del self._additions[member], self._places[member]
+
+    def _find_number(self, ref: int, replica: Replica) -> int:
+        return min(number for writer, number in self._seen.places(ref) if writer == replica)
+
+
+class _Written:
+    """The additions of one writer, by their numbers."""
+
+    def __init__(self) -> None:
+        self._rising: list[tuple[int, int]] = []
+        self._taken = 0
+
+    def add(self, number: int, ref: int) -> None:
+        rising = self._rising
+        rising.append((number, ref))
+        if len(rising) - self._taken > 1 and rising[-2][0] > number:
+            rising[self._taken :] = sorted(rising[self._taken :])
+
+    def take(self, upto: int) -> Iterator[int]:
+        """Yields, once, the additions up to a number."""
+        rising = self._rising
+        while self._taken < len(rising) and rising[self._taken][0] <= upto:
+            yield rising[self._taken][1]
+            self._taken += 1
+            if self._taken > 64 and self._taken * 2 > len(rising):
+                del rising[: self._taken]
+                self._taken = 0

@@ -5,44 +5,53 @@ It uses no library whose choices may change.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Mapping, MutableSequence, Sequence
 
-if TYPE_CHECKING:
-    from postil.tracker.state.causality import Causality, Write
+from postil.tracker.events import Event
+from postil.tracker.state.causality import History, Replica
 
 _LARGEST_TABLE = 4_000_000
 _WORK, _WORK_A_LETTER = 8_000_000, 64
 """Merging many concurrent texts may compare so much; more is left to people, as a conflict."""
 
 
-def resolve_texts(seen: Causality, candidates: Sequence[Write], heads: Sequence[Write]) -> tuple[str, list[Write]]:
-    """Returns all concurrent texts together, and those that could not be merged with the ones after them."""
-    text = heads[0][1] or ""
-    merged: list[Write] = [heads[0]]
-    losers: list[Write] = []
-    known = _intersect(None, seen.knowledge(heads[0][0]))
+def resolve_texts(
+    seen: History[Replica], candidates: Sequence[int], heads: Sequence[int], read: Callable[[Event], str]
+) -> tuple[str, MutableSequence[int]]:
+    """Returns all concurrent texts together, and those that could not be merged with the ones after them.
+
+    `read` returns the text that an event wrote.
+    """
+    text = read(seen.read(heads[0]))
+    merged = seen.make_refs()
+    merged.append(heads[0])
+    losers = seen.make_refs()
+    known = _intersect(None, seen.knowledge(heads[0]))
     newest = len(candidates) - 1
-    work = _WORK + _WORK_A_LETTER * sum(len(value or "") for _, value in heads)
-    for head in heads[1:]:
-        known = _intersect(known, seen.knowledge(head[0]))
+    base: str | None = None
+    work = _WORK + _WORK_A_LETTER * sum(map(len, map(read, seen.read_many(heads))))
+    rest = heads[1:]
+    for head, mine in zip(rest, map(read, seen.read_many(rest)), strict=True):
+        known = _intersect(known, seen.knowledge(head))
         # What one of them did not know, fewer know with every head: so the search goes on where it stopped.
         while newest >= 0 and not _is_known(seen, candidates[newest], known):
             newest -= 1
-        base, mine = (candidates[newest][1] if newest >= 0 else "") or "", head[1] or ""
+            base = None
+        if base is None:
+            base = read(seen.read(candidates[newest])) if newest >= 0 else ""
         work -= _estimate_work(base, mine, text)
         both = merge_texts(base, mine, text) if work > 0 else None
         if both is None:
-            losers += merged
-            merged, text = [], mine
+            losers.extend(merged)
+            merged, text = seen.make_refs(), mine
         else:
             text = both
         merged.append(head)
     return text, losers
 
 
-def _intersect(known: Mapping[str, int] | None, more: Iterable[tuple[str, int]]) -> dict[str, int]:
-    latest: dict[str, int] = {}
+def _intersect(known: Mapping[Replica, int] | None, more: Iterable[tuple[Replica, int]]) -> dict[Replica, int]:
+    latest: dict[Replica, int] = {}
     for replica, number in more:
         latest[replica] = max(number, latest.get(replica, 0))
     if known is None:
@@ -50,8 +59,8 @@ def _intersect(known: Mapping[str, int] | None, more: Iterable[tuple[str, int]])
     return {replica: min(number, known[replica]) for replica, number in latest.items() if replica in known}
 
 
-def _is_known(seen: Causality, write: Write, known: Mapping[str, int]) -> bool:
-    return any(known.get(one.r, 0) >= one.n for one in seen.places(write[0]))
+def _is_known(seen: History[Replica], ref: int, known: Mapping[Replica, int]) -> bool:
+    return any(known.get(replica, 0) >= number for replica, number in seen.places(ref))
 
 
 def _estimate_work(base: str, ours: str, theirs: str) -> int:
