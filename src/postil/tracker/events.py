@@ -24,6 +24,9 @@ MAX_CLOCK = 1 << 48
 AHEAD = 1 << 20
 """A clock is at most the number of events, if all writers are honest and all logs are here. One that is ahead by more
 is not believed: writers do not follow it, or one hostile event would bring them to the end of the integers."""
+LARGE = 1 << 20
+"""Bytes of an entity's events from which on they are not held all at once."""
+
 _BETWEEN = b"\n],["
 
 # Checked while decoding, in C: an event that breaks these is not believed, and so is none.

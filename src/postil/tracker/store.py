@@ -12,7 +12,7 @@ import msgspec
 from postil.core import limits
 from postil.tracker.events import Envelope, Event, Known, decode_lines, decode_parts, encode, new_event_id
 from postil.tracker.index.entity_lines import read_some_histories
-from postil.tracker.index.index import Index
+from postil.tracker.index.index import Index, open_lines
 from postil.tracker.log.append import append, append_bulk, find_author
 from postil.tracker.log.format import LogDamaged, find_merge_base, find_unread, is_ancestor, open_objects, read_runs
 from postil.tracker.log.new_objects import Author
@@ -60,7 +60,7 @@ class Store:
 
     def entity(self, id_: str) -> Entity | None:
         """Returns the state of an entity, deleted ones included."""
-        return fold_lines(self.index.open_lines(id_))
+        return fold_lines(open_lines(self.index, id_))
 
     def entities(self, ids: Sequence[str]) -> Iterator[Entity]:
         """Yields the states of many entities, one after the other; unknown ones are left out."""

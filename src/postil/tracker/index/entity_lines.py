@@ -11,10 +11,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
-from postil.tracker.events import entity_of
+from postil.tracker.events import LARGE, entity_of
 from postil.tracker.index.disk_group import DiskGroup
 from postil.tracker.log.format import Objects, open_objects
-from postil.tracker.state.fold import LARGE
 
 if TYPE_CHECKING:
     from postil.tracker.index.line_file import LineFile

@@ -16,7 +16,7 @@ from collections.abc import Generator, Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from postil.tracker.events import AHEAD
+from postil.tracker.events import AHEAD, LARGE
 from postil.tracker.index.bulk_fold import BulkFold
 from postil.tracker.index.db_files import (
     POINTER,
@@ -44,7 +44,6 @@ from postil.tracker.log.merge_read import LogSource, merge_in_order
 from postil.tracker.log.new_commits import LogVanished, find_new_commits, note_damage, remember
 from postil.tracker.log.refs import Tip, list_logs
 from postil.tracker.log.salvage import read_reflog, walk
-from postil.tracker.state.fold import LARGE
 from postil.tracker.text import paused_collection
 from postil.workspace.failures import LockBusy, WriteFailed
 from postil.workspace.files import FileLock, atomic_write
@@ -132,17 +131,6 @@ class Index:
                 sql = "UPDATE log SET places = NULL, lines = ? WHERE id = ? AND places = ? AND lines IS ?"
                 self.keep(sql, [(found, id_, *places)])
             return found
-
-    def open_lines(self, id_: str) -> StoredLines:
-        """Returns the events of an entity as they are stored, in a file if they are too many to hold."""
-        with self.lock, contextlib.suppress(LogDamaged, OSError):  # then as `lines` does it
-            folder = os.path.dirname(self._path or "") or None
-            found = spool_history(self.db, self.repository.root, folder, id_)
-            if found is not None and len(found) >= LARGE:
-                with contextlib.suppress(Busy, sqlite3.OperationalError), transaction(self.db):
-                    keep_spooled(self.db, id_, found)
-                return found
-        return self.lines(id_)
 
     def read_histories(self, ids: Sequence[str]) -> Iterable[tuple[str, bytes]]:
         """Returns the events of entities as they are stored, one after the other."""
@@ -316,6 +304,18 @@ class Index:
         if generation % 256 == 0:
             self.db.execute("DELETE FROM history WHERE gen < ?", (generation - _KEPT_GENERATIONS,))
             write_meta(self.db, "history_from", max(1, generation - _KEPT_GENERATIONS))
+
+
+def open_lines(index: Index, id_: str) -> StoredLines:
+    """Returns the events of an entity as they are stored, in a file if they are too many to hold."""
+    with index.lock, contextlib.suppress(LogDamaged, OSError):  # then as `lines` does it
+        folder = os.path.dirname(index._path or "") or None  # pyright: ignore[reportPrivateUsage]
+        found = spool_history(index.db, index.repository.root, folder, id_)
+        if found is not None and len(found) >= LARGE:
+            with contextlib.suppress(Busy, sqlite3.OperationalError), transaction(index.db):
+                keep_spooled(index.db, id_, found)
+            return found
+    return index.lines(id_)
 
 
 def _is_current(db: sqlite3.Connection, found: Sequence[Tip]) -> bool:

@@ -6,7 +6,7 @@ from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from postil.tracker.events import AHEAD, LOG_ENTITY, Absorbed, Created, Event, Set, decode, decode_parts
+from postil.tracker.events import AHEAD, LARGE, LOG_ENTITY, Absorbed, Created, Event, Set, decode, decode_parts
 from postil.tracker.index.bulk_fold import BulkFold, RowBuilder
 from postil.tracker.index.tables import (
     INDEXES,
@@ -19,7 +19,7 @@ from postil.tracker.index.tables import (
     write_meta,
 )
 from postil.tracker.model import Entity
-from postil.tracker.state.fold import LARGE, fold, fold_lines
+from postil.tracker.state.fold import fold, fold_lines
 from postil.tracker.vocabulary import LONGEST_NAME
 
 if TYPE_CHECKING:

@@ -16,6 +16,7 @@ from collections.abc import Iterable, MutableSequence, Sequence
 from typing import TYPE_CHECKING
 
 from postil.tracker.events import (
+    LARGE,
     Assigned,
     Claimed,
     CommentDeleted,
@@ -39,8 +40,6 @@ from postil.tracker.text import bound_claim, paused_collection
 if TYPE_CHECKING:
     from postil.tracker.state.large_history import StoredLines
 
-LARGE = 1 << 20
-"""Bytes of events from which on they are not held."""
 _CREATED = ("title", "status", "milestone", "due", "description")
 """The fields that a creation writes."""
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
-from typing import Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
-from postil.tracker.state.causality import History, Replica
+if TYPE_CHECKING:
+    from postil.tracker.state.causality import History
 
 K = TypeVar("K", bound=Hashable)
+Replica = TypeVar("Replica", str, int)
 
 
 class Members(Generic[K, Replica]):

@@ -6,9 +6,13 @@ It uses no library whose choices may change.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, MutableSequence, Sequence
+from typing import TYPE_CHECKING, TypeVar
 
-from postil.tracker.events import Event
-from postil.tracker.state.causality import History, Replica
+if TYPE_CHECKING:
+    from postil.tracker.events import Event
+    from postil.tracker.state.causality import History
+
+Replica = TypeVar("Replica", str, int)
 
 _LARGEST_TABLE = 4_000_000
 _WORK, _WORK_A_LETTER = 8_000_000, 64
