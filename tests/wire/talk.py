@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from postil.core.call import Caller
+from postil.core.call import LOCAL, Caller
 from postil.core.registry import Registry
 from postil.wire.runtime.runner import Connection, Runner
 from postil.wire.runtime.watches import Watches
@@ -43,12 +43,14 @@ class Frames:
 class Talk:
     """One connection to a server of the echo part, or of any other."""
 
-    def __init__(self, server: Server | None = None, *, direct: bool = False, name: str = "test") -> None:
+    def __init__(
+        self, server: Server | None = None, *, direct: bool = False, name: str = "test", principal: str = LOCAL
+    ) -> None:
         self.part = Echo()
         self.server = server or Server(Registry.of([("echo", self.part)], outputs=True), Face("echo", "1.0.0", UNITED))
         self._out = Frames()
         self.frames = self._out.all
-        connection = Connection(Caller(client=name), name, direct, push=self._out.send)
+        connection = Connection(Caller(principal, name), name, direct, push=self._out.send)
         self.runner = Runner(self.server, Watches(self.server), connection)
 
     @property

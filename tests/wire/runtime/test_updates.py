@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
+from postil.core import call
 from postil.core.failure import Failure
+from postil.core.operation import reads
 from postil.core.registry import Registry
 from postil.core.resource import resource
+from postil.wire.protocol.task_methods import EXTENSION
 from postil.wire.server import UNITED, Face, Server
-from tests.core.echo import Echo
+from tests.core.echo import Counted, Echo
 from tests.wire.talk import META, Talk
 
 pytestmark = pytest.mark.anyio
@@ -124,3 +129,70 @@ async def test_a_stream_leaves_out_what_its_caller_may_not_read() -> None:
     talk.send({"jsonrpc": "2.0", "id": "s", "method": "subscriptions/listen", "params": params})
     await talk.eventually(lambda: part.watched == ["guarded://open"])
     await talk.runner.close(1)
+
+
+class Job:
+    """Something that takes long."""
+
+    def __init__(self) -> None:
+        self.may_go_on = asyncio.Event()
+
+    @reads("job", task="optional")
+    async def job(self) -> Counted:
+        """Wait until it may end"""
+        await self.may_go_on.wait()
+        call.current().progress(1, 2, "half")
+        return Counted(1)
+
+
+KNOWS: dict[str, Any] = {**META, "io.modelcontextprotocol/clientCapabilities": {"extensions": {EXTENSION: {}}}}
+
+
+def listening(tasks: object, meta: dict[str, Any]) -> dict[str, Any]:
+    params = {"notifications": {"taskIds": tasks}, "_meta": meta}
+    return {"jsonrpc": "2.0", "id": "s", "method": "subscriptions/listen", "params": params}
+
+
+async def test_a_stream_hears_how_a_task_is_and_what_came_of_it() -> None:
+    job = Job()
+    talk = Talk(Server(Registry.of([("job", job)]), Face("job", "1", UNITED, extensions={EXTENSION: {}})))
+    begun = await talk.stateless("tools/call", {"name": "job", "arguments": {}}, **KNOWS)
+    task = begun["result"]["taskId"]
+    talk.send(listening([task, "nosuch", 5, task], KNOWS))
+    acknowledged = await talk.until(lambda frame: frame.get("method") == "notifications/subscriptions/acknowledged")
+    assert acknowledged["params"]["notifications"] == {"taskIds": [task]}
+    first = await talk.until(lambda frame: frame.get("method") == "notifications/tasks")
+    assert (first["params"]["taskId"], first["params"]["status"]) == (task, "working")
+    assert first["params"]["_meta"] == {"io.modelcontextprotocol/subscriptionId": "s"}
+    job.may_go_on.set()
+    last = await talk.until(lambda frame: frame.get("params", {}).get("status") == "completed")
+    polled = await talk.stateless("tasks/get", {"taskId": task}, **KNOWS)
+    told = {name: value for name, value in last["params"].items() if name != "_meta"}
+    assert {name: polled["result"][name] for name in told} == told
+    assert told["result"]["content"]
+
+
+async def test_a_stream_hears_of_no_task_of_another_and_who_knows_none_is_told_what_is_missing() -> None:
+    job = Job()
+    server = Server(Registry.of([("job", job)]), Face("job", "1", UNITED, extensions={EXTENSION: {}}))
+    other = Talk(server, principal="bob")
+    task = (await other.stateless("tools/call", {"name": "job", "arguments": {}}, **KNOWS))["result"]["taskId"]
+    talk = Talk(server)
+    talk.send(listening([task], KNOWS))
+    acknowledged = await talk.until(lambda frame: frame.get("method") == "notifications/subscriptions/acknowledged")
+    assert acknowledged["params"]["notifications"] == {}
+    job.may_go_on.set()
+    other.send(listening([task], KNOWS))
+    await other.until(lambda frame: frame.get("params", {}).get("status") == "completed")
+    assert [frame for frame in talk.frames if frame.get("method") == "notifications/tasks"] == []
+    refused = Talk(server)
+    refused.send(listening([task], META))
+    assert (await refused.until(lambda frame: "error" in frame))["error"]["code"] == -32021
+
+
+@pytest.mark.parametrize("wrong", [5, "x", {"a": 1}, [None], ["x" * 5000]])
+async def test_what_is_no_list_of_tasks_is_heard_of_as_none(wrong: object) -> None:
+    talk = Talk(Server(Registry.of([("job", Job())]), Face("job", "1", UNITED, extensions={EXTENSION: {}})))
+    talk.send(listening(wrong, KNOWS))
+    acknowledged = await talk.until(lambda frame: "method" in frame)
+    assert acknowledged["params"]["notifications"] == {}

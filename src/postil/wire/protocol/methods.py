@@ -227,7 +227,12 @@ def listen(session: Session, request: Request, era: Era) -> Work:
     flags = {flag for what, flag in FLAGS.items() if wanted.get(flag) is True and tells_changes(face, what)}
     asked = [uri for uri in wanted.get("resourceSubscriptions") or () if isinstance(uri, str)][:MOST_WATCHES]
     uris = [uri for uri in asked if _is_watched(registry, uri)]
-    return Work("listen", request, era, "", (flags, uris), _stamped)
+    tasks: list[str] = []
+    if wanted.get("taskIds"):
+        from postil.wire.protocol.task_methods import read_ids  # few clients ask for any
+
+        tasks = read_ids(session, request, wanted["taskIds"])[:MOST_WATCHES]
+    return Work("listen", request, era, "", (flags, uris, tasks), _stamped)
 
 
 def _is_watched(registry: Registry, uri: str) -> bool:

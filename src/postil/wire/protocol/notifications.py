@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from postil.core.call import LEVELS, Level
@@ -35,12 +35,14 @@ def log(wanted: Level | None, level: Level, params: Mapping[str, Any]) -> bytes:
     return jsonrpc.encode_notification("notifications/message", {"level": level, **params})
 
 
-def acknowledge(stream: Work) -> bytes:
+def acknowledge(stream: Work, tasks: Sequence[str] = ()) -> bytes:
     """Returns the first frame of a stream: what it will hear of."""
-    flags, uris = stream.arguments
+    flags, uris, _ = stream.arguments
     honoured: dict[str, Any] = dict.fromkeys(sorted(flags), True)
     if uris:
         honoured["resourceSubscriptions"] = uris
+    if tasks:
+        honoured["taskIds"] = tasks
     params = {"notifications": honoured, "_meta": stream.stamp()}
     return jsonrpc.encode_notification("notifications/subscriptions/acknowledged", params)
 

@@ -17,6 +17,7 @@ from postil.core.failure import InvalidArguments
 from postil.wire.protocol.eras import stateless
 from postil.wire.protocol.events import Work
 from postil.wire.protocol.failures import ProtocolFailure
+from postil.wire.protocol.jsonrpc import encode_notification
 
 if TYPE_CHECKING:
     from postil.wire.protocol.eras.era import Era
@@ -82,6 +83,15 @@ def _created(profile: Profile, work: Work, value: object) -> object:
 
 
 def _detailed(profile: Profile, work: Work, task: Task) -> object:
+    return _detail(task)
+
+
+def tell(task: Task, stream: Work) -> bytes:
+    """Returns what became of a task, for a stream that asked to hear of it: what `tasks/get` would say."""
+    return encode_notification("notifications/tasks", {**_detail(task), "_meta": stream.stamp()})
+
+
+def _detail(task: Task) -> dict[str, Any]:
     shown = _describe(task)
     if task.status == "completed":
         shown["result"] = task.result
@@ -125,6 +135,16 @@ def update_task(session: Session, request: Request, era: Era) -> Work:
 def cancel_task(session: Session, request: Request, era: Era) -> Work:
     """Give a task up; one that has ended stays as it is."""
     return Work("cancel_task", request, era, _read_id(session, request), None, _acknowledged)
+
+
+def read_ids(session: Session, request: Request, given: object) -> list[str]:
+    """Returns the tasks that a stream wants to hear of. Raises where the client does not know of tasks."""
+    if EXTENSION not in session.profile.face.extensions:
+        return []
+    if not knows_tasks(_capabilities(request)):
+        raise _missing()
+    listed = cast("list[object]", given) if isinstance(given, list) else []
+    return list(dict.fromkeys(each for each in listed if isinstance(each, str)))
 
 
 def _read_id(session: Session, request: Request) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import secrets
 import time
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
@@ -37,6 +37,8 @@ MOST = 4096
 LONGEST_MESSAGE = 300
 LONGEST_ID = 64
 LOOK_EVERY = 0.5
+TELL_EVERY = 1.0
+"""Seconds between two words to a listener on how far a task is; changes of its status are told at once."""
 Run = Callable[[WireCall], Coroutine[Any, Any, object]]
 
 
@@ -111,6 +113,7 @@ class Tasks:
         self._calls: dict[str, TaskCall] = {}
         self._running: dict[str, asyncio.Task[object]] = {}
         self._saving: set[asyncio.Task[Any]] = set()
+        self._listeners: dict[str, list[Callable[[Task], None]]] = {}
 
     async def begin(self, begun: WireCall, run: Run) -> object:
         """Begin a task. Returns it; or what came of the call, where that ended before it became a task."""
@@ -166,6 +169,7 @@ class Tasks:
         task = call.task
         if task.is_over:
             return
+        before, told = task.status, task.updated
         for name, value in news.items():
             setattr(task, name, value)
         task.updated = time.time()
@@ -175,6 +179,11 @@ class Tasks:
             call.runner.loop.call_later(wait, self._forget, task.id)
         if self._server.hooks.shared is not None:
             self._keep(self._save(task))
+        if task.status != before or task.updated - told >= TELL_EVERY:
+            for listener in self._listeners.get(task.id, ()):
+                listener(structs.replace(task))
+                if task.is_over:
+                    self._report_delivery(call, reached=task.status == "completed")
 
     # -- what clients ask -------------------------------------------------------------------------------------------
 
@@ -202,6 +211,28 @@ class Tasks:
             self._give_up(call)
         elif not (await self._find_elsewhere(task_id, principal)).is_over:
             await self._want(task_id, cancel=True)
+
+    def list_own(self, task_ids: Iterable[str], principal: str) -> list[str]:
+        """Returns those of the tasks that run here and are this principal's: of these changes can be heard."""
+        found = {task_id: self._calls.get(task_id) for task_id in task_ids}
+        return [task_id for task_id, call in found.items() if call is not None and call.task.principal == principal]
+
+    def watch(self, task_ids: Sequence[str], listener: Callable[[Task], None]) -> Callable[[], None]:
+        """Tell a listener how these tasks are, now and after each change of status. Returns what ends it."""
+        for task_id in task_ids:
+            self._listeners.setdefault(task_id, []).append(listener)
+            call = self._calls[task_id]
+            listener(structs.replace(call.task))
+            if call.task.is_over:
+                self._report_delivery(call, reached=call.task.status == "completed")
+
+        def stop() -> None:
+            for task_id in task_ids:
+                left = [each for each in self._listeners.pop(task_id, ()) if each is not listener]
+                if left:
+                    self._listeners[task_id] = left
+
+        return stop
 
     def _give_up(self, call: TaskCall) -> None:
         call.cancelled = True

@@ -272,13 +272,29 @@ async def listen(call: WireCall) -> None:
     """Serve one stream of the stateless era until the client leaves or the server ends it gracefully."""
     updates = Updates(call.runner, call.send, call.work)
     closing = call.runner.updates.closing  # made before the first wait: a close in between must be heard
-    call.send(notifications.acknowledge(call.work))  # the stream's first frame: before any watch can speak
+    tasks = _list_tasks(call)
+    call.send(notifications.acknowledge(call.work, tasks))  # the stream's first frame: before any watch can speak
     updates.hear_lists()
+    stop = _watch_tasks(call, tasks, updates) if tasks else None
     try:
         await updates.add_existing(await _list_readable(call, call.work.arguments[1]))
         await closing.wait()
     finally:
+        if stop is not None:
+            stop()
         updates.close()
+
+
+def _list_tasks(call: WireCall) -> list[str]:
+    """Returns the tasks whose changes this stream can hear; those of other processes it cannot."""
+    wanted: list[str] = call.work.arguments[2]
+    return call.runner.server.tasks.list_own(wanted, call.caller.principal) if wanted else []
+
+
+def _watch_tasks(call: WireCall, tasks: Sequence[str], updates: Updates) -> Callable[[], None]:
+    from postil.wire.protocol.task_methods import tell  # few clients ask for any
+
+    return call.runner.server.tasks.watch(tasks, lambda task: updates.send(tell(task, call.work)))
 
 
 async def begin_task(call: WireCall) -> object:
