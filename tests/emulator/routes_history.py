@@ -127,6 +127,7 @@ def blame(asked: Asked) -> Answer:
     if first is not None and first > len(lines):
         raise Refusal(400, {"message": "400 Bad request - range[start] is past the end of the file"})
     commit = shapes.commit(owner, owner.commits[owner.file_commit[path]], asked.base)
+    commit = {name: value for name, value in commit.items() if name not in ("title", "short_id", "created_at")}
     return Answer([{"commit": commit, "lines": lines[(first or 1) - 1 : last]}])
 
 

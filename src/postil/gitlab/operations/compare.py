@@ -63,6 +63,7 @@ class CompareOperations:
         "compare_merge_request",
         toolset="review",
         tool=False,  # the page's own: models have get_merge_request_diff
+        direct=True,
         shell="gitlab compare-merge-request",
         positional=("project_id", "merge_request_iid"),
     )

@@ -8,8 +8,9 @@ from typing import Annotated, Literal, TypeVar
 from msgspec import UNSET, Meta
 from msgspec.structs import replace
 
+from postil.core.others.untrusted import shorten
 from postil.gitlab.diffs.diff_sizes import limit_changes
-from postil.gitlab.fitting import count_fitting, read_lines, room_for_text
+from postil.gitlab.fitting import choose_window, count_fitting, cut, measure, read_lines, room_for_text
 from postil.gitlab.instance.connection import ReadOptions
 from postil.gitlab.instance.convert import read
 from postil.gitlab.instance.identifiers import check_file_path, check_folder, check_ref, make_route
@@ -17,6 +18,7 @@ from postil.gitlab.instance.records import Record, list_records
 from postil.gitlab.model import BlameRange, Change, CommitItem
 from postil.gitlab.operations.answers import Blame, CommitDetails, Commits, Comparison, Refs
 from postil.gitlab.operations.arguments import (
+    LONGEST_TITLE,
     Cache,
     CacheTtl,
     Lines,
@@ -154,13 +156,7 @@ class HistoryOperations:
         reply = await self._gitlab.get(route, query, ReadOptions(cache, cache_ttl))
         ranges = _read_blame(list_records(reply.json()), wanted[0] if wanted else 1)
         whole = fit_for_models(Blame(path, ranges))
-        kept = count_fitting([one.line() for one in whole.ranges], room_for_text(max_bytes))
-        if kept == len(ranges):
-            return remember(whole, whole, max_bytes)
-        after = ranges[kept].lines.partition("-")[0]
-        return remember(
-            replace(whole, ranges=whole.ranges[: max(1, kept)], left_out=f"lines={after}- goes on"), whole, max_bytes
-        )
+        return _limit_ranges(whole, max_bytes)
 
     @reads("list_refs", toolset="code", shell="gitlab refs", positional=("project_id",))
     async def list_refs(
@@ -190,20 +186,47 @@ def _read_changes(rows: list[Record], only: str | None) -> list[Change]:
 
 def _limit_diffs(whole: W, wanted: tuple[int, int | None] | None, max_bytes: int | None) -> W:
     """Return a commit or a comparison with what a model has room for."""
-    fit = fit_for_models(whole)
-    room = room_for_text(max_bytes)
-    said: list[str] = []
-    if isinstance(fit, Comparison):
-        room -= sum(len(one.line()) + 60 for one in fit.commits[:MOST_COMMITS])
-        if len(fit.commits) > MOST_COMMITS:
-            said.append(f"{len(fit.commits) - MOST_COMMITS} commits are left out: list_commits with ref shows them")
-            fit = replace(fit, commits=fit.commits[-MOST_COMMITS:])
-    else:
-        room -= len(fit.message or "")
-    diffs, left = limit_changes(fit.diffs, wanted, room)
+    fit, said = _limit_commits(fit_for_models(whole), room_for_text(max_bytes) // 2)
+    about = replace(fit, diffs=[]).write()
+    diffs, left = limit_changes(fit.diffs, wanted, room_for_text(max_bytes) - measure(about))
     return remember(
-        replace(fit, diffs=diffs, left_out="; ".join([*said, *filter(None, [left])]) or UNSET), fit, max_bytes
+        replace(fit, diffs=diffs, left_out="; ".join(filter(None, [said, left])) or UNSET),
+        fit_for_models(whole),
+        max_bytes,
     )
+
+
+def _limit_commits(fit: W, room: int) -> tuple[W, str]:
+    """Return it with as many commits, or as much of the message, as there is room for, and what is missing."""
+    if isinstance(fit, CommitDetails):
+        short = cut(fit.message or "", room)
+        if short == (fit.message or ""):
+            return fit, ""
+        said = f"message: {len(short)} of {len(fit.message or '')} characters are shown, max_bytes gets more"
+        return replace(fit, message=short), said
+    newest = [replace(one, title=shorten(one.title or "", LONGEST_TITLE)) for one in fit.commits[-MOST_COMMITS:]]
+    kept = count_fitting([one.line() for one in reversed(newest)], room)
+    gone = len(fit.commits) - kept
+    said = f"{gone} commits are left out: list_commits with ref shows them" if gone else ""
+    return replace(fit, commits=newest[len(newest) - kept :]), said
+
+
+def _limit_ranges(whole: Blame, max_bytes: int | None) -> Blame:
+    """Return a blame with the lines that a model has room for: whole ranges, or the first lines of the first one."""
+    room, ranges = room_for_text(max_bytes), whole.ranges
+    kept = count_fitting([one.line() for one in ranges], room)
+    if kept == len(ranges):
+        return remember(whole, whole, max_bytes)
+    shown = ranges[:kept]
+    first = int(ranges[kept].lines.partition("-")[0])
+    said = f"lines={first}- goes on"
+    if not kept:
+        one = replace(ranges[0], title=shorten(ranges[0].title or "", LONGEST_TITLE))
+        window = choose_window(one.text, None, room - measure(replace(one, text="").line()))
+        after = first + window.last
+        shown = [replace(one, lines=f"{first}-{after - 1}", text=window.text)]
+        said = "the line is cut: max_bytes gets more" if window.is_cut else f"lines={after}- goes on"
+    return remember(replace(whole, ranges=shown, left_out=said), whole, max_bytes)
 
 
 def _read_blame(rows: list[Record], first: int) -> list[BlameRange]:

@@ -9,7 +9,7 @@ from msgspec import UNSET, Meta
 from msgspec.structs import replace
 
 from postil.core import call
-from postil.core.others.untrusted import clean
+from postil.core.others.untrusted import clean, shorten
 from postil.gitlab.failures import AnswerTooLarge, GitLabFailure, invalid
 from postil.gitlab.fitting import choose_tail, choose_window, count_fitting, measure, read_lines, room_for_text
 from postil.gitlab.instance.connection import ReadOptions
@@ -349,21 +349,27 @@ class PipelineOperations:
 
 def _limit_jobs(whole: answers.PipelineDetails, untold: list[Job]) -> answers.PipelineDetails:
     """Return a pipeline with the jobs that a model needs: those that failed, then the others, and how many are left."""
+    room = room_for_text(None)
     order = sorted(whole.jobs, key=lambda job: (job.status != "failed", job.status == "success"))
-    kept = [job for number, job in enumerate(order) if number < MOST_JOBS or job.log_tail]
+    bare = [replace(job, log_tail=None).line() for job in order]
+    kept = order[: min(MOST_JOBS, count_fitting(bare, room // 2))]
+    children = whole.children[: count_fitting([child.line() for child in whole.children], room // 8)]
     said: list[str] = []
     if untold:
-        ids = ", ".join(f"{job.name} ({job.id})" for job in untold[:10])
+        ids = ", ".join(f"{shorten(job.name or '', 60)} ({job.id})" for job in untold[:10])
         said.append(f"{len(untold)} more failed jobs without a log here: get_job_log with job_id gets them: {ids}")
     if len(kept) < len(order):
         said.append(f"{len(order) - len(kept)} of {len(order)} jobs are left out")
-    in_order = whole.jobs if len(kept) == len(order) else kept
-    tails = sum(job.log_tail is not None for job in in_order)
+    if len(children) < len(whole.children):
+        said.append(f"{len(whole.children) - len(children)} pipelines that it started are left out")
+    jobs = whole.jobs if len(kept) == len(order) else kept
+    fit = replace(whole, jobs=jobs, children=children, left_out="; ".join(said) or UNSET)
+    tails = sum(job.log_tail is not None for job in jobs)
     if tails:
-        others = sum(measure(replace(job, log_tail=None).line()) + 4 for job in in_order) + 1500
-        share = max(400, (room_for_text(None) - others) // tails)
-        in_order = [_cut_tail(job, share) for job in in_order]
-    return remember(replace(whole, jobs=in_order, left_out="; ".join(said) or UNSET), whole)
+        others = measure(replace(fit, jobs=[replace(job, log_tail=None) for job in jobs]).write())
+        share = max(400, (room - others) // tails)
+        fit = replace(fit, jobs=[_cut_tail(job, share) for job in jobs])
+    return remember(fit, whole)
 
 
 def _cut_tail(job: Job, room: int) -> Job:

@@ -162,18 +162,38 @@ def count_sizes(sizes: Sequence[int], room: int) -> int:
 
 
 def limit_prose(answer: D, max_bytes: int | None) -> D:
-    """Return details with their long text cut to what a model has room for, and the call that gets more."""
+    """Return details with their long lists and text cut to what a model has room for, and the call that gets more."""
     room = room_for_text(max_bytes)
-    name = next((name for name in _PROSE if isinstance(getattr(answer, name, None), str)), "")
-    if not name or len(msgspec.json.encode(answer)) <= room:
+    if len(msgspec.json.encode(answer)) <= room:
         return remember(answer, answer, max_bytes)
-    text: str = getattr(answer, name)
-    others = len(msgspec.json.encode(answer)) - measure(text)
-    short = cut(text, max(200, room - others))
-    said = (
-        f"{name}: {len(short)} of {len(text)} characters are shown; max_bytes={measure(text) + others + 2000} gets all"
-    )
-    return remember(msgspec.structs.replace(answer, **{name: short, "left_out": said}), answer, max_bytes)
+    short, said = _cut_lists(answer, room)
+    name = next((name for name in _PROSE if isinstance(getattr(answer, name, None), str)), "")
+    others = len(msgspec.json.encode(short))
+    if name and others > room:
+        text: str = getattr(answer, name)
+        others -= measure(text)
+        shown = cut(text, max(200, room - others))
+        short = msgspec.structs.replace(short, **{name: shown})
+        more = f"max_bytes={measure(text) + others + 2000} gets all"
+        said.append(f"{name}: {len(shown)} of {len(text)} characters are shown; {more}")
+    elif said:
+        said.append("max_bytes gets more")
+    return remember(msgspec.structs.replace(short, left_out="; ".join(said)), answer, max_bytes)
+
+
+def _cut_lists(answer: D, room: int) -> tuple[D, list[str]]:
+    """Return details whose lists take no more than an eighth of the room each, and what is missing of them."""
+    changes: dict[str, object] = {}
+    said: list[str] = []
+    for name in answer.__struct_fields__:
+        item: object = getattr(answer, name)
+        if isinstance(item, list):
+            rows = cast(list[object], item)
+            kept = count_sizes([len(msgspec.json.encode(row)) + 1 for row in rows], room // 8)
+            if kept < len(rows):
+                changes[name] = rows[:kept]
+                said.append(f"{len(rows) - kept} of {len(rows)} {name} are left out")
+    return (msgspec.structs.replace(answer, **changes) if changes else answer), said
 
 
 def _cut_prose(value: Any, room: int) -> Any:

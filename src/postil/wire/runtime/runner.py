@@ -153,6 +153,7 @@ class Runner:
             if is_temporary(failure):
                 call.out.tell(STATUS, str(failure.data["status"]))
                 call.out.tell("Retry-After", "1")
+                failure.data.setdefault("retry_after", 1)  # an item of a batch has no headers of its own
             reply = session.fail(work, failure)
         except asyncio.CancelledError:
             self._drop(call)

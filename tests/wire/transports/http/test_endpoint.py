@@ -154,9 +154,11 @@ def test_storage_that_is_away_is_503_for_a_single_call_and_each_items_own_error_
         for single in (server.post(request("store")), server.call("tools/call", {"name": "store"})):
             assert (single.status, single.headers["retry-after"]) == (503, "1")
             assert single.json()["error"]["data"]["status"] == 503
+            assert single.json()["error"]["data"]["retry_after"] == 1
         batch = server.post([request("store", request_id=1), request("count", request_id=2)])
         assert (batch.status, batch.headers["retry-after"]) == (200, "1")
         assert [("error" in answer, "result" in answer) for answer in batch.json()] == [(True, False), (False, True)]
+        assert batch.json()[0]["error"]["data"]["retry_after"] == 1
 
 
 def test_a_full_or_ending_server_says_when_to_come_back(monkeypatch: pytest.MonkeyPatch) -> None:
