@@ -137,3 +137,11 @@ def test_arguments_are_taken_under_their_older_names_too() -> None:
         move.decode({"id": "a", "file": "b", "target": "c"})  # which of the two is meant nobody can know
     assert registry.operations["move_home"].older == {}
     assert "file" not in str(registry.operations["move"].input_schema)
+
+
+def test_an_endless_name_of_an_argument_is_told_in_short() -> None:
+    """Looking for what was meant by 4 MB cost 157 MB."""
+    operation = registry().operation("echo")
+    with pytest.raises(InvalidArguments) as refused:
+        operation.decode({"text": "a", "moo" * 1_000_000: 1})
+    assert len(msgspec.json.encode([refused.value.message, refused.value.advice, refused.value.data])) < 5_000

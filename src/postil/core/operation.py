@@ -16,6 +16,8 @@ from postil.core.failure import Failure, InternalError, InvalidArguments
 Effect: TypeAlias = Literal["reads", "writes", "destroys"]
 TaskSupport: TypeAlias = Literal["", "optional", "required", "after_questions"]
 """Whether a call becomes a task: where the client knows of tasks, always, or once its questions are answered."""
+LONGEST_NAME = 100
+"""Characters of a name that is not known in which is looked for what was meant."""
 EVERYTHING = "*"
 F = TypeVar("F", bound=Callable[..., object])
 
@@ -235,7 +237,7 @@ class Operation:
         path = where.rstrip("`").lstrip(".")
         quoted = reason.split("`")
         if not path and "field" in reason and len(quoted) > 1:  # a missing or unknown field is its own path
-            path = quoted[1]
+            path = quoted[1][:LONGEST_NAME]
         advice = self._advice(quoted[1]) if "unknown field" in reason and not where else ""
         if reason.startswith("Invalid enum value") and not self.by_contract:
             from postil.core.arguments.as_meant import values_at
@@ -250,7 +252,7 @@ class Operation:
         from difflib import get_close_matches  # only a mistake pays for it
 
         known = [each for each in self.arguments.__struct_fields__ if each not in (*self.mark.shell_only, name)]
-        meant = get_close_matches(name, known, 1, 0.6)
+        meant = get_close_matches(name[:LONGEST_NAME], known, 1, 0.6)
         return f"Did you mean `{meant[0]}`?" if meant else f"Arguments are {', '.join(known) or 'none'}"
 
 

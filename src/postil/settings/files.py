@@ -148,5 +148,5 @@ def settable_keys() -> frozenset[str]:
 def _advise(key: str, known: frozenset[str]) -> str:
     from difflib import get_close_matches
 
-    near = get_close_matches(key, sorted(known), 1)
+    near = get_close_matches(key[:100], sorted(known), 1)
     return f"Did you mean `{near[0]}`?" if near else "docs/settings.md lists every key"

@@ -94,6 +94,16 @@ def test_code_changed_in_substance_makes_the_comment_stale(comments: Comments) -
     assert found.stale or found.state in ("orphaned", "review")
 
 
+def test_a_line_of_very_many_equal_words_is_compared_at_once(comments: Comments) -> None:
+    """Five hundred of them took minutes: every list of a clone with such a line did."""
+    root = root_of(comments)
+    write(root, "long.txt", "start\n" + "a " * 2_000 + "\nend\n")
+    comments.add("long.txt", 2, "of a long line")
+    write(root, "long.txt", "start\n" + "a b " * 2_000 + "\nend\n")
+    (found,) = comments.file_comments("long.txt").comments
+    assert found.line == 2
+
+
 def test_markers_of_the_extension_are_followed_by_their_text(comments: Comments) -> None:
     root = root_of(comments)
     write(root, "simple.js", SOURCE)

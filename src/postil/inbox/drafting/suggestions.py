@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from postil.core.others.changed_lines import list_changed
 from postil.inbox.anchoring import LARGEST_READ, anchor
 from postil.inbox.failures import AppliedAlready, FitsNoMore, NoSuggestion
 from postil.inbox.model import Message, parse_span
@@ -47,13 +48,11 @@ def _is_applied(repository: Repository, message: Message) -> bool:
         return False
     wanted = [line.rstrip() for line in message.suggestion.split("\n")]
     lines = [line.rstrip() for line in _split(content)]
-    return any(lines[at : at + len(wanted)] == wanted for at in range(len(lines) - len(wanted) + 1))
+    return "\n".join(["", *wanted, ""]) in "\n".join(["", *lines, ""])  # linear, as comparing at every line is not
 
 
 def describe_change(repository: Repository, message: Message, kept: bytes | None) -> str:
     """Returns what changed in and around the lines of a message since it was sent, as a diff; empty for nothing."""
-    import difflib  # only for those who compare
-
     place, span = message.place, parse_span(message.place.line)
     if span is None or kept is None:
         return ""
@@ -70,8 +69,7 @@ def describe_change(repository: Repository, message: Message, kept: bytes | None
         return "the lines are gone"
     before = _cut(kept, first, last)
     after = _cut(content, *now)
-    rows = [*difflib.unified_diff(before, after, lineterm="", n=AROUND)][2:]
-    return "\n".join(rows)
+    return "\n".join(list_changed(before, after, AROUND))
 
 
 def _find_between(then: list[str], now: list[str], first: int, last: int) -> tuple[int, int] | None:
@@ -79,21 +77,22 @@ def _find_between(then: list[str], now: list[str], first: int, last: int) -> tup
 
     The first may be one behind the last: nothing stands there. None where neither neighbour is found.
     """
-    from difflib import SequenceMatcher
+    from postil.anchor.model import Source
+    from postil.anchor.page import Page
+    from postil.anchor.side_by_side.alignment import Alignment  # bounded, as difflib is not
 
     if len(now) > MOST_COMPARED:
         return None
     above, below = 0, len(now) + 1
     is_found = False
-    for old, new, size in SequenceMatcher(None, then, now, autojunk=False).get_matching_blocks():
-        for step in range(size):
-            row, place = old + step + 1, new + step + 1
-            if not then[row - 1].strip():  # an empty line says nothing of where it is
-                continue
-            if row < first:
-                above, is_found = place, True
-            elif row > last and below > len(now):
-                below, is_found = place, True
+    aligned = Alignment(Page(Source("\n".join(then))), Page(Source("\n".join(now))))
+    for row, place in enumerate((at + 1 for at in aligned.forward[: len(then)]), 1):
+        if not place or not then[row - 1].strip():  # an empty line says nothing of where it is
+            continue
+        if row < first:
+            above, is_found = place, True
+        elif row > last and below > len(now):
+            below, is_found = place, True
     if not is_found:
         return None
     if not above:

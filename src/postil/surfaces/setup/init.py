@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import difflib
 import sys
 
 from postil.core.failure import Failure, NotFound, Unreachable
+from postil.core.others.changed_lines import list_changed
 from postil.core.others.visible import harmless
 from postil.surfaces.composition import Composition
 from postil.surfaces.setup.clients import CLIENTS, Client, entry, is_used, program_for
@@ -73,7 +73,7 @@ def _show_change(client: Client, file: ClientFile, root: str) -> None:
     """The change as a diff, on stderr: it is talk."""
     before = (file.text() or "").splitlines()
     after = file.with_entry(entry(client, program_for(client), root)).splitlines()
-    for line in difflib.unified_diff(before, after, client.file, client.file, lineterm="", n=1):
+    for line in (f"--- {client.file}", f"+++ {client.file}", *list_changed(before, after, 1)):
         say(harmless(line))  # the file may be somebody else's
 
 

@@ -289,5 +289,5 @@ def near(word: str, known: Iterable[str]) -> str:
     from difflib import get_close_matches
 
     bare = {name.lstrip("-"): name for name in known}  # two dashes are in every flag, and make none of them alike
-    found = get_close_matches(word.lstrip("-"), list(bare), 1, 0.6)
+    found = get_close_matches(word.lstrip("-")[:100], list(bare), 1, 0.6)
     return f". Did you mean {bare[found[0]]!r}?" if found else ""
