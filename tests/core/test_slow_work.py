@@ -11,7 +11,7 @@ from tests.tree import modules
 # difflib is cubic where lines or words repeat: 1,000 of them take 10 s.
 DIFFLIB = {
     "core/operation.py": "100 characters of a name, beside the names of arguments",
-    "core/others/changed_lines.py": "300 lines",
+    "core/others/short_diff.py": "300 lines",
     "settings/files.py": "100 characters of a name, beside the names of settings",
     "surfaces/shell/commands.py": "100 characters of a word, beside the names of commands",
     "wire/protocol/methods.py": "100 characters of a name, beside the names of tools",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from postil.core.others.changed_lines import list_changed
+from postil.core.others.short_diff import list_changed
 from postil.inbox.anchoring import LARGEST_READ, anchor
 from postil.inbox.failures import AppliedAlready, FitsNoMore, NoSuggestion
 from postil.inbox.model import Message, parse_span

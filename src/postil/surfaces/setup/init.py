@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from postil.core.failure import Failure, NotFound, Unreachable
-from postil.core.others.changed_lines import list_changed
+from postil.core.others.short_diff import list_changed
 from postil.core.others.visible import harmless
 from postil.surfaces.composition import Composition
 from postil.surfaces.setup.clients import CLIENTS, Client, entry, is_used, program_for

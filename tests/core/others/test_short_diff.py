@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from postil.core.others import changed_lines
-from postil.core.others.changed_lines import MOST_LINES, list_changed
+from postil.core.others import short_diff
+from postil.core.others.short_diff import MOST_LINES, list_changed
 
 LINES = st.lists(st.sampled_from("abc"), max_size=30)
 
@@ -35,7 +35,7 @@ def test_a_large_change_can_be_applied(tmp_path: Path, head: int, tail: int, aro
 @given(LINES, LINES)
 def test_small_and_large_texts_are_told_alike(before: list[str], after: list[str]) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(changed_lines, "MOST_LINES", -1)
+        patch.setattr(short_diff, "MOST_LINES", -1)
         rows = list_changed(before, after, 40)
     old = [row[1:] for row in rows[1:] if row[0] != "+"]
     new = [row[1:] for row in rows[1:] if row[0] != "-"]
