@@ -12,7 +12,7 @@ import msgspec
 from msgspec import Raw
 
 from postil.core.arguments.described import describe_fields
-from postil.core.arguments.schema import arguments_schema, result_schema, without
+from postil.core.arguments.schema import arguments_schema, result_schema, without, without_blank_defaults
 from postil.core.arguments.short_flags import choose_letters
 from postil.core.catalogue import NOTHING, Catalogue, HookEntry, OperationEntry, PromptEntry, ResourceEntry
 from postil.core.group import AnnouncerMark, CheckMark, GlanceMark
@@ -120,7 +120,7 @@ def _operation(part: str, group: str, attribute: str, owner: type, mark: Mark, o
     arguments, result = signature_types(method)
     output = result_schema(result) if outputs and mark.tool else None
     whole = arguments_schema(arguments, closed=mark.closed)
-    whole = describe_fields(whole)
+    whole = without_blank_defaults(describe_fields(whole))
     published = _require(without(whole, mark.shell_only) if mark.shell_only else whole, mark.requires)
     command = _require(without(whole, mark.tool_only) if mark.tool_only else whole, mark.requires)
     contract = arguments_schema(mark.contract, closed=mark.closed) if mark.contract else None

@@ -35,6 +35,19 @@ def without(schema: Schema, names: Collection[str]) -> Schema:
     return _plain({**schema, "properties": fields, "required": required})
 
 
+def without_blank_defaults(schema: Schema) -> Schema:
+    """Returns an input schema without defaults that say nothing: what may be left out is empty where it is."""
+    fields = {
+        name: {key: value for key, value in field.items() if key != "default" or not _is_blank(value)}
+        for name, field in schema.get("properties", {}).items()
+    }
+    return {**schema, "properties": fields} if fields else schema
+
+
+def _is_blank(default: object) -> bool:
+    return default is False or default in ("", [], ())
+
+
 def result_schema(result: object) -> Schema | None:
     """Returns the whole schema of a result struct, or None when it is not an object."""
     if not (isinstance(result, type) and issubclass(result, msgspec.Struct)):
