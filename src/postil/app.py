@@ -325,6 +325,7 @@ PARTS: dict[str, Part] = {
             "assistants": "postil.inbox.operations.for_assistants:AssistantTools",
             "lazygit": "postil.inbox.operations.for_lazygit:LazygitTools",
             "reviews": "postil.inbox.operations.for_reviews:ReviewTools",
+            "review_requests": "postil.inbox.operations.for_requests:RequestTools",
             "reviewed": "postil.inbox.operations.reviewed_files:ReviewedFiles",
             "find": "postil.inbox.operations.find_messages:FindTools",
             "resources": "postil.inbox.operations.resources:MessageResources",

@@ -97,6 +97,7 @@ _CLAUSES = (
         "A person reviewing code leaves remarks in an inbox: call check_lazygit_messages when a turn begins",
         " and before you finish, fix what it says",
         ", then call inbox_resolve with its number",
+        "; request_review asks for a review of your changes",
     ),
     ("Before changing a file read get_file_comments", "; say why with add_comment"),
     ("Issues and milestones live in git: git_mile_list, git_mile_show", "; git_mile_ready finds work"),
@@ -121,7 +122,7 @@ _FRAMES = {
     "tracker": _ISSUES,
     "flows": ("workspace", OTHERS),
     "inbox": _REMARKS,
-    **dict.fromkeys(("check_lazygit_messages", "inbox_wait"), _REMARKS),
+    **dict.fromkeys(("check_lazygit_messages", "inbox_wait", "request_review"), _REMARKS),
     **dict.fromkeys(("git_mile_next", "git_mile_claim"), _ISSUES),
 }
 """Whose words a model reads in the answers of a part, or of a tool that changes something. GitLab frames its own."""

@@ -123,7 +123,8 @@ def list_calls(only: Collection[str]) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yields every operation that answers by itself, with arguments."""
     for entry in read_catalogue().operations:
         schema = json.loads(bytes(entry.input_schema))
-        if entry.part == "gitlab" or not entry.tool or entry.name == "inbox_wait" or (only and entry.name not in only):
+        waits = entry.name in ("inbox_wait", "request_review")
+        if entry.part == "gitlab" or not entry.tool or waits or (only and entry.name not in only):
             continue
         yield entry.name, {name: GIVEN.get(name, "a") for name in schema.get("required", ())}
 

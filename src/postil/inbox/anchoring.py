@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from postil.core import limits
 from postil.core.failure import Failure
-from postil.inbox.model import Message, format_span, parse_span
+from postil.inbox.model import Message, Place, format_span, parse_span
 from postil.workspace.files import read_file
 from postil.workspace.paths import RelativePath
 from postil.workspace.repository import Repository
@@ -35,7 +35,11 @@ class Anchor(Struct, frozen=True, omit_defaults=True):
 
 def anchor(repository: Repository, message: Message, kept: bytes | None) -> Anchor:
     """Returns where the message's lines are in the file as it is now."""
-    place = message.place
+    return anchor_place(repository, message.place, kept)
+
+
+def anchor_place(repository: Repository, place: Place, kept: bytes | None) -> Anchor:
+    """Returns where the lines of a place are in the file as it is now; `kept` is the text that it was found in."""
     if not place.file:
         return Anchor("exact")
     span = parse_span(place.line)

@@ -291,6 +291,8 @@ class Receipt(Answer, frozen=True, omit_defaults=True):
     """How many drafts there are, when this is one."""
     answers: tuple[str, ...] = ()
     """What assistants said since the last receipt."""
+    requests: int = 0
+    """Reviews that assistants ask for."""
 
     def for_model(self) -> str:
         """`#12 queued, 3 waiting, read 2 min ago`; quiet is the sentence of the old contract."""
@@ -299,7 +301,8 @@ class Receipt(Answer, frozen=True, omit_defaults=True):
         said = f"#{self.id} queued, {self.waiting} waiting, {describe_age(self.last_read, time.time())}"
         if self.drafts:
             said = f"#{self.id} is a draft, {self.drafts} in all; `postil inbox submit` sends them"
-        return "\n".join(filter(None, [said, self.note, *self.answers]))
+        asked = f"{self.requests} {'review' if self.requests == 1 else 'reviews'} asked for: `postil inbox requests`"
+        return "\n".join(filter(None, [said, self.note, *self.answers, asked if self.requests else ""]))
 
     def plain(self) -> object:
         """The receipt; of the old contract's, what it always had."""
@@ -390,8 +393,11 @@ def describe_answers(told: Sequence[tuple[int, str, Reply]], more: int) -> tuple
     return (*lines, f"{more} more answers: postil inbox list") if more else tuple(lines)
 
 
-def cut_page(messages: Sequence[Shown]) -> tuple[Shown, ...]:
-    """Returns as many messages as a page holds, at least one; a hunk that came before is not sent again."""
+def cut_page(messages: Sequence[Shown], room: int = ROOM) -> tuple[Shown, ...]:
+    """Returns as many messages as a page holds, at least one; a hunk that came before is not sent again.
+
+    `room` is kept free on it.
+    """
     page: list[Shown] = []
     hunks: dict[tuple[str, str], int] = {}
     size = 0
@@ -401,7 +407,7 @@ def cut_page(messages: Sequence[Shown]) -> tuple[Shown, ...]:
         if first != message.id:
             message = msgspec.structs.replace(message, hunk="", same_hunk_as=first)
         size += len(msgspec.json.encode(message))
-        if page and size > PAGE - ROOM:
+        if page and size > PAGE - room:
             break
         page.append(message)
     return tuple(page)

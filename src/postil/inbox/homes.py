@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec import Struct
 
-from postil.inbox.message_records import CLOSED_KEPT_SECONDS, HOMES, OPEN, SPACES
+from postil.inbox.message_records import CLOSED_KEPT_SECONDS, HOMES, OPEN, REQUESTS, REQUESTS_ENDED, SPACES
 from postil.workspace.repository import Repository
 
 if TYPE_CHECKING:
     from postil.core.ports import Changes, State
 
-_KEPT_WITH = ("texts", "replies", "answers", "about")
+_KEPT_WITH = ("texts", "replies", "answers", "about", REQUESTS, REQUESTS_ENDED)
 
 
 class Home(Struct, frozen=True):
@@ -72,7 +72,7 @@ def adopt(state: State, home: Home, repository: Repository) -> int:
     with state.writing() as changes:
         for space in (*SPACES, *_KEPT_WITH):
             for key, value in changes.range(old + space):
-                changes.put(new + space, key, value, expires if space == "closed" else None)
+                changes.put(new + space, key, value, expires if space in ("closed", REQUESTS_ENDED) else None)
                 changes.delete(old + space, key)
         changes.delete(HOMES, home.key)
         note_home(changes, repository)

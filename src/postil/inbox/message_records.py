@@ -14,7 +14,7 @@ import msgspec
 from msgspec import structs
 
 from postil.inbox.failures import AlreadyRead, MessageDamaged, NoSuchMessage, StaleLease
-from postil.inbox.model import CLOSED, Lease, Message, Reply
+from postil.inbox.model import CLOSED, Lease, Message, Place, Reply
 from postil.storage.holder import is_alive
 
 if TYPE_CHECKING:
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 CLOSED_KEPT_SECONDS = 90 * 24 * 3600.0
 OPEN = ("queued", "broadcast", "leased", "seen")
 SPACES = (*OPEN, "draft", "closed")
+REQUESTS, REQUESTS_ENDED = "requests", "requests-ended"
+"""Reviews that assistants ask for: those that wait for the person, and the others."""
 HOMES = "inbox/homes"
 """Where the repositories are that have messages."""
 HOOK = "hook-"
@@ -42,6 +44,8 @@ class Counts(msgspec.Struct, frozen=True):
     waiting: int
     last_read: float
     drafts: int = 0
+    requests: int = 0
+    """Reviews that are asked for."""
 
 
 class MessageRecords:
@@ -61,7 +65,8 @@ class MessageRecords:
         """Returns how many wait, those on leases that are over included, and when an assistant last looked."""
         lapsed = sum(self.is_lapsed(message) for message in self.decode_all("leased"))
         waiting = sum(self.records.count(self._prefix + space) for space in ("queued", "broadcast"))
-        return Counts(waiting + lapsed, self.last_read(), self.records.count(self._prefix + "draft"))
+        drafts, requests = (self.records.count(self._prefix + space) for space in ("draft", REQUESTS))
+        return Counts(waiting + lapsed, self.last_read(), drafts, requests)
 
     def last_read(self) -> float:
         """Returns when an assistant last looked."""
@@ -288,4 +293,9 @@ def _reply_key(number: int, which: int) -> str:
 
 
 def make_text_key(message: Message) -> str:
-    return f"{message.place.blob}+{message.place.start}"
+    return name_text(message.place)
+
+
+def name_text(place: Place) -> str:
+    """Returns the key of the text that a place was found in."""
+    return f"{place.blob}+{place.start}"

@@ -24,6 +24,7 @@ from postil.workspace.repository import Repository
 if TYPE_CHECKING:
     from postil.core.ports import State
     from postil.inbox.legacy import LegacyMessage
+    from postil.inbox.review_requests.request_store import RequestStore
 
 
 OUTSIDE = "Start the assistant in the repository, or the server with `postil -C FOLDER serve`"
@@ -79,6 +80,13 @@ class Inbox:
         if self._kept is None or self._kept[0] != repository:
             self._kept = repository, MessageStore(self._state(), repository.key, self._lease_seconds, repository)
         return self._kept[1]
+
+    @property
+    def requests(self) -> RequestStore:
+        """Where the reviews are kept that assistants ask for here."""
+        from postil.inbox.review_requests.request_store import RequestStore  # a send asks for none
+
+        return RequestStore(self._state(), self.repository_or_folder(), self._lease_seconds)
 
     @property
     def state(self) -> State:

@@ -24,6 +24,12 @@ def test_drafts_wait_until_they_are_sent_as_one_review(person: Person) -> None:
     assert "There are no drafts" in run(person, "submit", status=5)
 
 
+def test_the_summary_comes_by_standard_input(person: Person) -> None:
+    person.send("one thing", "a.txt", "2", "--draft")
+    run(person, "submit", "--summary", "-", input="long words\n")
+    assert person.messages()[0]["summary"].strip() == "long words"
+
+
 def test_a_setting_makes_every_remark_a_draft(person: Person) -> None:
     person.environment["POSTIL_INBOX_DRAFT"] = "1"
     assert "#1 is a draft, 1 in all" in person.send("later")

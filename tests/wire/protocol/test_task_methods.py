@@ -19,7 +19,15 @@ from tests.wire.http_client import META, request
 
 def test_what_takes_long_becomes_a_task() -> None:
     long = {entry.name for entry in read_catalogue().operations if entry.task and not entry.same_as}
-    assert long == {"inbox_wait", "wait_pipeline", "comments_relocate", "issue_sync", "issue_verify", "issue_gc"}
+    assert long == {
+        "inbox_wait",
+        "request_review",
+        "wait_pipeline",
+        "comments_relocate",
+        "issue_sync",
+        "issue_verify",
+        "issue_gc",
+    }
 
 
 def test_the_united_server_offers_tasks_and_the_contracts_do_not() -> None:

@@ -84,7 +84,7 @@ class AssistantTools:
         loop = asyncio.get_running_loop()
         news = asyncio.Event()
         deadline = loop.time() + seconds
-        stop = await asyncio.to_thread(self._inbox.on_news, lambda: _call_soon(loop, news.set))
+        stop = await asyncio.to_thread(self._inbox.on_news, lambda: call_soon(loop, news.set))
         try:
             while True:
                 news.clear()
@@ -115,7 +115,7 @@ def _make_reply(text: str) -> Reply:
     return Reply(name_speaker(), check_comment(text), timestamp())
 
 
-def _call_soon(loop: AbstractEventLoop, act: Callable[[], object]) -> None:
+def call_soon(loop: AbstractEventLoop, act: Callable[[], object]) -> None:
     try:
         loop.call_soon_threadsafe(act)
     except RuntimeError:

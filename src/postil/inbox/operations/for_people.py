@@ -54,6 +54,7 @@ class PeopleTools:
                     "draft": False,
                     "now": True,
                     "suggest": None,
+                    "request": 0,
                 },
                 "Send a comment about a file, as lazygit-mcp-bridge does.",
                 requires=("file", "comment"),
@@ -83,20 +84,18 @@ class PeopleTools:
         now: Annotated[bool, Meta(description="send it at once, although a setting makes remarks drafts")] = False,
         suggest: Annotated[str | None, Meta(description="the text to put in place of the lines")] = None,
         quiet: Annotated[bool, Meta(description="say only that it was sent")] = False,
+        request: Annotated[int, Meta(ge=0, description="the review that was asked for, which it belongs to")] = 0,
     ) -> Receipt:
         """Send a remark about a file, a line or a commit to the assistant."""
+        given = kind, context, commit, side, broadcast, at, draft, now, suggest, quiet, request
         if comment or not call.current().interactive:
-            return self._send(
-                comment, file, str(line), kind, context, commit, side, broadcast, at, draft, now, suggest, quiet
-            )
+            return self._send(comment, file, str(line), *given)
         from postil.workspace.editing.editor import keep_typed  # only those who type pay for it
 
         about = at or (f"{file}:{line}" if line else file) or f"commit {commit}"
         typed = self._inbox.type_text("", f"Remark on {about}")
         with keep_typed(self._inbox.repository_or_none(), typed):
-            return self._send(
-                typed, file, str(line), kind, context, commit, side, broadcast, at, draft, now, suggest, quiet
-            )
+            return self._send(typed, file, str(line), *given)
 
     def _send(
         self,
@@ -113,6 +112,7 @@ class PeopleTools:
         now: bool,
         suggest: str | None,
         quiet: bool,
+        request: int,
     ) -> Receipt:
         text = check_comment(comment)
         inbox = self._inbox
@@ -135,11 +135,21 @@ class PeopleTools:
             raise KeptAsDraft(failure.message, self._keep(text, file, line, kind)) from failure
         is_draft = draft or (inbox.drafts_first and not now)
         sent, author = timestamp(), call.current().sign("")
+        review = request if request and inbox.requests.is_open(request) else 0  # its end must not refuse the words
 
         def make(number: int) -> Message:
             state = "draft" if is_draft else "queued"
             return Message(
-                number, caught.place, text, sent, kind, state, broadcast=broadcast, suggestion=suggest, author=author
+                number,
+                caught.place,
+                text,
+                sent,
+                kind,
+                state,
+                broadcast=broadcast,
+                suggestion=suggest,
+                author=author,
+                review=review,
             )
 
         place = caught.place
@@ -155,7 +165,15 @@ class PeopleTools:
         answers = describe_answers(*inbox.messages.hear_answers(ANSWERS_TOLD))
         drafts = counts.drafts if is_draft else 0
         return Receipt(
-            message.id, about, place.line, counts.waiting, counts.last_read, note, drafts=drafts, answers=answers
+            message.id,
+            about,
+            place.line,
+            counts.waiting,
+            counts.last_read,
+            note,
+            drafts=drafts,
+            answers=answers,
+            requests=counts.requests,
         )
 
     def _keep(self, text: str, file: str, line: str, kind: Kind) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, cast, get_args
 
 from msgspec import Meta
 
@@ -14,6 +14,7 @@ from postil.inbox.answers import Changed, Printed, Rounds, Shown, Submitted, des
 from postil.inbox.failures import FitsNoMore
 from postil.inbox.model import LONGEST_COMMENT, Message, Number, Reply, check_comment
 from postil.inbox.part import Inbox, name_speaker, timestamp
+from postil.inbox.review_requests.request import Verdict
 
 if TYPE_CHECKING:
     from postil.workspace.repository import Repository
@@ -22,6 +23,10 @@ MOST_ANSWERS = 20
 HELP = (
     "NUMBER shows one, r NUMBER TEXT answers, d NUMBER resolves, x NUMBER dismisses, o NUMBER reopens, "
     "e NUMBER opens it in your editor, s [SUMMARY] submits the drafts, c copies all as Markdown, l lists, q ends"
+)
+ANSWER_HELP = (
+    "v NUMBER approve|comment|request_changes [TEXT] answers a review that is asked for, with your drafts; "
+    "x NUMBER dismisses it"
 )
 
 
@@ -132,7 +137,10 @@ class ReviewTools:
         told, more = self._inbox.messages.hear_answers(MOST_ANSWERS)
         if told:
             yield "\n".join(["", *describe_answers(told, more)])
-        yield f"\n{HELP}"
+        asked = self._list_requests()
+        if asked:
+            yield f"\n{asked}"
+        yield f"\n{HELP}" + (f". {ANSWER_HELP}" if asked else "")
         while line := sys.stdin.readline(LONGEST_COMMENT):
             word, _, rest = line.strip().partition(" ")
             if word in ("q", "quit", ""):
@@ -147,6 +155,20 @@ class ReviewTools:
         messages = [self._inbox.show(one) for one in (*store.drafts(), *store.open_messages())]
         inside = [one for one in messages if not file or one.file == file or one.file.startswith(f"{file}/")]
         return "\n\n".join(one.for_model() for one in inside) or "No open messages"
+
+    def _list_requests(self) -> str:
+        from postil.inbox.operations.for_requests import RequestTools  # only who talks pays for it
+
+        found = RequestTools(self._inbox).list_requests()
+        return found.for_model() if found.requests else ""
+
+    def _answer_request(self, number: int, rest: str) -> str:
+        from postil.inbox.operations.for_requests import RequestTools
+
+        verdict, _, text = rest.partition(" ")
+        if verdict not in get_args(Verdict):
+            return ANSWER_HELP
+        return RequestTools(self._inbox).finish_review(number, cast("Verdict", verdict), text).for_model()
 
     def _answer(self, word: str, rest: str, file: str) -> str:
         store = self._inbox.messages
@@ -163,6 +185,11 @@ class ReviewTools:
         if word == "r":
             self._show(store.reply_and_queue(which, Reply("you", check_comment(text), timestamp())))
             return f"#{which} queued again with your answer"
+        if word == "v":
+            return self._answer_request(which, text.strip())
+        if word == "x" and self._inbox.requests.is_open(which):
+            self._inbox.requests.cancel(which, "dismissed", text.strip(), timestamp())
+            return f"Review {which} dismissed"
         if word in ("d", "x"):
             store.close(which, "addressed" if word == "d" else "dismissed", None, "", "")
             return f"#{which} {'addressed' if word == 'd' else 'dismissed'}"

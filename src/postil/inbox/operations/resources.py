@@ -9,6 +9,7 @@ from postil.core.group import Announcement, Finding, Tell, announcer, check, gla
 from postil.core.resource import resource
 from postil.inbox import contract
 from postil.inbox.answers import Listed, cut_page, show
+from postil.inbox.message_records import REQUESTS
 from postil.inbox.part import OUTSIDE, Inbox, client
 
 
@@ -66,8 +67,8 @@ class MessageResources:
     def _describe(self) -> tuple[object, ...]:
         """Returns what tells one moment of the conversations, and of what is reviewed, from another."""
         with self._inbox.state.reading() as records:
-            marks = records.range(f"inbox/{self._inbox.name()}/reviewed")
-        return self._inbox.messages.describe(), marks
+            kept = [records.range(f"inbox/{self._inbox.name()}/{space}") for space in ("reviewed", REQUESTS)]
+        return self._inbox.messages.describe(), kept
 
     @announcer("new messages")
     def announce(self, tell: Tell) -> Callable[[], None]:
@@ -128,4 +129,6 @@ class MessageResources:
         said += [f"{read} read and open"] if read else []
         said += [f"{answers} new {'answer' if answers == 1 else 'answers'}"] if answers else []
         said += [f"{counts.drafts} {'draft' if counts.drafts == 1 else 'drafts'}"] if counts.drafts else []
+        asked = counts.requests
+        said += [f"{asked} {'review' if asked == 1 else 'reviews'} asked for (postil inbox requests)"] if asked else []
         return ", ".join(said)

@@ -40,6 +40,7 @@ def frame(
     serves: Callable[[str], bool] = lambda _: False,
     theme: str = "",
     form_token: Html | None = None,
+    cue: Html | None = None,
 ) -> bytes:
     """Returns a whole page."""
     assets = read_assets()
@@ -61,6 +62,7 @@ def frame(
             "header",
             tag("a", "Postil", href="/", class_="brand"),
             tag("nav", [_link(one, place) for one in entries], aria_label="Views"),
+            cue,
             tag(
                 "div",
                 tag("span", class_="live-state", id="live-state", title="Live updates"),

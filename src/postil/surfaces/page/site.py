@@ -30,6 +30,7 @@ from postil.surfaces.page.browser_sessions import (
 from postil.surfaces.page.markup import Html, tag
 from postil.surfaces.page.page_call import run_for_person
 from postil.surfaces.page.router import Handler, answer, find_route, has_path
+from postil.surfaces.page.views.requested.asked_review import show_cue
 from postil.surfaces.page.visit import FORM_TOKEN, Moved, Sent, Shown, Visit, unmask
 from postil.wire.protocol import jsonrpc
 from postil.wire.runtime.watches import Watches
@@ -258,11 +259,13 @@ class Site:
             page = (
                 made.body.encode("utf-8", "backslashreplace")
                 if made.is_part
-                else await self._frame(headers, session, visit, made)
+                else await self._frame(headers, session, visit, made, await show_cue(visit))
             )
             await _send_page(send, headers, made.status, page, is_head=scope["method"] == "HEAD")
 
-    async def _frame(self, headers: Headers, session: BrowserSession, visit: Visit, shown: Shown) -> bytes:
+    async def _frame(
+        self, headers: Headers, session: BrowserSession, visit: Visit, shown: Shown, cue: Html | None = None
+    ) -> bytes:
         says = await self.sessions.take_sentences(session)
         theme = next(iter(read_cookies(headers, "postil-theme")), "")
         return layout.frame(
@@ -274,6 +277,7 @@ class Site:
             serves=has_path,
             theme=theme if theme in ("light", "dark") else "",
             form_token=visit.form_token(),
+            cue=cue,
         )
 
     async def _tell_failure(

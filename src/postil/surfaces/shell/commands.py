@@ -20,7 +20,9 @@ from postil.workspace.disk import read_named
 
 Schema = dict[str, Any]
 SECRETS = frozenset({"token"})
-TEXTS = frozenset({"text", "comment", "body", "description", "content", "message", "note", "reason", "reply"})
+TEXTS = frozenset(
+    {"text", "comment", "body", "description", "content", "message", "note", "reason", "reply", "summary"}
+)
 """Arguments that hold prose: `-` for one of them means standard input."""
 SWITCHES = ("--json", "--no-input")
 KEY = "--idempotency-key"

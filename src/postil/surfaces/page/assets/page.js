@@ -105,7 +105,7 @@
   const read = async (address) => {
     const answer = await fetch(address, {headers: SCRIPT, credentials: "same-origin"});
     const text = await answer.text();
-    if (!answer.ok) throw new Error(text);
+    if (!answer.ok) throw Object.assign(new Error(text), {status: answer.status});
     return new DOMParser().parseFromString(text, "text/html");
   };
 
@@ -117,18 +117,25 @@
     if (before) { before.again = true; return before.done; }
     const state = {again: false};
     asking.set(id, state);
+    const readAgain = async () => {
+      do {
+        state.again = false;
+        const next = (await read(address)).getElementById(id);
+        const now = document.getElementById(id);
+        if (next && now) { morphRegion(now, next); settle(now); }
+      } while (state.again);
+      readStale();
+    };
+    // What was told once is not told again: a server that was busy or away is asked again.
     state.done = (async () => {
-      try {
-        do {
-          state.again = false;
-          const next = (await read(address)).getElementById(id);
-          const now = document.getElementById(id);
-          if (next && now) { morphRegion(now, next); settle(now); }
-        } while (state.again);
-        readStale();
-      } catch (fault) {
-        if (fault.message && !/fetch/i.test(fault.message)) say(fault.message, true);
-      } finally { asking.delete(id); }
+      for (let tries = 0; ; tries++) {
+        try { await readAgain(); break; } catch (fault) {
+          if (tries < 4 && !(fault.status < 429)) { await new Promise((go) => setTimeout(go, 500 << tries)); continue; }
+          if (fault.message && !/fetch/i.test(fault.message)) say(fault.message, true);
+          break;
+        }
+      }
+      asking.delete(id);
     })();
     return state.done;
   };
@@ -238,7 +245,7 @@
       const act = form.closest("details.act");
       if (act) { act.open = false; act.closest("[data-stop]")?.focus({preventScroll: true}); }
       if (form.dataset.go !== undefined) { location.href = answer.headers.get("X-Postil-Address") || location.href; return; }
-      const region = form.closest("[data-live]") || one("[data-live]");
+      const region = form.closest("[data-live]") || one("main [data-live]");
       if (region) { all("[data-loaded]", region).forEach((node) => { node.dataset.stale = ""; }); refresh(region); } else location.reload();
     } catch (fault) {
       say("The server is away: what you typed is still here.", true);

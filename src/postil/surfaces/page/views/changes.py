@@ -25,6 +25,13 @@ from postil.surfaces.page.views.changed_file import (
     show_later,
 )
 from postil.surfaces.page.views.conversation import Message, Messages, show_thread
+from postil.surfaces.page.views.requested.asked_review import (
+    Asked,
+    read_request,
+    show_asked,
+    show_elsewhere,
+    show_verdict,
+)
 from postil.surfaces.page.visit import Moved, Sent, Shown, Visit
 
 FIRST_LINES, FIRST_FILES = 200, 12
@@ -77,13 +84,18 @@ class Diffs(Struct, frozen=True):
     version: str = ""
 
 
-def _read(visit: Visit) -> Showing:
-    return Showing(visit.query.get("scope", ""), visit.query.get("layout") == "split")
+async def _read(visit: Visit) -> tuple[Showing, Asked | None]:
+    """Returns how the person looks at it, and the review that an assistant asks for, if that is looked at."""
+    is_split, number = visit.query.get("layout") == "split", visit.number("request")
+    if not number:
+        return Showing(visit.query.get("scope", ""), is_split), None
+    asked = await read_request(visit, number)
+    return Showing(asked.scope, is_split, asked.id, asked.notes), asked
 
 
 async def show_changes(visit: Visit) -> Shown:
     """Show what changed: the list of files, and the first of them."""
-    showing = _read(visit)
+    showing, asked = await _read(visit)
     listing = await visit.call("workspace_changes", Listing, scope=showing.scope)
     messages = await _read_messages(visit)
     marks = await _read_marks(visit)
@@ -99,11 +111,12 @@ async def show_changes(visit: Visit) -> Shown:
     body = tag(
         "div",
         _show_head(showing, listing, sum(is_reviewed(one, marks) for one in listing.files)),
+        show_asked(asked) if asked is not None else None,
         _show_list(listing) if listing.files else None,
         tag("div", sections, id="files") if sections else _show_nothing(showing),
-        _show_elsewhere(visit, listing, messages),
-        _show_form(visit) if visit.offers("inbox_send") else None,
-        _show_drafts(visit, messages),
+        _show_elsewhere(visit, listing, messages, asked),
+        _show_form(visit, showing.request) if visit.offers("inbox_send") else None,
+        _show_drafts(visit, messages) if asked is None or not asked.is_open else show_verdict(visit, asked, messages),
         id="changes",
         class_="changes",
         data_live="changes inbox",
@@ -114,7 +127,7 @@ async def show_changes(visit: Visit) -> Shown:
 
 async def show_files(visit: Visit) -> Shown:
     """Show some files: those that were scrolled to."""
-    showing = _read(visit)
+    showing, _ = await _read(visit)
     files = visit.every("f")[:MOST_AT_ONCE]
     if not files:
         raise InvalidArguments("No file was named", advice="Open the changes")
@@ -164,7 +177,7 @@ def _show_head(showing: Showing, listing: Listing, reviewed: int) -> Html:
             "a",
             title,
             href=Showing(scope, showing.is_split).address(),
-            aria_current="true" if scope == showing.scope else None,
+            aria_current="true" if scope == showing.scope and not showing.request else None,
         )
         for scope, title in SCOPES
     ]
@@ -184,7 +197,7 @@ def _show_head(showing: Showing, listing: Listing, reviewed: int) -> Html:
         action="/changes",
         data_plain=True,
     )
-    turned = Showing(showing.scope, not showing.is_split).address()
+    turned = Showing(showing.scope, not showing.is_split, showing.request).address()
     return tag(
         "header",
         tag("h1", listing.says),
@@ -219,19 +232,20 @@ def _show_nothing(showing: Showing) -> Html:
     )  # fmt: skip
 
 
-def _show_elsewhere(visit: Visit, listing: Listing, messages: Sequence[Message]) -> Html | None:
+def _show_elsewhere(visit: Visit, listing: Listing, messages: Sequence[Message], asked: Asked | None) -> Html | None:
     """Returns the open conversations about what is not in this diff: a file that is as it was again."""
     files = {one.file for one in listing.files}
     others = [one for one in messages if not one.is_closed and one.file not in files][:MOST_ELSEWHERE]
-    if not others:
+    notes = show_elsewhere(asked, files) if asked is not None else []
+    if not others and not notes:
         return None
-    return tag("section", tag("h2", "About what is not in these changes"),
+    return tag("section", tag("h2", "About what is not in these changes"), notes,
                [show_thread(visit, one, full=True) for one in others], id="elsewhere")  # fmt: skip
 
 
 async def show_picture(visit: Visit) -> Sent:
     """Show a picture that changed, on one side."""
-    showing = _read(visit)
+    showing, _ = await _read(visit)
     found = await visit.call(
         "workspace_picture",
         Picture,
@@ -242,7 +256,7 @@ async def show_picture(visit: Visit) -> Sent:
     return Sent(found.data, found.kind)
 
 
-def _show_form(visit: Visit) -> Html:
+def _show_form(visit: Visit, request: int) -> Html:
     """Returns the form for a remark, which the script puts under the lines it is about."""
     kinds = [
         tag("option", words, value=kind)
@@ -252,6 +266,7 @@ def _show_form(visit: Visit) -> Html:
         "form",
         visit.form_token(),
         [tag("input", type="hidden", name=name) for name in ("file", "line", "side", "version")],
+        tag("input", type="hidden", name="request", value=str(request)) if request else None,
         tag("p", tag("b", class_="about"), " ", tag("select", kinds, name="kind", aria_label="What is wanted")),
         tag("textarea", name="comment", rows=4, required=True, aria_label="Your remark", placeholder="Your remark"),
         tag("details", tag("summary", "Suggest other text"), tag("textarea", name="suggest", rows=4, disabled=True,
@@ -300,6 +315,7 @@ async def remark(visit: Visit) -> Moved:
         kind=form.get("kind") or "fix",
         draft=not is_now,
         now=is_now,
+        request=_number(form.get("request", "")),
         **({"suggest": form["suggest"]} if "suggest" in form else {}),
     )
     return Moved("/changes", "Sent" if is_now else "Kept as a draft: send all when you are through")
@@ -318,6 +334,25 @@ async def send_all(visit: Visit) -> Moved:
     return Moved("/inbox", "Your review is on its way")
 
 
+async def finish_review(visit: Visit) -> Moved:
+    """Answer a review that was asked for: the verdict, with all drafts."""
+    number = _number(visit.form.get("id", ""))
+    verdict, summary = visit.form.get("verdict", ""), visit.form.get("summary", "")
+    await visit.act("inbox_review", id=number, verdict=verdict, summary=summary)
+    return Moved(f"/changes?request={number}", "Your review is on its way")
+
+
+async def dismiss_review(visit: Visit) -> Moved:
+    """End a review that was asked for without one."""
+    number = _number(visit.form.get("id", ""))
+    await visit.act("inbox_dismiss", id=number)
+    return Moved("/inbox", f"Review {number} dismissed")
+
+
+def _number(text: str) -> int:
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 12 else 0
+
+
 ROUTES = (
     Route("GET", "/changes", show_changes),
     Route("GET", "/changes/files", show_files),
@@ -325,4 +360,6 @@ ROUTES = (
     Route("GET", "/changes/picture", show_picture),
     Route("POST", "/changes/reviewed", mark_reviewed),
     Route("POST", "/changes/send", send_all),
+    Route("POST", "/changes/review", finish_review),
+    Route("POST", "/changes/dismiss", dismiss_review),
 )

@@ -9,6 +9,7 @@ from postil.surfaces.page.layout import empty
 from postil.surfaces.page.markup import Html, join, tag
 from postil.surfaces.page.router import Route
 from postil.surfaces.page.views.conversation import Message, Messages, show_thread
+from postil.surfaces.page.views.requested.asked_review import read_requests, show_cue, show_requests
 from postil.surfaces.page.visit import Moved, Shown, Visit
 
 PAGE = 50
@@ -39,6 +40,7 @@ async def list_messages(visit: Visit) -> Shown:
         "section",
         tag("h1", "Inbox"),
         _filters(shows_closed=shows_closed, drafts=drafts),
+        show_requests(await read_requests(visit, all=shows_closed)),
         [show_thread(visit, one, full=True) for one in page],
         _empty(shows_closed=shows_closed, note=found.note) if not page else None,
         tag("p", tag("a", f"{left} older", href=f"/inbox?before={page[-1].id}{'&closed=1' if shows_closed else ''}"))
@@ -140,8 +142,14 @@ def _number(text: str) -> int:
     return int(text)
 
 
+async def show_asked_cue(visit: Visit) -> Shown:
+    """Show whether a review is asked for: a piece of every page, which follows what happens."""
+    return Shown("Reviews", await show_cue(visit) or tag("div", id="asked"), "inbox", is_part=True)
+
+
 ROUTES = (
     Route("GET", "/inbox", list_messages),
+    Route("GET", "/inbox/asked", show_asked_cue),
     Route("GET", "/inbox/{number}", show_message),
     Route("GET", "/inbox/{number}/since", show_since),
     Route("POST", "/inbox/{number}/reply", reply),

@@ -1,0 +1,1 @@
+"""Reviews that assistants ask for, as the page shows them."""
