@@ -49,6 +49,14 @@ if TYPE_CHECKING:
     from postil.workspace.repository import Repository
 
 
+_ADVICE = {
+    "newer": "Install a newer Postil to read it; what it holds is kept",
+    "rewritten": "`git mile sync` gives what it lost to everyone again; ask who force-pushed it",
+    "refused": "Ask whoever writes it; `git mile verify` says more",
+}
+"""What to do about what is wrong with a log."""
+
+
 class Issues:
     """One repository's tracker."""
 
@@ -64,6 +72,7 @@ class Issues:
         self._cache_home = cache_home
         self._now = now
         self._store: Store | None = None
+        self._told: set[str] = set()
         self._lock = threading.Lock()
 
     @property
@@ -82,8 +91,11 @@ class Issues:
         if store.index.damage():
             for text in store.index.damage("damage"):
                 call.current().tell_damage(f"{text}. What it held is not shown; `git mile verify --fix` looks for it")
-            for text in store.index.damage("newer", "rewritten", "refused"):
-                call.current().log("warning", text)
+            for kind, advice in _ADVICE.items():
+                for text in store.index.damage(kind):
+                    if text not in self._told:  # a server says it once
+                        self._told.add(text)
+                        call.current().log("warning", f"{text}. {advice}")
         return store
 
     def transaction(

@@ -14,7 +14,7 @@ from postil.tracker.imports.files import read_markdown, write_markdown
 from postil.tracker.imports.model import ForeignComment, ForeignIssue
 from tests.tracker.foreign import everything, line, text
 from tests.tracker.groups import Tracker
-from tests.tracker.programs import answered, git
+from tests.tracker.programs import answered, git, said
 
 
 def test_beads_come_with_their_dependencies(repository: Path, tmp_path: Path):
@@ -50,6 +50,26 @@ def test_beads_come_with_their_dependencies(repository: Path, tmp_path: Path):
     shown = mine.show("issue", second.id)
     assert (shown.status, shown.labels, shown.comments[0].author) == ("closed", ("type:task", "x"), "bob")
     assert [(link.type, link.title) for link in shown.links or ()] == [("blocked-by", "First")]
+
+
+def test_what_a_bead_waits_for_and_is_in_no_file_is_named_and_kept(repository: Path, tmp_path: Path):
+    waits = [{"issue_id": "bd-2", "depends_on_id": name, "type": "blocks"} for name in ("bd-9", "bd-1")]
+    second = {"id": "bd-2", "title": "Second", "issue_type": "task", "dependencies": waits}
+    first = {"id": "bd-1", "title": "First", "issue_type": "bug"}
+    ninth = {"id": "bd-9", "title": "Ninth", "issue_type": "bug"}
+    (tmp_path / "all").write_text(f"{json.dumps(second)}\n{json.dumps(first)}\n")
+    (tmp_path / "late").write_text(json.dumps(ninth))
+    told = said(repository, "import", str(tmp_path / "all"))
+    assert "not here: beads:bd-9, for which beads:bd-2 waits" in told
+    shown = answered(repository, "show", "bd-2")
+    assert shown["fields"]["waits_for"] == "beads:bd-9"
+    assert [(link["type"], link["title"]) for link in shown["links"]] == [("blocked-by", "First")]
+    assert "missing" not in answered(repository, "import", str(tmp_path / "late"))
+    assert "missing" not in answered(repository, "import", str(tmp_path / "all"))  # now the link can be made
+    shown = answered(repository, "show", "bd-2")
+    assert "waits_for" not in shown.get("fields", {})
+    assert {link["title"] for link in shown["links"]} == {"First", "Ninth"}
+    assert answered(repository, "import", str(tmp_path / "all"))["unchanged"] == 2
 
 
 @pytest.mark.parametrize("text", ["{not json", '{"title": 3}', "---\nno facts\n---\n", '{"id":"x"}'])

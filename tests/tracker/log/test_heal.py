@@ -75,10 +75,14 @@ def test_what_one_clone_saw_of_a_rewritten_log_all_get_by_plain_syncs(team: tupl
     git(remote, "update-ref", "-d", log)
     write_log(remote, event("11111111-0000-4000-8000-000000000001", 1, "warp", 1), replica=log.rpartition("/")[2])
     said(bob, "pull")  # ann is gone for good: bob is the last who has it
+    warned = run(bob, "list").stderr
+    assert "rewritten" in warned
+    assert "`git mile sync` gives" in warned
     assert "1 event appended again" in said(bob, "sync")
     assert list_titles(fresh_clone(remote, "carl")) == ["Ann was here", "Bob writes too"]
     assert git(bob, "for-each-ref", "refs/postil/kept") == ""
     assert "nothing new" in said(bob, "sync")
+    assert run(bob, "list").stderr == ""
 
 
 def test_verify_fix_gives_back_what_another_writer_lost(team: tuple[Path, Path, Path]):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime
 import re
-from collections.abc import Sequence
 from typing import TypeVar
 
 import msgspec
@@ -70,13 +69,7 @@ def read_jsonl(text: str) -> list[ForeignIssue]:
 def read_beads(text: str) -> list[ForeignIssue]:
     """Read lines of beads' `issues.jsonl`."""
     beads = [_decode(line, number, _Beads) for number, line in _number_lines(text)]
-    # In beads the dependent names what it waits for; a link here goes from the one that blocks.
-    waiting: dict[str, list[str]] = {}
-    for bead in beads:
-        for dependency in bead.dependencies or ():
-            if dependency.type == "blocks":
-                waiting.setdefault(dependency.depends_on_id, []).append(f"beads:{bead.id}")
-    return [_convert_bead(bead, waiting.get(bead.id, ())) for bead in beads]
+    return [_convert_bead(bead) for bead in beads]
 
 
 def looks_like_beads(text: str) -> bool:
@@ -161,7 +154,7 @@ def _unshield(text: str) -> str:
     return re.sub(rf"^\\(?=\\*{_MARK})", "", text.strip("\n"), flags=re.MULTILINE)
 
 
-def _convert_bead(bead: _Beads, waiting: Sequence[str]) -> ForeignIssue:
+def _convert_bead(bead: _Beads) -> ForeignIssue:
     sections = [("Design", bead.design), ("Acceptance criteria", bead.acceptance_criteria), ("Notes", bead.notes)]
     description = "\n\n".join([bead.description, *(f"## {name}\n\n{text}" for name, text in sections if text)])
     labels = [*(bead.labels or ())]
@@ -202,7 +195,8 @@ def _convert_bead(bead: _Beads, waiting: Sequence[str]) -> ForeignIssue:
             ForeignComment(str(c.id or i), c.author, _read_moment(c.created_at), c.text)
             for i, c in enumerate(bead.comments or ())
         ),
-        links=(*links, *(("blocks", target) for target in waiting)),
+        links=tuple(links),
+        waits_for=tuple(f"beads:{one.depends_on_id}" for one in bead.dependencies or () if one.type == "blocks"),
     )
 
 

@@ -37,6 +37,9 @@ if TYPE_CHECKING:
     from postil.tracker.store import Transaction
 
 _UUID = re.compile(r"[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}\Z")
+_WAITS_FOR = "waits_for"
+"""The field that names what an issue waits for and that is not here."""
+_MOST_NAMED = 50
 
 
 class ForeignComment(msgspec.Struct, frozen=True):
@@ -104,6 +107,8 @@ class Imported(Answer, frozen=True, kw_only=True):
     unchanged: int
     unread: list[str] | UnsetType = UNSET
     """What could not be read, and why; nothing of it was taken."""
+    missing: list[str] | UnsetType = UNSET
+    """What issues wait for that is not here; they keep it in the field `waits_for`."""
 
     @property
     def exit_status(self) -> int:
@@ -113,7 +118,10 @@ class Imported(Answer, frozen=True, kw_only=True):
     def for_person(self) -> str:
         """One line, then what was left out."""
         counted = f"{self.created} created, {self.updated} updated, {self.unchanged} unchanged"
-        return "\n".join([counted, *(f"not read: {line}" for line in self.unread or ())])
+        left = [f"not read: {line}" for line in self.unread or ()] + [
+            f"not here: {line}" for line in self.missing or ()
+        ]
+        return "\n".join([counted, *left])
 
 
 def write_issues(tx: Transaction, foreign: list[ForeignIssue], known: dict[str, Entity]) -> Imported:
@@ -124,23 +132,45 @@ def write_issues(tx: Transaction, foreign: list[ForeignIssue], known: dict[str, 
     for one in foreign:
         for origin in one.waits_for:
             waiting.setdefault(origin, []).append(one.origin)
+    origins = {one.origin for one in foreign}
+    lost = {origin for origin in waiting if origin not in origins and derive_entity_id(origin) not in known}
     for one in foreign:
         id_ = derive_entity_id(one.origin)
         here = known.get(id_)
         before = len(tx.lines)
         blocks = tuple(("blocks", origin) for origin in waiting.get(one.origin, ()))
         linked = msgspec.structs.replace(one, links=(*one.links, *blocks)) if blocks else one
+        absent = [origin for origin in one.waits_for if origin in lost]
+        if absent:
+            named = _flatten(", ".join(absent))
+            linked = msgspec.structs.replace(linked, fields={**linked.fields, _WAITS_FOR: named})
         if here is None:
             new.append(_Story(tx.ts, len(new)))
             _write_new(new[-1], str(tx.author), id_, linked)
             created += 1
         else:
             _write_changes(tx, here, linked)
+            if one.waits_for and not absent and _WAITS_FOR in here.fields:
+                tx.write(Set, id_, f=_WAITS_FOR, value=None)
             updated += len(tx.lines) > before
     # In the order of their times over all issues, so that lists by creation and by change are as they were there.
     for _, _, kind, id_, data in sorted((one for story in new for one in story.events), key=itemgetter(0, 1)):
         tx.write(kind, id_, **data)
-    return Imported(created=created, updated=updated, unchanged=len(foreign) - created - updated)
+    for origin in waiting.keys() - origins - lost:  # here since an earlier import
+        _link_waiting(tx, known[derive_entity_id(origin)], origin, waiting[origin])
+    missing = [f"{origin}, for which {', '.join(waiting[origin])[:200]} waits" for origin in sorted(lost)]
+    if len(missing) > _MOST_NAMED:
+        missing[_MOST_NAMED:] = [f"and {len(missing) - _MOST_NAMED} more"]
+    unchanged = len(foreign) - created - updated
+    return Imported(created=created, updated=updated, unchanged=unchanged, missing=missing or UNSET)
+
+
+def _link_waiting(tx: Transaction, blocker: Entity, origin: str, waiting: Sequence[str]) -> None:
+    edges = {("blocks", derive_entity_id(one)) for one in waiting}
+    edges -= {(link.type, link.target) for link in blocker.links}
+    if edges:
+        key = _derive_event_id(origin, repr(sorted(edges)))
+        tx.write(Linked, blocker.id, id=key, add=tuple(sorted(edges)))
 
 
 class _Story:

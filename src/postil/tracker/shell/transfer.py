@@ -107,7 +107,8 @@ class TransferCommands:
 
     def _take(self, foreign: list[ForeignIssue], dry_run: bool) -> Imported:
         with self._issues.transaction(dry_run=dry_run) as tx:
-            here = self._read_together(tx, [derive_entity_id(one.origin) for one in foreign])
+            named = (origin for one in foreign for origin in (one.origin, *one.waits_for))
+            here = self._read_together(tx, [derive_entity_id(origin) for origin in named])
             known = {id_: entity for id_, lines in here.items() if (entity := fold_lines(lines)) is not None}
             return write_issues(tx, foreign, known)
 

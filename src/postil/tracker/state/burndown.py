@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Iterable, Sequence
+from operator import itemgetter
 
 import msgspec
 
 from postil.tracker.events import Created, Event, Set
+from postil.tracker.state.causality import Causality
 from postil.tracker.state.fold import fold
 from postil.tracker.text import is_day
 
@@ -48,19 +50,38 @@ def count_days(histories: Iterable[Sequence[Event]], milestone: str, until: date
 
 
 def _trace_issue(events: Sequence[Event], milestone: str) -> list[tuple[str, str]]:
-    """Returns the days on which this issue may have changed for the milestone, and what it was at their ends."""
-    telling = sorted(
-        {
-            event.ts[:10]
-            for event in events
-            if is_day(event.ts[:10])
-            and (isinstance(event, Created) or (isinstance(event, Set) and event.f in _TELLING))
-        }
-    )
-    story: list[tuple[str, str]] = []
-    for day in telling:
-        entity = fold([event for event in events if event.ts[:10] <= day])
-        counted = entity is not None and entity.kind == "issue" and entity.milestone == milestone and not entity.deleted
-        state = "" if not counted or entity is None else "closed" if entity.status == "closed" else "open"
-        story.append((day, state))
-    return story if any(state for _, state in story) else []
+    """Returns the days on which this issue may have changed for the milestone, and what it was at their ends.
+
+    In one pass: of the events up to a day, the last in the order of all decides.
+    """
+    writes: list[tuple[str, int, str, str | None]] = []
+    kinds: list[str] = []
+    for place, event in enumerate(Causality(events).order):
+        day = event.ts[:10]
+        if isinstance(event, Created):
+            kinds.append(event.kind)
+            made = {"status": event.status, "milestone": event.milestone, "created": ""}
+            writes += [(day, place, field, value) for field, value in made.items()]
+        elif isinstance(event, Set) and event.f in _TELLING:
+            writes.append((day, place, event.f, event.value))
+    if len(set(kinds)) > 1:  # made more than once, by a forger: the fold says which counts
+        entity = fold(events)
+        kinds = [entity.kind] if entity else []
+    if kinds[:1] != ["issue"]:
+        return []
+    now: dict[str, tuple[int, str | None]] = {}
+    story: dict[str, str] = {}
+    for day, place, field, value in sorted(writes, key=itemgetter(0)):
+        if place >= now.get(field, (0, None))[0]:
+            now[field] = place, value
+        if is_day(day):
+            story[day] = _describe(now, milestone)
+    return list(story.items()) if any(story.values()) else []
+
+
+def _describe(now: dict[str, tuple[int, str | None]], milestone: str) -> str:
+    """Returns what the issue is for the milestone: open, closed or nothing."""
+    known = {field: value for field, (_, value) in now.items()}
+    if "created" not in known or known.get("milestone") != milestone or known.get("deleted") == "true":
+        return ""
+    return "closed" if known["status"] == "closed" else "open"
