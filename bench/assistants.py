@@ -148,8 +148,8 @@ ASSISTANTS = {
 }
 
 
-def measure(name: str) -> tuple[int, int] | None:
-    """Bytes of our text, and bytes that this assistant's model read of it; None where it is not installed."""
+def measure(name: str) -> tuple[list[int], list[int]] | None:
+    """Bytes of our text for each call, and bytes that this assistant's model read of it; None where it is missing."""
     api = ModelApi(SCRIPT)
     with tempfile.TemporaryDirectory(prefix="postil-bench-") as folder, serving(api) as url:
         home, project = Path(folder, "home"), Path(folder, "project")
@@ -180,7 +180,7 @@ def measure(name: str) -> tuple[int, int] | None:
             raise RuntimeError(
                 f"{name} made {len(api.read)} of {len(SCRIPT)} calls; tools {sorted(api.names)[:80]}: {tail}"
             )
-    return sum(sent), sum(len(each.encode()) for each in api.read)
+    return sent, [len(each.encode()) for each in api.read]
 
 
 def assistants() -> list[Goal]:
@@ -192,6 +192,22 @@ def assistants() -> list[Goal]:
         if found is None:
             listed.append(Goal(what, "≤ 1.15", "not installed: `make assistants more-assistants`", True))
             continue
-        sent, read = found
+        sent, read = map(sum, found)
         listed.append(Goal(what, "≤ 1.15", f"{read / sent:.2f} ({read} of {sent})", read <= 1.15 * sent))
     return listed
+
+
+def table() -> str:
+    """Bytes for each call, as docs/decisions.md has them: `python -m bench.assistants`."""
+    found = {name: calls for name in ASSISTANTS if (calls := measure(name)) is not None}
+    ours = next(iter(found.values()))[0]
+    rows = [f"| operation | sends | our text | {' | '.join(found)} |", "|---|---|---|" + "---|" * len(found)]
+    for n, call in enumerate(SCRIPT):
+        read = " | ".join(str(calls[1][n]) for calls in found.values())
+        rows.append(f"| `{call.tool}` | text | {ours[n]} | {read} |")
+    shares = " | ".join(f"{sum(read)} ({sum(read) / sum(sent):.2f})" for sent, read in found.values())
+    return "\n".join([*rows, f"| all ten | | {sum(ours)} | {shares} |"])
+
+
+if __name__ == "__main__":
+    print(table())

@@ -54,6 +54,7 @@ class OperationEntry(Struct, frozen=True, omit_defaults=True):
     direct: bool = False
     open_world: bool = False
     is_async: bool = False
+    idempotent: bool = False
     waits: bool = False
     task: TaskSupport = ""
 

@@ -95,6 +95,8 @@ class Mark(Struct, frozen=True):
     """The failure that answers a bug in this operation."""
     open_world: bool = False
     """Whether it reaches beyond this workspace."""
+    idempotent: bool = False
+    """Of a write: whether the same call again changes nothing more. What destroys always is."""
     waits: bool = False
     """Whether it only waits for what others do: at the end of a connection it is given up, while work is finished."""
     task: TaskSupport = ""

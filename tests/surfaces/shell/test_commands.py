@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from postil.app import read_catalogue
 from postil.core.catalogue import OperationEntry
 from postil.core.failure import Failure
-from postil.surfaces.shell.commands import SECRETS, Usage, Words, kebab
+from postil.surfaces.shell.commands import SECRETS, Usage, Words, kebab, near
 
 COMMANDS = [entry for entry in read_catalogue().operations if entry.shell]
 
@@ -239,3 +239,19 @@ def test_a_secret_is_never_a_word_of_the_command_line(monkeypatch: pytest.Monkey
         for name in msgspec.json.decode(entry.command_schema).get("properties", {}):
             if re.search("token|secret|password", name):
                 assert name in SECRETS, f"{entry.shell}: {name}"
+
+
+@pytest.mark.parametrize(
+    ("word", "meant"),
+    [
+        ("--desc", "--description"),
+        ("--descripton", "--description"),
+        ("dco", "doc"),
+        ("commit", ""),  # is not `comments`
+        ("--yes", ""),
+        ("de", ""),
+    ],
+)
+def test_only_what_is_near_is_suggested(word: str, meant: str) -> None:
+    known = ["--description", "--json", "doc", "comments", "status"]
+    assert near(word, known) == (f". Did you mean {meant!r}?" if meant else "")

@@ -7,6 +7,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -223,3 +224,27 @@ def test_all_tools_of_the_tracker_fit_into_twelve_kilobytes():
     ]
     assert len(listed) >= 17
     assert len(json.dumps(listed, separators=(",", ":"))) <= 12000
+
+
+@pytest.mark.parametrize(
+    ("operation", "arguments"),
+    [
+        ("git_mile_update", {"title": "New", "description": "text", "status": "draft"}),
+        ("git_mile_label", {"add": ["bug"]}),
+        ("git_mile_link", {"type": "blocks"}),
+    ],
+)
+def test_what_is_called_idempotent_writes_nothing_the_second_time(
+    repository: Path, operation: str, arguments: dict[str, Any]
+):
+    tracker = Tracker(repository)
+    one, two = tracker.tools.create("One").id, tracker.tools.create("Two").id
+    tool = getattr(tracker.tools, operation.removeprefix("git_mile_"))
+    assert tool.__postil__.idempotent
+    more = {"target": two} if operation == "git_mile_link" else {}
+    written: list[int] = []
+    for _ in range(2):
+        tool(one, **arguments, **more)
+        written.append(sum(len(Tracker(repository).issues.refresh().events(each)) for each in (one, two)))
+    assert written[0] > 2
+    assert written[1] == written[0]

@@ -80,6 +80,7 @@ class RelocateTools:
     @writes(
         "comments_relocate",
         title="Write where comments are now",
+        idempotent=True,
         task="optional",
         aliases=("comments_relocate_here",),
         shell="comments relocate",

@@ -150,6 +150,7 @@ def _operation(part: str, group: str, attribute: str, owner: type, mark: Mark, o
         direct=mark.direct,
         open_world=mark.open_world,
         is_async=is_async(method),
+        idempotent=mark.idempotent,
         waits=mark.waits,
         task=mark.task,
     )

@@ -291,5 +291,7 @@ def near(word: str, known: Iterable[str]) -> str:
     from difflib import get_close_matches
 
     bare = {name.lstrip("-"): name for name in known}  # two dashes are in every flag, and make none of them alike
-    found = get_close_matches(word.lstrip("-")[:100], list(bare), 1, 0.6)
+    said = word.lstrip("-")[:100]
+    found = [name for name in bare if len(said) > 2 and name.startswith(said)][:1]
+    found = found or get_close_matches(said, list(bare), 1, 0.72 if len(said) > 5 else 0.6)  # two letters turned
     return f". Did you mean {bare[found[0]]!r}?" if found else ""

@@ -66,7 +66,7 @@ def explain(entries: list[OperationEntry], words: list[str], program: str, prefi
     if wants_help and spoken == ["all"]:
         sys.stdout.write(_everything(commands, program) + "\n")
         return 0
-    known = [*commands, *{name.split()[0] for name in commands}, *(BUILTINS if program == "postil" else ())]
+    known = [*commands, *{name.split()[0] for name in commands}, *(BUILTINS if program == "postil" else ()), "help"]
     guess = near(" ".join(spoken[:2]), known) or near(spoken[0], known)
     raise Usage(f"There is no command `{program} {' '.join(spoken[:2])}`{guess}", advice=f"Run `{program} --help`")
 

@@ -174,6 +174,7 @@ class AssistantTools:
     @writes(
         "git_mile_update",
         aliases=("git_mile.update",),
+        idempotent=True,
         older={"names": "assign"},
         crash=ServerError,
         positional=("id",),
@@ -405,6 +406,7 @@ class AssistantTools:
     @writes(
         "git_mile_label",
         aliases=("git_mile.label",),
+        idempotent=True,
         older={"kind": "entity"},
         crash=ServerError,
         positional=("entity", "id"),
@@ -449,6 +451,7 @@ class AssistantTools:
     @writes(
         "git_mile_link",
         aliases=("git_mile.link",),
+        idempotent=True,
         crash=ServerError,
         shell="issue link",
         positional=("id", "type", "target"),

@@ -40,7 +40,7 @@ def describe_effect(entry: OperationEntry) -> dict[str, bool]:
         shown["readOnlyHint"] = True
     elif entry.effect == "writes":
         shown["destructiveHint"] = False
-    else:  # what is gone once is gone: a second call changes nothing more
+    if entry.idempotent or entry.effect == "destroys":  # what is gone once is gone: a second call changes nothing more
         shown["idempotentHint"] = True
     if not entry.open_world:
         shown["openWorldHint"] = False
@@ -61,8 +61,8 @@ def describe_resource(entry: ResourceEntry, era: Era) -> dict[str, Any]:
 def describe_prompt(entry: PromptEntry, era: Era) -> dict[str, Any]:
     """Returns one prompt of `prompts/list`."""
     shown: dict[str, Any] = {"name": entry.name}
-    if entry.title and era.structured:
-        shown["title"] = entry.title
+    if era.structured:
+        shown["title"] = entry.title or entry.name.replace("_", " ").capitalize()
     shown["description"] = entry.description
     shown["arguments"] = entry.arguments
     return shown
