@@ -57,7 +57,7 @@ def test_the_table_is_changed_knowingly() -> None:
         "WEBHOOK": 2 * mib, "WEBHOOKS": 16 * mib, "WEBHOOKS_OF_ONE": 4 * mib,
         "GITLAB_ANSWER": 32 * mib, "GITLAB_STREAM": 1024 * mib, "FORM": 16_384, "PAGE_FORM": mib, "DOCUMENT": 16 * mib,
         "GIT_OUTPUT": 64 * mib, "GIT_OBJECT": 16 * mib, "GIT_MEMORY": 256 * mib, "GIT_INDEX_MEMORY": 1024 * mib,
-        "BACKUP_LINE": 32 * mib, "BACKUP": 16_384 * mib, "IMPORT": 512 * mib,
+        "LINES": 500_000, "BACKUP_LINE": 32 * mib, "BACKUP": 16_384 * mib, "IMPORT": 512 * mib,
         "CONFIG": mib, "REFS": 64 * mib,
         "LOG_SEGMENT": 8 * mib, "LOG_OBJECT": 12 * mib, "LOG_TAIL": 64 * mib, "LOG_SEGMENTS": 100_000,
         "FILE": 16 * mib, "SETTINGS": 262_144, "SMALL_FILE": mib, "STANDARD_INPUT": 64 * mib,

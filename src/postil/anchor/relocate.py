@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from postil.anchor.large_files import is_large, relocate_within
 from postil.anchor.model import SETTLED, Relocation, Source, Span
 from postil.anchor.page import Page
 
@@ -31,12 +32,16 @@ def relocate_all(
     old: Source, new: Source, spans: Iterable[Span], elsewhere: OtherFiles | Iterable[Source] = ()
 ) -> list[Relocation]:
     """Returns where each span of the old version is now, in the order asked. A deleted file is an empty new text."""
+    asked = list(spans)
+    if old.text != new.text and is_large(old.text, new.text):
+        return relocate_within(
+            old, new, asked, lambda some, other, inside: relocate_all(some, other, inside, elsewhere)
+        )
     before, after = Page(old), Page(new)
     if before.text == after.text:
-        return [_stay(before, span) for span in spans]
+        return [_stay(before, span) for span in asked]
     from postil.anchor.side_by_side.alignment import align  # brings in rapidfuzz, which an unchanged file does not need
 
-    asked = list(spans)
     lines = align(before, after)
     found = [_find_settled(lines, span) for span in asked]
     rest = [place for place, each in enumerate(found) if each is None]

@@ -139,6 +139,8 @@ class SourceTree:
     def _make_source(path: RelativePath, content: bytes, blob: str) -> Source:
         if b"\0" in content[:8000]:
             raise SourceNotParsed(path, "the file is binary", "Comment on a text file")
+        if len(content) > limits.LINES and content.count(b"\n") > limits.LINES:
+            raise SourceNotParsed(path, f"it has more than {limits.LINES} lines", "Comment on a smaller file")
         return Source(path, decode(content), blob)
 
     def _translate(self, path: RelativePath, fault: Failure) -> Failure:

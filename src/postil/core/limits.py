@@ -70,6 +70,8 @@ BACKUP: Final = 16 * 1024 * MIB
 # Files
 FILE: Final = 16 * MIB
 """A source file, a sidecar, a file named by a caller."""
+LINES: Final = 500_000
+"""Lines of a source file: each costs more to hold than its bytes."""
 SETTINGS: Final = 256 * KIB
 """A settings file."""
 SMALL_FILE: Final = 1 * MIB

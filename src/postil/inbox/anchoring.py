@@ -49,7 +49,7 @@ def anchor_place(repository: Repository, place: Place, kept: bytes | None) -> An
         now = read_file(repository.root, RelativePath(place.file), LARGEST_READ)
     except Failure:
         return Anchor("gone")
-    if kept is None:
+    if kept is None or max(kept.count(b"\n"), now.count(b"\n")) > limits.LINES:
         return Anchor("unknown", place.line)
     if place.start == 0 and kept == now:
         return Anchor("exact", place.line)

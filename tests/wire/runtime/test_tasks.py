@@ -225,6 +225,22 @@ def test_another_replica_knows_ends_and_answers_it() -> None:
         wait_for(two, asking, "completed")
 
 
+def test_what_no_task_asked_for_is_not_kept_for_another_replica() -> None:
+    """Every answer was: one task took as much of the shared store as its client cared to send."""
+    store = MemoryEphemeralStore()
+    gates = [gateway_of(ways=[Named()], per_minute=0) for _ in range(2)]
+    with running(gates[0], gitlab=Long(), shared=store) as one, running(gates[1], gitlab=Long(), shared=store) as two:
+        asking = begin(one, "asking_job")
+        wait_for(two, asking, "input_required")
+        for number in range(3):
+            ask(two, "tasks/update", taskId=asking, inputResponses={f"never-{number}": "x" * 100_000})
+        kept = asyncio.run_coroutine_threadsafe(store.recall(tasks.name_in_store(asking, "wanted")), two.loop).result(
+            10
+        )
+        assert kept == [None]
+        ask(two, "tasks/cancel", taskId=asking)
+
+
 def test_the_end_of_the_server_ends_its_tasks() -> None:
     store = MemoryEphemeralStore()
     with running(gitlab=Long(), shared=store) as one:

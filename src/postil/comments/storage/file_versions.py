@@ -71,7 +71,7 @@ class FileVersions:
 
             there = read_objects(self._tree.root, asked, LARGEST_TEXT)
             found |= {blob: decode(content) for blob, content in there.items()}
-        return found
+        return {blob: text for blob, text in found.items() if text.count("\n") <= limits.LINES}
 
     def _read_copy(self, blob: str) -> str | None:
         try:

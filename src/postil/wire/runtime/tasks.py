@@ -201,8 +201,10 @@ class Tasks:
         call = self._calls.get(task_id)
         if call is not None and call.task.principal == principal:
             call.take_answers(answers)
-        elif not (await self._find_elsewhere(task_id, principal)).is_over:
-            await self._want(task_id, answers=dict(answers))
+            return
+        asked = (await self._find_elsewhere(task_id, principal)).questions  # none when it is over
+        if fitting := {name: answer for name, answer in answers.items() if name in asked}:
+            await self._want(task_id, answers=fitting)
 
     async def cancel(self, task_id: str, principal: str) -> None:
         """Give a task up."""
@@ -283,11 +285,11 @@ class Tasks:
     async def _save(self, task: Task) -> None:
         store = self._server.hooks.shared
         if store is not None:
-            await store.keep({_name(task.id): msgspec.json.encode(task)}, LIFETIME)
+            await store.keep({name_in_store(task.id): msgspec.json.encode(task)}, LIFETIME)
 
     async def _find_elsewhere(self, task_id: str, principal: str) -> Task:
         store = self._server.hooks.shared
-        found = await store.recall(_name(task_id)) if store is not None and len(task_id) <= LONGEST_ID else None
+        found = await store.recall(name_in_store(task_id)) if store is not None and len(task_id) <= LONGEST_ID else None
         try:
             task = msgspec.json.decode(found[0], type=Task) if found and found[0] is not None else None
         except msgspec.DecodeError:  # another version's
@@ -298,17 +300,17 @@ class Tasks:
 
     async def _want(self, task_id: str, *, cancel: bool = False, answers: Mapping[str, Any] | None = None) -> None:
         store = cast("EphemeralStore", self._server.hooks.shared)
-        found = await store.recall(_name(task_id, "wanted"))
+        found = await store.recall(name_in_store(task_id, "wanted"))
         wanted = msgspec.json.decode(found[0], type=_Wanted) if found and found[0] is not None else _Wanted()
         wanted.cancel |= cancel
         wanted.answers.update(answers or {})
-        await store.keep({_name(task_id, "wanted"): msgspec.json.encode(wanted)}, LIFETIME)
+        await store.keep({name_in_store(task_id, "wanted"): msgspec.json.encode(wanted)}, LIFETIME)
 
     async def _listen(self, store: EphemeralStore, call: TaskCall) -> None:
         """Hear what is asked of a task on other replicas."""
         while not call.task.is_over:
             await asyncio.sleep(LOOK_EVERY)
-            found = await store.recall(_name(call.task.id, "wanted"))
+            found = await store.recall(name_in_store(call.task.id, "wanted"))
             if found and found[0] is not None:
                 wanted = msgspec.json.decode(found[0], type=_Wanted)
                 call.take_answers(wanted.answers)
@@ -316,7 +318,8 @@ class Tasks:
                     self._give_up(call)
 
 
-def _name(task_id: str, kind: str = "task") -> str:
+def name_in_store(task_id: str, kind: str = "task") -> str:
+    """Returns what a task, or what is wanted of it, is called in the store that replicas share."""
     import hashlib  # only where replicas share tasks
 
     return f"{kind}:" + hashlib.sha256(task_id.encode("utf-8", "replace")).hexdigest()[:40]
