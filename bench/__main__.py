@@ -20,6 +20,7 @@ from bench.gitlab import gitlab
 from bench.load import http
 from bench.measure import calls, cold_start, middle
 from bench.page import page as show_page
+from bench.page_load import page_load
 from bench.report import Result, Whole, goal_table, goals, page, result_table
 from bench.server import INITIALIZE, INITIALIZED, LOWLEVEL, OURS, ROOT, SERVERS, TYPESCRIPT, Server, ended_cpu, started
 from bench.startup import startup
@@ -61,6 +62,8 @@ def main() -> int:
     listed += assistants()
     say("the page beside difit")
     listed += show_page()
+    say("the page of a large repository")
+    listed += page_load()
     listed += comments(options.comments)
     say("anchoring")
     listed += anchors([ROOT])

@@ -1,4 +1,4 @@
-"""The page beside difit: the same diff in the same Chromium. Bytes, time to the first changed line, heap, nodes.
+"""The page beside difit: the same diff in the same Chromium. Bytes, time to the first changed line, memory, nodes.
 
 Needs Chromium, and difit from bench/peers. `python -m bench.page` prints the rows alone.
 """
@@ -41,6 +41,8 @@ class Seen(Struct, frozen=True):
     heap: float
     """MB of the tab's heap, once it is quiet."""
     nodes: int
+    private: float
+    """MB of the tab's process that it shares with no other."""
 
 
 def make_repository(folder: Path) -> Path:
@@ -98,6 +100,20 @@ def served(words: list[str], folder: Path, pattern: str) -> Generator[str]:
             os.close(inside)
 
 
+def read_private(browser: Browser) -> float:
+    """Returns the private memory of the largest renderer of this browser, in MB: the tab that is open."""
+    wire = browser.new_browser_cdp_session()
+    found = wire.send("SystemInfo.getProcessInfo")["processInfo"]
+    wire.detach()
+    sizes = [_read_private(int(one["id"])) for one in found if one["type"] == "renderer"]
+    return max(sizes, default=0.0)
+
+
+def _read_private(pid: int) -> float:
+    rows = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
+    return sum(int(row.split()[1]) for row in rows if row.startswith("Private_")) * 1024 / 1e6
+
+
 def look(browser: Browser, address: str, *, enters: bool) -> Seen:
     """Open a page and measure until its first changed line is there."""
     context = browser.new_context(viewport={"width": 1280, "height": 900})
@@ -124,7 +140,8 @@ def look(browser: Browser, address: str, *, enters: bool) -> Seen:
         page.wait_for_timeout(2_000)
         wire.send("HeapProfiler.collectGarbage")
         found: dict[str, Any] = {each["name"]: each["value"] for each in wire.send("Performance.getMetrics")["metrics"]}
-        return Seen(sum(moved) / 1000, seconds, found["JSHeapUsedSize"] / 1e6, int(found["Nodes"]))
+        heap, private = found["JSHeapUsedSize"] / 1e6, read_private(browser)
+        return Seen(sum(moved) / 1000, seconds, heap, int(found["Nodes"]), private)
     finally:
         context.close()
 
@@ -164,6 +181,12 @@ def page() -> list[Goal]:
         share("nodes", float(ours.nodes), float(difit.nodes), 0.25, "nodes"),
         Goal("page: first changed line, s", "≤ 2", f"{ours.seconds:.2f}", ours.seconds <= 2),
         Goal("page: heap of the tab, MB", "≤ 150", f"{ours.heap:.1f}", ours.heap <= 150),
+        Goal(
+            "page: private memory of the tab's process, MB",
+            "≤ 150",
+            f"{ours.private:.0f} (difit {difit.private:.0f})",
+            ours.private <= 150,
+        ),
         Goal("page: everything that the first page moves, kB", "≤ 60", f"{ours.moved:.1f}", ours.moved <= 60),
     ]
 

@@ -42,6 +42,17 @@ def test_a_person_reviews_uncertain_comments_at_a_terminal(comments: Comments, m
     assert [(each.text, each.line) for each in comments.listed(state="exact").comments] == [("about 3", 2)]
 
 
+def test_lost_comments_come_a_page_at_a_time(comments: Comments) -> None:
+    for line in (3, 13, 23):
+        comments.add("a.py", line, f"about {line}", "NOTE")
+    write(root_of(comments), "a.py", "alpha = 'a'\nbeta = 'b'\n")
+    whole = comments.reviewing.list_orphans()
+    first, rest = comments.reviewing.list_orphans(limit=2), comments.reviewing.list_orphans(limit=2, skip=2)
+    assert (first.comments + rest.comments, first.total) == (whole.comments, 3)
+    assert "2 of 3 are shown" in first.for_model()
+    assert "are shown" not in whole.for_model()
+
+
 def test_the_review_keeps_ranges_and_asks_about_stale_comments(
     comments: Comments, monkeypatch: pytest.MonkeyPatch
 ) -> None:

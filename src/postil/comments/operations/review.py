@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 from postil.anchor.syntax.languages import language_of
@@ -32,9 +32,14 @@ class Orphaned(Answer, frozen=True):
     """Comments whose code is gone or uncertain."""
 
     comments: tuple[CommentNow, ...]
+    total: int = 0
+    """How many there are in all."""
 
     def for_model(self) -> str:
-        return "\n".join(map(_show_options, self.comments)) if self.comments else "No comment has lost its code."
+        if not self.comments:
+            return "No comment has lost its code."
+        more = [f"{len(self.comments)} of {self.total} are shown"] if self.total > len(self.comments) else []
+        return "\n".join([*map(_show_options, self.comments), *more])
 
 
 class Reviewed(Answer, frozen=True):
@@ -68,7 +73,12 @@ class ReviewTools:
         self._contract = ContractTools(context)
 
     @reads("comments_orphans", title="Comments without their code", shell="comments orphans", positional=("file",))
-    def list_orphans(self, file: Where = "") -> Orphaned:
+    def list_orphans(
+        self,
+        file: Where = "",
+        limit: Annotated[int, Meta(ge=0, description="how many; 0 is all")] = 0,
+        skip: Annotated[int, Meta(ge=0, description="how many to leave out")] = 0,
+    ) -> Orphaned:
         """List comments whose code is gone or uncertain, with the old code, the commit, and candidates"""
         file = self._context.tree.typed(file)
         found = [
@@ -76,7 +86,8 @@ class ReviewTools:
             for each in self._context.overview.where("state IN ('orphaned', 'review')")
             if not file or file_matches(file, each.filePath)
         ]
-        return Orphaned(tuple(self._add_surroundings(self._context.explain(each)) for each in found))
+        page = found[skip : skip + limit] if limit else found[skip:]
+        return Orphaned(tuple(self._add_surroundings(self._context.explain(each)) for each in page), len(found))
 
     def _add_surroundings(self, each: CommentNow) -> CommentNow:
         """Returns a comment whose candidates can be told apart: each with the lines around it, and what it is in."""

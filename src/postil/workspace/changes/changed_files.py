@@ -41,9 +41,9 @@ class ChangedFile(Struct, frozen=True, omit_defaults=True):
     """git's name of the new content, also where only the work tree has it; empty where there is none, or a giant."""
 
 
-def list_changed(repository: Repository, compared: Compared) -> list[ChangedFile]:
-    """Returns the files that differ, by name."""
-    return _list_among(repository, compared, ())
+def list_changed(repository: Repository, compared: Compared, *, names_content: bool = True) -> list[ChangedFile]:
+    """Returns the files that differ, by name; the name of what only the work tree has costs a read of each file."""
+    return _list_among(repository, compared, (), names_content=names_content)
 
 
 def find_changed(repository: Repository, compared: Compared, names: Sequence[str]) -> list[ChangedFile]:
@@ -62,13 +62,15 @@ def find_changed(repository: Repository, compared: Compared, names: Sequence[str
     return [one for one in found if one.file in wanted]
 
 
-def _list_among(repository: Repository, compared: Compared, names: Sequence[str]) -> list[ChangedFile]:
+def _list_among(
+    repository: Repository, compared: Compared, names: Sequence[str], *, names_content: bool = True
+) -> list[ChangedFile]:
     """Returns the files that differ, of these or of all."""
     if repository.bare and not compared.new:
         return []
     options = (*OPTIONS, "--raw", "--numstat", "-z", *compared.arguments)
     found = parse_changed(run_git(repository.root, "diff", *options, "--", *names))
-    if not compared.new and not compared.is_staged:
+    if names_content and not compared.new and not compared.is_staged:
         found = [_name_content(repository, one) for one in found]
     if compared.has_untracked and (not names or len(names) != len(found)):
         found += _list_untracked(repository, names)

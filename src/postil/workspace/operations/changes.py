@@ -111,11 +111,15 @@ class ChangeTools:
         self._workspace = context
 
     @reads("workspace_changes", shell="workspace changes", positional=("scope",), toolset="extra")
-    def list_changes(self, scope: Scope = "") -> Changes:
+    def list_changes(
+        self,
+        scope: Scope = "",
+        content: Annotated[bool, Meta(description="with git's name of each content in the work tree")] = True,
+    ) -> Changes:
         """List the files that changed, with how many lines each."""
         repository = self._workspace.find()
         compared = read_compared(repository, scope)
-        files = list_changed(repository, compared)
+        files = list_changed(repository, compared, names_content=content)
         kept = tuple(files[:MOST_FILES])
         return Changes(compared.says, kept, compared.version, len(files) - len(kept), repository.branch() or "")
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from playwright.sync_api import Browser, expect
 
 from tests.surfaces.page.pages import CODE, PATIENCE, ServedPage, browse, serve_page, wait_until_live
+from tests.surfaces.page.test_site import Client
 from tests.workspace.changes.test_images import PNG
 from tests.workspace.repositories import git, new_repository
 
@@ -80,3 +81,12 @@ def test_files_below_the_fold_come_when_they_are_scrolled_to(browser: Browser, t
         picture.scroll_into_view_if_needed()
         expect(picture.locator("img")).to_have_count(1)
         expect(picture.locator("img")).to_have_js_property("naturalWidth", 1)
+
+
+def test_of_files_that_are_scrolled_to_those_that_are_as_they_were_are_left_out(served: ServedPage) -> None:
+    client = Client(served)
+    client.enter(served.next_address())
+    shown = client.ask("GET", "/changes/files?f=greet.py&f=notes.txt&f=new.txt&part=1")
+    assert (shown.status, "good day" in shown.text, "fresh" in shown.text) == (200, True, True)
+    assert "notes.txt" not in shown.text
+    assert client.ask("GET", "/changes/files?f=notes.txt&part=1").status == 404

@@ -120,8 +120,9 @@
     const readAgain = async () => {
       do {
         state.again = false;
-        const next = (await read(address)).getElementById(id);
-        const now = document.getElementById(id);
+        let made;
+        try { made = await read(address); } catch (fault) { if (state.again) continue; throw fault; }
+        const next = made.getElementById(id), now = document.getElementById(id);
         if (next && now) { morphRegion(now, next); settle(now); }
       } while (state.again);
       readStale();

@@ -11,6 +11,7 @@ from postil.surfaces.page.markup import Html, tag
 from postil.surfaces.page.views.conversation import Message, show_thread
 from postil.surfaces.page.views.diff_table import Hunk, show_split, show_unified
 from postil.surfaces.page.views.requested.asked_review import Note, show_note
+from postil.surfaces.page.views.merge_requests.discussions import Discussion, is_merge_request, show_discussion
 from postil.surfaces.page.visit import Visit
 
 PICTURES = (".png", ".jpg", ".jpeg", ".gif", ".webp", ".bmp", ".ico")
@@ -46,6 +47,17 @@ class Showing(Struct, frozen=True):
     request: int = 0
     """The review that an assistant asks for, whose changes these are."""
     notes: tuple[Note, ...] = ()
+    discussions: tuple[Discussion, ...] = ()
+    """What was said at GitLab, of a merge request."""
+
+    @property
+    def is_merge_request(self) -> bool:
+        """Whether it is a merge request of GitLab, and nothing of the work tree."""
+        return is_merge_request(self.scope)
+
+    def name_mark(self, file: str) -> str:
+        """Returns what a file is marked as reviewed by: of a merge request another mark than of the work tree."""
+        return f"{self.scope} {file}" if self.is_merge_request else file
 
     def address(self, path: str = "/changes", **more: str) -> str:
         """Returns an address of this view."""
@@ -79,6 +91,7 @@ def show_later(visit: Visit, showing: Showing, one: File, marks: dict[str, str])
         one,
         marks,
         tag("p", tag("a", "Show this file", href=source)),
+        later=True,
         data_lazy=True,
         data_lines=min(one.added + one.removed + 6, 2_000),
     )
@@ -97,6 +110,7 @@ def show_file(
     about = [message for message in messages if message.file == one.file and _belongs(message, version)]
     waiting = {message.id: message for message in about}
     notes = [note for note in showing.notes if note.file == one.file]
+    said = [each for each in showing.discussions if each.place[0] == one.file]
 
     def under(side: str, number: int) -> list[Html]:
         here = [message for message in waiting.values() if _place(message, version) == (side, number)]
@@ -105,10 +119,18 @@ def show_file(
         noted = [note for note in notes if _place(note, version) == (side, number)]
         for note in noted:
             notes.remove(note)
-        return [*map(show_note, noted), *(show_thread(visit, message) for message in here)]
+        there = [each for each in said if each.place[1:] == (side, number)]
+        for each in there:
+            said.remove(each)
+        return [
+            *map(show_note, noted),
+            *(show_discussion(visit, showing.scope, each) for each in there),
+            *(show_thread(visit, message) for message in here),
+        ]
 
     table = (show_split if showing.is_split else show_unified)(one.file, diff.hunks, under) if diff.hunks else None
-    above = [*map(show_note, notes), *(show_thread(visit, message) for message in waiting.values())]
+    above = [*map(show_note, notes), *(show_discussion(visit, showing.scope, each) for each in said)]
+    above += [show_thread(visit, message) for message in waiting.values()]
     above = above if not diff.skipped else []
     return _section(
         visit,
@@ -116,7 +138,9 @@ def show_file(
         one,
         marks,
         tag("div", above, class_="said-row") if above else None,
-        table if table is not None else _show_pictures(showing, one) or tag("p", _why_empty(one), class_="quiet"),
+        table
+        if table is not None
+        else _show_pictures(showing, one) or tag("p", _why_empty(showing, one), class_="quiet"),
         _show_more(showing, diff) if diff.more else None,
     )
 
@@ -129,7 +153,7 @@ def _show_more(showing: Showing, diff: FileDiff) -> Html:
 
 def _show_pictures(showing: Showing, one: File) -> Html | None:
     """Returns a picture as it was and as it is."""
-    if not one.is_binary or not one.file.lower().endswith(PICTURES):
+    if not one.is_binary or not one.file.lower().endswith(PICTURES) or showing.is_merge_request:
         return None
     sides = [("old", "Before", one.old), ("new", "After", one.new)]
     shown = [
@@ -141,13 +165,13 @@ def _show_pictures(showing: Showing, one: File) -> Html | None:
     return tag("div", shown, class_="pictures")
 
 
-def _show_mark(visit: Visit, one: File, *, marked: bool) -> Html | None:
+def _show_mark(visit: Visit, showing: Showing, one: File, *, marked: bool) -> Html | None:
     if not visit.offers("inbox_mark_reviewed") or not _name_version(one):
         return None
     content = "" if marked else _name_version(one)
     fields = [
         tag("input", type="hidden", name=name, value=value)
-        for name, value in (("file", one.file), ("content", content))
+        for name, value in (("file", showing.name_mark(one.file)), ("content", content))
     ]
     words = "Reviewed ✓" if marked else "Mark as reviewed"
     button = tag("button", words, data_key="x", class_="reviewed" if marked else "quiet")
@@ -160,6 +184,7 @@ def _section(
     one: File,
     marks: dict[str, str],
     *inside: Html | None,
+    later: bool = False,
     **more: str | int | bool | None,
 ) -> Html:
     was_reviewed = is_reviewed(one, marks)
@@ -176,7 +201,7 @@ def _section(
     return tag(
         "section",
         tag("details", head, *inside, open=not was_reviewed),
-        _show_mark(visit, one, marked=was_reviewed),
+        None if later and not was_reviewed else _show_mark(visit, showing, one, marked=was_reviewed),
         class_="file",
         id=quote(one.file),
         data_src=showing.address("/changes/files", f=one.file, part="1"),
@@ -185,7 +210,9 @@ def _section(
     )
 
 
-def _why_empty(one: File) -> str:
+def _why_empty(showing: Showing, one: File) -> str:
+    if showing.is_merge_request and one.change != "renamed":
+        return "GitLab shows no lines of it: it is binary, or too large."
     if one.is_binary:
         return "A binary file: its content is not shown."
     return "Its content did not change." if one.change in ("renamed", "type", "copied") else "There is nothing to show."

@@ -1,4 +1,4 @@
-"""Changes: the work tree, the index, a commit, a range or a branch, to be read and remarked on.
+"""Changes: the work tree, the index, a commit, a range, a branch or a merge request, to be read and remarked on.
 
 The first files come with the page, the others when they are scrolled to.
 """
@@ -9,9 +9,9 @@ import re
 from collections.abc import Sequence
 from urllib.parse import quote
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
-from postil.core.failure import InvalidArguments
+from postil.core.failure import Failure, InvalidArguments, NotFound
 from postil.surfaces.page.layout import empty
 from postil.surfaces.page.markup import Html, tag
 from postil.surfaces.page.router import Route
@@ -25,6 +25,13 @@ from postil.surfaces.page.views.changed_file import (
     show_later,
 )
 from postil.surfaces.page.views.conversation import Message, Messages, show_thread
+from postil.surfaces.page.views.merge_requests.discussions import (
+    answer_discussion,
+    comment_on_lines,
+    is_merge_request,
+    read_discussions,
+    show_discussion,
+)
 from postil.surfaces.page.views.requested.asked_review import (
     Asked,
     read_request,
@@ -34,10 +41,14 @@ from postil.surfaces.page.views.requested.asked_review import (
 )
 from postil.surfaces.page.visit import Moved, Sent, Shown, Visit
 
-FIRST_LINES, FIRST_FILES = 200, 12
+FIRST_LINES, FIRST_FILES = 100, 12
 """What comes with the page; the rest comes when it is scrolled to."""
 MOST_AT_ONCE = 20
 MOST_ELSEWHERE = 20
+MOST_MESSAGES = 200
+"""Conversations about the files that are shown at once; the inbox has all."""
+KEPT = 60
+"""Seconds for which the changes of a merge request are not asked for again: GitLab tells when there are others."""
 SCOPES = (
     ("", "All changes"),
     ("unstaged", "Not staged"),
@@ -68,6 +79,7 @@ class Listing(Struct, frozen=True):
     files: tuple[File, ...]
     version: str = ""
     more: int = 0
+    web_url: str = ""
 
 
 class Picture(Struct, frozen=True):
@@ -88,20 +100,46 @@ async def _read(visit: Visit) -> tuple[Showing, Asked | None]:
     """Returns how the person looks at it, and the review that an assistant asks for, if that is looked at."""
     is_split, number = visit.query.get("layout") == "split", visit.number("request")
     if not number:
-        return Showing(visit.query.get("scope", ""), is_split), None
+        scope = visit.query.get("scope", "").strip()
+        said = await read_discussions(visit, scope) if is_merge_request(scope) else ()
+        return Showing(scope, is_split, discussions=said), None
     asked = await read_request(visit, number)
     return Showing(asked.scope, is_split, asked.id, asked.notes), asked
+
+
+async def _list_files(visit: Visit, showing: Showing, marks: dict[str, str]) -> Listing:
+    if showing.is_merge_request:
+        asked = {"merge_request_iid": showing.scope, "cache": True, "cache_ttl": KEPT}
+        return await visit.call("compare_merge_request", Listing, **asked)
+    # Only marks need the names of all contents; those of the files that are shown come with their lines.
+    return await visit.call("workspace_changes", Listing, scope=showing.scope, content=bool(marks))
+
+
+async def _has_commits(visit: Visit, version: str) -> bool:
+    """Returns whether a remark can name these commits: those of a merge request may not be fetched."""
+    base, _, head = version.partition("..")
+    if not head or not visit.offers("workspace_changes"):
+        return False
+    try:
+        await visit.call("workspace_changes", Listing, scope=f"{base}..{base}")
+        await visit.call("workspace_changes", Listing, scope=f"{head}..{head}")
+    except Failure:
+        return False
+    return True
 
 
 async def show_changes(visit: Visit) -> Shown:
     """Show what changed: the list of files, and the first of them."""
     showing, asked = await _read(visit)
-    listing = await visit.call("workspace_changes", Listing, scope=showing.scope)
-    messages = await _read_messages(visit)
-    marks = await _read_marks(visit)
-    first = _choose_first([one for one in listing.files if not is_reviewed(one, marks)])
-    diffs = await _read_diffs(visit, showing, first)
-    shown = {one.file.file: one for one in diffs}
+    marks = await _read_marks(visit, showing)
+    try:
+        listing, first, diffs = await _read_first(visit, showing, marks)
+    except NotFound:  # a file went between the list and its lines: look again, once
+        listing, first, diffs = await _read_first(visit, showing, marks)
+    found = await _read_messages(visit, files=first, all=True) if first else Messages(())
+    messages = found.messages
+    others = await _read_messages(visit, besides=[one.file for one in listing.files], limit=MOST_ELSEWHERE)
+    shown = {one.file.file: one for one in diffs.diffs}
     sections = [
         show_file(visit, showing, listing.version, shown[one.file], messages, marks)
         if one.file in shown
@@ -114,12 +152,15 @@ async def show_changes(visit: Visit) -> Shown:
         show_asked(asked) if asked is not None else None,
         _show_list(listing) if listing.files else None,
         tag("div", sections, id="files") if sections else _show_nothing(showing),
-        _show_elsewhere(visit, listing, messages, asked),
-        _show_form(visit, showing.request) if visit.offers("inbox_send") else None,
-        _show_drafts(visit, messages) if asked is None or not asked.is_open else show_verdict(visit, asked, messages),
+        _show_unread(found),
+        _show_elsewhere(visit, showing, listing, others, asked),
+        await _show_form(visit, showing, listing),
+        _show_drafts(visit, others.drafts)
+        if asked is None or not asked.is_open
+        else show_verdict(visit, asked, await _read_drafts(visit)),
         id="changes",
         class_="changes",
-        data_live="changes inbox",
+        data_live="gitlab inbox" if showing.is_merge_request else "changes inbox",
         data_version=listing.version,
     )
     return Shown(listing.says, body, "changes")
@@ -131,10 +172,28 @@ async def show_files(visit: Visit) -> Shown:
     files = visit.every("f")[:MOST_AT_ONCE]
     if not files:
         raise InvalidArguments("No file was named", advice="Open the changes")
-    found = await visit.call("workspace_diff", Diffs, files=files, scope=showing.scope, skip=visit.number("skip"))
-    messages, marks = await _read_messages(visit), await _read_marks(visit)
-    body = tag("div", [show_file(visit, showing, found.version, one, messages, marks) for one in found.diffs])
+    try:
+        found = await _read_diffs(visit, showing, files, visit.number("skip"))
+    except NotFound:  # one of them is as it was again: the others are shown
+        there = {one.file for one in (await _list_files(visit, showing, {})).files}
+        files = [file for file in files if file in there]
+        if not files:
+            raise
+        found = await _read_diffs(visit, showing, files, visit.number("skip"))
+    said, marks = await _read_messages(visit, files=files, all=True), await _read_marks(visit, showing)
+    body = tag(
+        "div",
+        [show_file(visit, showing, found.version, one, said.messages, marks) for one in found.diffs],
+        _show_unread(said),
+    )
     return Shown(", ".join(files)[:200], body, "changes", is_part=visit.query.get("part") == "1")
+
+
+async def _read_first(visit: Visit, showing: Showing, marks: dict[str, str]) -> tuple[Listing, list[str], Diffs]:
+    """Returns the files that changed, which of them come with the page, and their lines."""
+    listing = await _list_files(visit, showing, marks)
+    first = _choose_first([one for one in listing.files if not is_reviewed(one, marks)])
+    return listing, first, await _read_diffs(visit, showing, first)
 
 
 def _choose_first(files: Sequence[File]) -> list[str]:
@@ -148,22 +207,33 @@ def _choose_first(files: Sequence[File]) -> list[str]:
     return chosen
 
 
-async def _read_messages(visit: Visit) -> tuple[Message, ...]:
-    if not visit.offers("inbox_list"):
-        return ()
-    return (await visit.call("inbox_list", Messages, all=True)).messages
+async def _read_messages(visit: Visit, *, limit: int = MOST_MESSAGES, **which: object) -> Messages:
+    """Returns conversations, the oldest first, with how many older ones there are."""
+    if not visit.offers("inbox_find"):
+        return Messages(())
+    found = await visit.call("inbox_find", Messages, limit=limit, **which)
+    return structs.replace(found, messages=found.messages[::-1])
 
 
-async def _read_marks(visit: Visit) -> dict[str, str]:
+async def _read_drafts(visit: Visit) -> tuple[Message, ...]:
+    return (await visit.call("inbox_list", Messages, drafts=True)).messages if visit.offers("inbox_list") else ()
+
+
+async def _read_marks(visit: Visit, showing: Showing) -> dict[str, str]:
     if not visit.offers("inbox_reviewed"):
         return {}
-    return {mark.file: mark.content for mark in (await visit.call("inbox_reviewed", Marks)).files}
+    before = showing.name_mark("")
+    marks = (await visit.call("inbox_reviewed", Marks)).files
+    return {mark.file[len(before) :]: mark.content for mark in marks if mark.file.startswith(before)}
 
 
-async def _read_diffs(visit: Visit, showing: Showing, files: Sequence[str]) -> tuple[FileDiff, ...]:
+async def _read_diffs(visit: Visit, showing: Showing, files: Sequence[str], skip: int = 0) -> Diffs:
     if not files:
-        return ()
-    return (await visit.call("workspace_diff", Diffs, files=files, scope=showing.scope)).diffs
+        return Diffs(())
+    if showing.is_merge_request:
+        asked = {"merge_request_iid": showing.scope, "cache": True, "cache_ttl": KEPT}
+        return await visit.call("compare_merge_request", Diffs, files=files, skip=skip, **asked)
+    return await visit.call("workspace_diff", Diffs, files=files, scope=showing.scope, skip=skip)
 
 
 # -- the parts of the page ---------------------------------------------------------------------------------------------
@@ -188,8 +258,8 @@ def _show_head(showing: Showing, listing: Listing, reviewed: int) -> Html:
             "input",
             name="scope",
             value=showing.scope,
-            placeholder="commit, A..B, A...B",
-            aria_label="Commit or range",
+            placeholder="commit, A..B, A...B, !12",
+            aria_label="Commit, range or merge request",
             size=24,
         ),
         tag("button", "Show"),
@@ -207,6 +277,7 @@ def _show_head(showing: Showing, listing: Listing, reviewed: int) -> Html:
             class_="counts"),
         tag("div", tag("nav", chosen, aria_label="What to compare", class_="filters"), other,
             tag("a", "Unified" if showing.is_split else "Side by side", href=turned, class_="button", data_key="u"),
+            tag("a", "At GitLab", href=listing.web_url, rel="noreferrer") if listing.web_url else None,
             class_="bar"),
         class_="top",
     )  # fmt: skip
@@ -232,15 +303,23 @@ def _show_nothing(showing: Showing) -> Html:
     )  # fmt: skip
 
 
-def _show_elsewhere(visit: Visit, listing: Listing, messages: Sequence[Message], asked: Asked | None) -> Html | None:
-    """Returns the open conversations about what is not in this diff: a file that is as it was again."""
-    files = {one.file for one in listing.files}
-    others = [one for one in messages if not one.is_closed and one.file not in files][:MOST_ELSEWHERE]
-    notes = show_elsewhere(asked, files) if asked is not None else []
-    if not others and not notes:
+def _show_unread(said: Messages) -> Html | None:
+    """Returns that there are more conversations about these files than are shown."""
+    return tag("p", f"{said.more} older conversations about these files are in the ",
+               tag("a", "inbox", href="/inbox?closed=1"), class_="quiet") if said.more else None  # fmt: skip
+
+
+def _show_elsewhere(
+    visit: Visit, showing: Showing, listing: Listing, others: Messages, asked: Asked | None
+) -> Html | None:
+    """Returns the conversations about what is not in this diff: a file that is as it was again, or the whole."""
+    threads = show_elsewhere(asked, {one.file for one in listing.files}) if asked is not None else []
+    threads += [show_discussion(visit, showing.scope, one) for one in showing.discussions if not one.place[0]]
+    threads += [show_thread(visit, one, full=True) for one in others.messages]
+    if not threads:
         return None
-    return tag("section", tag("h2", "About what is not in these changes"), notes,
-               [show_thread(visit, one, full=True) for one in others], id="elsewhere")  # fmt: skip
+    more = tag("p", tag("a", f"{others.more} more", href="/inbox")) if others.more else None
+    return tag("section", tag("h2", "About what is not in these changes"), threads, more, id="elsewhere")
 
 
 async def show_picture(visit: Visit) -> Sent:
@@ -256,8 +335,15 @@ async def show_picture(visit: Visit) -> Sent:
     return Sent(found.data, found.kind)
 
 
-def _show_form(visit: Visit, request: int) -> Html:
+async def _show_form(visit: Visit, showing: Showing, listing: Listing) -> Html | None:
     """Returns the form for a remark, which the script puts under the lines it is about."""
+    acts: list[tuple[str, str]] = []
+    if visit.offers("inbox_send") and (not showing.is_merge_request or await _has_commits(visit, listing.version)):
+        acts += [("draft", "Keep as draft"), ("now", "Send now")]
+    if showing.is_merge_request and visit.offers("comment_on_merge_request"):
+        acts.append(("gitlab", "Comment at GitLab"))
+    if not acts:
+        return None
     kinds = [
         tag("option", words, value=kind)
         for kind, words in (("fix", "Fix it"), ("question", "Question"), ("note", "Note"))
@@ -266,13 +352,14 @@ def _show_form(visit: Visit, request: int) -> Html:
         "form",
         visit.form_token(),
         [tag("input", type="hidden", name=name) for name in ("file", "line", "side", "version")],
-        tag("input", type="hidden", name="request", value=str(request)) if request else None,
+        tag("input", type="hidden", name="request", value=str(showing.request)) if showing.request else None,
+        tag("input", type="hidden", name="scope", value=showing.scope),
         tag("p", tag("b", class_="about"), " ", tag("select", kinds, name="kind", aria_label="What is wanted")),
         tag("textarea", name="comment", rows=4, required=True, aria_label="Your remark", placeholder="Your remark"),
         tag("details", tag("summary", "Suggest other text"), tag("textarea", name="suggest", rows=4, disabled=True,
             aria_label="The text to put in place of the lines"), class_="suggest"),
-        tag("div", tag("button", "Keep as draft", class_="primary", name="act", value="draft"),
-            tag("button", "Send now", name="act", value="now"),
+        tag("div", [tag("button", words, class_=None if at else "primary", name="act", value=act)
+            for at, (act, words) in enumerate(acts)],
             tag("button", "Cancel", type="button", data_cancel=True), class_="acts"),
         method="post",
         action="/changes/remark",
@@ -280,11 +367,9 @@ def _show_form(visit: Visit, request: int) -> Html:
     return tag("template", form, id="remark-form")
 
 
-def _show_drafts(visit: Visit, messages: Sequence[Message]) -> Html:
-    drafts = [one for one in messages if one.state == "draft"]
-    if not drafts or not visit.offers("inbox_submit"):
+def _show_drafts(visit: Visit, count: int) -> Html:
+    if not count or not visit.offers("inbox_submit"):
         return tag("div", id="send")
-    count = len(drafts)
     form = tag(
         "form",
         visit.form_token(),
@@ -304,6 +389,9 @@ def _show_drafts(visit: Visit, messages: Sequence[Message]) -> Html:
 async def remark(visit: Visit) -> Moved:
     """Keep a remark about lines as a draft, or send it."""
     form = visit.form
+    address = Showing(form.get("scope", ""), False, _number(form.get("request", ""))).address()
+    if form.get("act") == "gitlab":
+        return Moved(address, await comment_on_lines(visit))
     file, line, version = form.get("file", ""), form.get("line", ""), form.get("version", "")
     where = ("-" if form.get("side") == "L" else "") + line if line else "file"
     at = f"{_ESCAPED.sub(lambda found: f'%{ord(found[0]):02X}', file)}:{where}" + (f" @{version}" if version else "")
@@ -318,7 +406,13 @@ async def remark(visit: Visit) -> Moved:
         request=_number(form.get("request", "")),
         **({"suggest": form["suggest"]} if "suggest" in form else {}),
     )
-    return Moved("/changes", "Sent" if is_now else "Kept as a draft: send all when you are through")
+    return Moved(address, "Sent" if is_now else "Kept as a draft: send all when you are through")
+
+
+async def discuss(visit: Visit) -> Moved:
+    """Answer a discussion of a merge request, or settle it."""
+    address = Showing(visit.form.get("scope", ""), False).address()
+    return Moved(address, await answer_discussion(visit))
 
 
 async def mark_reviewed(visit: Visit) -> Moved:
@@ -362,4 +456,5 @@ ROUTES = (
     Route("POST", "/changes/send", send_all),
     Route("POST", "/changes/review", finish_review),
     Route("POST", "/changes/dismiss", dismiss_review),
+    Route("POST", "/changes/discussion", discuss),
 )

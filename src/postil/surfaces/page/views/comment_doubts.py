@@ -17,24 +17,28 @@ from postil.surfaces.page.views.comment_thread import (
 )
 from postil.surfaces.page.visit import Moved, Shown, Visit
 
-PAGE = 50
+PAGE = 10
+"""Each is explained with the commit that changed its code, which git has to be asked for."""
 
 
 class Doubted(Struct, frozen=True):
     """What `comments_orphans` answers."""
 
     comments: tuple[Comment, ...]
+    total: int = 0
 
 
 async def show_doubts(visit: Visit) -> Shown:
     """Show the comments whose code is gone or not surely found: one decision each."""
-    found = await visit.call("comments_orphans", Doubted)
+    skip = visit.number("skip")
+    found = await visit.call("comments_orphans", Doubted, limit=PAGE, skip=skip)
+    left = found.total - skip - len(found.comments)
     body = tag(
         "section",
         tag("h1", "Comments in doubt"),
         show_places("/comments/doubts"),
-        [_show_doubt(visit, one) for one in found.comments[:PAGE]],
-        tag("p", f"{len(found.comments) - PAGE} more follow", class_="quiet") if len(found.comments) > PAGE else None,
+        [_show_doubt(visit, one) for one in found.comments],
+        tag("p", tag("a", f"{left} more", href=f"/comments/doubts?skip={skip + PAGE}")) if left > 0 else None,
         empty("Every comment knows its code") if not found.comments else None,
         id="doubts",
         data_live="comments",

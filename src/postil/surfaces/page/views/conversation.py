@@ -38,7 +38,7 @@ class Anchor(Struct, frozen=True):
 
 
 class Message(Struct, frozen=True):
-    """One message, as `inbox_list` and `inbox_show` answer it."""
+    """One message, as `inbox_find` and `inbox_show` answer it."""
 
     id: int
     state: str
@@ -69,11 +69,11 @@ class Message(Struct, frozen=True):
 
 
 class Messages(Struct, frozen=True):
-    """What `inbox_list` answers."""
+    """What `inbox_find` answers."""
 
     messages: tuple[Message, ...]
-    new_answers: int = 0
     more: int = 0
+    drafts: int = 0
     note: str = ""
 
 

@@ -117,10 +117,11 @@ def _explain(told: list[str]) -> Html:
 
 async def _read_merge_requests(visit: Visit) -> list[Html]:
     found = await visit.call("list_merge_requests", MergeRequests, state="opened", per_page=ROWS)
-    return [_show_merge_request(one) for one in found.merge_requests]
+    reviews = visit.offers("compare_merge_request")
+    return [_show_merge_request(one, reviews=reviews) for one in found.merge_requests]
 
 
-def _show_merge_request(one: MergeRequest) -> Html:
+def _show_merge_request(one: MergeRequest, *, reviews: bool = False) -> Html:
     name = f"!{one.iid} {one.title or ''}"
     return tag(
         "li",
@@ -128,6 +129,7 @@ def _show_merge_request(one: MergeRequest) -> Html:
         tag("span", "draft" if one.draft else one.state or "", class_="state"),
         tag("span", f"{one.source_branch} → {one.target_branch}", class_="quiet") if one.source_branch else None,
         when(one.updated_at) if one.updated_at else None,
+        tag("a", "Review", href=f"/changes?scope=%21{one.iid}", class_="button", data_key="r") if reviews else None,
         class_="row",
         data_stop="row",
         tabindex="-1",

@@ -12,7 +12,7 @@ from postil.surfaces.page.views.conversation import Message, Messages, show_thre
 from postil.surfaces.page.views.requested.asked_review import read_requests, show_cue, show_requests
 from postil.surfaces.page.visit import Moved, Shown, Visit
 
-PAGE = 50
+PAGE = 20
 
 
 class Round(Struct, frozen=True, array_like=True):
@@ -31,15 +31,12 @@ class Rounds(Struct, frozen=True):
 async def list_messages(visit: Visit) -> Shown:
     """Show the conversations, the newest first."""
     shows_closed = visit.query.get("closed") == "1"
-    found = await visit.call("inbox_list", Messages, all=shows_closed)
-    before = visit.number("before")
-    messages = [one for one in reversed(found.messages) if not before or one.id < before]
-    page, left = messages[:PAGE], len(messages) - PAGE
-    drafts = sum(one.state == "draft" for one in found.messages)
+    found = await visit.call("inbox_find", Messages, all=shows_closed, before=visit.number("before"), limit=PAGE)
+    page, left = found.messages, found.more
     body = tag(
         "section",
         tag("h1", "Inbox"),
-        _filters(shows_closed=shows_closed, drafts=drafts),
+        _filters(shows_closed=shows_closed, drafts=found.drafts),
         show_requests(await read_requests(visit, all=shows_closed)),
         [show_thread(visit, one, full=True) for one in page],
         _empty(shows_closed=shows_closed, note=found.note) if not page else None,
@@ -86,8 +83,8 @@ async def show_message(visit: Visit, number: str) -> Shown:
 
 async def show_since(visit: Visit, number: str) -> Shown:
     """Show what changed in the lines of a message since it was sent."""
-    found = await visit.call("inbox_rounds", Rounds, all=True)
-    change = next((one.change for one in found.rounds if one.message.id == _number(number)), None)
+    found = await visit.call("inbox_rounds", Rounds, id=_number(number))
+    change = next((one.change for one in found.rounds), None)
     if change is None:
         body = tag("p", "It is not sent yet, or no longer kept.")
     elif not change:
