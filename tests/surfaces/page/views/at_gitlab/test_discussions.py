@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from postil.surfaces.page.views.merge_requests.discussions import is_merge_request
+from postil.surfaces.page.views.at_gitlab.discussions import is_merge_request
 from tests.emulator.app import Emulator
 from tests.emulator.changes import changed as changed_file
 from tests.emulator.server import running
