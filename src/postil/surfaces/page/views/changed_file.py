@@ -11,6 +11,7 @@ from postil.surfaces.page.markup import Html, tag
 from postil.surfaces.page.views.at_gitlab.discussions import Discussion, is_merge_request, show_discussion
 from postil.surfaces.page.views.conversation import Message, show_thread
 from postil.surfaces.page.views.diff_table import Hunk, show_split, show_unified
+from postil.surfaces.page.views.requested.asked_review import Note, show_note
 from postil.surfaces.page.visit import Visit
 
 PICTURES = (".png", ".jpg", ".jpeg", ".gif", ".webp", ".bmp", ".ico")
@@ -43,6 +44,9 @@ class Showing(Struct, frozen=True):
 
     scope: str
     is_split: bool
+    request: int = 0
+    """The review that an assistant asks for, whose changes these are."""
+    notes: tuple[Note, ...] = ()
     discussions: tuple[Discussion, ...] = ()
     """What was said at GitLab, of a merge request."""
 
@@ -57,7 +61,8 @@ class Showing(Struct, frozen=True):
 
     def address(self, path: str = "/changes", **more: str) -> str:
         """Returns an address of this view."""
-        fields = {"scope": self.scope, "layout": "split" if self.is_split else "", **more}
+        shown = {"request": str(self.request)} if self.request else {"scope": self.scope}
+        fields = {**shown, "layout": "split" if self.is_split else "", **more}
         query = urlencode({name: value for name, value in fields.items() if value})
         return f"{path}?{query}" if query else path
 
@@ -104,23 +109,29 @@ def show_file(
     one = diff.file
     about = [message for message in messages if message.file == one.file and _belongs(message, version)]
     waiting = {message.id: message for message in about}
+    notes = [note for note in showing.notes if note.file == one.file]
     said = [each for each in showing.discussions if each.place[0] == one.file]
 
     def under(side: str, number: int) -> list[Html]:
         here = [message for message in waiting.values() if _place(message, version) == (side, number)]
         for message in here:
             del waiting[message.id]
+        noted = [note for note in notes if _place(note, version) == (side, number)]
+        for note in noted:
+            notes.remove(note)
         there = [each for each in said if each.place[1:] == (side, number)]
         for each in there:
             said.remove(each)
         return [
+            *map(show_note, noted),
             *(show_discussion(visit, showing.scope, each) for each in there),
             *(show_thread(visit, message) for message in here),
         ]
 
     table = (show_split if showing.is_split else show_unified)(one.file, diff.hunks, under) if diff.hunks else None
-    above = [show_thread(visit, message) for message in waiting.values() if not diff.skipped]
-    above += [show_discussion(visit, showing.scope, each) for each in said if not diff.skipped]
+    above = [*map(show_note, notes), *(show_discussion(visit, showing.scope, each) for each in said)]
+    above += [show_thread(visit, message) for message in waiting.values()]
+    above = above if not diff.skipped else []
     return _section(
         visit,
         showing,
@@ -214,7 +225,7 @@ def _belongs(message: Message, version: str) -> bool:
     return not message.is_closed or message.replies != ()
 
 
-def _place(message: Message, version: str) -> tuple[str, int]:
+def _place(message: Message | Note, version: str) -> tuple[str, int]:
     """Returns the side and the line that a message stands under now; line 0 where it has none."""
     if message.side == "old":
         return "L", _last(message.line)

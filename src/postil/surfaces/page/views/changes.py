@@ -31,7 +31,14 @@ from postil.surfaces.page.views.changed_file import (
     show_file,
     show_later,
 )
-from postil.surfaces.page.views.conversation import Messages, show_thread
+from postil.surfaces.page.views.conversation import Message, Messages, show_thread
+from postil.surfaces.page.views.requested.asked_review import (
+    Asked,
+    read_request,
+    show_asked,
+    show_elsewhere,
+    show_verdict,
+)
 from postil.surfaces.page.visit import Moved, Sent, Shown, Visit
 
 FIRST_LINES, FIRST_FILES = 100, 12
@@ -89,9 +96,15 @@ class Diffs(Struct, frozen=True):
     version: str = ""
 
 
-async def _read(visit: Visit) -> Showing:
-    scope, is_split = visit.query.get("scope", "").strip(), visit.query.get("layout") == "split"
-    return Showing(scope, is_split, await read_discussions(visit, scope) if is_merge_request(scope) else ())
+async def _read(visit: Visit) -> tuple[Showing, Asked | None]:
+    """Returns how the person looks at it, and the review that an assistant asks for, if that is looked at."""
+    is_split, number = visit.query.get("layout") == "split", visit.number("request")
+    if not number:
+        scope = visit.query.get("scope", "").strip()
+        said = await read_discussions(visit, scope) if is_merge_request(scope) else ()
+        return Showing(scope, is_split, discussions=said), None
+    asked = await read_request(visit, number)
+    return Showing(asked.scope, is_split, asked.id, asked.notes), asked
 
 
 async def _list_files(visit: Visit, showing: Showing, marks: dict[str, str]) -> Listing:
@@ -117,7 +130,7 @@ async def _has_commits(visit: Visit, version: str) -> bool:
 
 async def show_changes(visit: Visit) -> Shown:
     """Show what changed: the list of files, and the first of them."""
-    showing = await _read(visit)
+    showing, asked = await _read(visit)
     marks = await _read_marks(visit, showing)
     try:
         listing, first, diffs = await _read_first(visit, showing, marks)
@@ -136,12 +149,15 @@ async def show_changes(visit: Visit) -> Shown:
     body = tag(
         "div",
         _show_head(showing, listing, sum(is_reviewed(one, marks) for one in listing.files)),
+        show_asked(asked) if asked is not None else None,
         _show_list(listing) if listing.files else None,
         tag("div", sections, id="files") if sections else _show_nothing(showing),
         _show_unread(found),
-        _show_elsewhere(visit, showing, others),
+        _show_elsewhere(visit, showing, listing, others, asked),
         await _show_form(visit, showing, listing),
-        _show_drafts(visit, others.drafts),
+        _show_drafts(visit, others.drafts)
+        if asked is None or not asked.is_open
+        else show_verdict(visit, asked, await _read_drafts(visit)),
         id="changes",
         class_="changes",
         data_live="gitlab inbox" if showing.is_merge_request else "changes inbox",
@@ -152,7 +168,7 @@ async def show_changes(visit: Visit) -> Shown:
 
 async def show_files(visit: Visit) -> Shown:
     """Show some files: those that were scrolled to."""
-    showing = await _read(visit)
+    showing, _ = await _read(visit)
     files = visit.every("f")[:MOST_AT_ONCE]
     if not files:
         raise InvalidArguments("No file was named", advice="Open the changes")
@@ -199,6 +215,10 @@ async def _read_messages(visit: Visit, *, limit: int = MOST_MESSAGES, **which: o
     return structs.replace(found, messages=found.messages[::-1])
 
 
+async def _read_drafts(visit: Visit) -> tuple[Message, ...]:
+    return (await visit.call("inbox_list", Messages, drafts=True)).messages if visit.offers("inbox_list") else ()
+
+
 async def _read_marks(visit: Visit, showing: Showing) -> dict[str, str]:
     if not visit.offers("inbox_reviewed"):
         return {}
@@ -227,7 +247,7 @@ def _show_head(showing: Showing, listing: Listing, reviewed: int) -> Html:
             "a",
             title,
             href=Showing(scope, showing.is_split).address(),
-            aria_current="true" if scope == showing.scope else None,
+            aria_current="true" if scope == showing.scope and not showing.request else None,
         )
         for scope, title in SCOPES
     ]
@@ -247,7 +267,7 @@ def _show_head(showing: Showing, listing: Listing, reviewed: int) -> Html:
         action="/changes",
         data_plain=True,
     )
-    turned = Showing(showing.scope, not showing.is_split).address()
+    turned = Showing(showing.scope, not showing.is_split, showing.request).address()
     return tag(
         "header",
         tag("h1", listing.says),
@@ -289,9 +309,12 @@ def _show_unread(said: Messages) -> Html | None:
                tag("a", "inbox", href="/inbox?closed=1"), class_="quiet") if said.more else None  # fmt: skip
 
 
-def _show_elsewhere(visit: Visit, showing: Showing, others: Messages) -> Html | None:
+def _show_elsewhere(
+    visit: Visit, showing: Showing, listing: Listing, others: Messages, asked: Asked | None
+) -> Html | None:
     """Returns the conversations about what is not in this diff: a file that is as it was again, or the whole."""
-    threads = [show_discussion(visit, showing.scope, one) for one in showing.discussions if not one.place[0]]
+    threads = show_elsewhere(asked, {one.file for one in listing.files}) if asked is not None else []
+    threads += [show_discussion(visit, showing.scope, one) for one in showing.discussions if not one.place[0]]
     threads += [show_thread(visit, one, full=True) for one in others.messages]
     if not threads:
         return None
@@ -301,7 +324,7 @@ def _show_elsewhere(visit: Visit, showing: Showing, others: Messages) -> Html | 
 
 async def show_picture(visit: Visit) -> Sent:
     """Show a picture that changed, on one side."""
-    showing = await _read(visit)
+    showing, _ = await _read(visit)
     found = await visit.call(
         "workspace_picture",
         Picture,
@@ -329,6 +352,7 @@ async def _show_form(visit: Visit, showing: Showing, listing: Listing) -> Html |
         "form",
         visit.form_token(),
         [tag("input", type="hidden", name=name) for name in ("file", "line", "side", "version")],
+        tag("input", type="hidden", name="request", value=str(showing.request)) if showing.request else None,
         tag("input", type="hidden", name="scope", value=showing.scope),
         tag("p", tag("b", class_="about"), " ", tag("select", kinds, name="kind", aria_label="What is wanted")),
         tag("textarea", name="comment", rows=4, required=True, aria_label="Your remark", placeholder="Your remark"),
@@ -365,7 +389,7 @@ def _show_drafts(visit: Visit, count: int) -> Html:
 async def remark(visit: Visit) -> Moved:
     """Keep a remark about lines as a draft, or send it."""
     form = visit.form
-    address = Showing(form.get("scope", ""), False).address()
+    address = Showing(form.get("scope", ""), False, _number(form.get("request", ""))).address()
     if form.get("act") == "gitlab":
         return Moved(address, await comment_on_lines(visit))
     file, line, version = form.get("file", ""), form.get("line", ""), form.get("version", "")
@@ -379,6 +403,7 @@ async def remark(visit: Visit) -> Moved:
         kind=form.get("kind") or "fix",
         draft=not is_now,
         now=is_now,
+        request=_number(form.get("request", "")),
         **({"suggest": form["suggest"]} if "suggest" in form else {}),
     )
     return Moved(address, "Sent" if is_now else "Kept as a draft: send all when you are through")
@@ -403,6 +428,25 @@ async def send_all(visit: Visit) -> Moved:
     return Moved("/inbox", "Your review is on its way")
 
 
+async def finish_review(visit: Visit) -> Moved:
+    """Answer a review that was asked for: the verdict, with all drafts."""
+    number = _number(visit.form.get("id", ""))
+    verdict, summary = visit.form.get("verdict", ""), visit.form.get("summary", "")
+    await visit.act("inbox_review", id=number, verdict=verdict, summary=summary)
+    return Moved(f"/changes?request={number}", "Your review is on its way")
+
+
+async def dismiss_review(visit: Visit) -> Moved:
+    """End a review that was asked for without one."""
+    number = _number(visit.form.get("id", ""))
+    await visit.act("inbox_dismiss", id=number)
+    return Moved("/inbox", f"Review {number} dismissed")
+
+
+def _number(text: str) -> int:
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 12 else 0
+
+
 ROUTES = (
     Route("GET", "/changes", show_changes),
     Route("GET", "/changes/files", show_files),
@@ -410,5 +454,7 @@ ROUTES = (
     Route("GET", "/changes/picture", show_picture),
     Route("POST", "/changes/reviewed", mark_reviewed),
     Route("POST", "/changes/send", send_all),
+    Route("POST", "/changes/review", finish_review),
+    Route("POST", "/changes/dismiss", dismiss_review),
     Route("POST", "/changes/discussion", discuss),
 )
