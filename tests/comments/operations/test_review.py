@@ -47,7 +47,7 @@ def test_lost_comments_come_a_page_at_a_time(comments: Comments) -> None:
         comments.add("a.py", line, f"about {line}", "NOTE")
     write(root_of(comments), "a.py", "alpha = 'a'\nbeta = 'b'\n")
     whole = comments.reviewing.list_orphans()
-    first, rest = comments.reviewing.list_orphans(limit=2), comments.reviewing.list_orphans(limit=2, skip=2)
+    first, rest = comments.reviewing.list_doubts(limit=2), comments.reviewing.list_doubts(limit=2, skip=2)
     assert (first.comments + rest.comments, first.total) == (whole.comments, 3)
     assert "2 of 3 are shown" in first.for_model()
     assert "are shown" not in whole.for_model()

@@ -33,7 +33,7 @@ class Orphaned(Answer, frozen=True):
 
     comments: tuple[CommentNow, ...]
     total: int = 0
-    """How many there are in all."""
+    """How many there are in all, where not all are shown."""
 
     def for_model(self) -> str:
         if not self.comments:
@@ -73,21 +73,31 @@ class ReviewTools:
         self._contract = ContractTools(context)
 
     @reads("comments_orphans", title="Comments without their code", shell="comments orphans", positional=("file",))
-    def list_orphans(
+    def list_orphans(self, file: Where = "") -> Orphaned:
+        """List comments whose code is gone or uncertain, with the old code, the commit, and candidates"""
+        return self._explain_orphans(file, 0, None)
+
+    @reads("comments_doubts", shell="comments doubts", positional=("file",), toolset="extra")
+    def list_doubts(
         self,
         file: Where = "",
-        limit: Annotated[int, Meta(ge=0, description="how many; 0 is all")] = 0,
+        limit: Annotated[int, Meta(ge=1, le=200, description="how many")] = 20,
         skip: Annotated[int, Meta(ge=0, description="how many to leave out")] = 0,
     ) -> Orphaned:
-        """List comments whose code is gone or uncertain, with the old code, the commit, and candidates"""
+        """List some of the comments whose code is gone or uncertain, and how many there are"""
+        return self._explain_orphans(file, skip, limit)
+
+    def _explain_orphans(self, file: str, skip: int, limit: int | None) -> Orphaned:
         file = self._context.tree.typed(file)
         found = [
             each
             for each in self._context.overview.where("state IN ('orphaned', 'review')")
             if not file or file_matches(file, each.filePath)
         ]
-        page = found[skip : skip + limit] if limit else found[skip:]
-        return Orphaned(tuple(self._add_surroundings(self._context.explain(each)) for each in page), len(found))
+        page = found[skip:][:limit]
+        return Orphaned(
+            tuple(self._add_surroundings(self._context.explain(each)) for each in page), len(found) if limit else 0
+        )
 
     def _add_surroundings(self, each: CommentNow) -> CommentNow:
         """Returns a comment whose candidates can be told apart: each with the lines around it, and what it is in."""

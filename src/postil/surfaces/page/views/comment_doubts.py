@@ -22,7 +22,7 @@ PAGE = 10
 
 
 class Doubted(Struct, frozen=True):
-    """What `comments_orphans` answers."""
+    """What `comments_doubts` answers."""
 
     comments: tuple[Comment, ...]
     total: int = 0
@@ -31,7 +31,7 @@ class Doubted(Struct, frozen=True):
 async def show_doubts(visit: Visit) -> Shown:
     """Show the comments whose code is gone or not surely found: one decision each."""
     skip = visit.number("skip")
-    found = await visit.call("comments_orphans", Doubted, limit=PAGE, skip=skip)
+    found = await visit.call("comments_doubts", Doubted, limit=PAGE, skip=skip)
     left = found.total - skip - len(found.comments)
     body = tag(
         "section",
