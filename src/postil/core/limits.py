@@ -31,6 +31,8 @@ GITLAB_ANSWER: Final = 32 * MIB
 """What GitLab answers."""
 GITLAB_STREAM: Final = 1024 * MIB
 """What is read through, and not held, of a log at GitLab."""
+VERDICT: Final = 1 * MIB
+"""What a GitLab or an authorization server says about a credential."""
 FORM: Final = 16 * KIB
 """A form with a credential."""
 PAGE_FORM: Final = 1 * MIB

@@ -7,7 +7,7 @@ import errno
 import gzip
 import logging
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import Any
 
 import httpx2
@@ -141,6 +141,72 @@ async def test_a_write_whose_connection_ends_without_a_status_has_an_unknown_out
             await part.projects.get_project(123)
         await part.close()
     assert len(heard) == 4  # a read is asked three times
+
+
+@asynccontextmanager
+async def dripping(begin: bytes) -> AsyncGenerator[tuple[str, list[bytes]]]:
+    """A server that begins to answer and then sends a byte now and then, without an end; and the first lines."""
+    heard: list[bytes] = []
+    tasks: set[asyncio.Task[Any]] = set()
+    ended = asyncio.Event()
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        tasks.add(task)
+        heard.append(await reader.readline())
+        while (await reader.readline()).strip():
+            pass
+        writer.write(begin)
+        with suppress(OSError):
+            while not writer.is_closing() and not ended.is_set():
+                writer.write(b"x")
+                await writer.drain()
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(ended.wait(), 0.02)
+        writer.transport.abort()
+        with suppress(OSError):
+            await writer.wait_closed()
+
+    async with await asyncio.start_server(serve, "127.0.0.1", 0) as server:
+        host, port = server.sockets[0].getsockname()
+        yield f"http://{host}:{port}", heard
+        ended.set()
+        await asyncio.gather(*tasks)
+
+
+DRIPPING_HEAD = b"HTTP/1.1 200 OK\r\nX-Slow: "
+DRIPPING_BODY = b"HTTP/1.1 201 Created\r\nContent-Length: 9999999\r\n\r\n["
+
+
+@pytest.mark.parametrize("begin", [DRIPPING_HEAD, DRIPPING_BODY])
+async def test_a_read_whose_answer_drips_without_an_end_is_a_timeout(
+    naps: Naps, monkeypatch: pytest.MonkeyPatch, begin: bytes
+) -> None:
+    monkeypatch.setattr("postil.gitlab.instance.client.DEADLINE", 0.3)
+    async with dripping(begin) as (address, heard):
+        part = Groups(GitLab(Connection(Instance(address, sleep=naps), lambda: DEVELOPER)))
+        for read in (part.projects.get_project(123), part.pipelines.get_job_log(123, 1)):
+            with pytest.raises(GitLabFailure) as caught:
+                await read
+            assert caught.value.status == 504
+        await part.close()
+    assert len(heard) == 2
+
+
+async def test_a_write_whose_answer_drips_is_known_by_its_status(naps: Naps, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("postil.gitlab.instance.client.DEADLINE", 0.3)
+    async with dripping(DRIPPING_HEAD) as (address, heard):
+        part = Groups(GitLab(Connection(Instance(address, sleep=naps), lambda: DEVELOPER)))
+        with pytest.raises(UnknownOutcome):
+            await part.issues.create_issue(123, "Who knows")
+        await part.close()
+    assert len(heard) == 1
+    async with dripping(DRIPPING_BODY) as (address, heard):
+        part = Groups(GitLab(Connection(Instance(address, sleep=naps), lambda: DEVELOPER)))
+        assert "Do not send it again" in (await part.issues.create_issue(123, "Accepted")).for_model()
+        await part.close()
+    assert len(heard) == 1
 
 
 async def test_a_slow_read_is_a_timeout(connect: Connect, emulator: Emulator) -> None:

@@ -8,7 +8,6 @@ import time
 import tracemalloc
 from collections import Counter
 from collections.abc import Iterator
-from types import SimpleNamespace
 from typing import Any, cast
 
 import httpx2
@@ -27,6 +26,7 @@ from postil.surfaces.gateway.refused import Refused, Unavailable
 from postil.surfaces.gateway.visitor import Visitor
 from tests.surfaces.gateway.fake_gitlab import FakeGitLab, fake_gitlab
 from tests.surfaces.gateway.gateways import GitLabPart, gateway_of
+from tests.surfaces.gateway.test_bounded_get import in_memory
 from tests.wire.http_client import Running, request, running
 
 
@@ -260,12 +260,16 @@ class Answers:
         self.asked: list[str] = []
         self.cookies: dict[str, str] = {"_session": "of somebody"}
 
-    async def get(self, url: str, headers: dict[str, str]) -> Any:
+    def build_request(self, method: str, url: str, headers: dict[str, str]) -> str:
+        assert headers["authorization"].startswith("Bearer ")
+        return url
+
+    async def send(self, url: str, stream: bool) -> httpx2.Response:
         path = url.removeprefix("https://gitlab.example/api/v4")
         self.asked.append(path)
         status, document = self.pages["token" if path == SELF else "user"]
         content = document if isinstance(document, bytes) else msgspec.json.encode(document)
-        return SimpleNamespace(status_code=status, content=content)
+        return in_memory(status, content)
 
 
 def tokens(answers: Answers, members: tuple[str, ...] = ()) -> GitLabTokens:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Iterator
-from types import SimpleNamespace
 from typing import Any, cast
 
 import httpx2
@@ -23,6 +22,7 @@ from postil.surfaces.gateway.refused import Refused, Unavailable
 from postil.surfaces.gateway.visitor import Visitor
 from tests.surfaces.gateway.fake_gitlab import FakeGitLab, fake_gitlab
 from tests.surfaces.gateway.gateways import GitLabPart, gateway_of
+from tests.surfaces.gateway.test_bounded_get import in_memory
 from tests.wire.http_client import Running, request, running
 
 
@@ -101,12 +101,16 @@ class Issuer:
         self.pages = pages
         self.asked: list[str] = []
 
-    async def get(self, url: str) -> Any:
+    def build_request(self, method: str, url: str, headers: dict[str, str]) -> str:
+        assert (method, headers["accept-encoding"]) == ("GET", "identity")
+        return url
+
+    async def send(self, url: str, stream: bool) -> Any:
         self.asked.append(url)
         found = self.pages.get(url)
         if isinstance(found, Exception):
             raise found
-        return SimpleNamespace(status_code=200 if found is not None else 404, content=msgspec.json.encode(found))
+        return in_memory(200 if found is not None else 404, msgspec.json.encode(found))
 
 
 class Clock:

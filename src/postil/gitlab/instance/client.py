@@ -55,7 +55,7 @@ PACKED = ("", "identity", "gzip")
 UNPACKED = 1024 * 1024
 """Bytes that are unpacked at once."""
 DEADLINE = 60.0
-"""Seconds that one read may take in all, with its retries."""
+"""Seconds that one answer may take to its last byte, and that a read may take in all before it is asked again."""
 
 
 def trust_everyone() -> bool:
@@ -217,10 +217,13 @@ class Instance:
         params = {name: _encode(value) for name, value in query.items() if value is not None} if query else None
         try:
             request = client.build_request(method, url, params=params, headers=sent, content=body)
-            response = await client.send(request, stream=True)
+            end = asyncio.get_running_loop().time() + DEADLINE  # a byte now and then is in time for the pool
+            async with asyncio.timeout_at(end):
+                response = await client.send(request, stream=True)
             try:
-                content = await _read_bounded(response)
-            except (httpx2.TransportError, httpx2.DecodingError, GitLabFailure):
+                async with asyncio.timeout_at(end):
+                    content = await _read_bounded(response)
+            except (httpx2.TransportError, httpx2.DecodingError, TimeoutError, GitLabFailure):
                 if body is None or not response.is_success:
                     raise
                 content = b""  # the write is done, its status says so; only the words about it are lost
@@ -230,7 +233,7 @@ class Instance:
         except (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout) as error:
             self._count(0)
             raise GitLabUnreachable(self.url, _find_reason(error)) from None
-        except httpx2.TimeoutException:
+        except (httpx2.TimeoutException, TimeoutError):
             self._count(0)
             raise _Unanswered("GitLab did not answer in time", is_late=True) from None
         except (httpx2.TransportError, httpx2.DecodingError):

@@ -19,6 +19,7 @@ from msgspec import Struct
 
 from postil.core.call import Caller
 from postil.surfaces.gateway.auth import Attempt
+from postil.surfaces.gateway.bounded_get import get_bounded
 from postil.surfaces.gateway.refused import Refused, Unavailable
 from postil.surfaces.gateway.visitor import View, Visitor, fingerprint
 
@@ -178,14 +179,14 @@ class GitLabTokens:
             )
         self.asked += 1
         try:
-            answer = await self._client.get(self._api + path, headers={"authorization": f"Bearer {token}"})
-        except httpx2.HTTPError:
+            status, content = await get_bounded(self._client, self._api + path, {"authorization": f"Bearer {token}"})
+        except (httpx2.HTTPError, TimeoutError):
             raise Unavailable("GitLab cannot be reached to verify the token: try again", 5) from None
         self._client.cookies.clear()
-        if answer.status_code >= 500 or answer.status_code == 429:
+        if status >= 500 or status == 429:
             raise Unavailable("GitLab cannot verify the token just now: try again", 5)
         try:
-            said = msgspec.json.decode(answer.content)
+            said = msgspec.json.decode(content)
         except msgspec.DecodeError:
             said = None
-        return answer.status_code, cast("dict[str, Any]", said) if isinstance(said, dict) else {}
+        return status, cast("dict[str, Any]", said) if isinstance(said, dict) else {}

@@ -18,6 +18,7 @@ import msgspec
 from postil.core.call import Caller
 from postil.core.failure import Extra
 from postil.surfaces.gateway.auth import Attempt
+from postil.surfaces.gateway.bounded_get import get_bounded
 from postil.surfaces.gateway.refused import Refused, Unavailable
 from postil.surfaces.gateway.visitor import View, Visitor, fingerprint
 
@@ -184,9 +185,9 @@ class OAuthTokens:
         if self._client is None:
             self._client = httpx2.AsyncClient(timeout=10.0, follow_redirects=False, trust_env=False)
         try:
-            answer = await self._client.get(url)
-            said: object = msgspec.json.decode(answer.content) if answer.status_code == 200 else None
-        except httpx2.HTTPError:
+            status, content = await get_bounded(self._client, url)
+            said: object = msgspec.json.decode(content) if status == 200 else None
+        except (httpx2.HTTPError, TimeoutError):
             raise Unavailable("The authorization server cannot be reached: try again", 5) from None
         except msgspec.DecodeError:
             said = None
