@@ -43,6 +43,9 @@ def read_histories(db: sqlite3.Connection, root: str, ids: Sequence[str]) -> Ite
             found = db.execute("SELECT places, lines FROM log WHERE id = ?", (id_,)).fetchone()
             if found:
                 places, own = found
+                if not places:  # what the index holds itself is there once
+                    yield id_, own or b""
+                    continue
                 lines = [*reader.lines(id_, places), *(own.split(b"\n") if own else ())]
                 yield id_, b"\n".join(dict.fromkeys(lines))
     finally:

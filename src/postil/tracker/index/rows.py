@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from postil.tracker.events import AHEAD, LARGE, LOG_ENTITY, Absorbed, Created, Event, Set, decode, decode_parts
@@ -25,6 +25,7 @@ from postil.tracker.vocabulary import LONGEST_NAME
 if TYPE_CHECKING:
     import sqlite3
 
+_FEW = 64
 ReadLines = Callable[[Sequence[str]], Iterator[tuple[str, bytes]]]
 """Reads the stored lines of these entities (`entity_lines.py`)."""
 
@@ -166,9 +167,9 @@ def _merge_one(
 ) -> bool:
     # A copy of an event at another place is kept too: it tells who knew of it there. So is what a rewritten log says
     # in the same place: which of them counts, the fold decides.
-    seen = set(old_lines.split(b"\n"))
-    new = {line: event for event, line in arrived if line not in seen}
-    del seen
+    new = {line: event for event, line in arrived}
+    for line in _find_present(old_lines, new):
+        del new[line]
     if not new:
         return False
     new_lines = b"\n".join([old_lines, *new] if old_lines else new)
@@ -182,6 +183,15 @@ def _merge_one(
     write_entity(db, n, fold_lines(new_lines), with_words)
     note_aims(db, n, new.values())
     return True
+
+
+def _find_present(lines: bytes, some: Collection[bytes]) -> list[bytes]:
+    """Returns those of some lines that are among others."""
+    if len(lines) < LARGE or len(some) > _FEW:
+        present = set(lines.split(b"\n"))
+        return [line for line in some if line in present]
+    framed = b"\n%b\n" % lines  # not parted: the parts would be larger than the lines
+    return [line for line in some if b"\n%b\n" % line in framed]
 
 
 def write_entity(db: sqlite3.Connection, n: int, entity: Entity | None, with_words: bool = False) -> None:
