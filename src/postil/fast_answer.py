@@ -19,17 +19,17 @@ def answer_fast(program: str, words: Sequence[str]) -> str | None:
         return None
     if _is_configured():
         return None
+    environ = os.environ
+    if "FORCE_COLOR" in environ or "CLICOLOR_FORCE" in environ:
+        return None  # what they say about colours, the settings know
     from postil.tracker.shell.fast_list import fast_list
 
     try:
         width = os.get_terminal_size(1).columns or 80
     except OSError:
         return fast_list(kind, rest, os.getcwd())
-    environ = os.environ
-    if any(name in environ for name in ("NO_COLOR", "FORCE_COLOR", "CLICOLOR", "CLICOLOR_FORCE")):
+    if "NO_COLOR" in environ or "CLICOLOR" in environ or environ.get("TERM", "dumb") == "dumb":
         return None
-    if environ.get("TERM", "dumb") == "dumb":
-        return None  # what they say about colours, the settings know
     from postil.core.others.visible import paint
 
     text = fast_list(kind, rest, os.getcwd(), width, colors=True)

@@ -130,3 +130,11 @@ def test_what_is_typed_first_fits_one_screen(repository: Path) -> None:
     assert len(rows) < 24  # the prompt stands below
     assert max(map(len, rows)) <= 80
     assert any(row.lstrip().startswith("postil init") for row in rows)
+
+
+def test_who_forces_colours_gets_them_in_a_pipe_too(repository: Path) -> None:
+    run("postil", "issue", "create", "T", cwd=repository)
+    for name in ("FORCE_COLOR", "CLICOLOR_FORCE"):
+        assert "\x1b[32m" in run("postil", "issue", "list", cwd=repository, **{name: "1"}).stdout
+    assert "\x1b" not in run("postil", "issue", "list", cwd=repository).stdout
+    assert "\x1b" not in run("postil", "issue", "list", cwd=repository, FORCE_COLOR="0").stdout
