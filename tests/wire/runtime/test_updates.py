@@ -13,7 +13,7 @@ from postil.core.failure import Failure
 from postil.core.operation import reads
 from postil.core.registry import Registry
 from postil.core.resource import resource
-from postil.wire.protocol.task_methods import EXTENSION
+from postil.wire.protocol.task_methods import EXTENSION, MOST_HEARD
 from postil.wire.server import UNITED, Face, Server
 from tests.core.echo import Counted, Echo
 from tests.wire.talk import META, Talk
@@ -196,3 +196,16 @@ async def test_what_is_no_list_of_tasks_is_heard_of_as_none(wrong: object) -> No
     talk.send(listening(wrong, KNOWS))
     acknowledged = await talk.until(lambda frame: "method" in frame)
     assert acknowledged["params"]["notifications"] == {}
+
+
+async def test_a_stream_hears_of_a_bounded_number_of_tasks() -> None:
+    job = Job()
+    job.may_go_on.set()
+    talk = Talk(Server(Registry.of([("job", job)]), Face("job", "1", UNITED, extensions={EXTENSION: {}})))
+    tasks = [
+        (await talk.stateless("tools/call", {"name": "job", "arguments": {}}, **KNOWS))["result"]["taskId"]
+        for _ in range(MOST_HEARD + 4)
+    ]
+    talk.send(listening(tasks, KNOWS))
+    acknowledged = await talk.until(lambda frame: frame.get("method") == "notifications/subscriptions/acknowledged")
+    assert acknowledged["params"]["notifications"] == {"taskIds": tasks[:MOST_HEARD]}

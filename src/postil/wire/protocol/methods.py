@@ -231,7 +231,7 @@ def listen(session: Session, request: Request, era: Era) -> Work:
     if wanted.get("taskIds"):
         from postil.wire.protocol.task_methods import read_ids  # few clients ask for any
 
-        tasks = read_ids(session, request, wanted["taskIds"])[:MOST_WATCHES]
+        tasks = read_ids(session, request, wanted["taskIds"])
     return Work("listen", request, era, "", (flags, uris, tasks), _stamped)
 
 

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 EXTENSION = stateless.PREFIX + "tasks"
 LIFETIME = 3600.0
 """Seconds for which a task can be asked for, from its beginning."""
+MOST_HEARD = 16
+"""Tasks that one stream hears of: each brings its result, and a client need not read its streams."""
 POLL = 1000
 """Milliseconds between two looks at a task, as clients are advised."""
 Status: TypeAlias = Literal["working", "input_required", "completed", "failed", "cancelled"]
@@ -144,7 +146,7 @@ def read_ids(session: Session, request: Request, given: object) -> list[str]:
     if not knows_tasks(_capabilities(request)):
         raise _missing()
     listed = cast("list[object]", given) if isinstance(given, list) else []
-    return list(dict.fromkeys(each for each in listed if isinstance(each, str)))
+    return list(dict.fromkeys(each for each in listed if isinstance(each, str)))[:MOST_HEARD]
 
 
 def _read_id(session: Session, request: Request) -> str:
