@@ -115,6 +115,7 @@ def test_names_that_went_do_not_come_back() -> None:
 RECURRING = {
     "anchoring": "how what is kept stays tied to code",
     "answers": "the structs that operations return",
+    "app_views": "the views inside the assistant: who is told of them, and their documents",
     "app": "what is composed: the whole server, or its HTTP side",
     "arguments": "annotated types of operations' arguments",
     "changes": "what differs between two versions",

@@ -384,7 +384,13 @@ PARTS: dict[str, Part] = {
             "events": "postil.gitlab.operations.events:EventOperations",
         },
     ),
-    "flows": Part(_flows, {"promotion": "postil.flows.promotion:PromotionFlows"}),
+    "flows": Part(
+        _flows,
+        {
+            "promotion": "postil.flows.promotion:PromotionFlows",
+            "app_views": "postil.flows.app_views:AppViews",
+        },
+    ),
 }
 
 

@@ -128,6 +128,16 @@ _FRAMES = {
 """Whose words a model reads in the answers of a part, or of a tool that changes something. GitLab frames its own."""
 
 
+_VIEWS = {
+    **dict.fromkeys(("inbox_list", "inbox_show", "check_lazygit_messages"), "ui://postil/conversation"),
+    "comments_orphans": "ui://postil/review",
+    **dict.fromkeys(("git_mile_list", "issue_columns"), "ui://postil/board"),
+    **dict.fromkeys(("git_mile_show", "milestone_chart"), "ui://postil/burndown"),
+}
+"""The views inside the assistant, by the tools whose results they show."""
+_PERSON_TOOLS = {"person_reply": "inbox_reply", "person_resolve": "inbox_resolve"}
+
+
 def united(website: str = "") -> Face:
     """Returns the face of `postil serve`: its instructions name the tools that a client is offered, and no others."""
     return Face(
@@ -139,7 +149,9 @@ def united(website: str = "") -> Face:
         frames=_FRAMES,
         icon=_ICON,
         website=website,
-        extensions={"io.modelcontextprotocol/tasks": {}},
+        extensions={"io.modelcontextprotocol/tasks": {}, "io.modelcontextprotocol/ui": {}},
+        views=_VIEWS,
+        person_tools=_PERSON_TOOLS,
     )
 
 

@@ -70,6 +70,7 @@ def test_the_table_is_changed_knowingly() -> None:
 READERS = {
     "workspace/disk.py": "the door itself",
     "app.py": "the catalogue, a file of this package",
+    "flows/app_views.py": "the assets of the views, which are ours",
     "surfaces/page/assets.py": "the script and the stylesheet, files of this package",
     "anchor/syntax/colors.py": "the query of a grammar, a file of its package",
     "secret.py": "the user's own state folder",

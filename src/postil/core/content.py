@@ -5,7 +5,7 @@ These are neutral shapes; the wire decides which of them an era has and how they
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct
 
@@ -22,13 +22,14 @@ class Embedded(Struct, frozen=True, tag="resource"):
     resource: Document
 
 
-class Document(Struct, frozen=True, omit_defaults=True, rename={"mime_type": "mimeType"}):
+class Document(Struct, frozen=True, omit_defaults=True, rename={"mime_type": "mimeType", "meta": "_meta"}):
     """One read document: its address, its type and its text or base64 bytes."""
 
     uri: str
     mime_type: str = ""
     text: str | None = None
     blob: str | None = None
+    meta: dict[str, Any] | None = None
 
 
 class Link(Struct, frozen=True, tag="resource_link", omit_defaults=True, rename={"mime_type": "mimeType"}):

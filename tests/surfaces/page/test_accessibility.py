@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Frame, Page, expect
 
 from tests.needs import ROOT, needs_package
 from tests.surfaces.page.pages import PATIENCE, ServedPage, browse, wait_until_live
@@ -23,7 +23,7 @@ PICTURES = {"/changes": "changes", "/inbox": "inbox"}
 GRAVE = ("serious", "critical")
 
 
-def find_faults(page: Page, axe: str) -> list[str]:
+def find_faults(page: Page | Frame, axe: str) -> list[str]:
     """What axe-core finds grave on this page."""
     found: dict[str, Any] = page.evaluate(f"{axe}; axe.run(document, {{resultTypes: ['violations']}})")
     return [

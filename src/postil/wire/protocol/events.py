@@ -73,6 +73,10 @@ class Work(Struct, eq=False):
     batch: Batch | None = None
     position: int = 0
     cancelled: bool = False
+    has_view: bool = False
+    """Whether the client shows the result in a view of ours."""
+    for_person: bool = False
+    """Whether a view calls, for the person in front of it."""
     task_shape: Shape | None = None
     """Of a call that becomes a task: the shape of what comes of it in the end."""
 

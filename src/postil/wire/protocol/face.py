@@ -34,6 +34,10 @@ class Face(Struct, frozen=True):
     """Speaks 2024-11-05 to everyone, whatever they ask for."""
     frames: Mapping[str, tuple[str, str]] = {}
     """Of a part (what it reads) or a tool: the source of the words that it hands on, and whose they are."""
+    views: Mapping[str, str] = {}
+    """Of a tool: the view that shows its results, for clients that show views."""
+    person_tools: Mapping[str, str] = {}
+    """Names by which views call operations for the person in front of them: models are not shown them."""
     says_success: bool = True
     """Whether results of tools carry `isError: false`; one contract's examples do not."""
 

@@ -14,7 +14,7 @@ from msgspec import Raw
 from postil.core import codes
 from postil.core.answer import LARGEST, Answer
 from postil.core.call import LEVELS
-from postil.core.catalogue import OperationEntry
+from postil.core.catalogue import OperationEntry, ResourceEntry
 from postil.core.content import Block, Document, Message, Text
 from postil.core.failure import InvalidArguments
 from postil.core.resource import ResourceNotFound
@@ -71,17 +71,30 @@ def _list(key: str, entries: Callable[[Registry], Sequence[E]], shape: Callable[
     """Returns the method that lists these entries, page by page."""
 
     def list_page(session: Session, request: Request, era: Era) -> object:
-        listed, pages = entries(session.profile.registry), session.profile.pages
-        start = _position(request.params.get("cursor"), len(listed))
-        place = (key, era.version, start)
-        if place not in pages:
-            pages[place] = Raw(encode([shape(entry, era) for entry in listed[start : start + PAGE]]))
-        page: dict[str, Any] = {key: pages[place]}
-        if start + PAGE < len(listed):
-            page["nextCursor"] = base64.urlsafe_b64encode(b"%d" % (start + PAGE)).decode("ascii")
-        return page
+        return _page(key, entries(session.profile.registry), shape, session, request, era)
 
     return list_page
+
+
+def _page(
+    key: str,
+    listed: Sequence[E],
+    shape: Callable[[E, Era], object],
+    session: Session,
+    request: Request,
+    era: Era,
+    kept_as: str = "",
+) -> object:
+    """Returns the page of a list that a request asks for; what it looks like is kept."""
+    pages = session.profile.pages
+    start = _position(request.params.get("cursor"), len(listed))
+    place = (kept_as or key, era.version, start)
+    if place not in pages:
+        pages[place] = Raw(encode([shape(entry, era) for entry in listed[start : start + PAGE]]))
+    page: dict[str, Any] = {key: pages[place]}
+    if start + PAGE < len(listed):
+        page["nextCursor"] = base64.urlsafe_b64encode(b"%d" % (start + PAGE)).decode("ascii")
+    return page
 
 
 def _position(cursor: object, count: int) -> int:
@@ -96,16 +109,44 @@ def _position(cursor: object, count: int) -> int:
     return start
 
 
+def list_tools(session: Session, request: Request, era: Era) -> object:
+    """Returns the tools, page by page; for clients that show views, each with its own."""
+    profile = session.profile
+    if not _shows_views(session, request, era):
+        return _page("tools", profile.registry.tools, shapes.describe_tool, session, request, era)
+    from postil.wire.protocol import app_views  # few clients show any
+
+    def describe(entry: OperationEntry, era: Era) -> object:
+        return app_views.describe_tool(profile, entry, era)
+
+    return _page("tools", app_views.list_tools(profile), describe, session, request, era, "tools with views")
+
+
+def _shows_views(session: Session, request: Request, era: Era) -> bool:
+    if not session.profile.face.views or not (era.stateless or "extensions" in session.capabilities):
+        return False
+    from postil.wire.protocol.app_views import shows_views
+
+    return shows_views(session, request, era)
+
+
 def call_tool(session: Session, request: Request, era: Era) -> Work:
     """Run an operation as a tool."""
     name = request.params.get("name")
     arguments = request.params.get("arguments")
     if not isinstance(name, str):
         raise ProtocolFailure(codes.INVALID_PARAMS, 'Invalid params: "name" must be a string')
-    entry = session.profile.registry.find(name)
-    if entry is None or not session.profile.registry.is_tool(entry):
+    face, registry = session.profile.face, session.profile.registry
+    entry = registry.find(name)
+    for_person = (entry is None or not registry.is_tool(entry)) and name in face.person_tools
+    if for_person and _shows_views(session, request, era):
+        name = face.person_tools[name]
+        entry = registry.find(name)
+    if entry is None or not (for_person or registry.is_tool(entry)):
         raise _unknown_tool(session, name, era)
     work = Work("tool", request, era, name, {} if arguments is None else arguments, _tool_result, entry)
+    work.for_person = for_person
+    work.has_view = entry.name in face.views and _shows_views(session, request, era)
     if entry.task and era.stateless:
         from postil.wire.protocol.task_methods import take_as_task  # few operations take long
 
@@ -132,6 +173,10 @@ def _tool_result(profile: Profile, work: Work, value: object) -> object:
     )
     if face.frames and (words := _find_words(face, entry, value)):
         result["content"] = shapes.envelop(value, result["content"], *words)
+    if work.has_view:
+        from postil.wire.protocol.app_views import add_data  # few clients show any
+
+        result = add_data(result, value)
     if face.contract or _is_small(result["content"]):  # what a contract publishes is sent whole
         return result
     return shapes.bound_result(result, entry, work.arguments, value)
@@ -246,10 +291,15 @@ def _stamped(profile: Profile, work: Work, value: object) -> object:
     return {"_meta": work.stamp()}
 
 
+def _list_resources(offered: Registry) -> Sequence[ResourceEntry]:
+    """Returns what is listed: a view is named by its tools alone."""
+    return [entry for entry in offered.resources if not entry.uri.startswith("ui:")]
+
+
 SHARED: dict[str, Handler] = {
-    "tools/list": _list("tools", lambda offered: offered.tools, shapes.describe_tool),
+    "tools/list": list_tools,
     "tools/call": call_tool,
-    "resources/list": _list("resources", lambda offered: offered.resources, shapes.describe_resource),
+    "resources/list": _list("resources", _list_resources, shapes.describe_resource),
     "resources/templates/list": _list("resourceTemplates", lambda offered: offered.templates, shapes.describe_resource),
     "resources/read": read_resource,
     "prompts/list": _list("prompts", lambda offered: list(offered.prompts.values()), shapes.describe_prompt),

@@ -278,6 +278,11 @@ def _initialize(session: Session, request: jsonrpc.Request, era: Era) -> Done:
         return Done(zed_draft.answer_initialize(face), events.Opened())
     version, session.era = eras.negotiate(asked, only_first=face.contract)
     info = face.introduction(session.era)
-    answer = {"protocolVersion": version, "capabilities": face.capabilities, "serverInfo": info}
+    offered = face.capabilities
+    if face.views and "extensions" in session.capabilities:
+        from postil.wire.protocol.app_views import offer_views  # few clients show any
+
+        offered = offer_views(offered, session.capabilities)
+    answer = {"protocolVersion": version, "capabilities": offered, "serverInfo": info}
     instructions = session.profile.instructions
     return Done({**answer, "instructions": instructions} if instructions else answer, events.Opened())

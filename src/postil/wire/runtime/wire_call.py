@@ -50,6 +50,8 @@ class WireCall(Call):
         self.runner = runner
         self.work = work
         self.out = out
+        if work.for_person:
+            self.person = True
 
     @property
     def trace(self) -> Mapping[str, str]:
