@@ -149,7 +149,7 @@ def _decide(
     values: dict[str, str | None] = {}
     lost: dict[str, Sequence[int]] = {}
     for field, candidates in writes.items():
-        heads = find_heads(seen, candidates)
+        heads = find_heads(seen, candidates) if len(candidates) > 1 else candidates
         value = values[field] = _read_value(seen.read(heads[-1]), field)
         if len(heads) > 1:
             losers: Sequence[int] = heads[:-1]
