@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 LONGEST_SHOWN = 120
 
 
-class Orphaned(Answer, frozen=True):
+class Orphaned(Answer, frozen=True, omit_defaults=True):
     """Comments whose code is gone or uncertain."""
 
     comments: tuple[CommentNow, ...]

@@ -104,6 +104,11 @@ def when(stamp: str) -> Html:
     )
 
 
+def later(address: str, words: str) -> Html:
+    """Returns the place of a part that is read when it is unfolded; without a script it is a link."""
+    return tag("div", tag("p", tag("a", words, href=address)), data_once=f"{address}?part=1")
+
+
 def empty(heading: str, *what_next: Child) -> Html:
     """Returns what stands where there is nothing yet: what to do next."""
     return tag("section", tag("h2", heading), *what_next, class_="empty")

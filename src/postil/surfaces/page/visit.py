@@ -69,6 +69,11 @@ class Visit:
         self._run, self._form_token = run, form_token
         self._hidden: Html | None = None
 
+    @property
+    def is_part(self) -> bool:
+        """Whether the script asks for a piece of a page, to put it into another."""
+        return self.query.get("part") == "1"
+
     def every(self, name: str) -> list[str]:
         """Returns all values of a name that stands several times in the address."""
         return [value for key, value in self._pairs if key == name]

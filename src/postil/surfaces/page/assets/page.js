@@ -36,14 +36,14 @@
     const isOpen = from.nodeName === "DETAILS" && from.open;
     for (const {name, value} of [...to.attributes]) if (from.getAttribute(name) !== value) from.setAttribute(name, value);
     for (const {name} of [...from.attributes])
-      if (!to.hasAttribute(name) && !/^(data-(loaded|stale|here|touched|sending)|aria-selected|style)$/.test(name)) from.removeAttribute(name);
+      if (!to.hasAttribute(name) && !/^(data-(loaded|stale|here|touched|sending|read)|aria-selected|style)$/.test(name)) from.removeAttribute(name);
     if (from.nodeName === "DETAILS") from.open = from.dataset.touched === undefined ? to.open : isOpen;
     if (from.nodeName === "TEXTAREA") {
       if (from.value === from.defaultValue && from !== document.activeElement) from.value = to.defaultValue;
       from.defaultValue = to.defaultValue;
       return;
     }
-    if (from.hasAttribute("data-once") && from.childNodes.length) return;
+    if (from.dataset.read !== undefined) return;
     morphChildren(from, to);
   };
   // What stood elsewhere in the region keeps its nodes too: a conversation moves with what is typed in it.
@@ -267,7 +267,11 @@
     if (area && details.matches(".suggest")) { area.disabled = false; if (!area.value) area.value = details.dataset.code || ""; }
     if (area && document.activeElement === one("summary", details)) area.focus();
     const place = details.open && one("[data-once]", details);
-    if (place && !place.childNodes.length) read(place.dataset.once).then((made) => place.replaceChildren(...[...made.body.childNodes].map((node) => document.importNode(node, true))), (fault) => say(fault.message, true));
+    if (place) read(place.dataset.once).then((made) => {
+      place.dataset.read = "";
+      place.replaceChildren(...[...made.body.childNodes].map((node) => document.importNode(node, true)));
+      showTimes(place);
+    }, (fault) => say(fault.message, true));
   }, true);
 
   // -- lines to remark on ----------------------------------------------------------------------------------------------

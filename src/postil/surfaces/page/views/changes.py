@@ -186,7 +186,7 @@ async def show_files(visit: Visit) -> Shown:
         [show_file(visit, showing, found.version, one, said.messages, marks) for one in found.diffs],
         _show_unread(said),
     )
-    return Shown(", ".join(files)[:200], body, "changes", is_part=visit.query.get("part") == "1")
+    return Shown(", ".join(files)[:200], body, "changes", is_part=visit.is_part)
 
 
 async def _read_first(visit: Visit, showing: Showing, marks: dict[str, str]) -> tuple[Listing, list[str], Diffs]:

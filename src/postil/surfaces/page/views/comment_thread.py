@@ -6,7 +6,7 @@ from urllib.parse import quote, urlencode
 
 from msgspec import Struct
 
-from postil.surfaces.page.layout import when
+from postil.surfaces.page.layout import later, when
 from postil.surfaces.page.markup import Html, tag
 from postil.surfaces.page.visit import Visit
 
@@ -94,7 +94,7 @@ def show_comment(visit: Visit, one: Comment, *, with_place: bool = True) -> Html
             tag("span", one.state, class_=f"anchor {one.state}", title=STATES.get(one.state, "")),
             tag("span", one.status, class_="state") if not one.is_open else None,
             tag("strong", one.author),
-            when(one.created),
+            tag("a", when(one.created), href=f"/comments/{quote(one.id, safe='')}", class_="quiet"),
         ),
         tag("p", one.text, class_="said"),
         tag("ol", [_reply(each) for each in one.replies], class_="replies") if one.replies else None,
@@ -127,7 +127,7 @@ def _acts(visit: Visit, one: Comment) -> Html:
     )
     settle = make_button(visit, f"{address}/resolve", "Resolve" if one.is_open else "Reopen", "e",
                          status="resolved" if one.is_open else "open")  # fmt: skip
-    life = tag("details", tag("summary", "Its life"), tag("div", data_once=f"{address}/life"), class_="act")
+    life = tag("details", tag("summary", "Its life"), later(f"{address}/life", "Show it"), class_="act")
     acts = (("comments_reply", reply), ("comments_resolve", settle), ("comments_history", life))
     return tag("div", [form for name, form in acts if visit.offers(name)], class_="acts")
 

@@ -221,7 +221,20 @@ async def show_life(visit: Visit, id: str) -> Shown:
         tag("li", when(one.at), " ", tag("strong", one.by), " ", one.did, f": {one.after}" if one.after else "")
         for one in found.changes
     ]
-    return Shown("Its life", tag("ol", rows, class_="history"), "comments", is_part=True)
+    return Shown("Its life", tag("ol", rows, class_="history"), "comments", is_part=visit.is_part)
+
+
+class One(Struct, frozen=True):
+    """What `comments_show` answers."""
+
+    comment: Comment
+
+
+async def show_one(visit: Visit, id: str) -> Shown:
+    """Show one comment: what a link to it leads to."""
+    found = (await visit.call("comments_show", One, commentId=id)).comment
+    body = tag("section", tag("h1", found.path), show_comment(visit, found), id="comments", data_live="comments")
+    return Shown(f"{found.path}:{found.line}", body, "comments")
 
 
 ROUTES = (
@@ -229,6 +242,7 @@ ROUTES = (
     Route("POST", "/comments", add),
     Route("GET", "/comments/file", show_file),
     Route("GET", "/comments/doubts", show_doubts),
+    Route("GET", "/comments/{id}", show_one),
     Route("GET", "/comments/{id}/life", show_life),
     Route("POST", "/comments/{id}/reply", reply),
     Route("POST", "/comments/{id}/resolve", resolve),

@@ -6,7 +6,7 @@ from urllib.parse import quote
 
 from msgspec import Struct
 
-from postil.surfaces.page.layout import when
+from postil.surfaces.page.layout import later, when
 from postil.surfaces.page.markup import Html, tag
 from postil.surfaces.page.visit import Visit
 
@@ -163,7 +163,7 @@ def _since(message: Message) -> Html | None:
     """Returns the link to what changed in its lines since it was sent."""
     if not message.line or message.state == "draft":
         return None
-    return tag("details", tag("summary", "Since my remark"), tag("div", data_once=f"/inbox/{message.id}/since"),
+    return tag("details", tag("summary", "Since my remark"), later(f"/inbox/{message.id}/since", "Show it"),
                class_="since", data_opens=True)  # fmt: skip
 
 

@@ -91,7 +91,7 @@ async def show_since(visit: Visit, number: str) -> Shown:
         body = tag("p", "Nothing changed in these lines.")
     else:
         body = tag("pre", [_change_row(row) for row in change.split("\n")], class_="code", tabindex="0")
-    return Shown(f"Since message {number}", tag("div", body, id=f"since{number}"), "inbox", is_part=True)
+    return Shown(f"Since message {number}", tag("div", body, id=f"since{number}"), "inbox", is_part=visit.is_part)
 
 
 def _change_row(row: str) -> Html:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from postil.surfaces.page.layout import when
+from postil.surfaces.page.layout import later, when
 from postil.surfaces.page.markup import Html, tag
 from postil.surfaces.page.views.issue_facts import issue_link, label_link
 from postil.surfaces.page.visit import Shown, Visit
@@ -98,7 +98,7 @@ async def show_issue(visit: Visit, id: str) -> Shown:
         [_comment(one) for one in found.comments],
         tag("p", "Nobody has said anything yet.", class_="quiet") if not found.comments else None,
         _acts(visit, found),
-        tag("details", tag("summary", "History"), tag("div", data_once=f"/issues/{found.id}/log"), id="history"),
+        tag("details", tag("summary", "History"), later(f"/issues/{found.id}/log", "Show it"), id="history"),
         id="issue",
         data_live="issues",
         data_stop="issue",
@@ -218,7 +218,7 @@ def _comment(one: Comment) -> Html:
             "header",
             tag("strong", one.author),
             tag("span", "edited", class_="quiet") if one.edited_at else None,
-            when(one.ts),
+            tag("a", when(one.ts), href=f"#c{one.id}", class_="quiet"),
         ),
         tag("p", one.body, class_="said"),
         class_="thread",
@@ -296,4 +296,4 @@ async def show_log(visit: Visit, id: str) -> Shown:
     """Show everything that happened to an issue."""
     found = await visit.call("issue_log", History, id=id)
     rows = [tag("li", when(one.ts), " ", tag("strong", one.author), " ", one.what) for one in found.events]
-    return Shown("History", tag("ol", rows, class_="history"), "issues", is_part=True)
+    return Shown("History", tag("ol", rows, class_="history"), "issues", is_part=visit.is_part)
