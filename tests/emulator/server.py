@@ -67,7 +67,10 @@ def main() -> None:
         emulator.faults.add(kind)
     with socket.socket() as listener:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listener.bind((asked.host, asked.port))
+        try:
+            listener.bind((asked.host, asked.port))
+        except OSError as error:
+            parser.error(f"{asked.host}:{asked.port}: {error.strerror}; --port 0 takes any that is free")
         address = f"http://{asked.host}:{listener.getsockname()[1]}"
         print(f"GitLab emulator on {address}", flush=True)
         print(f"\n  export GITLAB_URL={address} GITLAB_TOKEN={DEVELOPER}", flush=True)

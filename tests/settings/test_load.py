@@ -152,3 +152,16 @@ def test_what_operators_set_may_come_from_the_environment(tmp_path: Path) -> Non
 def test_a_wrong_word_stops_the_start(tmp_path: Path, name: str) -> None:
     with pytest.raises(BadSettings, match="isues"):
         load({"HOME": str(tmp_path), name: "isues"}, str(tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("variable", "words"),
+    [
+        ("POSTIL_PARTS", "one of workspace, inbox, comments, tracker, gitlab, flows"),
+        ("GITLAB_TOOLSETS", "one of all, review, ci, issues, code, admin"),
+        ("POSTIL_AUTH", "one of local, pat, key, oauth"),
+    ],
+)
+def test_a_wrong_word_is_told_the_right_ones(tmp_path: Path, variable: str, words: str) -> None:
+    with pytest.raises(BadSettings, match=words):
+        load({"HOME": str(tmp_path), variable: "wrong"}, str(tmp_path))

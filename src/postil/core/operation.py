@@ -245,6 +245,10 @@ class Operation:
             from postil.core.arguments.as_meant import values_at
 
             advice = f"Use one of {', '.join(values_at(self.arguments, path))}"
+        elif reason.startswith("Expected `") and not self.by_contract:
+            from postil.core.arguments.as_meant import say_in_json
+
+            reason = say_in_json(reason)
         return self.mark.fault(
             f"Invalid arguments: {reason}" + (f" at {path}" if where else ""), advice=advice, path=path
         )

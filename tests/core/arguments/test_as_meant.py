@@ -122,7 +122,7 @@ def test_what_is_plainly_meant_is_taken(sent: dict[str, Any], read: dict[str, An
         {"lent": "perhaps"},
         {"lent": 1},
         {"mood": "angry"},
-        {"tags": "novel,old"},
+        {"tags": "an old novel, a new one"},
         {"title": None},
         {"title": ""},
         {"title": True},
@@ -184,6 +184,35 @@ def test_a_contracts_own_server_takes_nothing_but_what_the_contract_says() -> No
 
 def test_the_shell_gives_empty_text_on_purpose() -> None:
     assert Operation(Books().find).decode({"title": "Emma", "filePath": ""}, from_shell=True)["filePath"] == ""
+
+
+@pytest.mark.parametrize(
+    ("sent", "meant"),
+    [
+        ("a,b", ["a", "b"]),
+        ("bug, priority::high", ["bug", "priority::high"]),
+        ("bug", ["bug"]),
+        ("src/a.py,src/b.py", ["src/a.py", "src/b.py"]),
+    ],
+)
+def test_words_with_commas_between_them_are_several(sent: str, meant: list[str]) -> None:
+    assert Operation(Books().find).decode({"title": "Emma", "tags": sent})["tags"] == tuple(meant)
+
+
+@pytest.mark.parametrize("sent", ["one title, and another", "a,,b", ",a", "a,", "a, b c"])
+def test_what_may_be_one_phrase_with_a_comma_is_not_plain(sent: str) -> None:
+    with pytest.raises(InvalidArguments, match=r"Expected `array.*`, got `string` at tags"):
+        Operation(Books().find).decode({"title": "Emma", "tags": sent})
+
+
+def test_types_are_named_in_words_of_json() -> None:
+    wrong: list[tuple[dict[str, object], str]] = [
+        ({"count": [1]}, "got `array` at count"),
+        ({"title": {}}, "Expected `string`, got `object`"),
+    ]
+    for more, said in wrong:
+        with pytest.raises(InvalidArguments, match=said):
+            Operation(Books().find).decode({"title": "Emma", **more})
 
 
 def test_no_path_and_no_choice_give_no_values() -> None:

@@ -135,7 +135,8 @@ def test_https_is_spoken_with_a_certificate(repository: Path, tmp_path: Path) ->
         (("--http", "0.0.0.0:0", "--auth", "local"), "without a way to know who asks"),
         (("--http", "[::]:0"), "without a way to know who asks"),
         (("--http", "0.0.0.0:0", "--auth", "key"), "without HTTPS"),
-        (("--http", "0.0.0.0:0", "--behind-proxy"), "without a way to know who asks"),
+        (("--http", "0.0.0.0:0", "--behind-proxy"), "a proxy that has no name"),
+        (("--http", "127.0.0.1:0", "--behind-proxy"), "a proxy that has no name"),
         (("--http", "127.0.0.1:0", "--tls-cert", "nosuch.pem"), "both a certificate and its key"),
         (("--http", "127.0.0.1:0", "--tls-cert", "no.pem", "--tls-key", "no.key"), "cannot be used"),
         (("--http", "127.0.0.1:0", "--auth", "oauth"), "oauth.issuer"),
@@ -173,8 +174,9 @@ def test_behind_a_proxy_it_listens_beyond_this_machine(repository: Path, monkeyp
 
 
 def test_a_proxy_that_has_no_name_stops_the_start() -> None:
-    with pytest.raises(CannotListen, match="no name"):
-        check_reach("0.0.0.0", Settings(http=HttpSettings(auth="key", behind_proxy=True)))
+    for host in ("0.0.0.0", "127.0.0.1", "::1"):
+        with pytest.raises(CannotListen, match="no name"):
+            check_reach(host, Settings(http=HttpSettings(auth="key", behind_proxy=True)))
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,10 @@ Kind: TypeAlias = inspect.Type
 _LISTS = inspect.ListType | inspect.VarTupleType | inspect.SetType | inspect.FrozenSetType
 _WHOLE = re.compile(r"-?[0-9]{1,18}(\.0+)?|#[0-9]{1,18}")
 _NUMBER = re.compile(r"-?[0-9]{1,18}(\.[0-9]{1,18})?([eE][-+]?[0-9]{1,3})?")
+_WORDS = re.compile(r"[\w.:@#/+-]{1,255}(?:, ?[\w.:@#/+-]{1,255}){1,99}")
+"""Words with commas between them: `bug,docs`. With blanks inside they could be one title."""
+_IN_JSON = {"str": "string", "int": "integer", "float": "number", "bool": "boolean", "dict": "object", "list": "array",
+            "NoneType": "null"}  # fmt: skip
 _PLAIN: dict[type[Kind], type] = {
     inspect.NoneType: type(None),
     inspect.BoolType: bool,
@@ -24,6 +28,7 @@ _PLAIN: dict[type[Kind], type] = {
     inspect.StrType: str,
 }
 _TRUTH = {"true": True, "false": False}
+_NAMES = re.compile(r"\w+")
 MOST_SHOWN = 30
 
 
@@ -38,6 +43,15 @@ def read_as_meant(given: Mapping[str, object], kind: type[Struct], hidden: Colle
             name = near if near is not None and near not in given and near not in meant else name
         meant[name] = _as(value, fields[name]) if name in fields else value
     return meant
+
+
+def say_in_json(sentence: str) -> str:
+    """Returns a sentence of msgspec with the types that it names in words of JSON."""
+    return re.sub(r"`([a-zA-Z| ]+)`", lambda found: f"`{re.sub(_NAMES, _say_name, found[1])}`", sentence)
+
+
+def _say_name(found: re.Match[str]) -> str:
+    return _IN_JSON.get(found[0], found[0])
 
 
 def values_at(kind: type[Struct], path: str) -> list[str]:
@@ -109,7 +123,9 @@ def _items(value: object, kind: Kind) -> object:
         read = _json(value)
         if isinstance(read, list):
             value = cast("list[object]", read)
-        elif value.strip() and "," not in value and not _is_object(kind):  # several in one text: not plain
+        elif _WORDS.fullmatch(value) and not _is_object(kind):
+            value = re.split(", ?", value)
+        elif value.strip() and "," not in value and not _is_object(kind):  # several phrases in one text: not plain
             value = [value]
     return [_as(item, kind) for item in cast("list[object]", value)] if isinstance(value, list) else value
 

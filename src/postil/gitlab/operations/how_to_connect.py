@@ -54,7 +54,8 @@ class ConnectOperations:
             return Finding("ok", "no GitLab token is configured, so GitLab is off", HOW_TO_CONNECT)
         found = asyncio.run(self._ask_gitlab())
         if found.status == "ok" and url.startswith("http://"):
-            return Finding("warning", f"{url} is not encrypted, and the token is sent to it", "Use https where you can")
+            said = f"{found.seen}; the address is not encrypted, and the token is sent to it"
+            return Finding("warning", said, "Use https where you can")
         return found
 
     async def _ask_gitlab(self) -> Finding:

@@ -207,19 +207,22 @@ def compose_workspaces(composed: Composition, server: Server, hooks: Hooks, addr
 
 
 def check_reach(host: str, settings: Settings) -> None:
-    """Refuse to be reached from other machines without a named way to know who asks, and without HTTPS."""
+    """Refuse to be reached from other machines without a named way to know who asks, and without HTTPS.
+
+    A proxy in front reaches this one from loopback too, so it must have a name wherever we listen.
+    """
+    http = settings.http
+    if http.behind_proxy and not http.trusted_proxies:
+        raise CannotListen(
+            "Will not listen behind a proxy that has no name: every caller would have the proxy's address",
+            advice="Name the proxy's address in http.trusted_proxies, or as POSTIL_TRUSTED_PROXIES",
+        )
     if is_loopback(host):
         return
     if settings.http.auth in ("", "local"):
         raise CannotListen(
             f"Will not listen on {host}, beyond this machine, without a way to know who asks",
             advice="Add --auth pat, key or oauth, or listen on 127.0.0.1",
-        )
-    http = settings.http
-    if http.behind_proxy and not http.trusted_proxies:
-        raise CannotListen(
-            "Will not listen behind a proxy that has no name: every caller would have the proxy's address",
-            advice="Name the proxy's address in http.trusted_proxies, or as POSTIL_TRUSTED_PROXIES",
         )
     if not (http.tls_cert or http.tls_key or http.trusted_proxies or http.behind_proxy):
         raise CannotListen(
