@@ -336,7 +336,13 @@ def test_every_operation_says_invalid_params_in_the_contracts_form(endpoint: str
 
 
 def test_what_is_plain_is_taken_as_method_and_as_tool(endpoint: str, emulator: Emulator) -> None:
-    given = {"project_id": "124", "page": None, "per_page": "2", "labels": "bug,priority-high", "state": "Opened"}
+    given: dict[str, Any] = {
+        "project_id": "124",
+        "page": None,
+        "per_page": "2",
+        "labels": "bug,priority-high",
+        "state": "Opened",
+    }
     direct = post(endpoint, asked("list_issues", **given))["result"]
     assert (direct["pagination"]["page"], direct["pagination"]["per_page"], len(direct["issues"])) == (1, 2, 2)
     tool = post(endpoint, asked("tools/call", name="list_issues", arguments=given))["result"]
