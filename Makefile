@@ -39,9 +39,11 @@ check: setup ## formatting, lint, layers and types
 	$(BIN)/pyright
 	$(BIN)/python -m scripts.supply licences
 
-# Needs the database of advisories: where there is no network, it says so and CI's other checks still count.
-audit: setup ## known vulnerabilities of the locked packages, where pip-audit and its data can be had
-	$(if $(UV),$(UV) tool run pip-audit --require-hashes --disable-pip -r requirements.lock,@echo "audit: needs uv, to run pip-audit apart from our own packages")
+# Needs the database of advisories: where it cannot be had, it says so and CI's other checks still count.
+audit: setup .venv-audit/.stamp ## known vulnerabilities of the locked packages, where pip-audit and its data can be had
+	@test -x .venv-audit/bin/pip-audit || { echo "audit: skipped: pip-audit cannot be installed here"; exit 0; }; \
+	  { .venv-audit/bin/pip-audit --require-hashes --disable-pip --format json --progress-spinner off -r requirements.lock || true; } \
+	  | $(BIN)/python -m scripts.supply audit
 
 release: setup ## the wheel, a bill of materials (CycloneDX) and a statement of provenance, in dist/
 	rm -rf dist
@@ -134,7 +136,7 @@ lock: setup ## resolve the dependencies anew: requirements.lock and package-lock
 	$(BIN)/python scripts/lock
 
 clean: ## remove everything that set-up made
-	rm -rf .venv .venv-bench .tools .frameworks $(NODE)/frameworks/node_modules $(NODE)/more_assistants/node_modules $(NODE)/node_modules $(NODE)/assistants/node_modules $(NODE)/copilot/node_modules $(NODE)/cline/node_modules bench/peers/node_modules
+	rm -rf .venv .venv-bench .venv-audit .tools .frameworks $(NODE)/frameworks/node_modules $(NODE)/more_assistants/node_modules $(NODE)/node_modules $(NODE)/assistants/node_modules $(NODE)/copilot/node_modules $(NODE)/cline/node_modules bench/peers/node_modules
 
 .venv/bin/python:
 	$(if $(UV),$(UV) venv --quiet --allow-existing --seed --python $(PYTHON) .venv,$(PYTHON) -m venv .venv)
@@ -156,6 +158,12 @@ else
 	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation -e .
 endif
 	$(BIN)/python -m compileall -q src
+	touch $@
+
+# Apart from our own packages: pip-audit brings thirty of its own.
+.venv-audit/.stamp:
+	$(PYTHON) -m venv .venv-audit
+	.venv-audit/bin/python -m pip install --quiet pip-audit || true
 	touch $@
 
 # The servers we are measured against, and Postil beside them, in an environment of their own.

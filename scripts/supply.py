@@ -1,8 +1,9 @@
 """What Postil is made of: the licences of what it installs, a bill of materials, and where a release comes from.
 
-`licences` fails for a package whose licence nobody has allowed; `release` writes beside the built files a CycloneDX
-document of every locked package with its hashes, and a statement (in-toto, SLSA provenance) that binds the files'
-digests to the commit they were built from. Only reads the lock, the installed metadata and git.
+`licences` fails for a package whose licence nobody has allowed, `audit` for a known vulnerability; `release` writes
+beside the built files a CycloneDX document of every locked package with its hashes, and a statement (in-toto, SLSA
+provenance) that binds the files' digests to the commit they were built from. Only reads the lock, the installed
+metadata and git.
 """
 
 from __future__ import annotations
@@ -123,12 +124,31 @@ def _git(*words: str) -> str:
     return subprocess.run(["git", *words], cwd=ROOT, check=True, capture_output=True, text=True).stdout.strip()
 
 
+def judge_audit(said: str) -> tuple[list[str], str]:
+    """Returns the known vulnerabilities in what pip-audit printed, and one sentence on what it looked at."""
+    try:
+        packages: list[dict[str, Any]] = json.loads(said)["dependencies"]
+    except (ValueError, KeyError, TypeError):
+        return [], "audit: skipped: pip-audit gave no answer, so its data cannot be had here"
+    judged = [each for each in packages if "vulns" in each]
+    faults = [f"{each['name']} {each['version']}: {fault['id']}" for each in judged for fault in each["vulns"]]
+    skipped = len(packages) - len(judged)
+    if not judged:
+        return [], f"audit: skipped: the data of none of {skipped} packages can be had here"
+    told = f"audit: {len(judged)} packages, {len(faults)} known vulnerabilities"
+    return faults, told + (f"; no data of {skipped} others" if skipped else "")
+
+
 def main() -> int:
-    """`licences`, or `release FOLDER` with the built files in it."""
+    """`licences`, `audit` with pip-audit's JSON on standard input, or `release FOLDER` with the built files in it."""
     lock = (ROOT / "requirements.lock").read_text()
     if sys.argv[1:] == ["licences"]:
         faults = judge_licences([name for name, _, _ in read_lock(lock)])
         print("\n".join(faults) or "licences: every installed package has one that is allowed")
+        return bool(faults)
+    if sys.argv[1:] == ["audit"]:
+        faults, told = judge_audit(sys.stdin.read())
+        print("\n".join([*faults, told]))
         return bool(faults)
     folder = Path(sys.argv[2])
     files = sorted(file for file in folder.iterdir() if file.suffix in (".whl", ".gz"))

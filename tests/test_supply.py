@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from pathlib import Path
 
-from scripts.supply import judge_licences, make_provenance, make_sbom, read_lock
+from scripts.supply import judge_audit, judge_licences, make_provenance, make_sbom, read_lock
 
 LOCK = (Path(__file__).parents[1] / "requirements.lock").read_text()
 
@@ -30,3 +31,14 @@ def test_provenance_binds_files_to_a_commit(tmp_path: Path) -> None:
     stated = make_provenance([tmp_path / "a.whl"], "c" * 40, clean=True)
     assert stated["subject"] == [{"name": "a.whl", "digest": {"sha256": hashlib.sha256(b"content").hexdigest()}}]
     assert stated["predicate"]["buildDefinition"]["externalParameters"]["commit"] == "c" * 40
+
+
+def test_an_audit_says_what_it_looked_at_and_what_it_could_not() -> None:
+    """pip-audit says "No known vulnerabilities" of packages of which it knows nothing."""
+    known = {"name": "a", "version": "1", "vulns": [{"id": "CVE-1"}]}
+    sound, skipped = {"name": "b", "version": "1", "vulns": []}, {"name": "c", "skip_reason": "not found"}
+    faults, told = judge_audit(json.dumps({"dependencies": [known, sound, skipped]}))
+    assert faults == ["a 1: CVE-1"]
+    assert told == "audit: 2 packages, 1 known vulnerabilities; no data of 1 others"
+    assert judge_audit(json.dumps({"dependencies": [skipped]}))[1].startswith("audit: skipped: the data of none of 1")
+    assert judge_audit("no network")[1].startswith("audit: skipped")

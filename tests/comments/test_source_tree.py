@@ -8,8 +8,12 @@ from typing import Any
 
 import pytest
 
+from postil.comments.failures import SourceNotParsed
+from postil.comments.source_tree import SourceTree
 from postil.core.failure import Failure
+from postil.workspace.paths import RelativePath
 from tests.comments.workspaces import Comments, workspace, write
+from tests.workspace.repositories import new_repository
 
 SOURCE = "".join(f"value_{n} = {n}\n" for n in range(1, 11))
 
@@ -152,3 +156,18 @@ def test_code_with_a_syntax_error_can_be_commented_by_its_text(comments: Comment
     write(root_of(comments), "broken.ts", "function f() {\n  return (1 +;\n}\n")
     assert code_of(comments, "broken.ts", 2) == -32006
     assert comments.add("broken.ts", 2, "broken here", anchor="text").line == 2
+
+
+def test_a_config_of_empty_lines_is_read_at_once(tmp_path: Path) -> None:
+    """Each of them was the beginning of a search through all others: hours for a megabyte, in every command."""
+    root = new_repository(tmp_path / "r")
+    with (root / ".git" / "config").open("a") as config:
+        config.write("\n" * 900_000)
+    assert SourceTree(str(root)).id_width == 40
+
+
+def test_a_source_of_too_many_lines_is_not_taken(tmp_path: Path) -> None:
+    root = new_repository(tmp_path / "r", a__txt="\n" * 600_000)
+    with pytest.raises(SourceNotParsed) as refused:
+        SourceTree(str(root)).source(RelativePath("a.txt"))
+    assert "500000 lines" in str(refused.value.data) + refused.value.advice

@@ -26,6 +26,8 @@ from postil.workspace.repository import locate
 
 LARGEST_SOURCE = limits.FILE
 ONE_TICK = 20_000_000
+# Blanks of one line: those of all lines would be tried from each of them.
+_SHA256 = re.compile(rb"(?im)^[ \t]*objectformat[ \t]*=[ \t]*sha256")
 _SECRET = re.compile(r"\.env(\..*)?")
 _DRIVE = re.compile(r"[A-Za-z]:[\\/]")
 
@@ -189,4 +191,4 @@ def _id_width(common_dir: str) -> int:
     if not common_dir:
         return 40
     config = read_regular(os.path.join(common_dir, "config"), limits.CONFIG) or b""
-    return 64 if re.search(rb"(?im)^\s*objectformat\s*=\s*sha256", config) else 40
+    return 64 if _SHA256.search(config) else 40

@@ -81,3 +81,12 @@ def test_what_is_no_list_of_issues_is_refused(repository: Path, tmp_path: Path):
     assert run(repository, "import", str(tmp_path / "x.json")).returncode == 2
     (tmp_path / "empty").mkdir()
     assert run(repository, "import", str(tmp_path / "empty")).returncode == 2
+
+
+def test_remarks_that_are_never_closed_are_read_at_once(repository: Path, tmp_path: Path):
+    """Each of them was searched to the end of the text."""
+    folder = tmp_path / "backlog" / "tasks"
+    folder.mkdir(parents=True)
+    head = "---\nid: task-1\ntitle: One\nstatus: To Do\n---\n"
+    (folder / "task-1 - one.md").write_text(f"{head}<!-- a\nb -->\nkept\n" + "<!--" * 8_000)
+    assert answered(repository, "import", str(tmp_path / "backlog"))["created"] == 1

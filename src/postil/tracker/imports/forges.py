@@ -52,7 +52,7 @@ def read_backlog(text: str) -> list[ForeignIssue]:
         ForeignIssue(
             origin=f"backlog:{_first(facts, 'id').casefold()}",
             title=_first(facts, "title"),
-            description=re.sub(r"<!--.*?-->\n?", "", body, flags=re.DOTALL).strip(),
+            description=_drop_remarks(body).strip(),
             status="closed" if status == "done" else "draft" if status == "draft" else "open",
             labels=tuple(facts.get("labels", ())),
             assignees=tuple(name.removeprefix("@") for name in facts.get("assignee", ())),
@@ -107,6 +107,15 @@ def _name(value: object) -> str:
         record = cast("Record", value)
         return str(record.get("login") or record.get("username") or record.get("name") or "")
     return str(value)
+
+
+def _drop_remarks(text: str) -> str:
+    """Returns a text without its HTML comments. One that is not closed stays."""
+    kept, at = list[str](), 0
+    while (start := text.find("<!--", at)) >= 0 and (end := text.find("-->", start + 4)) >= 0:
+        kept.append(text[at:start])
+        at = end + 3 + text.startswith("\n", end + 3)
+    return "".join([*kept, text[at:]])
 
 
 def _first(facts: dict[str, list[str]], key: str) -> str:
