@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from pathlib import Path
+from typing import Any
 
 from scripts.supply import judge_audit, judge_licences, make_provenance, make_sbom, read_lock
 
@@ -35,8 +36,9 @@ def test_provenance_binds_files_to_a_commit(tmp_path: Path) -> None:
 
 def test_an_audit_says_what_it_looked_at_and_what_it_could_not() -> None:
     """pip-audit says "No known vulnerabilities" of packages of which it knows nothing."""
-    known = {"name": "a", "version": "1", "vulns": [{"id": "CVE-1"}]}
-    sound, skipped = {"name": "b", "version": "1", "vulns": []}, {"name": "c", "skip_reason": "not found"}
+    known: dict[str, Any] = {"name": "a", "version": "1", "vulns": [{"id": "CVE-1"}]}
+    sound: dict[str, Any] = {"name": "b", "version": "1", "vulns": []}
+    skipped = {"name": "c", "skip_reason": "not found"}
     faults, told = judge_audit(json.dumps({"dependencies": [known, sound, skipped]}))
     assert faults == ["a 1: CVE-1"]
     assert told == "audit: 2 packages, 1 known vulnerabilities; no data of 1 others"
