@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from postil import secret
+from postil.core.failure import StorageFailed
 from postil.settings.load import load
 from postil.settings.model import BadSettings
 
@@ -40,3 +41,17 @@ def test_the_derivation_is_that_of_rfc_5869() -> None:
 
     prk = hmac.new(b"postil", b"secret", hashlib.sha256).digest()
     assert secret.subkey(b"secret", "a") == hmac.new(prk, b"a\x01", hashlib.sha256).digest()
+
+
+@pytest.mark.parametrize("left", [b"", b"short"])
+def test_keys_are_not_made_from_a_secret_that_was_cut_off(tmp_path: Path, left: bytes) -> None:
+    settings = load({"HOME": str(tmp_path)}, str(tmp_path))
+    whole = secret.load(settings)
+    path = Path(settings.folders.state) / "secret"
+    path.write_bytes(left)
+    with pytest.raises(StorageFailed, match="damaged") as caught:
+        secret.load(settings)
+    assert "restore" in caught.value.advice
+    assert path.read_bytes() == left
+    secret.replace(settings, whole)
+    assert secret.load(settings) == whole

@@ -26,12 +26,21 @@ def load(settings: Settings) -> bytes:
         return settings.secret.encode("utf-8", "surrogateescape")
     path = os.path.join(settings.folders.state, "secret")
     try:
-        return _read(path) or _make(path)
+        found = _read(path)
+        if found is None:
+            found = _make(path)
     except OSError as error:
         raise StorageFailed(
             f"The secret {path} cannot be read or made: {error.strerror}",
             advice="Check the permissions of the folder, or set POSTIL_SECRET",
         ) from error
+    if len(found) < SHORTEST:  # anybody could make the keys of an empty one
+        raise StorageFailed(
+            f"The secret {path} is damaged: it has {len(found)} bytes",
+            advice=f"Restore it from a backup (`postil restore`), or remove it (`rm {path}`): a new one is made, and "
+            "what was sealed with the old one (stored tokens, sessions) has to be made anew",
+        )
+    return found
 
 
 def replace(settings: Settings, secret: bytes) -> None:
@@ -63,18 +72,20 @@ def subkey(secret: bytes, purpose: str, length: int = 32) -> bytes:
     return made[:length]
 
 
-def _read(path: str) -> bytes:
+def _read(path: str) -> bytes | None:
+    """Returns what the file holds, or None where there is none."""
     try:
         with open(path, "rb") as file:
             return file.read(4096)
     except FileNotFoundError:
-        return b""
+        return None
 
 
 def _make(path: str) -> bytes:
     """Make the file whole or not at all. Of several processes the first wins, and all of them read its secret."""
-    os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-    draft = os.path.join(os.path.dirname(path), f".postil-{os.getpid():x}-{os.urandom(6).hex()}.tmp")
+    folder = os.path.dirname(path)
+    os.makedirs(folder, mode=0o700, exist_ok=True)
+    draft = os.path.join(folder, f".postil-{os.getpid():x}-{os.urandom(6).hex()}.tmp")
     file = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     try:
         os.write(file, os.urandom(32))
@@ -84,4 +95,13 @@ def _make(path: str) -> bytes:
     finally:
         os.close(file)
         os.unlink(draft)
-    return _read(path)
+    _sync(folder)  # what is sealed with it is of no use without it
+    return _read(path) or b""
+
+
+def _sync(folder: str) -> None:
+    file = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(file)
+    finally:
+        os.close(file)

@@ -91,7 +91,6 @@ WRITERS = {
     "secret.py": "exclusively",
     "workspace/files.py": "exclusively; or a lock, opened for both, which waits for nobody",
     "workspace/git_folder.py": "a name of ours in the user's own cache",
-    "storage/backup.py": "exclusively",
     "storage/sqlite.py": "exclusively",
     "comments/storage/group_commit.py": "exclusively; or a file that a living process of ours holds a lock on",
     "comments/storage/write_log.py": "appends, waits for nobody, and follows no link",

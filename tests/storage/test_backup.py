@@ -191,3 +191,19 @@ def test_what_is_no_file_is_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "fifo")
     with pytest.raises(BadBackup, match="not a regular file"):
         check(str(tmp_path / "fifo"))
+
+
+def test_a_backup_that_cannot_be_written_leaves_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    state = SqliteState(str(tmp_path / "state.db"))
+    fill(state)
+
+    def fail(file: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    path = tmp_path / "backup"
+    with monkeypatch.context() as full:
+        full.setattr(os, "fsync", fail)
+        with pytest.raises(BadBackup, match="No space left"):
+            save(state, str(path), b"secret", "1.0")
+    state.close()
+    assert not path.exists()

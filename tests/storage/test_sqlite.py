@@ -330,3 +330,57 @@ def test_a_change_of_the_journal_wakes_and_one_of_another_file_does_not(state: S
     assert called == []
     state._notice(frozenset({f"{path}-journal"}))  # pyright: ignore[reportPrivateUsage]
     assert called
+
+
+def test_a_folder_for_other_things_too_is_left_as_it_is(tmp_path: Path) -> None:
+    shared = tmp_path / "shared"
+    shared.mkdir()
+    shared.chmod(0o1777)
+    state = SqliteState(str(shared / "state.db"))
+    put(state)
+    stop = state.on_change(lambda: None)
+    stop()
+    state.close()
+    assert stat.S_IMODE(shared.stat().st_mode) == 0o1777
+    assert stat.S_IMODE((shared / "state.db").stat().st_mode) == 0o600
+
+
+KILLED_WRITER = """
+import os, sqlite3, sys
+writer = sqlite3.connect(sys.argv[1], isolation_level=None)
+writer.executescript("PRAGMA journal_mode = TRUNCATE; PRAGMA synchronous = FULL; PRAGMA cache_size = 1; BEGIN;")
+for number in range(300):
+    writer.execute("INSERT INTO records VALUES ('x', ?, ?, NULL)", (str(number), b"y" * 3000))
+os.kill(os.getpid(), 9)
+"""
+
+
+def test_what_a_killed_writer_of_a_file_that_was_moved_away_left_does_not_damage_the_new_one(
+    state: SqliteState, path: Path
+) -> None:
+    put(state, "first")
+    state.close()
+    subprocess.run([sys.executable, "-c", KILLED_WRITER, str(path)], timeout=60)
+    journal = path.with_name("state.db-journal")
+    left = journal.read_bytes()
+    assert left, "it was killed in the middle"
+    path.rename(f"{path}.damaged")  # as the advice says
+    for number in range(20):
+        put(state, str(number))
+    assert state.damage() == []
+    assert get(state, "first") is None
+    (old,) = path.parent.glob("state.db-journal.*.old")
+    assert old.read_bytes() == left, "nothing is thrown away"
+
+
+@pytest.mark.parametrize("value", ["'text'", "1.5", "x'00'"])
+def test_a_counter_that_is_no_number_is_damage(state: SqliteState, path: Path, value: str) -> None:
+    with state.writing() as changes:
+        changes.put("s", "k", b"v", time.time() + 100)  # notes the clock
+    state.close()
+    other = sqlite3.connect(path)
+    other.execute(f"UPDATE counters SET value = {value}")
+    other.commit()
+    other.close()
+    with pytest.raises(StateDamaged):
+        put(state)

@@ -13,15 +13,13 @@ import os
 import time
 import zlib
 from collections.abc import Generator
-from contextlib import suppress
 from typing import TYPE_CHECKING, Annotated, NamedTuple, TypeVar
 
 import msgspec
 
 from postil.core import limits
-from postil.core.failure import Conflict, StorageFailed
+from postil.core.failure import Conflict, Failure, StorageFailed
 from postil.workspace.disk import open_regular
-from postil.workspace.failures import UnsafePath, WriteFailed
 from postil.workspace.files import atomic_write
 from postil.workspace.paths import RelativePath
 
@@ -75,10 +73,8 @@ def save(state: Dumpable, path: str, secret: bytes, version: str) -> Saved:
         out.write(msgspec.json.encode(end) + b"\n")
     folder, name = os.path.split(path)
     try:
-        with suppress(FileExistsError):  # its mode is kept
-            os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
-        atomic_write(folder, RelativePath(name), written.getvalue())
-    except (OSError, WriteFailed, UnsafePath) as error:
+        atomic_write(folder, RelativePath(name), written.getvalue(), mode=0o600)
+    except (OSError, Failure) as error:
         raise BadBackup(f"The backup {path} cannot be written: {error}", advice="Name another place") from error
     return Saved(kept, len(counters), made, secret)
 

@@ -9,10 +9,13 @@ class StateDamaged(StorageFailed):
     """The file is not a database of ours any more. It is never overwritten."""
 
     def __init__(self, path: str, why: str) -> None:
+        is_file = path.startswith("/")
         super().__init__(
             f"The state database {path} is damaged: {why}",
             advice=f"It was left as it is. Run `postil doctor`, or move it away (`mv {path} {path}.damaged`): "
-            "the next command makes a new one",
+            "the next command makes a new one"
+            if is_file
+            else "It was left as it is. Mend its tables, or restore a backup (`postil restore`) into an empty database",
         )
 
 

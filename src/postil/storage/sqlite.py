@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 FORMAT = 1
 APPLICATION = 0x506F7374  # "Post", so that a database of another program is not mistaken for ours
 BUSY_SECONDS = 15.0
+OWN_FOLDER = "postil"
+"""The name of the folder that is for our files alone."""
 
 _SCHEMA = f"""
 PRAGMA application_id = {APPLICATION};
@@ -213,7 +215,8 @@ class SqliteState:
                     made.executescript("PRAGMA journal_mode = OFF;" + _SCHEMA)
                     made.close()
                     _sync(unfinished)
-                    _publish(unfinished, self.path)
+                    with _locking(folder):
+                        _publish(unfinished, self.path)
             finally:
                 with suppress(FileNotFoundError):
                     os.unlink(unfinished)
@@ -323,6 +326,8 @@ class _Changes(_Records):
             (counter,),
         )
         (value,) = self._connection.execute("SELECT value FROM counters WHERE name = ?", (counter,)).fetchone()
+        if not isinstance(value, int):
+            raise sqlite3.DatabaseError(f"the counter {counter} is no number")
         return value
 
 
@@ -330,6 +335,8 @@ def _read_mark(connection: sqlite3.Connection) -> Mark | None:
     rows = dict(connection.execute("SELECT name, value FROM counters WHERE name IN ('clock', 'clock boot', 'boot')"))
     if len(rows) < 3:
         return None
+    if not all(isinstance(value, int) for value in rows.values()):
+        raise sqlite3.DatabaseError("a counter is no number")
     return Mark(rows["clock"] / 1000, rows["clock boot"] / 1000, rows["boot"])
 
 
@@ -355,6 +362,9 @@ def _uri(path: str) -> str:
 
 
 def _publish(unfinished: str, path: str) -> None:
+    if not os.path.lexists(path):
+        _set_aside(f"{path}-journal")
+        _set_aside(f"{path}-wal")
     try:
         os.link(unfinished, path)
     except FileExistsError:
@@ -362,6 +372,27 @@ def _publish(unfinished: str, path: str) -> None:
     except OSError:  # a file system without hard links
         if not os.path.lexists(path):
             os.rename(unfinished, path)
+
+
+def _set_aside(journal: str) -> None:
+    """Move what a killed writer of an earlier file left out of the way: SQLite would put its pages into the new one."""
+    with suppress(FileNotFoundError):
+        if os.stat(journal).st_size:
+            os.rename(journal, f"{journal}.{os.urandom(4).hex()}.old")
+
+
+@contextmanager
+def _locking(folder: str) -> Generator[None]:
+    """Let one process at a time publish a new file: a journal beside it is then of an earlier one."""
+    import fcntl  # only who makes a new file pays for it
+
+    file = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        with suppress(OSError):  # a file system without locks
+            fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(file)
 
 
 def _inode(path: str) -> tuple[int, int] | None:
@@ -375,9 +406,10 @@ def _inode(path: str) -> tuple[int, int] | None:
 
 
 def _make_private(folder: str) -> None:
-    """Make the folder and those above it durably, and close it to other users."""
+    """Make the folder and those above it durably, closed to other users; one of ours is closed if it was open."""
     if os.path.isdir(folder):
-        if os.stat(folder).st_mode & 0o077:
+        # One that an operator named for other things, too (`/tmp`, a home, `/var/lib`), is left to its owner.
+        if os.path.basename(folder) == OWN_FOLDER and os.stat(folder).st_mode & 0o077:
             os.chmod(folder, 0o700)
         return
     above = os.path.dirname(folder)

@@ -54,25 +54,29 @@ def read_file(root: str, inside: RelativePath, limit: int = LARGEST_FILE) -> byt
     return b"".join(chunks)
 
 
-def atomic_write(root: str, inside: RelativePath, content: bytes, check: Callable[[], object] | None = None) -> None:
-    """Replace (or create) the file below the root with this content, durably. Keeps its mode; refuses a symlink.
+def atomic_write(
+    root: str, inside: RelativePath, content: bytes, check: Callable[[], object] | None = None, *, mode: int = 0o666
+) -> None:
+    """Replace (or create, with this `mode`) the file below the root, durably. Keeps its mode; refuses a symlink.
 
     `check` is called last before the file is replaced: when it raises, the file stays what it is.
     """
     folder, _, name = inside.rpartition("/")
     parent = open_folder(root, folder)
     try:
-        _replace(parent, name, inside, content, check)
+        _replace(parent, name, inside, content, check, mode)
     finally:
         os.close(parent)
 
 
-def _replace(parent: int, name: str, inside: str, content: bytes, check: Callable[[], object] | None) -> None:
+def _replace(
+    parent: int, name: str, inside: str, content: bytes, check: Callable[[], object] | None, mode: int
+) -> None:
     old = _seen(parent, name, inside)
     temporary = f"{_PREFIX}{os.getpid():x}-{os.urandom(6).hex()}{_SUFFIX}"
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     try:
-        file = os.open(temporary, flags, 0o666, dir_fd=parent)
+        file = os.open(temporary, flags, mode, dir_fd=parent)
     except OSError as error:
         raise WriteFailed(inside, error.strerror or str(error)) from error
     try:
