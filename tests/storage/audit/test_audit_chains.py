@@ -121,3 +121,44 @@ def test_a_write_in_progress_is_told_from_one_that_died() -> None:
     log = AuditLog(lambda: state)
     log.open(Caller("ada"), "send", {})
     assert [one.running for one in log.verify().unended] == [True]
+
+
+@pytest.mark.parametrize("value", [b"\xff", b"{}", b'{"at":1.0,"principal":"\xff"}', b"[" * 100_000])
+@pytest.mark.parametrize("space", [SPACE, HEADS])
+def test_a_record_or_a_head_that_cannot_be_read_is_found(space: str, value: bytes) -> None:
+    state = MemoryState()
+    log = write(state, "a", "b")
+    with state.writing() as changes:
+        changes.put(space, changes.range(space)[0][0], value)
+    assert any("cannot be read" in sentence for sentence in log.verify().broken)
+    assert len(log.read(10)) == 2
+
+
+def test_a_chain_that_nobody_follows_is_missed_all_the_same() -> None:
+    state = MemoryState()
+    first = write(state, "a")
+    write(state, "x")
+    between = records(state)[-1][1].writer
+    first.open(Caller("a"), "op", {}).close("ok")
+    assert LATER.wait_empty(30)
+    last = write(state, "z")  # begins behind a record of the first chain
+    gone = [key for key, record in records(state) if record.writer == between]
+    with state.writing() as changes:
+        changes.delete(HEADS, between)
+        for key in gone:
+            changes.delete(SPACE, key)
+    assert last.verify().broken == ["records behind 0000000000000004 and before 0000000000000009 are gone"]
+
+
+def test_numbers_that_a_failed_write_took_are_not_missed(state: State) -> None:
+    log = write(state, "a")
+
+    def fail() -> None:
+        with state.writing() as changes:
+            log.append(changes, Record(1.0, "open"))
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        fail()
+    write(state, "b")
+    assert log.verify().broken == []

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 Outcome: TypeAlias = Literal["", "ok", "failed", "unknown", "asked"]
 """How a write ended; `asked`: it wants an answer of its caller first, and changed nothing."""
+LAST_MOMENT = 253_402_300_799.0
+"""The end of the year 9999, in seconds since 1970."""
 
 
 class Opened(Protocol):
@@ -69,7 +71,8 @@ class Entry(Struct, frozen=True, omit_defaults=True):
 
     def line(self) -> tuple[str, str, str, str, str]:
         """Returns it as a row for people."""
-        when = call.current().tell_moment(time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(self.at)))
+        at = min(max(self.at, 0.0), LAST_MOMENT)  # a record that somebody changed may say anything
+        when = call.current().tell_moment(time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(at)))
         ended = self.outcome or ("stored, without an end" if self.stored else "no end")
         return when, self.principal, self.operation, self.object or self.result or self.arguments[:12], ended
 

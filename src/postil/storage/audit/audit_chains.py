@@ -22,7 +22,7 @@ class _Chain(NamedTuple):
     at: float
 
 
-def verify(values: Iterable[tuple[str, bytes]], heads: Mapping[str, Head]) -> Report:
+def verify(values: Iterable[tuple[str, bytes]], heads: Mapping[str, Head | None]) -> Report:
     """Read the whole audit and check it. The heads are of a moment before the records were read."""
     chains: dict[str, _Chain] = {}
     opened: dict[tuple[str, int], Record] = {}
@@ -30,11 +30,13 @@ def verify(values: Iterable[tuple[str, bytes]], heads: Mapping[str, Head]) -> Re
     digests: dict[str, str] = {}
     broken: list[str] = []
     links: list[tuple[str, tuple[str, str]]] = []
-    count = unchained = 0
+    gaps: list[str] = []
+    count = unchained = last = 0
     for key, value in values:
         count += 1
         digests[key] = audit.digest(value)
         record = audit.decode(value)
+        last = _note_gap(last, key, record, gaps)
         if record is None:
             broken.append(f"record {key} cannot be read")
         elif not record.kind:
@@ -53,12 +55,24 @@ def verify(values: Iterable[tuple[str, bytes]], heads: Mapping[str, Head]) -> Re
     broken += [
         f"record {key} follows {at}, which is gone or changed" for key, (at, was) in links if digests.get(at) != was
     ]
-    broken += _compare_heads(chains, heads)
+    broken += _compare_heads(chains, heads) + gaps
     unended = [
         Unended(record.at, record.principal, record.operation, record.object, place in stored, _runs(chains[place[0]]))
         for place, record in opened.items()
     ]
     return Report(count, len(chains), unchained, broken[:MOST_LISTED], unended[-MOST_LISTED:])
+
+
+def _note_gap(last: int, key: str, record: Record | None, gaps: list[str]) -> int:
+    """Returns the number of this record in the whole log; says whether there is a gap before it.
+
+    Numbers are given out in the transaction that uses them. A beginning takes two: see `_find_last` in `audit_log`.
+    """
+    number = int(key) if key.isascii() and key.isdigit() else last
+    used = 2 if record is None or record.kind == "begin" else 1
+    if number > last + used:
+        gaps.append(f"records behind {last:016d} and before {key} are gone")
+    return number
 
 
 def _follow(chain: _Chain | None, record: Record, key: str, digest: str, broken: list[str]) -> _Chain:
@@ -77,17 +91,18 @@ def _follow(chain: _Chain | None, record: Record, key: str, digest: str, broken:
     return chain._replace(n=record.n, digest=digest, at=record.at)
 
 
-def _compare_heads(chains: dict[str, _Chain], heads: Mapping[str, Head]) -> list[str]:
+def _compare_heads(chains: dict[str, _Chain], heads: Mapping[str, Head | None]) -> list[str]:
     """Returns what the heads say that the chains do not: a last record that was changed or taken away."""
     found = [
         f"the chain {writer} is gone: it had {head.n + 1} records"
         for writer, head in heads.items()
-        if writer not in chains
+        if head is not None and writer not in chains
     ]
+    found += [f"the head of the chain {writer} cannot be read" for writer, head in heads.items() if head is None]
     for writer, chain in chains.items():
         head = heads.get(writer)
         if head is None:
-            found.append(f"the chain {writer} has no head")
+            found += [] if writer in heads else [f"the chain {writer} has no head"]
         elif chain.n < head.n or (chain.n == head.n and head.digest != chain.digest):
             found.append(f"the chain {writer} ends at number {chain.n}, not at {head.n} as its head says")
     return found

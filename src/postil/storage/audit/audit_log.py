@@ -136,10 +136,10 @@ class AuditLog:
         heads = self.heads()  # first: what is added meanwhile makes chains longer, never shorter
         return verify(self.values(), heads)
 
-    def heads(self) -> dict[str, Head]:
-        """Returns the heads of all chains."""
+    def heads(self) -> dict[str, Head | None]:
+        """Returns the heads of all chains; None for one that cannot be read."""
         with self._state().reading() as records:
-            return {writer: msgspec.json.decode(value, type=Head) for writer, value in records.range(HEADS)}
+            return {writer: audit.decode_head(value) for writer, value in records.range(HEADS)}
 
 
 class Opened:

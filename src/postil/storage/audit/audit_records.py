@@ -77,7 +77,15 @@ def decode(value: bytes) -> Record | None:
     """Returns a stored record, or None where it cannot be read."""
     try:
         return msgspec.json.decode(value, type=Record)
-    except msgspec.DecodeError:
+    except (ValueError, RecursionError):  # also of bytes that are no UTF-8
+        return None
+
+
+def decode_head(value: bytes) -> Head | None:
+    """Returns a stored head, or None where it cannot be read."""
+    try:
+        return msgspec.json.decode(value, type=Head)
+    except (ValueError, RecursionError):
         return None
 
 
