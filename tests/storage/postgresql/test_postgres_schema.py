@@ -66,3 +66,27 @@ def test_a_table_that_vanished_is_told(postgres: PostgresServer) -> None:
     with pytest.raises(StateDamaged, match="postil_records"), state.reading() as records:
         records.get("s", "k")
     state.close()
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "ALTER TABLE postil_records RENAME COLUMN value TO other",
+        "ALTER TABLE postil_counters ALTER COLUMN value TYPE text USING value::text",
+        "DELETE FROM postil_counters WHERE name = 'version'",
+        "DELETE FROM postil_schema",
+        "ALTER TABLE postil_records ADD CHECK (space <> 's')",
+    ],
+)
+def test_tables_that_are_not_as_we_made_them_are_told(postgres: PostgresServer, damage: str) -> None:
+    postgres.clear()
+    before = PostgresState(postgres.address)
+    before.version()
+    before.close()
+    postgres.execute(damage)
+    state = PostgresState(postgres.address)
+    with pytest.raises(StateDamaged) as caught, state.writing() as changes:
+        changes.put("s", "k", b"v")
+    assert "mv " not in caught.value.advice
+    state.close()
+    postgres.clear()

@@ -84,7 +84,9 @@ class PostgresState:
             raise StateBusy("in PostgreSQL", self._busy_seconds)
         try:
             with self._connections.using() as connection:
-                connection.execute(_BEGIN_WRITE, seconds=self._busy_seconds + ANSWER_SECONDS)  # it may wait its turn
+                begun = connection.execute(_BEGIN_WRITE, seconds=self._busy_seconds + ANSWER_SECONDS)  # waits its turn
+                if begun.nextset() and begun.rowcount != 1:  # nothing would keep writers apart
+                    raise self._connections.lost_count()
                 changes = PostgresRecords(connection)
                 try:
                     yield changes
@@ -131,7 +133,10 @@ class PostgresState:
     def version(self) -> int:
         """Returns a number that grows with every write."""
         with self._connections.using() as connection:
-            return int(connection.execute("SELECT value FROM postil_counters WHERE name = 'version'").fetchone()[0])
+            row = connection.execute("SELECT value FROM postil_counters WHERE name = 'version'").fetchone()
+        if row is None:
+            raise self._connections.lost_count()
+        return int(row[0])
 
     def wait(self, beyond: int, timeout: float) -> bool:
         """Wait until the version is greater than `beyond`. Returns False when the time is over first."""

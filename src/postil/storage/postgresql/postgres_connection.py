@@ -153,6 +153,14 @@ class Connections:
                 raise StateUnwritable(describe(self.address), _last_line(error)) from error
             self._outage.note(error)
             raise StateAway(_first_line(error)) from error
+        except (errors.DataError, self._psycopg.InterfaceError):
+            raise  # our own fault
+        except self._psycopg.Error as error:  # tables that are not as we made them
+            raise StateDamaged(describe(self.address), _first_line(error)) from error
+
+    def lost_count(self) -> StateDamaged:
+        """Returns what is raised where the row that counts writes, and keeps writers apart, is gone."""
+        return StateDamaged(describe(self.address), "the row version of postil_counters is gone")
 
     def close(self) -> None:
         """Close the connections that nobody uses."""
