@@ -106,3 +106,9 @@ def test_locked_what_anybody_may_have_written_is_withheld(event: str, level: int
     shown = describe_event(delivery, payload=True, locked=True)
     assert (shown.title == WITHHELD, shown.payload is None) == (withheld, withheld)
     assert describe_event(delivery, payload=True).title == "words"
+
+
+def test_a_payload_that_nests_too_deep_is_left_out() -> None:
+    body = b'{"object_attributes":{"title":"t"},"a":' + b"[" * 900 + b"]" * 900 + b"}"
+    event = describe_event(Delivery("d", "issues", 1, "g/p", 0.0, Raw(body)), payload=True)
+    assert (event.title, event.payload) == ("t", None)

@@ -165,13 +165,20 @@ def describe_event(delivery: Delivery, *, payload: bool = False, locked: bool = 
         title=clean(title)[:300],
         user=clean(user.text("username") or said.text("user_username") or ""),
         url=clean(about.text("url") or ""),
-        payload=Raw(msgspec.json.encode(_clean_all(body))) if payload else None,
+        payload=_write_payload(body) if payload else None,
     )
 
 
 def _is_public(said: Record) -> bool:
     project = said.record("project")
     return project.number("visibility_level") not in (0, 10)  # where it is not said, anybody may be
+
+
+def _write_payload(body: object) -> Raw | None:
+    try:
+        return Raw(msgspec.json.encode(_clean_all(body)))
+    except RecursionError:  # kept by a version that took bodies of any depth
+        return None
 
 
 def _clean_all(value: object) -> object:

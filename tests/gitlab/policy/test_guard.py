@@ -398,6 +398,15 @@ async def test_notes_inside_of_rows_are_judged_one_by_one(locked: World) -> None
     assert [note["body"] for note in row["discussions"][0]["notes"]] == ["ours", WITHHELD]
 
 
+async def test_suggestions_and_file_names_of_strangers_are_withheld_too(locked: World) -> None:
+    locked.levels[5] = 30
+    said = {"body": "B", "suggestions": [{"to_content": "TRAP"}], "position": {"new_path": "TRAP.md", "new_line": 3}}
+    ours, theirs = ({**said, "author": {"id": number}} for number in (5, 9))
+    (row,) = await locked.read("2", {"id": "d", "notes": [ours, theirs]})
+    assert row["notes"][0] == ours
+    assert "TRAP" not in repr(row["notes"][1])
+
+
 async def test_without_lockdown_rows_are_as_they_are(strict: World) -> None:
     assert await strict.read("2", {**WORDS, "author": AUTHOR}) == [{**WORDS, "author": AUTHOR}]
     assert await strict.read("") == []

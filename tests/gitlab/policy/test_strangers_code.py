@@ -43,7 +43,7 @@ async def test_lockdown_withholds_commits_that_are_on_no_branch_and_no_tag(
     assert say(await run(connect(guard=Guard(Policy(lockdown=True))), name, **OF_A_COMMIT[name]))
 
 
-@pytest.mark.parametrize("name", ["get_pipeline", "get_job_log", "get_test_report"])
+@pytest.mark.parametrize("name", ["get_pipeline", "get_job_log", "get_test_report", "wait_pipeline"])
 async def test_lockdown_withholds_what_a_strangers_code_said_in_ci(
     connect: Connect, emulator: Emulator, name: str
 ) -> None:

@@ -95,6 +95,13 @@ def test_what_is_not_an_event_is_refused_after_its_token(server: Server) -> None
         assert server.deliver(body, X_Gitlab_Token=TOKEN.decode()).status == 400
 
 
+@pytest.mark.parametrize("levels", [65, 600, 5000])
+def test_an_event_that_nests_too_deep_to_be_shown_is_refused(levels: int) -> None:
+    body = b'{"object_attributes":{"title":"t"},"a":' + b"[" * levels + b"]" * levels + b"}"
+    with pytest.raises(Refused, match="nested deeper"):
+        read_delivery({b"x-gitlab-event": b"Issue Hook"}, body)
+
+
 def test_an_unknown_event_is_kept_as_it_came(server: Server) -> None:
     body = {"a": 1}
     assert server.deliver(body, X_Gitlab_Token=TOKEN.decode(), X_Gitlab_Event="Emoji Hook").status == 200

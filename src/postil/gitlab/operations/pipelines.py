@@ -250,7 +250,9 @@ class PipelineOperations:
         timeout_seconds: Annotated[int, Meta(ge=0, le=LONGEST_WAIT, description="at most 3600")] = 600,
     ) -> answers.PipelineEnd:
         """Wait until a pipeline has ended, or the time is over; reports progress"""
-        _, path = await self._find_pipeline(project_id, pipeline_id, merge_request_iid)
+        project, path = await self._find_pipeline(project_id, pipeline_id, merge_request_iid)
+        if await self._gitlab.locks(project):  # jobs have the names that its code gives them
+            await check_run(self._gitlab, project, await self._gitlab.get_one(path))
         loop = asyncio.get_running_loop()
         deadline, pause, told = loop.time() + timeout_seconds, FIRST_PAUSE, -1.0
         while True:

@@ -130,6 +130,7 @@ class Guard:
         author = row.record("author")
         if author and not await self._is_developer(project, author.number("id") or 0, ask, token):
             fields |= {name: WITHHELD for name in WORDS if isinstance(fields.get(name), str)}
+            fields |= {name: None for name in ("suggestions", "position") if name in fields}  # code and names of files
             fields["author"] = {**author.fields, "name": None}  # a name may be a sentence; a username may not
         for name in ("notes", "discussions"):
             inner = row.records(name)

@@ -23,6 +23,7 @@ from postil.core.failure import Failure
 from postil.core.ports import Deliveries, Delivery, EphemeralStore
 from postil.surfaces.gateway.addresses import Addresses
 from postil.surfaces.gateway.refused import Refused, Unavailable
+from postil.wire.protocol import jsonrpc
 from postil.wire.transports.http.asked import Receive, Scope, Send, respond
 from postil.wire.transports.http.body import Budget, TooMany, read_body
 from postil.wire.transports.http.headers import Headers
@@ -150,6 +151,9 @@ class WebhookReceiver:
 
 def read_delivery(headers: Headers, body: bytes) -> Delivery:
     """Returns the event in a verified body."""
+    excess = jsonrpc.find_excess(body)
+    if excess:  # what is read later is read by code that goes down level by level
+        raise Refused(400, f"Bad Request: {excess}", codes.INVALID_REQUEST)
     try:
         body.decode("utf-8")
         said: object = msgspec.json.decode(body)

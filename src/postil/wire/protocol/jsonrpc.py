@@ -80,7 +80,7 @@ def parse(frame: bytes) -> Incoming | list[Incoming]:
     """Read one frame: a message, or the messages of a batch."""
     if len(frame) > LARGEST_FRAME:
         return refuse_too_large(frame)
-    if fault := _find_excess(frame):
+    if fault := find_excess(frame):
         return Invalid(_find_id_in_text(frame), codes.INVALID_REQUEST, f"Invalid Request: {fault}")
     try:
         text = frame.decode("utf-8")
@@ -161,7 +161,7 @@ def is_id(value: object) -> bool:
         return False
 
 
-def _find_excess(frame: bytes) -> str:
+def find_excess(frame: bytes) -> str:
     """Returns what is too much in a frame; empty when nothing is. One pass, and never more than some milliseconds.
 
     Depth is found by deleting innermost pairs, at the speed of `bytes.replace`; the brackets are few by then.
