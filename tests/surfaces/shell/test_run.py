@@ -1,9 +1,13 @@
 """One run of the command line: words in, data out, talk beside it."""
 
+import errno
 import json
+import os
 
 import pytest
 
+from postil.surfaces.composition import Composition
+from postil.surfaces.shell.run import run
 from tests.surfaces.shell_of_echo import EchoApp, postil
 
 Capture = pytest.CaptureFixture[str]
@@ -102,3 +106,15 @@ def test_the_same_idempotency_key_has_one_effect_and_one_answer(capsys: Capture)
     assert app.echo.count == 5
     assert postil("echo", "count", "--by", "6", "--idempotency-key", "k1", app=app) == 6
     assert postil("echo", "say", "x", "--idempotency-key", "k1", app=app) == 2  # a read has no use for one
+
+
+@pytest.mark.parametrize("number", [errno.EMFILE, errno.ENFILE, errno.ENOMEM])
+def test_a_limit_of_the_system_is_said_and_is_no_fault_of_ours(capsys: Capture, number: int) -> None:
+    def compose(settings: object) -> Composition:
+        raise OSError(number, os.strerror(number))
+
+    assert run(["status"], "postil", compose) == 7
+    told = capsys.readouterr().err
+    assert os.strerror(number) in told
+    assert "ulimit" in told
+    assert "unexpected" not in told

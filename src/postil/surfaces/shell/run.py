@@ -85,6 +85,10 @@ def _run(words: list[str], program: str, compose: Compose, part: str) -> int:
     except BrokenPipeError:
         return _leave_pipe()
     except OSError as error:
+        if _has_no_room(error):  # nothing more can be opened, not even a module that would say it better
+            sys.stderr.write(f"error: The system has no room for this: {error.strerror}\n")
+            sys.stderr.write("hint: End other programs or raise the limit (`ulimit -n`, `ulimit -v`), and try again\n")
+            return 7
         if not _is_output(error):
             return _tell_bug(settings is not None and settings.debug)
         _leave_pipe()
@@ -235,6 +239,13 @@ def _is_output(error: OSError) -> bool:
     import errno
 
     return error.filename is None and error.errno in (errno.ENOSPC, errno.EIO, errno.EDQUOT, errno.EFBIG)
+
+
+def _has_no_room(error: OSError) -> bool:
+    """Whether a limit of the system was reached: open files of this process or of all, or memory."""
+    import errno
+
+    return error.errno in (errno.EMFILE, errno.ENFILE, errno.ENOMEM)
 
 
 def _leave_pipe() -> int:
