@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from postil.core.failure import Failure
 from postil.gitlab.failures import GitLabFailure
+from postil.gitlab.instance.records import Record
 from postil.gitlab.operations.reviews import ReviewComment
 from tests.emulator.app import Emulator
 from tests.emulator.changes import changed
@@ -117,6 +120,26 @@ async def test_what_the_reviewer_has_not_finished_stays_a_draft(gitlab: Groups, 
     merge["drafts"].append(mine)
     done = await gitlab.review.review_merge_request(123, 1, [ReviewComment("One", "src/app.py", line=1)])
     assert done.other_drafts == 1
+    assert merge["drafts"] == [mine]
+
+
+async def test_it_stays_a_draft_though_gitlab_does_not_say_what_it_made(
+    gitlab: Groups, emulator: Emulator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    merge = emulator.world.projects[0].merge_requests[0]
+    author = emulator.world.tokens[DEVELOPER].user
+    mine = {"id": 5, "author": author, "merge_request": 1, "note": "Unsure", "discussion": None, "position": None}
+    merge["drafts"].append(mine)
+    connection = gitlab.context.connection
+    send = connection.send
+
+    async def send_and_forget(method: Any, path: str, body: dict[str, object]) -> Record:
+        said = await send(method, path, body)
+        return Record(None) if path.endswith("/draft_notes") else said
+
+    monkeypatch.setattr(connection, "send", send_and_forget)
+    done = await gitlab.review.review_merge_request(123, 1, [ReviewComment("One", "src/app.py", line=1)])
+    assert (done.comments, done.other_drafts) == (1, 1)
     assert merge["drafts"] == [mine]
 
 

@@ -280,9 +280,13 @@ class ReviewOperations:
             for written in made:
                 await self._gitlab.send("DELETE", f"{path}/{written}", {})
             raise
-        if not others or len(made) < len(drafts):
+        if not others:
             await self._gitlab.send("POST", f"{path}/bulk_publish", {})
             return answers.Reviewed(len(drafts), 0)
+        if len(made) < len(drafts):  # GitLab accepted one and did not say its number: those that came since are ours
+            before = {raw.number("id") for raw in others}
+            now = [raw.number("id") async for raw in self._gitlab.get_every(path)]
+            made = [number for number in now if number is not None and number not in before]
         for written in made:  # publishing all would publish what this person has not finished
             await self._gitlab.send("PUT", f"{path}/{written}/publish", {})
         return answers.Reviewed(len(drafts), len(others))
