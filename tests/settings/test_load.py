@@ -165,3 +165,12 @@ def test_a_wrong_word_stops_the_start(tmp_path: Path, name: str) -> None:
 def test_a_wrong_word_is_told_the_right_ones(tmp_path: Path, variable: str, words: str) -> None:
     with pytest.raises(BadSettings, match=words):
         load({"HOME": str(tmp_path), variable: "wrong"}, str(tmp_path))
+
+
+def test_a_folder_that_was_removed_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    with pytest.raises(BadSettings, match="was removed"):
+        load({"HOME": str(tmp_path)})

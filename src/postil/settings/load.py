@@ -61,12 +61,20 @@ _LISTS = {
 }  # fmt: skip
 
 
+def _find_cwd() -> str:
+    try:
+        return os.getcwd()
+    except FileNotFoundError:
+        advice = "Change to a folder that exists, or name one with -C FOLDER"
+        raise BadSettings("The folder you are in was removed", advice=advice) from None
+
+
 def load(
     environ: Mapping[str, str] | None = None, cwd: str = "", flags: Layer | None = None, file: str = ""
 ) -> Settings:
     """Returns the settings of this process; `flags` and `file` come from the command line. Raises BadSettings."""
     environ = os.environ if environ is None else environ
-    cwd = cwd or os.getcwd()
+    cwd = cwd or _find_cwd()
     folders = find_folders(environ)
     layers: list[tuple[str, Layer]] = []
     warnings: tuple[str, ...] = ()

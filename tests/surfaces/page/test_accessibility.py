@@ -16,10 +16,10 @@ expect.set_options(timeout=PATIENCE)
 VIEWS = (
     "/changes", "/changes?layout=split", "/inbox", "/inbox?closed=1", "/inbox/1", "/help", "/inbox/999", "/issues",
     "/issues?q=label%3A", "/board", "/milestones", "/comments", "/comments/file?file=greet.py", "/comments/doubts",
-    "/gitlab",
+    "/gitlab", "/changes?request=4",
 )  # fmt: skip
 """The addresses of every view; a view that is added stands here too."""
-PICTURES = {"/changes": "changes", "/inbox": "inbox"}
+PICTURES = {"/changes": "changes", "/inbox": "inbox", "/changes?request=4": "review"}
 GRAVE = ("serious", "critical")
 
 
@@ -48,6 +48,8 @@ def begin(served: ServedPage) -> None:
     served.call("inbox_reply", id=1, text="It was changed for the formal letters.\nShall I add a setting?")
     served.call("inbox_resolve", id=2, reply="For the tests")
     send("send", "-f", "greet.py", "-l", "5", "-c", "And a name for this one", "--draft")
+    notes = ["greet.py:2: Is this too formal for a first greeting?"]
+    served.call("request_review", summary="The greeting is polite now", notes=notes, seconds=0)
 
 
 def plan(served: ServedPage) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ import struct
 import subprocess
 import termios
 from pathlib import Path
+from shutil import which
 
 import pytest
 
@@ -136,3 +137,19 @@ def test_a_file_that_a_team_commits_holds_no_path_even_where_path_does_not_find_
     assert "not reached" in done.stdout
     assert "uv tool install postil" in done.stdout
     assert str(BIN) not in (repository / ".mcp.json").read_text()
+
+
+def test_only_programs_that_are_there_are_suggested(repository: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    git = which("git")
+    assert git is not None
+    for name, target in (("git", git), ("postil", str(BIN / "postil"))):
+        (folder / name).symlink_to(target)
+    given = {**home(tmp_path), "PATH": str(folder)}
+    said = run("postil", "init", "--client", "claude", cwd=repository, **given).stdout
+    assert "lazygit" not in said
+    (folder / "lazygit").write_text("#!/bin/sh\n")
+    (folder / "lazygit").chmod(0o755)
+    said = run("postil", "init", "--client", "claude", cwd=repository, **given).stdout
+    assert "lazygit" in said

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from shutil import which
 
 from postil.core.failure import Failure, NotFound, Unreachable
 from postil.core.others.short_diff import list_changed
@@ -130,7 +131,7 @@ def _set_up_part(composed: Composition, name: str, operation: str) -> None:
 def _suggest(composed: Composition, done: list[str], setups: list[str], root: str) -> None:
     folders = composed.settings.folders
     others = [name for name, client in CLIENTS.items() if name not in done and is_used(client, folders, root)]
-    others += [name for name in setups if name not in done]
+    others += [name for name in setups if name not in done and which(name)]
     if others:
         sys.stdout.write(f"Also here: {', '.join(others)}. Add them: postil init --with {','.join(others)}\n")
     sys.stdout.write("See that all is well: postil doctor\n")
