@@ -184,3 +184,10 @@ def test_kinds_are_reached_by_how_a_remark_begins(person: Person) -> None:
         run(person, "send", "--at", "a.txt:?", "--comment", text)
     found = [(message.get("kind", "fix"), message["comment"]) for message in person.messages()]
     assert found == [("question", "why"), ("note", "mind this"), ("fix", "it"), ("question", "really")]
+
+
+def test_the_conversation_lists_words_and_a_number_shows_the_hunk(person: Person) -> None:
+    (person.root / "a.txt").write_text(SOURCE.replace("two", "TWO"))
+    person.send("why?", "a.txt", "2")
+    assert "-two" not in run(person, "talk", input="q\n")
+    assert "-two" in run(person, "talk", input="1\nq\n")

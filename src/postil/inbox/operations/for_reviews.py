@@ -10,7 +10,7 @@ from msgspec import Meta
 
 from postil.core.failure import Failure
 from postil.core.operation import reads, writes
-from postil.inbox.answers import Changed, Printed, Rounds, Shown, Submitted, describe_answers
+from postil.inbox.answers import Changed, Listed, Printed, Rounds, Shown, Submitted, describe_answers
 from postil.inbox.failures import FitsNoMore
 from postil.inbox.model import LONGEST_COMMENT, Message, Number, Reply, check_comment
 from postil.inbox.part import Inbox, name_speaker, timestamp
@@ -154,7 +154,7 @@ class ReviewTools:
         store = self._inbox.messages
         messages = [self._inbox.show(one) for one in (*store.drafts(), *store.open_messages())]
         inside = [one for one in messages if not file or one.file == file or one.file.startswith(f"{file}/")]
-        return "\n\n".join(one.for_model() for one in inside) or "No open messages"
+        return Listed(tuple(inside)).for_model()  # without hunks: a number shows one whole
 
     def _list_requests(self) -> str:
         from postil.inbox.operations.for_requests import RequestTools  # only who talks pays for it
