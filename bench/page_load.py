@@ -134,7 +134,7 @@ def measure_paint(page: Page, site: Site, place: str) -> float:
         page.goto(f"{site.base}/help")
         page.click(f"nav a[href='/{place}']")
         page.wait_for_url(f"{site.base}/{place}")
-        page.wait_for_function(f"({PAINT}) > 0")
+        page.wait_for_function(f"() => ({PAINT}) > 0")
         found.append(page.evaluate(PAINT) / 1000)
     return min(found)
 
@@ -161,7 +161,7 @@ def measure_empty(page: Page) -> float:
         page.goto(f"http://127.0.0.1:{server.server_port}/")
         page.click("a")
         page.wait_for_url("**/x")
-        page.wait_for_function(f"({PAINT}) > 0")
+        page.wait_for_function(f"() => ({PAINT}) > 0")
         found.append(page.evaluate(PAINT) / 1000)
     server.shutdown()
     return min(found)
