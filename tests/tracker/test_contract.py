@@ -230,7 +230,7 @@ def test_a_broken_repository_is_a_server_error_in_one_line(milestones: Path):
 def test_a_bug_is_a_server_error_with_a_summary_and_the_server_goes_on(milestones: Path):
     bug = (
         "import sys; from postil.surfaces.shell.main import git_mile; from postil.tracker.issues import Issues\n"
-        "def show(self, entity): raise ZeroDivisionError('two\\nlines')\n"
+        "def show(*_): raise ZeroDivisionError('two\\nlines')\n"
         "Issues.show = show; sys.exit(git_mile())"
     )
     show, listing = ("git_mile.show", {"entity": "milestone", "id": ALPHA}), ("git_mile.list", {"entity": "milestone"})
