@@ -112,3 +112,17 @@ def test_a_payload_that_nests_too_deep_is_left_out() -> None:
     body = b'{"object_attributes":{"title":"t"},"a":' + b"[" * 900 + b"]" * 900 + b"}"
     event = describe_event(Delivery("d", "issues", 1, "g/p", 0.0, Raw(body)), payload=True)
     assert (event.title, event.payload) == ("t", None)
+
+
+@pytest.mark.parametrize("value", [b"{", b"{}", b"\xff", b'{"id":"\xff"}'])
+def test_a_damaged_event_says_so_and_hides_no_other(value: bytes) -> None:
+    state = MemoryState()
+    log = EventLog(state)
+    for name in ("a", "b", "c"):
+        log.keep(delivered(name))
+    with state.writing() as changes:
+        key = changes.range(events.SPACE)[1][0]
+        changes.put(events.SPACE, key, value)
+    assert kept(log) == ["a", key, "c"]
+    newest = log.read_before("", 10, lambda _: True)
+    assert [describe_event(delivery, payload=True).event for _, delivery in newest] == ["issues", "damaged", "issues"]

@@ -235,3 +235,17 @@ def test_a_claim_under_an_earlier_fence_holds_nobody_up_unless_its_effect_was_ma
     old.finish("s", "unmade", b"late")  # of a claim that is not its own any more
     new.finish("s", "unmade", b"new")
     assert later.begin("s", "unmade", "f") == b"new"
+
+
+@pytest.mark.parametrize("value", [b"{", b"{}", b"\xff", b'{"fingerprint":"\xff"}'])
+def test_a_damaged_record_of_a_key_makes_no_second_effect(value: bytes) -> None:
+    state = MemoryState()
+    keys = IdempotencyKeys(state)
+    assert keys.begin("s", "k", "f") is None
+    keys.finish("s", "k", b"answer")
+    with state.writing() as changes:
+        ((name, _),) = changes.range("idempotency")
+        changes.put("idempotency", name, value)
+    for _ in range(2):
+        with pytest.raises(KeyInterrupted):
+            keys.begin("s", "k", "f")

@@ -80,7 +80,7 @@ class EventLog:
             while len(found) < limit:
                 page = records.range(SPACE, key, 200)
                 for name, value in page:
-                    delivery = msgspec.json.decode(value, type=Delivery)
+                    delivery = _decode(name, value)
                     if keeps(delivery) and len(found) < limit:
                         found.append((name, delivery))
                 if len(page) < 200:
@@ -98,7 +98,7 @@ class EventLog:
                 start = max(0, end - 1 - AT_ONCE)
                 page = [pair for pair in records.range(SPACE, _make_key(start), AT_ONCE) if int(pair[0]) < end]
                 for name, value in reversed(page):
-                    delivery = msgspec.json.decode(value, type=Delivery)
+                    delivery = _decode(name, value)
                     if keeps(delivery) and len(found) < limit:
                         found.append((name, delivery))
                 end = start + 1
@@ -139,6 +139,14 @@ class EventLog:
         except Failure:  # away or busy: the next change looks again
             pass
         return after
+
+
+def _decode(name: str, value: bytes) -> Delivery:
+    """Return a kept event; one that cannot be read any more says so in its place."""
+    try:
+        return msgspec.json.decode(value, type=Delivery)
+    except (ValueError, RecursionError):
+        return Delivery(name, "damaged", None, "", 0.0, Raw(b"{}"))
 
 
 def _make_key(number: int) -> str:

@@ -107,7 +107,7 @@ class IdempotencyKeys:
         with self._state.reading() as records:  # the common repeat needs no write
             stored = records.get(_SPACE, name)
         if stored is not None:
-            held = msgspec.json.decode(stored, type=_Held)
+            held = _decode(stored)
             if not _is_void(held, fence):
                 return held
         claim = _Held(fingerprint, this_process(), time.time(), claim=os.urandom(12).hex(), fence=fence)
@@ -119,7 +119,7 @@ class IdempotencyKeys:
         try:
             with alone(), self._state.writing() as changes:
                 stored = changes.get(_SPACE, name)
-                held = None if stored is None else msgspec.json.decode(stored, type=_Held)
+                held = None if stored is None else _decode(stored)
                 if held is not None and _is_void(held, fence):
                     held = None
                 if held is None:
@@ -184,7 +184,7 @@ class IdempotencyKeys:
     def _held(self, changes: Changes, name: str, mine: _Mine | None) -> _Held | None:
         """Returns the claim as it is stored, if it is still the one of this call."""
         stored = changes.get(_SPACE, name)
-        held = None if stored is None else msgspec.json.decode(stored, type=_Held)
+        held = None if stored is None else _decode(stored)
         if held is None or held.outcome is not None or (mine is not None and held.claim != mine.claim):
             return None
         return held
@@ -197,6 +197,14 @@ class IdempotencyKeys:
             mine = self._mine.pop(name, None)
             if mine is not None:
                 _claims.discard(mine.claim)
+
+
+def _decode(stored: bytes) -> _Held:
+    """Returns a record. Raises KeyInterrupted for one that cannot be read: nobody knows what it said."""
+    try:
+        return msgspec.json.decode(stored, type=_Held)
+    except (ValueError, RecursionError):
+        raise KeyInterrupted from None
 
 
 def _may_run(held: _Held) -> bool:

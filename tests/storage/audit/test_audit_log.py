@@ -9,9 +9,10 @@ import pytest
 
 from postil.core.call import Caller
 from postil.core.effects.joining import joining
+from postil.core.failure import StorageFailed
 from postil.core.ports import State
 from postil.storage.audit.audit_log import AuditLog
-from postil.storage.audit.audit_records import SPACE, Record
+from postil.storage.audit.audit_records import HEADS, SPACE, Record
 from postil.storage.failures import StateAway, StateFull
 from postil.storage.idempotency import IdempotencyKeys
 from postil.storage.later import LATER
@@ -111,3 +112,16 @@ def test_only_the_last_are_read_and_those_of_the_first_release_too() -> None:
     assert LATER.wait_empty(30)
     assert [entry.operation for entry in log.read(2)] == ["op1", "op2"]
     assert log.read(9)[0].line()[1:] == ("old", "o", "r", "ok")
+
+
+def test_behind_a_head_that_cannot_be_read_nothing_is_begun() -> None:
+    state = MemoryState()
+    log = AuditLog(lambda: state)
+    log.open(Caller("ada"), "op", {}).close("ok")
+    assert LATER.wait_empty(30)
+    with state.writing() as changes:
+        ((writer, _),) = changes.range(HEADS)
+        changes.put(HEADS, writer, b"\xff")
+    with pytest.raises(StorageFailed, match="cannot be read"):
+        log.open(Caller("ada"), "op", {})
+    AuditLog(lambda: state).open(Caller("ada"), "op", {})  # as after a new start

@@ -264,3 +264,24 @@ def test_keys_are_listed_in_the_order_of_their_making(clock: Clock) -> None:
 def test_a_key_of_an_older_version_may_nothing_that_it_does_not_say() -> None:
     old = msgspec.json.decode(b'{"id": "1", "name": "ci", "digest": "d", "created": 1.0}', type=access_keys.AccessKey)
     assert (old.workspace, old.read_only, old.sealed, old.must_sign) == (False, False, b"", False)
+
+
+@pytest.mark.parametrize("value", [b"{", b"{}", b"\xff", b'{"id":"\xff"}'])
+def test_a_damaged_key_lets_nobody_in_and_keeps_nobody_from_revoking_others(value: bytes) -> None:
+    state = MemoryState()
+    broken, whole = made(state, "broken"), made(state, "whole", gitlab_token="glpat-x")
+    key_id = broken.split("_")[1]
+    with state.writing() as changes:
+        changes.put(access_keys.SPACE, key_id, value)
+    with serving(AccessKeys(state, lambda: SECRET)) as server:
+        assert call(server, "gitlab/whoami", broken).status == 401
+    made(state, "another")
+    assert {key.name for key in access_keys.list_keys(state)} == {f"damaged-{key_id}", "whole", "another"}
+    assert access_keys.revoke(state, "whole").id == whole.split("_")[1]
+    access_keys.revoke(state, f"damaged-{key_id}")
+    assert [key.name for key in access_keys.list_keys(state)] == ["another"]
+
+
+def test_a_credential_that_was_cut_off_is_none() -> None:
+    sealed = access_keys.seal("glpat-x", "id", SECRET)
+    assert [access_keys.unseal(sealed[:length], "id", SECRET) for length in (0, 5, 12, 20)] == [""] * 4

@@ -48,7 +48,7 @@ class ReviewedFiles:
         """List the files that the person has marked as reviewed."""
         with self._inbox.state.reading() as records:
             rows = records.range(self._space(), limit=MOST)
-        return Marks(tuple(msgspec.json.decode(value, type=Mark) for _, value in rows))
+        return Marks(tuple(mark for _, value in rows if (mark := _decode(value)) is not None))
 
     @writes("inbox_mark_reviewed", shell="inbox mark-reviewed", positional=("file",), tool=False)
     def mark_reviewed(
@@ -66,3 +66,11 @@ class ReviewedFiles:
             else:
                 changes.delete(self._space(), key)
         return self.list_reviewed()
+
+
+def _decode(value: bytes) -> Mark | None:
+    """Returns a mark; None for one that cannot be read: its file is then not called reviewed."""
+    try:
+        return msgspec.json.decode(value, type=Mark)
+    except (ValueError, RecursionError):
+        return None

@@ -17,6 +17,7 @@ import msgspec
 from postil.core.call import Caller
 from postil.core.effects.joining import alone
 from postil.core.effects.witness import Entry, Outcome, Report
+from postil.core.failure import StorageFailed
 from postil.core.ports import Changes, State
 from postil.storage.audit import audit_records as audit
 from postil.storage.audit.audit_records import COUNTER, HEADS, SPACE, Head, Record
@@ -76,7 +77,12 @@ class AuditLog:
             after = _find_last(changes)
             begin = Record(time.time(), "begin", self._writer, process=this_process(), after=after)
             stored = self._put(changes, begin)
-        head = msgspec.json.decode(stored, type=Head)
+        head = audit.decode_head(stored)
+        if head is None:
+            raise StorageFailed(
+                "The audit's chain of this process cannot be read: nothing is written that it could not record",
+                advice="Start this server again: it begins a new chain. `postil audit verify` says what is broken",
+            )
         chained = msgspec.structs.replace(record, writer=self._writer, n=head.n + 1, before=head.digest)
         self._put(changes, chained)
         return chained.n

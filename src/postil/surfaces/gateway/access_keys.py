@@ -70,7 +70,7 @@ def create(
     sealed = seal(gitlab_token, key_id, secret()) if gitlab_token else b""
     record = AccessKey(key_id, name, fingerprint(key), time.time(), workspace, read_only, sealed, must_sign)
     with state.writing() as changes:
-        if any(_read(value).name == name for _, value in changes.range(SPACE)):
+        if any(_read(key, value).name == name for key, value in changes.range(SPACE)):
             raise KeyExists(f"There is a key named {name!r} already", advice="Choose another name, or revoke that one")
         changes.put(SPACE, key_id, msgspec.json.encode(record))
     return key
@@ -79,14 +79,14 @@ def create(
 def list_keys(state: State) -> list[AccessKey]:
     """Returns all keys, in the order of their making."""
     with state.reading() as records:
-        return sorted((_read(value) for _, value in records.range(SPACE)), key=lambda key: key.created)
+        return sorted((_read(key, value) for key, value in records.range(SPACE)), key=lambda key: key.created)
 
 
 def revoke(state: State, name: str) -> AccessKey:
     """Forget a key: its bearer is unknown from now on (within seconds where a server remembers it)."""
     with state.writing() as changes:
         for key_id, value in changes.range(SPACE):
-            record = _read(value)
+            record = _read(key_id, value)
             if record.name == name:
                 changes.delete(SPACE, key_id)
                 return record
@@ -134,7 +134,7 @@ class AccessKeys:
     def _look_up(self, key_id: str) -> AccessKey | None:
         with self._state.reading() as records:
             value = records.get(SPACE, key_id)
-        return _read(value) if value is not None else None
+        return _read(key_id, value) if value is not None else None
 
 
 def seal(text: str, bound_to: str, secret: bytes) -> bytes:
@@ -154,9 +154,13 @@ def unseal(sealed: bytes, bound_to: str, secret: bytes) -> str:
 
     try:
         return AESGCM(secret).decrypt(sealed[:12], sealed[12:], bound_to.encode()).decode()
-    except InvalidTag:
+    except (InvalidTag, ValueError):  # of another secret, or cut off
         return ""
 
 
-def _read(value: bytes) -> AccessKey:
-    return msgspec.json.decode(value, type=AccessKey)
+def _read(key_id: str, value: bytes) -> AccessKey:
+    """Returns a key. One that cannot be read lets nobody in; it can be seen and revoked as `damaged-ID`."""
+    try:
+        return msgspec.json.decode(value, type=AccessKey)
+    except (ValueError, RecursionError):
+        return AccessKey(key_id, f"damaged-{key_id}", "", 0.0, workspace=False, read_only=True)
