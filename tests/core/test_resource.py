@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from postil.core.resource import LONGEST_URI, match
+from postil.core.resource import LONGEST_URI, join_page, match, split_page
 
 
 @pytest.mark.parametrize(
@@ -48,3 +48,9 @@ def test_no_address_breaks_it(uri: str) -> None:
 @given(st.text(st.characters(codec="utf-8", exclude_characters="/"), min_size=1, max_size=50))
 def test_what_is_quoted_into_an_address_is_found_in_it(text: str) -> None:
     assert match("a://{x}/end", f"a://{quote(text, safe='')}/end") == {"x": text}
+
+
+def test_a_page_is_split_off_an_address_and_joined_to_it() -> None:
+    assert split_page("a://b/c") == ("a://b/c", "")
+    assert split_page(join_page("a://b/c", "x y/ü?")) == ("a://b/c", "x y/ü?")
+    assert split_page("a://b?after=1" + "x" * 9000)[1] == ""

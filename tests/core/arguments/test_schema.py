@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta, Struct
 
-from postil.core.arguments.schema import arguments_schema, result_schema, without
+from postil.core.arguments.schema import arguments_schema, result_schema, without, without_blank_defaults
 
 
 class Leaf(Struct, frozen=True):
@@ -83,3 +83,17 @@ def test_a_result_that_is_no_object_has_no_schema() -> None:
     assert result_schema(str) is None
     assert result_schema(None) is None
     assert result_schema(list[Tree]) is None
+
+
+def test_a_default_that_says_nothing_is_not_published() -> None:
+    fields: dict[str, dict[str, object]] = {
+        "empty": {"type": "string", "default": ""},
+        "none": {"type": "array", "default": []},
+        "no": {"type": "boolean", "default": False},
+        "zero": {"type": "integer", "default": 0},
+        "yes": {"type": "boolean", "default": True},
+        "word": {"type": "string", "default": "x"},
+    }
+    kept = without_blank_defaults({"type": "object", "properties": fields})["properties"]
+    assert {name for name, field in kept.items() if "default" in field} == {"zero", "yes", "word"}
+    assert without_blank_defaults({"type": "object"}) == {"type": "object"}
