@@ -13,7 +13,7 @@ import msgspec
 import pytest
 
 from postil.core.ports import Dumpable, State
-from postil.storage.backup import BadBackup, StateInUse, check, restore, save
+from postil.storage.backup import BadBackup, FileInUse, StateInUse, check, restore, save
 from postil.storage.sqlite import SqliteState
 from tests.storage.postgres_server import PostgresServer
 from tests.storage.redis_server import RedisServer
@@ -115,6 +115,24 @@ def test_half_a_backup_a_changed_one_and_another_file_are_refused(tmp_path: Path
         assert records.count("inbox/é") == 1
     with pytest.raises(BadBackup, match="cannot be written"):
         save(state, str(tmp_path / "no" / "such" / "folder"), b"s", "1")
+    state.close()
+
+
+def test_a_file_that_is_no_backup_is_not_replaced_and_the_secret_is_for_the_owner_alone(tmp_path: Path) -> None:
+    state = SqliteState(str(tmp_path / "state.db"))
+    fill(state)
+    path = tmp_path / "notes"
+    for other in (b"the only copy", gzip.compress(b'{"my": "archive"}\n'), gzip.compress(b"text")):
+        path.write_bytes(other)
+        with pytest.raises(FileInUse, match="left as it is"):
+            save(state, str(path), b"s", "1")
+        assert path.read_bytes() == other
+    for kept in (b"", None):  # made by mktemp, then an older backup
+        if kept is not None:
+            path.write_bytes(kept)
+        path.chmod(0o644)
+        save(state, str(path), b"s", "1")
+        assert (check(str(path)).records, path.stat().st_mode & 0o777) == (2, 0o600)
     state.close()
 
 

@@ -33,6 +33,10 @@ class BadBackup(StorageFailed):
     """A file that is no whole backup."""
 
 
+class FileInUse(Conflict):
+    """A file that is no backup stands where one is to be written."""
+
+
 class StateInUse(Conflict):
     """There is something in the state already."""
 
@@ -47,7 +51,11 @@ class Saved(NamedTuple):
 
 
 def save(state: Dumpable, path: str, secret: bytes, version: str) -> Saved:
-    """Write a backup, whole or not at all. Raises BadBackup where the file cannot be written."""
+    """Write a backup, whole or not at all. Raises BadBackup where the file cannot be written.
+
+    An older backup is replaced. Raises FileInUse where there is any other file: it may be the only copy of something.
+    """
+    _check_free(path)
     made = time.time()
     kept = size = 0
     counters, records = state.dump()
@@ -115,6 +123,21 @@ def check(path: str) -> Saved:
             records += 1
         digest.update(line)
     raise BadBackup(f"The backup {path} is not whole", advice="Use another one; nothing was changed")
+
+
+def _check_free(path: str) -> None:
+    """Raises FileInUse where a file is replaced that is neither a backup nor empty."""
+    try:
+        size = os.stat(path).st_size
+    except OSError:  # none is there, or the write will say what is wrong
+        return
+    if size:
+        try:
+            is_backup = _decode(path, next(_lines(path), b""), _HEADER).postil == "backup"
+        except BadBackup:
+            is_backup = False
+        if not is_backup:
+            raise FileInUse(f"{path} is there, and no backup: it was left as it is", advice="Name another file")
 
 
 class _Header(msgspec.Struct):

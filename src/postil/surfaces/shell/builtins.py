@@ -128,7 +128,7 @@ def run_audit(composed: Composition, words: list[str], program: str, options: Gl
 def run_backup(composed: Composition, words: list[str], program: str, options: Globals) -> int:
     """Write a backup."""
     parser = Parser(prog=f"{program} backup", description="Copy the state and the secret into one file (mode 0600)")
-    parser.add_argument("FILE", help="where to write it; an older file of that name is replaced")
+    parser.add_argument("FILE", help="where to write it; an older backup of that name is replaced")
     parsed, common = parser.read(words[1:])
     records, made = composed.state_operations.save_backup(os.path.abspath(parsed["FILE"]))
     shown = {"file": parsed["FILE"], "records": records, "made": _utc(made)}
