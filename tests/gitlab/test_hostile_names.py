@@ -118,7 +118,7 @@ def test_a_hostile_value_is_invalid_and_gitlab_hears_nothing(
     assert passed_on(emulator) == []
 
 
-@pytest.mark.parametrize(("name", "field"), NAMED)
+@pytest.mark.parametrize(("name", "field"), [(name, field) for name, field in NAMED if ENTRIES[name].tool])
 def test_a_tool_called_with_a_hostile_value_fails_and_gitlab_hears_nothing(
     endpoint: str, headers: dict[str, str], emulator: Emulator, name: str, field: str
 ) -> None:
@@ -135,8 +135,11 @@ def test_the_good_value_beside_them_is_taken(endpoint: str, headers: dict[str, s
         emulator.reset()
         answer = post(endpoint, asked(name, **CALLS[name]))
         assert "result" in answer, (name, answer)
+        if not ENTRIES[name].tool:  # for the page alone
+            continue
         emulator.reset()
         answer = post(endpoint, asked("tools/call", name=name, arguments=CALLS[name]), **headers)
+        assert "result" in answer, (name, answer)
         assert answer["result"]["isError"] is False, (name, answer)
 
 
