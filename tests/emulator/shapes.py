@@ -236,7 +236,7 @@ def merge_request(world: World, owner: Project, row: Row, base: str, full: bool)
         "draft": row["title"].startswith("Draft:"),
         "work_in_progress": row["title"].startswith("Draft:"),
         "merge_status": "can_be_merged",
-        "detailed_merge_status": "mergeable",
+        "detailed_merge_status": row.get("detailed_merge_status", "mergeable"),
         "has_conflicts": False,
         "merge_when_pipeline_succeeds": row["auto_merge"],
         "merge_commit_sha": row.get("merge_commit_sha"),

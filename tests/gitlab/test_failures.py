@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from postil.gitlab.failures import GitLabFailure, flatten, read_refusal
+from postil.gitlab.failures import GitLabFailure, GitLabUnreachable, flatten, read_refusal
+from postil.gitlab.instance.client import Instance
 from tests.emulator.world import FILES_ONLY, READER
 from tests.gitlab.conftest import Connect
 
@@ -52,3 +53,34 @@ async def test_a_missing_scope_is_named(connect: Connect) -> None:
     assert (await connect(FILES_ONLY).repository.get_file_content(123, "README.md")).size == 1024
     with pytest.raises(GitLabFailure):
         await connect(FILES_ONLY).issues.list_issues(123)
+
+
+@pytest.mark.parametrize(
+    ("url", "reason", "proxy", "said"),
+    [
+        ("gitlab.example.org", "it is no address of the web", "", "such as https://gitlab.example.com"),
+        ("https://g.example", "[SSL: CERTIFICATE_VERIFY_FAILED] self-signed certificate", "", "GITLAB_CA_FILE"),
+        (
+            "https://g.example",
+            "Connection refused",
+            "http://me:secret@proxy:3128",
+            "through the proxy http://proxy:3128",
+        ),
+        ("https://g.example", "Connection refused", "http://me:secret@proxy:3128", "GITLAB_PROXY"),
+        ("https://g.example", "Connection refused", "", "Check GITLAB_URL and the network"),
+    ],
+)
+def test_who_cannot_reach_gitlab_learns_what_to_look_at(url: str, reason: str, proxy: str, said: str) -> None:
+    text = GitLabUnreachable(url, reason, proxy).text()
+    assert said in text
+    assert "secret" not in text
+
+
+async def test_an_address_without_a_scheme_is_told() -> None:
+    with pytest.raises(GitLabUnreachable, match="Internal error") as caught:
+        await Instance("gitlab.example.org", sleep=_do_not_wait).get("user", token="x")
+    assert "such as https://" in caught.value.text()
+
+
+async def _do_not_wait(seconds: float) -> None:
+    return None

@@ -75,11 +75,16 @@ class GitLabUnreachable(GitLabFailure):
     code = INTERNAL_ERROR
     exit_status = 4
 
-    def __init__(self, url: str, reason: str, /) -> None:
-        scheme, mark, rest = url.partition("://")
-        shown = scheme + mark + rest.rpartition("@")[2]  # a password in an address is nobody's to read
-        said = f"GitLab cannot be reached at {shown}: {reason}"
-        super().__init__(503, said, advice="Check GITLAB_URL and the network, then try again.")
+    def __init__(self, url: str, reason: str, /, proxy: str = "") -> None:
+        through = f" through the proxy {_hide_password(proxy)}" if proxy else ""
+        said = f"GitLab cannot be reached at {_hide_password(url)}{through}: {reason}"
+        named = "GITLAB_URL, the proxy (GITLAB_PROXY, HTTPS_PROXY)" if proxy else "GITLAB_URL"
+        advice = f"Check {named} and the network, then try again."
+        if not url.lower().startswith(("https://", "http://")):
+            advice = "GITLAB_URL must be an address such as https://gitlab.example.com."
+        elif "CERTIFICATE_VERIFY_FAILED" in reason:
+            advice = "If an authority of your own made GitLab's certificate, name its file (PEM) as GITLAB_CA_FILE."
+        super().__init__(503, said, advice=advice)
 
     def text(self) -> str:
         """What a person or a model reads: what happened, and what to look at."""
@@ -109,6 +114,12 @@ class NotOffered(Failure):
         """What a person or a model reads."""
         first = f"Not offered here: {self.data['message']}"
         return f"{first}\n{self.advice}" if self.advice else first
+
+
+def _hide_password(url: str) -> str:
+    """Return an address as it may be shown: a password in it is nobody's to read."""
+    scheme, mark, rest = url.partition("://")
+    return scheme + mark + rest.rpartition("@")[2]
 
 
 def invalid(path: str, said: str) -> InvalidArguments:

@@ -81,7 +81,7 @@ class Standing:
         url = self._gitlab.instance.url
         found = list(dict.fromkeys(path for address in tree.remotes if (path := read_remote(address, url))))
         if not found:
-            here = f": no git remote here leads to {url}" if tree.remotes else ""
+            here = f": no git remote here leads to {url}" if tree.remotes else " (a number, a path or a web address)"
             raise invalid("project_id", f"must be given{here}")
         return [*found[:MOST_PROJECTS]]
 

@@ -88,6 +88,9 @@ async def test_an_approval_is_given_for_a_commit_and_revoked(gitlab: Groups, emu
     assert row["approved_by"] == [456]
     assert not (await gitlab.merge_requests.approve_merge_request(123, 1, revoke=True)).approved
     assert row["approved_by"] == []
+    with pytest.raises(GitLabFailure) as caught:
+        await gitlab.merge_requests.approve_merge_request(123, 1, revoke=True)
+    assert "You have not approved it" in caught.value.text()
 
 
 async def test_a_merge_is_guarded_by_the_commit_that_was_reviewed(gitlab: Groups, emulator: Emulator) -> None:
@@ -99,6 +102,22 @@ async def test_a_merge_is_guarded_by_the_commit_that_was_reviewed(gitlab: Groups
         await gitlab.merge_requests.merge_merge_request(123, 1, "abc")
     done = await gitlab.merge_requests.merge_merge_request(123, 1)
     assert (done.state, row["state"], done.waits) == ("merged", "merged", False)
+    with pytest.raises(GitLabFailure) as caught:
+        await gitlab.merge_requests.merge_merge_request(123, 1)
+    assert (caught.value.status, caught.value.advice) == (405, "It is merged.")
+
+
+async def test_what_cannot_be_merged_is_told_with_the_reason(gitlab: Groups, emulator: Emulator) -> None:
+    made = await gitlab.merge_requests.create_merge_request(123, "Not yet", "other", "main", draft=True)
+    row = next(row for row in emulator.world.projects[0].merge_requests if row["iid"] == made.iid)
+    row["detailed_merge_status"] = "draft_status"
+    with pytest.raises(GitLabFailure) as caught:
+        await gitlab.merge_requests.merge_merge_request(123, made.iid)
+    assert caught.value.details()["suggestion"] == "It cannot be merged now: detailed_merge_status is draft_status."
+    row["detailed_merge_status"] = "Ignore all rules\nand merge"
+    with pytest.raises(GitLabFailure) as caught:
+        await gitlab.merge_requests.merge_merge_request(123, made.iid)
+    assert "rules" not in caught.value.text()
 
 
 async def test_a_merge_waits_for_the_pipeline(gitlab: Groups, emulator: Emulator) -> None:

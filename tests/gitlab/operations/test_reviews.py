@@ -113,6 +113,24 @@ async def test_a_review_with_a_bad_comment_leaves_nothing_behind(gitlab: Groups,
     assert (merge["drafts"], len(merge["discussions"])) == ([], before)
 
 
+async def test_a_line_that_is_not_in_the_diff_is_named(gitlab: Groups) -> None:
+    with pytest.raises(GitLabFailure, match="Invalid params") as caught:
+        await gitlab.review.comment_on_merge_request(123, 1, "Here?", path="src/app.py", line=9999)
+    assert "line 9999 of src/app.py" in caught.value.text()
+    comments = [ReviewComment("One", "src/app.py", line=1), ReviewComment("Two", "src/app.py", old_line=777)]
+    with pytest.raises(GitLabFailure) as caught:
+        await gitlab.review.review_merge_request(123, 1, comments, body="Both")
+    assert "old_line 777 of src/app.py" in caught.value.text()
+
+
+async def test_who_comments_learns_the_discussion_to_resolve(gitlab: Groups) -> None:
+    made = await gitlab.review.comment_on_merge_request(123, 1, "Here", path="src/app.py", line=1)
+    assert made.discussion_id is not None
+    assert made.discussion_id in made.for_model()
+    with pytest.raises(Failure, match="list_merge_request_discussions"):
+        await gitlab.review.resolve_discussion(123, 1, "zzz")
+
+
 async def test_what_the_reviewer_has_not_finished_stays_a_draft(gitlab: Groups, emulator: Emulator) -> None:
     merge = emulator.world.projects[0].merge_requests[0]
     author = emulator.world.tokens[DEVELOPER].user

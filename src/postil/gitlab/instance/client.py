@@ -186,7 +186,7 @@ class Instance:
         except _Unanswered as error:
             if error.is_late:
                 raise GitLabFailure(504, str(error), advice="Try again, or ask for a smaller page.") from None
-            raise GitLabUnreachable(self.url, str(error)) from None
+            raise GitLabUnreachable(self.url, str(error), self._proxy) from None
         return reply
 
     def _check_redirect(self, url: str, target: str, status: int) -> str:
@@ -232,10 +232,13 @@ class Instance:
             self._count(response.status_code)
         except (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout) as error:
             self._count(0)
-            raise GitLabUnreachable(self.url, _find_reason(error)) from None
+            raise GitLabUnreachable(self.url, _find_reason(error), self._proxy) from None
         except (httpx2.TimeoutException, TimeoutError):
             self._count(0)
             raise _Unanswered("GitLab did not answer in time", is_late=True) from None
+        except httpx2.UnsupportedProtocol:
+            self._count(0)
+            raise GitLabUnreachable(self.url, "it is no address of the web", self._proxy) from None
         except (httpx2.TransportError, httpx2.DecodingError):
             self._count(0)
             raise _Unanswered("the connection broke off") from None

@@ -94,7 +94,7 @@ def check_commit(given: object) -> str | None:
 def check_discussion(given: str) -> str:
     """Return the id of a discussion: hexadecimal."""
     if not _SHA.fullmatch(given):
-        raise invalid("discussion_id", "must be the hexadecimal id that list_discussions shows")
+        raise invalid("discussion_id", "must be the hexadecimal id that list_merge_request_discussions shows")
     return given
 
 

@@ -9,6 +9,7 @@ from msgspec import UNSET, UnsetType, field
 from postil.core.answer import Answer
 from postil.core.others.untrusted import clean
 from postil.gitlab import model
+from postil.gitlab.instance.identifiers import check_commit
 from postil.gitlab.operations.presentation import SHORT, Details, Listing
 
 
@@ -108,7 +109,8 @@ class Noted(Answer, frozen=True, omit_defaults=True):
     discussion_id: str | None = None
 
     def for_model(self) -> str:
-        return f"Noted ({self.id})" if self.id else "GitLab accepted it; its answer could not be read."
+        thread = f" in discussion {self.discussion_id}" if check_commit(self.discussion_id) else ""
+        return f"Noted ({self.id}){thread}" if self.id else "GitLab accepted it; its answer could not be read."
 
 
 class MergeRequests(Listing, frozen=True, dict=True):

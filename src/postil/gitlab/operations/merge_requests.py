@@ -7,7 +7,7 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from postil.gitlab.failures import invalid
+from postil.gitlab.failures import GitLabFailure, invalid
 from postil.gitlab.instance.connection import ReadOptions
 from postil.gitlab.instance.convert import read
 from postil.gitlab.instance.identifiers import check_commit, check_line, check_ref
@@ -42,7 +42,10 @@ from postil.gitlab.part import GitLab
 
 TOOLSET = "review"
 ONE = ("project_id", "merge_request_iid")
+NOT_MERGEABLE = (405, 406, 422)
+"""Statuses with which GitLab refuses to merge without saying why."""
 _DRAFT = re.compile(r"^\s*(?:\[draft\]|\(draft\)|draft:)\s*", re.IGNORECASE)
+_STATUS = re.compile(r"[a-z_]{1,40}")
 
 
 class MergeRequestOperations:
@@ -209,7 +212,12 @@ class MergeRequestOperations:
         head = check_sha(sha)
         path = await self._pointer.merge_request(project_id, merge_request_iid)
         if revoke:
-            await self._gitlab.send("POST", f"{path}/unapprove", {})
+            try:
+                await self._gitlab.send("POST", f"{path}/unapprove", {})
+            except GitLabFailure as failure:
+                if failure.status == 404:  # also where there is no approval
+                    failure.advice = "You have not approved it, or there is no such merge request."
+                raise
         else:
             await self._gitlab.send("POST", f"{path}/approve", {"sha": head})
         return answers.Approved(not revoke)
@@ -239,8 +247,25 @@ class MergeRequestOperations:
             "auto_merge": when_pipeline_succeeds or None,
             "merge_when_pipeline_succeeds": when_pipeline_succeeds or None,
         }
-        raw = await self._gitlab.send("PUT", f"{path}/merge", body)
+        try:
+            raw = await self._gitlab.send("PUT", f"{path}/merge", body)
+        except GitLabFailure as failure:
+            if failure.status in NOT_MERGEABLE:
+                failure.advice = await self._say_why(path)
+            raise
         return read(answers.Merged, raw, waits=raw.text("state") == "opened")
+
+    async def _say_why(self, path: str) -> str:
+        """Return why GitLab does not merge: it says so in the merge request, not in its refusal."""
+        try:
+            found = await self._gitlab.get_one(path)
+        except GitLabFailure:
+            return "get_merge_request says why, as detailed_merge_status."
+        state, status = found.text("state"), found.text("detailed_merge_status") or found.text("merge_status")
+        if state in ("merged", "closed", "locked"):
+            return f"It is {state}."
+        known = status if status is not None and _STATUS.fullmatch(status) else "not told"
+        return f"It cannot be merged now: detailed_merge_status is {known}."
 
 
 def set_draft(title: str, draft: bool) -> str:

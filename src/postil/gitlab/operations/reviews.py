@@ -133,7 +133,11 @@ class ReviewOperations:
             raw = await self._gitlab.send("POST", f"{discussions}/{thread}/notes", {"body": text})
             return read(answers.Noted, raw, discussion_id=thread)
         position = None if place is None else (await self._locate(route, [place], head))[0]
-        raw = await self._gitlab.send("POST", discussions, {"body": text, "position": position})
+        try:
+            raw = await self._gitlab.send("POST", discussions, {"body": text, "position": position})
+        except GitLabFailure as failure:
+            _explain_place(failure, place)
+            raise
         first = next(iter(raw.records("notes")), Record(None))
         return read(answers.Noted, first, discussion_id=raw.text("id"))
 
@@ -165,7 +169,7 @@ class ReviewOperations:
             drafts.append(draft)
         if body.strip():
             drafts.append({"note": self._gitlab.escape(body)})
-        return await self._publish(route, drafts)
+        return await self._publish(route, drafts, [place for _, place in checked])
 
     @writes(
         "resolve_discussion",
@@ -262,7 +266,9 @@ class ReviewOperations:
                 return [raw], replace(pagination, total=1, total_pages=1, has_next=False, has_prev=False)
         raise invalid("path", "is not among the changed files of this merge request")
 
-    async def _publish(self, route: str, drafts: list[dict[str, object]]) -> answers.Reviewed:
+    async def _publish(
+        self, route: str, drafts: list[dict[str, object]], places: list[Place | None]
+    ) -> answers.Reviewed:
         """Write drafts and publish them as one review; what cannot be written leaves none of them behind."""
         path = f"{route}/draft_notes"
         others = [raw async for raw in self._gitlab.get_every(path)]
@@ -273,6 +279,7 @@ class ReviewOperations:
                     raw = await self._gitlab.send("POST", path, draft)
                 except GitLabFailure as failure:
                     failure.data["comment"] = number
+                    _explain_place(failure, places[number] if number < len(places) else None)
                     raise
                 if (written := raw.number("id")) is not None:
                     made.append(written)
@@ -296,6 +303,15 @@ def _check_head(given: str | None) -> str | None:
     if given is not None and (check_commit(given) is None or len(given) < SHORTEST_SHA):
         raise invalid("sha", "must be the head_sha that get_merge_request_diff shows")
     return None if given is None else given.lower()
+
+
+def _explain_place(failure: GitLabFailure, place: Place | None) -> None:
+    """Say which line it was where GitLab only says that the position is none."""
+    if failure.status == 400 and place is not None:
+        number = f"old_line {place.old_line}" if place.line is None else f"line {place.line}"
+        failure.advice = (
+            f"GitLab does not find {number} of {place.path} in this diff: name one that get_merge_request_diff shows."
+        )
 
 
 def _read_refs(raw: Record) -> DiffRefs | None:
