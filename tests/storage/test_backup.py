@@ -12,7 +12,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from postil.core.call import Caller
 from postil.core.ports import Dumpable, State
+from postil.storage.audit.audit_log import AuditLog
 from postil.storage.backup import BadBackup, FileInUse, StateInUse, check, restore, save
 from postil.storage.sqlite import SqliteState
 from tests.storage.postgres_server import PostgresServer
@@ -225,3 +227,25 @@ def test_a_backup_that_cannot_be_written_leaves_no_file(tmp_path: Path, monkeypa
             save(state, str(path), b"secret", "1.0")
     state.close()
     assert not path.exists()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_numbers_that_were_given_out_since_are_not_given_out_again(
+    kind: str, redis: RedisServer, postgres: PostgresServer, tmp_path: Path
+) -> None:
+    path = str(tmp_path / "backup")
+    state = open_state(kind, tmp_path / "a", redis, postgres)
+    log = AuditLog(lambda: state)
+    with state.writing() as changes:
+        assert changes.next("messages") == 1
+    log.open(Caller("ada"), "op", {})
+    save(state, path, b"secret", "1.0")
+    with state.writing() as changes:
+        assert changes.next("messages") == 2  # somebody knows this number
+    log.open(Caller("ada"), "op", {})
+    restore(state, path, force=True)
+    with state.writing() as changes:
+        assert changes.next("messages") == 3
+    log.open(Caller("ada"), "op", {})
+    assert log.verify().broken == []
+    state.close()

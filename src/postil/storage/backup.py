@@ -12,19 +12,20 @@ import io
 import os
 import time
 import zlib
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from typing import TYPE_CHECKING, Annotated, NamedTuple, TypeVar
 
 import msgspec
 
 from postil.core import limits
 from postil.core.failure import Conflict, Failure, StorageFailed
+from postil.storage.audit.audit_records import COUNTER as AUDIT
 from postil.workspace.disk import open_regular
 from postil.workspace.files import atomic_write
 from postil.workspace.paths import RelativePath
 
 if TYPE_CHECKING:
-    from postil.core.ports import Dumpable, RecordRow
+    from postil.core.ports import CounterRow, Dumpable, RecordRow
 
 FORMAT = 1
 
@@ -90,13 +91,21 @@ def save(state: Dumpable, path: str, secret: bytes, version: str) -> Saved:
 def restore(state: Dumpable, path: str, *, force: bool) -> Saved:
     """Replace the state by a backup, all or nothing. Raises BadBackup; StateInUse unless it is empty or `force`."""
     whole = check(path)  # before anything is changed
-    if not force and next(state.dump()[1], None) is not None:
+    given: dict[str, int] = {}
+    try:
+        counters, records = state.dump()
+        given = dict(counters)
+        is_empty = next(records, None) is None
+    except Failure:
+        if not force:
+            raise
+        is_empty = True  # it cannot be read: that may be why it is restored
+    if not force and not is_empty:
         raise StateInUse(
             "The state is not empty", advice="Back it up first, then restore with --force: what is there is replaced"
         )
     since = max(0.0, time.time() - whole.made)
-    counters = ((row.name, row.number) for row in _rows(path) if isinstance(row, _Counter))
-    state.load(counters, _read_living(path, since))
+    state.load([*_read_counters(path, given)], _read_living(path, since))
     return whole
 
 
@@ -166,6 +175,16 @@ class _Record(msgspec.Struct, array_like=True, tag="r", forbid_unknown_fields=Tr
 
 _HEADER, _END, _ROW = (msgspec.json.Decoder(each) for each in (_Header, _End, _Counter | _Record))
 Read = TypeVar("Read")
+
+
+def _read_counters(path: str, given: Mapping[str, int]) -> Generator[CounterRow]:
+    """Yields the counters, none below what was given out since: who knows message 7 must not mean another one by it.
+
+    The audit's alone goes back: its records say where they end, and a gap among them would be a fault.
+    """
+    for row in _rows(path):
+        if isinstance(row, _Counter):
+            yield row.name, row.number if row.name == AUDIT else max(row.number, given.get(row.name, row.number))
 
 
 def _read_living(path: str, since: float) -> Generator[RecordRow]:
