@@ -54,7 +54,7 @@ def replace(settings: Settings, secret: bytes) -> None:
             _make(path)  # so that there is one, closed to others
             with suppress(FileExistsError):
                 os.link(path, f"{path}.before-restore")
-            atomic_write(os.path.dirname(path), RelativePath("secret"), secret)
+            atomic_write(os.path.dirname(path), RelativePath("secret"), secret, mode=0o600)
     except OSError as error:
         raise StorageFailed(f"The secret {path} cannot be written: {error.strerror}") from error
 

@@ -55,9 +55,14 @@ def read_file(root: str, inside: RelativePath, limit: int = LARGEST_FILE) -> byt
 
 
 def atomic_write(
-    root: str, inside: RelativePath, content: bytes, check: Callable[[], object] | None = None, *, mode: int = 0o666
+    root: str,
+    inside: RelativePath,
+    content: bytes,
+    check: Callable[[], object] | None = None,
+    *,
+    mode: int | None = None,
 ) -> None:
-    """Replace (or create, with this `mode`) the file below the root, durably. Keeps its mode; refuses a symlink.
+    """Replace (or create) the file below the root, durably. Keeps its mode unless one is given; refuses a symlink.
 
     `check` is called last before the file is replaced: when it raises, the file stays what it is.
     """
@@ -70,13 +75,13 @@ def atomic_write(
 
 
 def _replace(
-    parent: int, name: str, inside: str, content: bytes, check: Callable[[], object] | None, mode: int
+    parent: int, name: str, inside: str, content: bytes, check: Callable[[], object] | None, mode: int | None
 ) -> None:
     old = _seen(parent, name, inside)
     temporary = f"{_PREFIX}{os.getpid():x}-{os.urandom(6).hex()}{_SUFFIX}"
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     try:
-        file = os.open(temporary, flags, mode, dir_fd=parent)
+        file = os.open(temporary, flags, 0o666 if mode is None else mode, dir_fd=parent)
     except OSError as error:
         raise WriteFailed(inside, error.strerror or str(error)) from error
     try:
@@ -84,6 +89,8 @@ def _replace(
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)  # tells remove_leftovers that its writer lives
             if old is not None:
                 _keep_owner_and_mode(file, old)
+            if mode is not None:
+                os.fchmod(file, mode)
             _write_all(file, content)
             os.fsync(file)
             if check is not None:
