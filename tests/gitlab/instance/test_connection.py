@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Generator
+from types import SimpleNamespace
 from typing import Any
 
 import httpx2
@@ -155,6 +157,17 @@ async def test_only_listed_projects_are_touched_however_they_are_named(connect: 
             await part.issues.create_issue(other, "x")
     with pytest.raises(InvalidArguments):
         await part.issues.list_issues("group%2Fsub%2Fopen-tools")
+
+
+async def test_a_project_that_was_moved_away_is_offered_by_its_number_no_longer_than_a_minute(
+    connect: Connect, emulator: Emulator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    part = connect(projects=("username/my-project",))
+    assert (await part.projects.get_project(123)).id == 123
+    emulator.world.projects[0].path = "moved"
+    monkeypatch.setattr(connection, "time", SimpleNamespace(monotonic=lambda: time.monotonic() + 61))
+    with pytest.raises(NotOffered):
+        await part.projects.get_project(123)
 
 
 async def test_lists_and_searches_show_only_listed_projects(connect: Connect, emulator: Emulator) -> None:

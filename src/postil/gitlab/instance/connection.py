@@ -6,6 +6,7 @@ Every operation goes through here, so the allow-list, read-only and the cache ho
 from __future__ import annotations
 
 import hashlib
+import time
 from collections.abc import AsyncIterator, Callable, Iterable
 from typing import Literal, TypeVar
 
@@ -27,6 +28,8 @@ K = TypeVar("K")
 V = TypeVar("V")
 MOST_LEARNT = 10_000
 MOST_PAGES = 10
+OFFERED_FOR = 60.0
+"""Seconds for which it is remembered whether a project is among those offered."""
 
 
 class ReadOptions(Struct, frozen=True):
@@ -90,7 +93,7 @@ class Connection:
         self.cache = cache or ResponseCache()
         self.guard = guard or Guard(Policy())
         self._issues: dict[tuple[str, int], int] = {}
-        self._projects: dict[tuple[str, str], bool] = {}
+        self._projects: dict[tuple[str, str], tuple[float, bool]] = {}
 
     def token(self) -> str:
         """Return the caller's own credential. The configured one is the local user's: nobody else borrows it."""
@@ -121,10 +124,10 @@ class Connection:
         name, token = str(segment).lower(), self.token()
         if name in self._allowed:
             return True
-        known = self._projects.get((_hash(token), name))
-        if known is None:
+        expires, known = self._projects.get((_hash(token), name), (0.0, False))
+        if expires <= time.monotonic():  # projects are renamed and moved
             known = self.allows(await self._get_unguarded(identifiers.make_route("projects", segment)))
-            _learn(self._projects, (_hash(token), name), known)
+            _learn(self._projects, (_hash(token), name), (time.monotonic() + OFFERED_FOR, known))
         return known
 
     def allows(self, project: Record) -> bool:
