@@ -82,6 +82,7 @@ def save(state: Dumpable, path: str, secret: bytes, version: str) -> Saved:
         out.write(msgspec.json.encode(end) + b"\n")
     folder, name = os.path.split(path)
     try:
+        _close_to_others(path)
         atomic_write(folder, RelativePath(name), written.getvalue(), mode=0o600)
     except (OSError, Failure) as error:
         raise BadBackup(f"The backup {path} cannot be written: {error}", advice="Name another place") from error
@@ -147,6 +148,18 @@ def _check_free(path: str) -> None:
             is_backup = False
         if not is_backup:
             raise FileInUse(f"{path} is there, and no backup: it was left as it is", advice="Name another file")
+
+
+def _close_to_others(path: str) -> None:
+    """Let its owner alone read a file that is replaced: the write keeps its mode, and the secret will be in it."""
+    try:
+        file = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:  # none is there, or the write says what is wrong with it
+        return
+    try:
+        os.fchmod(file, 0o600)
+    finally:
+        os.close(file)
 
 
 class _Header(msgspec.Struct):
