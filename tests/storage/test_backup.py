@@ -135,6 +135,11 @@ def test_a_file_that_is_no_backup_is_not_replaced_and_the_secret_is_for_the_owne
         path.chmod(0o644)
         save(state, str(path), b"s", "1")
         assert (check(str(path)).records, path.stat().st_mode & 0o777) == (2, 0o600)
+    folder = tmp_path / "folder"
+    folder.mkdir(0o755)
+    with pytest.raises((FileInUse, BadBackup)):  # an empty folder has no size on some file systems
+        save(state, str(folder), b"s", "1")
+    assert folder.stat().st_mode & 0o777 == 0o755
     state.close()
 
 

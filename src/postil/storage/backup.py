@@ -10,6 +10,7 @@ import gzip
 import hashlib
 import io
 import os
+import stat
 import time
 import zlib
 from collections.abc import Generator, Mapping
@@ -157,7 +158,8 @@ def _close_to_others(path: str) -> None:
     except OSError:  # none is there, or the write says what is wrong with it
         return
     try:
-        os.fchmod(file, 0o600)
+        if stat.S_ISREG(os.fstat(file).st_mode):  # a folder must stay open
+            os.fchmod(file, 0o600)
     finally:
         os.close(file)
 
