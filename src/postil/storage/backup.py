@@ -154,14 +154,11 @@ def _check_free(path: str) -> None:
 def _close_to_others(path: str) -> None:
     """Let its owner alone read a file that is replaced: the write keeps its mode, and the secret will be in it."""
     try:
-        file = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        if stat.S_ISREG(os.lstat(path).st_mode):
+            with open_regular(path) as file:
+                os.fchmod(file.fileno(), 0o600)
     except OSError:  # none is there, or the write says what is wrong with it
         return
-    try:
-        if stat.S_ISREG(os.fstat(file).st_mode):  # a folder must stay open
-            os.fchmod(file, 0o600)
-    finally:
-        os.close(file)
 
 
 class _Header(msgspec.Struct):
