@@ -55,7 +55,8 @@ class Bearers:
             visitor = await way.identify(bearer.decode("latin-1"), headers, attempt)
             if visitor is not None:
                 return visitor
-        raise WrongCredential(self._hint, f'{self._challenge}, error="invalid_token"')
+        said = f"nobody knows this credential: it is wrong, expired or revoked; {self._hint}"
+        raise WrongCredential(said, f'{self._challenge}, error="invalid_token"')
 
 
 class WrongCredential(NeedsCredential):

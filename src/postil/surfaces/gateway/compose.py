@@ -13,6 +13,7 @@ from postil.core.failure import Failure
 from postil.surfaces.gateway.addresses import Addresses, read_lists
 from postil.surfaces.gateway.auth import Authenticator, Bearers, LocalToken
 from postil.surfaces.gateway.gateway import Gateway
+from postil.surfaces.gateway.named_callers import check_names
 from postil.surfaces.gateway.quotas import Limits
 from postil.surfaces.gateway.signatures import Signatures
 from postil.wire.protocol.url_elicitation import Page
@@ -63,6 +64,7 @@ def compose(composed: Composition, token: str) -> Guard:
     """Returns the gateway and the pages as the settings want them."""
     settings = composed.settings
     security, http = settings.security, settings.http
+    check_names(settings)
     addresses, warnings = read_lists(
         security.ip_whitelist, security.blocked_ips, http.trusted_proxies, header=http.forwarded_header
     )

@@ -46,6 +46,7 @@ RECHECK = 2.0
 DISCOVERY = ("/.well-known/", "/register", "/authorize", "/token")
 """Where clients look for an authorization server: where there is none, a plain 404 ends the search, a 401 does not."""
 LOGGED = "postil.logged"
+HOW_TO_SERVE = "its operator names it in http.allowed_hosts"
 """Where a request carries its line of the access log, if there is one."""
 OPEN = frozenset({"/healthz", "/readyz", "/version"})
 PROBED = frozenset({"/healthz", "/readyz"})
@@ -118,7 +119,10 @@ class HttpApp:
             path: str = scope["path"]
             # What looks after the process knows it by its address alone, and learns nothing that others may not.
             if not self._hosts.admit(headers, scope["scheme"]) and not (path in PROBED and is_by_address(headers)):
-                raise Refused(403, "Forbidden: this Host or Origin is not served here")
+                raise Refused(
+                    403,
+                    "Forbidden: this Host or Origin is not served here; its operator names it in http.allowed_hosts",
+                )
             if self._page is not None and self._page.owns(path):  # for no other origin, whatever is named for tools
                 await self._page(scope, headers, receive, send)
                 return

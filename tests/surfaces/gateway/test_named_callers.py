@@ -1,0 +1,33 @@
+"""A name in the operator's lists that nobody can have stops the start."""
+
+from __future__ import annotations
+
+import pytest
+
+from postil.settings.model import HttpSettings, Settings, WorkspaceSettings
+from postil.surfaces.gateway.named_callers import NobodysName, check_names
+
+
+@pytest.mark.parametrize("name", ["@alice", "group:g", "key:ci", "id:alice", "id:", "alice bob", "", "-x", "oauth:"])
+def test_who_cannot_be_a_member_stops_the_start(name: str) -> None:
+    with pytest.raises(NobodysName, match=r"http\.members") as caught:
+        check_names(Settings(http=HttpSettings(members=("alice", name))))
+    assert "oauth:OAUTH" in caught.value.advice
+
+
+@pytest.mark.parametrize("name", ["@alice", "key:ci", "group:", "oauth:x"])
+def test_who_cannot_be_a_caller_stops_the_start(name: str) -> None:
+    with pytest.raises(NobodysName, match=r"http\.callers"):
+        check_names(Settings(http=HttpSettings(callers=(name,))))
+
+
+def test_a_workspaces_lists_are_read_too() -> None:
+    with pytest.raises(NobodysName, match=r"workspaces\.web\.readers names 'group:x'"):
+        check_names(Settings(workspaces={"web": WorkspaceSettings(path="/srv", readers=("group:x",))}))
+
+
+def test_every_form_of_the_page_is_taken() -> None:
+    members = ("alice", "a.b-c_1", "id:42", "oauth:auth0|12:3", "*")
+    http = HttpSettings(members=members, callers=("alice", "id:42", "group:our/group", "*"))
+    web = WorkspaceSettings(path="/srv", members=("alice", "key:ci"), readers=("*",))
+    check_names(Settings(http=http, workspaces={"web": web}))
