@@ -34,6 +34,14 @@ def logging_server(tmp_path: Path, **options: Any) -> Generator[tuple[Running, l
     lines += [json.loads(line) for line in (tmp_path / "access.log").read_text().splitlines()]
 
 
+def test_what_is_no_method_is_told_as_refused_alone_and_in_a_batch(tmp_path: Path) -> None:
+    with logging_server(tmp_path) as (server, told):
+        server.post(request("no_such"), Authorization=RIGHT)
+        server.post([request("echo", {"text": "x"}), request("no_such", request_id=2), 5], Authorization=RIGHT)
+    assert (told[0]["method"], told[0]["outcome"], told[0].get("tool")) == ("direct", "refused", None)
+    assert told[1]["calls"] == {"ok": 1, "refused": 2}
+
+
 def test_a_line_says_who_called_what_how_long_it_took_and_how_it_ended(tmp_path: Path) -> None:
     with logging_server(tmp_path) as (server, told):
         echo = server.post(request("echo", {"text": "x"}), Authorization=RIGHT)

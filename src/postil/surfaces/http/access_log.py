@@ -32,6 +32,7 @@ STDERR = "-"
 VERBS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 KNOWN = frozenset({*methods.HANDSHAKE, *methods.STATELESS, "initialize"})
 NOTIFICATIONS = "notifications/"
+DIRECT, UNKNOWN = "direct", "unknown"
 
 
 class NoAccessLog(Failure):
@@ -78,6 +79,7 @@ class Logged:
         self._begun = time.perf_counter()
         self._ended: dict[str, int] = {}
         self._is_batch = False
+        self._asked = 0
         self.principal = ""
 
     async def send(self, message: MutableMapping[str, Any]) -> None:
@@ -93,6 +95,7 @@ class Logged:
         """Note what was posted."""
         self.line.bytes_in = size
         self._is_batch = isinstance(incoming, list)
+        self._asked = count_asked(incoming)
         self.line.method = name_method(incoming)
 
     def note_call(self, name: str, outcome: str, code: int) -> None:
@@ -106,9 +109,12 @@ class Logged:
         """Returns the line of a request that has ended."""
         line = self.line
         line.seconds = round(time.perf_counter() - self._begun, 6)
+        if line.status and (unbegun := self._asked - sum(self._ended.values())) > 0:  # no such method, or over a limit
+            self._ended["refused"] = self._ended.get("refused", 0) + unbegun
         line.calls = self._ended or None
         if not line.outcome:
-            line.outcome = "left" if not line.status else "refused" if line.status >= 400 else "ok"
+            refused = line.status >= 400 or (line.status == 200 and line.method in (DIRECT, UNKNOWN))  # no such method
+            line.outcome = "left" if not line.status else "refused" if refused else "ok"
         return line
 
 
@@ -212,13 +218,21 @@ def name_method(incoming: Incoming) -> str:
     if isinstance(incoming, jsonrpc.Response):
         return "response"
     if isinstance(incoming, jsonrpc.Invalid):
-        return "unknown"
+        return UNKNOWN
     method = incoming.method
     if method in KNOWN:
         return method
     if method.startswith(NOTIFICATIONS):
         return "notification"
-    return "direct" if is_direct(method) else "unknown"
+    return DIRECT if is_direct(method) else UNKNOWN
+
+
+def count_asked(incoming: Incoming) -> int:
+    """Returns how many items of a batch ask for a call, or for nothing that there is; 0 where it is no batch."""
+    if not isinstance(incoming, list):
+        return 0
+    calls = (DIRECT, "tools/call", UNKNOWN)
+    return sum(name_method(item) in calls and not isinstance(item, jsonrpc.Notification) for item in incoming)
 
 
 def write_all(file: int, raw: bytes, write: Callable[[int, bytes], int] = os.write) -> None:
