@@ -102,6 +102,7 @@ class KeyReused(Conflict):
         super().__init__(
             "This idempotency key was used before with other arguments",
             advice="Use a new key for a new request; repeat a key only with exactly the same arguments",
+            status=422,
         )
 
 
@@ -112,6 +113,7 @@ class KeyInterrupted(Conflict):
         super().__init__(
             "The first call with this idempotency key was interrupted; whether it took effect is not known",
             advice="Look whether the effect is there; if it is not, call again with a new key",
+            status=409,
             outcome="unknown",
         )
 
@@ -123,6 +125,7 @@ class KeyEffected(Conflict):
         super().__init__(
             "The first call with this idempotency key took effect, but its answer was lost",
             advice="It is done: do not repeat it. Read the object to see it",
+            status=409,
             outcome="made",
         )
 
@@ -134,4 +137,5 @@ class KeyInFlight(Conflict):
         super().__init__(
             f"The first call with this idempotency key is still running after {seconds:g} seconds",
             advice="Repeat the call later with the same key to get its answer",
+            status=409,
         )
