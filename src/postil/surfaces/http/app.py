@@ -46,7 +46,6 @@ RECHECK = 2.0
 DISCOVERY = ("/.well-known/", "/register", "/authorize", "/token")
 """Where clients look for an authorization server: where there is none, a plain 404 ends the search, a 401 does not."""
 LOGGED = "postil.logged"
-HOW_TO_SERVE = "its operator names it in http.allowed_hosts"
 """Where a request carries its line of the access log, if there is one."""
 OPEN = frozenset({"/healthz", "/readyz", "/version"})
 PROBED = frozenset({"/healthz", "/readyz"})
