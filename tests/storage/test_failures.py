@@ -4,6 +4,7 @@ import pytest
 
 from postil.core.failure import Failure
 from postil.storage.failures import (
+    KeyEffected,
     KeyInFlight,
     KeyInterrupted,
     KeyReused,
@@ -13,6 +14,7 @@ from postil.storage.failures import (
     StateNewer,
     StateUnwritable,
 )
+from postil.wire.protocol.dialects.direct_methods import describe
 
 
 @pytest.mark.parametrize(
@@ -32,3 +34,11 @@ def test_it_says_what_is_wrong_and_what_to_do(failure: Failure, status: int, say
     assert says in failure.message
     assert advises in failure.advice
     assert failure.exit_status == status
+
+
+@pytest.mark.parametrize(
+    ("failure", "status"), [(KeyReused(), 422), (KeyInterrupted(), 409), (KeyInFlight(60), 409), (KeyEffected(), 409)]
+)
+def test_a_program_gets_a_status_and_a_message_for_a_refused_key(failure: Failure, status: int) -> None:
+    message, data = describe(failure)
+    assert (data["status"], data["message"]) == (status, message) == (status, failure.message)
