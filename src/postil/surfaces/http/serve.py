@@ -76,7 +76,6 @@ def run(server: Server, composed: Composition, idle: float = 0.0) -> NoReturn:
         raise CannotListen(f"Cannot listen: {wrong}", advice="Give --http HOST:PORT") from None
     check_reach(host, settings)
     composed.state_operations.require_durable()
-    composed.state_operations.remove_leftovers()
     cors = Cors(http.cors_origins)
     token = secrets.token_urlsafe(24)
     guard = compose(composed, token)
@@ -129,6 +128,7 @@ def run(server: Server, composed: Composition, idle: float = 0.0) -> NoReturn:
         if tracing is not None:
             tracing.close()
 
+    composed.state_operations.remove_leftovers()  # last: a refused start must not end beside a thread at work
     serve(
         server,
         guard.gateway,
