@@ -128,6 +128,7 @@ def run(server: Server, composed: Composition, idle: float = 0.0) -> NoReturn:
         if tracing is not None:
             tracing.close()
 
+    workspaces = compose_workspaces(composed, server, hooks, http.peer_address or own)
     composed.state_operations.remove_leftovers()  # last: a refused start must not end beside a thread at work
     serve(
         server,
@@ -144,7 +145,7 @@ def run(server: Server, composed: Composition, idle: float = 0.0) -> NoReturn:
         at_end=at_end,
         page=page,
         idle=idle,
-        workspaces=compose_workspaces(composed, server, hooks, http.peer_address or own),
+        workspaces=workspaces,
     )
 
 
