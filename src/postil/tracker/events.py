@@ -10,8 +10,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
-from itertools import chain
-from typing import Annotated
+from typing import Annotated, Literal
 
 import msgspec
 
@@ -27,7 +26,9 @@ is not believed: writers do not follow it, or one hostile event would bring them
 LARGE = 1 << 20
 """Bytes of an entity's events from which on they are not held all at once."""
 
-_BETWEEN = b"\n],["
+_SECRET = int.from_bytes(os.urandom(7), "big")
+_BETWEEN = b"\n,%d],[" % _SECRET
+"""What stands between lines when they are decoded together. A line that held it could pass for two."""
 
 # Checked while decoding, in C: an event that breaks these is not believed, and so is none.
 EntityId = Annotated[str, msgspec.Meta(min_length=36, max_length=36)]
@@ -176,7 +177,7 @@ Known = (
 Event = Known | Unknown
 
 _known = msgspec.json.Decoder(Known)
-_known_each = msgspec.json.Decoder(list[tuple[Known]])
+_known_each = msgspec.json.Decoder(list[tuple[Known, Literal[_SECRET]]])  # pyright: ignore[reportInvalidTypeForm]
 _unknown = msgspec.json.Decoder(Unknown)
 _encoder = msgspec.json.Encoder()
 
@@ -200,13 +201,13 @@ def decode(line: bytes) -> Event | None:
 def decode_lines(lines: bytes) -> list[Event]:
     """Returns every event of a run of lines; lines that are none, or more than one, are left out."""
     text = lines.removesuffix(b"\n")
-    # A list of one for each line: what spans two lines is malformed, and two on a line are too many. (`decode_lines` of
-    # msgspec takes any space for the end of an event, so that it sees what a reader line by line does not.)
+    # A list for each line, which ends with the secret: two on a line do not have it, and where one spans two lines
+    # there are too few. (`decode_lines` of msgspec takes any space for the end of an event.)
     parted = text.replace(b"\n", _BETWEEN)
     try:
-        found = _known_each.decode(b"[[%b]]" % parted)
+        found = _known_each.decode(b"[[%b,%d]]" % (parted, _SECRET))
         if (len(found) - 1) * (len(_BETWEEN) - 1) == len(parted) - len(text):
-            return list(chain.from_iterable(found))
+            return [event for event, _ in found]
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         pass
     each = (decode(line) for line in text.split(b"\n") if line)
