@@ -20,6 +20,12 @@ def test_the_entity_of_a_line_is_found_without_decoding_and_never_inside_a_text(
     shuffled = b'{"a":{"ent":"ffffffff-0000-4000-8000-000000000001"},"t":"x","ent":"%s","id":"i","r":"r","n":1,"l":1}'
     assert entity_of(shuffled % ENTITY.encode()) is None
     assert entity_of(b"not an event") is None
+    twice = b'{"t":"release","ent":"%s",%s:"%s","id":"i","r":"r","n":1,"l":1}'
+    for name in (b'"ent"', b'"\\u0065nt"', b' "en\\u0074" '):
+        line = twice % (b"a" * 36, name, b"b" * 36)
+        event = decode(line)
+        assert event is not None
+        assert entity_of(line) == event.ent == "b" * 36
 
 
 def test_lines_that_are_no_events_are_left_out():
