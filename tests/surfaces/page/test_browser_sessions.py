@@ -131,6 +131,38 @@ async def test_all_together_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None
     assert not await sessions.is_open(first)
 
 
+async def test_what_is_over_ends_nobody_elses_session(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(browser_sessions, "MOST_KEPT", 60)
+    sessions = BrowserSessions()
+    others = await sessions.open("b", "bob")
+    for _ in range(80):
+        own = await sessions.redeem(await sessions.invite("a", "ann"))
+        assert own is not None
+        await sessions.end(own)
+    assert await sessions.is_open(others)
+
+
+async def test_who_left_is_not_let_in_by_a_page_that_was_still_being_made() -> None:
+    sessions = BrowserSessions()
+    session = await sessions.open("a", "ann")
+    headers = cookie_of(write_cookie(session, HOST, over_https=False))
+    slow = await sessions.find(headers)
+    assert slow is not None
+    await sessions.end(session)
+    await sessions.say(slow, "Sent")
+    assert await sessions.take_sentences(slow) == ["Sent"]
+    assert await sessions.find(headers) is None
+    assert not await sessions.is_open(slow)
+
+
+async def test_a_session_of_another_version_lets_nobody_in() -> None:
+    kept = InMemory(lambda: 0.0)
+    sessions = BrowserSessions(lambda: 0.0, kept)
+    session = await sessions.open("a", "ann")
+    await kept.keep({name: b'{"id":1}' for name in tuple(kept._held)}, 9.0)  # pyright: ignore[reportPrivateUsage]
+    assert await sessions.find(cookie_of(write_cookie(session, HOST, over_https=False))) is None
+
+
 async def test_a_form_belongs_to_its_session() -> None:
     sessions = BrowserSessions()
     one, other = await sessions.open("a", "ann"), await sessions.open("a", "ann")
@@ -169,6 +201,8 @@ async def test_while_the_store_is_away_nobody_is_turned_out_and_nobody_comes_in(
     with pytest.raises(Unavailable):
         await away.redeem("token")
     assert await away.is_open(session)  # a page that is open stays
+    with pytest.raises(Unavailable):
+        await away.end(session)
 
 
 async def test_what_is_kept_in_a_shared_store_is_sealed_and_another_secret_opens_nothing() -> None:

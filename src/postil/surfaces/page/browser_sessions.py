@@ -34,6 +34,8 @@ MOST_INVITATIONS = 16
 MOST_KEPT = 4_000
 MOST_SAID = 4
 MOST_COOKIES = 8
+_MARK = b"1"
+"""What is kept of something that is over."""
 
 
 class Kept(Protocol):
@@ -141,11 +143,12 @@ class BrowserSessions:
         given = read_cookies(headers, name_cookie(headers))[-MOST_COOKIES:]
         if not given:
             return None
-        found = await self._kept.recall(*map(_name, given))
+        found = await self._kept.recall(*map(_name, given), *map(_name_end, given))
         if found is None:
             raise Unavailable("Nobody can tell just now who you are: try again in a moment")
-        for id_, value in zip(reversed(given), reversed(found), strict=True):
-            session = self._read(id_, value)
+        values, ends = found[: len(given)], found[len(given) :]
+        for id_, value, end in zip(reversed(given), reversed(values), reversed(ends), strict=True):
+            session = self._read(id_, value, end)
             if session is not None:
                 if self._clock() - session.last_used > RENEW_AFTER:
                     session.last_used = self._clock()
@@ -155,17 +158,19 @@ class BrowserSessions:
 
     async def is_open(self, session: BrowserSession) -> bool:
         """Returns whether this browser is still let in; also where nobody can tell."""
-        found = await self._kept.recall(_name(session.id))
+        found = await self._kept.recall(_name(session.id), _name_end(session.id))
         if found is None:
             return True
-        known = self._read(session.id, found[0])
+        known = self._read(session.id, *found)
         if known is not None and self._clock() - known.last_used > RENEW_AFTER:  # a page that is looked at is in use
             known.last_used = self._clock()
             await self._write(known)
         return known is not None
 
     async def end(self, session: BrowserSession) -> None:
-        """Forget a browser."""
+        """Forget a browser. A page of it that is being made may write its session once more: that counts nothing."""
+        if not await self._kept.keep({_name_end(session.id): _MARK}, IDLE):
+            raise Unavailable("You cannot leave just now: try again in a moment")
         await self._kept.forget(_name(session.id))
 
     async def say(self, session: BrowserSession, sentence: str) -> None:
@@ -184,9 +189,12 @@ class BrowserSessions:
 
     # -- keeping ------------------------------------------------------------------------------------------------------
 
-    def _read(self, id_: str, value: bytes | None) -> BrowserSession | None:
-        text = self._unseal(_name(id_), value) if value else b""
-        session = msgspec.json.decode(text, type=BrowserSession) if text else None
+    def _read(self, id_: str, value: bytes | None, end: bytes | None) -> BrowserSession | None:
+        text = self._unseal(_name(id_), value) if value and not end else b""
+        try:
+            session = msgspec.json.decode(text, type=BrowserSession) if text else None
+        except msgspec.DecodeError:  # of another version
+            return None
         return session if session is not None and self._clock() - session.last_used <= IDLE else None
 
     async def _write(self, session: BrowserSession) -> None:
@@ -221,12 +229,16 @@ class InMemory:
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
         self._held: OrderedDict[str, tuple[float, bytes]] = OrderedDict()
+        self._over: OrderedDict[str, float] = OrderedDict()
+        """What is over, apart: who comes and leaves often ends nobody else's session."""
 
     async def recall(self, *names: str) -> Sequence[bytes | None]:
         """Returns what is kept under each of these names."""
         return [self._find(name) for name in names]
 
     def _find(self, name: str) -> bytes | None:
+        if self._over.get(name, 0.0) > self._clock():
+            return _MARK
         expires, value = self._held.get(name, (0.0, b""))
         if expires <= self._clock():
             self._held.pop(name, None)
@@ -237,10 +249,14 @@ class InMemory:
     async def keep(self, values: Mapping[str, bytes], seconds: float) -> bool:
         """Keep values; what was longest unused makes room."""
         for name, value in values.items():
-            self._held[name] = self._clock() + seconds, value
-            self._held.move_to_end(name)
-        while len(self._held) > MOST_KEPT:
-            self._held.popitem(last=False)
+            if value == _MARK:
+                self._over[name] = self._clock() + seconds
+            else:
+                self._held[name] = self._clock() + seconds, value
+                self._held.move_to_end(name)
+        for held in (self._held, self._over):
+            while len(held) > MOST_KEPT:
+                held.popitem(last=False)
         return True
 
     async def forget(self, name: str) -> None:
@@ -250,7 +266,7 @@ class InMemory:
     async def first(self, name: str, seconds: float) -> bool:
         """Returns whether this name is new."""
         is_new = self._find(name) is None
-        await self.keep({name: b"1"}, seconds)
+        await self.keep({name: _MARK}, seconds)
         return is_new
 
 
@@ -286,6 +302,10 @@ def read_cookies(headers: Headers, name: str) -> list[str]:
 
 def _name(id_: str) -> str:
     return f"page:session:{_hide(id_)}"
+
+
+def _name_end(id_: str) -> str:
+    return f"page:ended:{_hide(id_)}"
 
 
 def _hide(token: str) -> str:
