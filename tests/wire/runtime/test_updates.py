@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -13,7 +14,8 @@ from postil.core.failure import Failure
 from postil.core.operation import reads
 from postil.core.registry import Registry
 from postil.core.resource import resource
-from postil.wire.protocol.task_methods import EXTENSION, MOST_HEARD
+from postil.wire.protocol.task_methods import EXTENSION, MOST_HEARD, Task
+from postil.wire.runtime.tasks import TaskCall, Tasks
 from postil.wire.server import UNITED, Face, Server
 from tests.core.echo import Counted, Echo
 from tests.wire.talk import META, Talk
@@ -188,6 +190,38 @@ async def test_a_stream_hears_of_no_task_of_another_and_who_knows_none_is_told_w
     refused = Talk(server)
     refused.send(listening([task], META))
     assert (await refused.until(lambda frame: "error" in frame))["error"]["code"] == -32021
+
+
+async def begin_watched(heard: list[str], *, listens: bool) -> tuple[Tasks, TaskCall]:
+    server = Server(Registry.of([("job", Job())]), Face("job", "1", UNITED, extensions={EXTENSION: {}}))
+    begun = await Talk(server).stateless("tools/call", {"name": "job", "arguments": {}}, **KNOWS)
+    task = begun["result"]["taskId"]
+
+    def listener(told: Task) -> bool:
+        heard.append(told.message)
+        return listens
+
+    server.tasks.watch([task], listener)
+    return server.tasks, server.tasks._calls[task]  # pyright: ignore[reportPrivateUsage]
+
+
+async def test_a_task_that_says_much_is_told_of_once_a_second(monkeypatch: pytest.MonkeyPatch) -> None:
+    heard: list[str] = []
+    tasks, call = await begin_watched(heard, listens=True)
+    now = [call.task.updated]
+    monkeypatch.setattr("postil.wire.runtime.tasks.time", SimpleNamespace(time=lambda: now[0]))
+    for number in range(9):
+        tasks.change(call, message=str(number))
+        now[0] += 0.5
+    assert heard[1:] == ["0", "2", "4", "6", "8"]
+
+
+@pytest.mark.parametrize("listens", [True, False])
+async def test_what_a_listener_could_not_tell_its_client_is_not_delivered(listens: bool) -> None:
+    tasks, call = await begin_watched([], listens=listens)
+    call.delivery.append((lambda: None, lambda: None))
+    tasks.change(call, status="completed")
+    assert (not call.delivery) is listens
 
 
 @pytest.mark.parametrize("wrong", [5, "x", {"a": 1}, [None], ["x" * 5000]])

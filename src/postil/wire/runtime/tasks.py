@@ -40,6 +40,8 @@ LOOK_EVERY = 0.5
 TELL_EVERY = 1.0
 """Seconds between two words to a listener on how far a task is; changes of its status are told at once."""
 Run = Callable[[WireCall], Coroutine[Any, Any, object]]
+Listener = Callable[[Task], bool]
+"""Tells a client how a task is; returns whether there was one to tell."""
 
 
 class _Wanted(Struct):
@@ -60,6 +62,8 @@ class TaskCall(WireCall):
         self.is_task = asyncio.Event()
         """Whether its client was told that it is one."""
         self.delivery: list[tuple[Callable[[], None], Callable[[], None]]] = []
+        self.told = 0.0
+        """When listeners last heard of it."""
         self._tasks = tasks
         self._answers: dict[str, Any] = {}
         self._answered = asyncio.Event()
@@ -113,7 +117,7 @@ class Tasks:
         self._calls: dict[str, TaskCall] = {}
         self._running: dict[str, asyncio.Task[object]] = {}
         self._saving: set[asyncio.Task[Any]] = set()
-        self._listeners: dict[str, list[Callable[[Task], None]]] = {}
+        self._listeners: dict[str, list[Listener]] = {}
 
     async def begin(self, begun: WireCall, run: Run) -> object:
         """Begin a task. Returns it; or what came of the call, where that ended before it became a task."""
@@ -169,7 +173,7 @@ class Tasks:
         task = call.task
         if task.is_over:
             return
-        before, told = task.status, task.updated
+        before = task.status
         for name, value in news.items():
             setattr(task, name, value)
         task.updated = time.time()
@@ -179,11 +183,10 @@ class Tasks:
             call.runner.loop.call_later(wait, self._forget, task.id)
         if self._server.hooks.shared is not None:
             self._keep(self._save(task))
-        if task.status != before or task.updated - told >= TELL_EVERY:
+        if task.status != before or abs(task.updated - call.told) >= TELL_EVERY:  # clocks are set back, too
+            call.told = task.updated
             for listener in self._listeners.get(task.id, ()):
-                listener(structs.replace(task))
-                if task.is_over:
-                    self._report_delivery(call, reached=task.status == "completed")
+                self._tell(call, listener)
 
     # -- what clients ask -------------------------------------------------------------------------------------------
 
@@ -219,14 +222,11 @@ class Tasks:
         found = {task_id: self._calls.get(task_id) for task_id in task_ids}
         return [task_id for task_id, call in found.items() if call is not None and call.task.principal == principal]
 
-    def watch(self, task_ids: Sequence[str], listener: Callable[[Task], None]) -> Callable[[], None]:
+    def watch(self, task_ids: Sequence[str], listener: Listener) -> Callable[[], None]:
         """Tell a listener how these tasks are, now and after each change of status. Returns what ends it."""
         for task_id in task_ids:
             self._listeners.setdefault(task_id, []).append(listener)
-            call = self._calls[task_id]
-            listener(structs.replace(call.task))
-            if call.task.is_over:
-                self._report_delivery(call, reached=call.task.status == "completed")
+            self._tell(self._calls[task_id], listener)
 
         def stop() -> None:
             for task_id in task_ids:
@@ -235,6 +235,11 @@ class Tasks:
                     self._listeners[task_id] = left
 
         return stop
+
+    def _tell(self, call: TaskCall, listener: Listener) -> None:
+        """Tell a listener how a task is. What nobody was told was not delivered."""
+        if listener(structs.replace(call.task)) and call.task.is_over:
+            self._report_delivery(call, reached=call.task.status == "completed")
 
     def _give_up(self, call: TaskCall) -> None:
         call.cancelled = True

@@ -292,9 +292,13 @@ def _list_tasks(call: WireCall) -> list[str]:
 
 
 def _watch_tasks(call: WireCall, tasks: Sequence[str], updates: Updates) -> Callable[[], None]:
-    from postil.wire.protocol.task_methods import tell  # few clients ask for any
+    from postil.wire.protocol.task_methods import Task, tell  # few clients ask for any
 
-    return call.runner.server.tasks.watch(tasks, lambda task: updates.send(tell(task, call.work)))
+    def hear_of(task: Task) -> bool:
+        updates.send(tell(task, call.work))
+        return not (call.cancelled or updates.closing.is_set())
+
+    return call.runner.server.tasks.watch(tasks, hear_of)
 
 
 async def begin_task(call: WireCall) -> object:
