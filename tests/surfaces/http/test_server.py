@@ -69,6 +69,15 @@ def test_trailers_are_refused() -> None:
         assert read_to_the_end(client).startswith(b"HTTP/1.1 400")
 
 
+def test_trailers_behind_an_answer_are_no_second_answer() -> None:
+    with running() as server:
+        client = Connection(server.port)
+        client.send(b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\nTransfer-Encoding: chunked\r\n\r\n")
+        assert client.answer().status == 200
+        client.send(b"0\r\nx: y\r\n\r\n")
+        assert read_to_the_end(client) == b""
+
+
 @pytest.mark.parametrize("beginning", [b"2\r\n{}\r\n0\r\nx: ", b"2;x=", b"2\r\n{}\r\n0;x="])
 def test_what_stands_between_the_pieces_of_a_body_is_bounded(beginning: bytes) -> None:
     with running() as server:

@@ -15,7 +15,7 @@ from collections.abc import Generator
 from typing import Any, Protocol, cast
 
 import uvicorn
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from postil.core import limits
 from postil.wire.transports.http.asked import Receive, Scope, Send
@@ -46,6 +46,8 @@ class PatientProtocol(HttpToolsProtocol):
     _head_size: int = 0
     """Bytes in which the head came: never less than its size."""
     _chunk: int = 0
+    _begun: RequestResponseCycle | None = None
+    """The request whose body is being read."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         self.waiting_since = self.loop.time()
@@ -64,6 +66,7 @@ class PatientProtocol(HttpToolsProtocol):
         self.waiting_since = self.loop.time()
         self.head_received = False
         self._head_size = self._chunk
+        self._begun = None
         super().on_message_begin()
 
     def on_headers_complete(self) -> None:
@@ -80,6 +83,7 @@ class PatientProtocol(HttpToolsProtocol):
             self._refuse(431, "The headers are too large")
         else:
             super().on_headers_complete()
+            self._begun = self.cycle
             self.headers = []  # of the trailers: the request has the list of its head
 
     def on_body(self, body: bytes) -> None:
@@ -101,6 +105,11 @@ class PatientProtocol(HttpToolsProtocol):
         return
 
     def _refuse(self, status: int, message: str) -> None:
+        """Say why, and close. Who has an answer to this request, or still reads one, would take it for another's."""
+        cycle = self.cycle  # none before the first request
+        if cycle and cycle.response_started and (cycle is self._begun or not cycle.response_complete):
+            self.transport.close()
+            return
         body = message.encode("ascii")
         head = f"HTTP/1.1 {status} Refused\r\ncontent-type: text/plain\r\ncontent-length: {len(body)}\r\n"
         self.transport.write(head.encode("ascii") + b"connection: close\r\n\r\n" + body)
