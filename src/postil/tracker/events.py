@@ -240,10 +240,16 @@ def entity_of(line: bytes) -> str | None:
     """Returns the entity of a line, without decoding it where our own encoder wrote it."""
     at = line.find(b'"ent":"', 0, 40)
     # Our encoder writes the tag and then the entity; inside a JSON string the quotes of the needle would be escaped.
-    if at > 0 and line[at + 43 : at + 44] == b'"' and line.startswith(b'{"t":"') and line.find(b"{", 1, at) < 0:
-        # Of two entities, which our encoder never writes, the last counts: also one whose name is written in numbers.
-        if line.find(b'"ent"', at + 44) < 0 and b"\\u00" not in line:
-            return line[at + 7 : at + 43].decode("ascii", "replace")
+    # Of two entities, which it never writes, the last counts: also one whose name is written in numbers.
+    if (
+        at > 0
+        and line[at + 43 : at + 44] == b'"'
+        and line.startswith(b'{"t":"')
+        and line.find(b"{", 1, at) < 0
+        and line.find(b'"ent"', at + 44) < 0
+        and b"\\u00" not in line
+    ):
+        return line[at + 7 : at + 43].decode("ascii", "replace")
     event = decode(line)
     return None if event is None else event.ent
 
