@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 import time
+from collections.abc import Generator
+from contextlib import contextmanager
 from typing import Any
 
 import msgspec
 import pytest
 
+from postil.core.ports import Records
 from postil.storage.ephemeral import MemoryEphemeralStore
 from postil.storage.failures import StateAway
 from postil.storage.memory import MemoryState
@@ -194,6 +198,56 @@ def test_a_revoked_key_is_remembered_for_five_seconds_exactly(clock: Clock) -> N
     assert known()
     clock.now += 0.001
     assert not known()
+
+
+class Watched(MemoryState):
+    """A state in which keys are looked up when the gate is open."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.gate = threading.Event()
+        self.gate.set()
+        self.looks = 0
+
+    @contextmanager
+    def reading(self) -> Generator[Records]:
+        self.looks += 1
+        assert self.gate.wait(20)
+        with super().reading() as records:
+            yield records
+
+
+def test_a_key_in_use_is_looked_up_again_beside_its_calls(clock: Clock) -> None:
+    state = Watched()
+    key, keys = made(state), AccessKeys(state, lambda: SECRET)
+
+    async def visit() -> None:
+        assert await keys.identify(key, {}, allowed) is not None
+        before = state.looks
+        state.gate.clear()
+        clock.now += access_keys.REMEMBERED * 0.75
+        assert await keys.identify(key, {}, allowed) is not None, "it waited for the state"
+        state.gate.set()
+        while len(asyncio.all_tasks()) > 1:  # noqa: ASYNC110 - what happens in a thread sets no event here
+            await asyncio.sleep(0)
+        clock.now += access_keys.REMEMBERED * 0.4
+        assert await keys.identify(key, {}, allowed) is not None
+        assert state.looks == before + 1, "what was looked up beside them counts from then on"
+
+    asyncio.run(asyncio.wait_for(visit(), 20))
+
+
+def test_many_calls_with_one_key_look_it_up_once() -> None:
+    state = Watched()
+    key, keys = made(state), AccessKeys(state, lambda: SECRET)
+    before = state.looks
+
+    async def visit() -> None:
+        found = await asyncio.gather(*(keys.identify(key, {}, allowed) for _ in range(50)))
+        assert None not in found
+
+    asyncio.run(visit())
+    assert state.looks == before + 1
 
 
 def test_a_key_that_is_unknown_is_remembered_too(clock: Clock) -> None:

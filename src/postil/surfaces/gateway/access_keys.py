@@ -99,6 +99,8 @@ class AccessKeys:
     def __init__(self, state: State, secret: Callable[[], bytes]) -> None:
         self._state, self._secret = state, secret
         self._known: dict[str, tuple[float, AccessKey | None]] = {}
+        self._looking: dict[str, asyncio.Task[AccessKey | None]] = {}
+        """The keys that are looked up now, each once: one caller with many calls must not stand before the others."""
 
     async def identify(self, bearer: str, headers: Mapping[bytes, bytes], attempt: Attempt) -> Visitor | None:
         """Returns the holder of this key."""
@@ -117,19 +119,33 @@ class AccessKeys:
     async def _record(self, key_id: str) -> AccessKey | None:
         now = time.monotonic()
         expires, known = self._known.get(key_id, (0.0, None))
-        if expires > now:
+        if expires - now > REMEMBERED / 2:
+            return known
+        looking = self._looking.get(key_id)
+        if looking is None:
+            looking = self._looking[key_id] = asyncio.create_task(self._look_again(key_id))
+            looking.add_done_callback(lambda ended: self._end_looking(key_id, ended))
+        if expires > now:  # asked for before it is needed: who calls all the time never waits for the state
             return known
         try:
-            record = await asyncio.to_thread(self._look_up, key_id)
+            return await asyncio.shield(looking)
         except Failure:
             # While the state is away, a key that was good minutes ago still reads; its writes fail by themselves.
             if known is not None and now - expires < WITHOUT_STATE:
                 return known
             raise Unavailable("The access key cannot be looked up just now: try again", 5) from None
+
+    async def _look_again(self, key_id: str) -> AccessKey | None:
+        record = await asyncio.to_thread(self._look_up, key_id)
         if len(self._known) > 10_000:
             self._known.clear()
         self._known[key_id] = (time.monotonic() + REMEMBERED, record)
         return record
+
+    def _end_looking(self, key_id: str, ended: asyncio.Task[AccessKey | None]) -> None:
+        del self._looking[key_id]
+        if not ended.cancelled():
+            ended.exception()  # whoever needs the key asks again, and is told
 
     def _look_up(self, key_id: str) -> AccessKey | None:
         with self._state.reading() as records:
