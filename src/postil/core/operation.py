@@ -165,13 +165,14 @@ class Operation:
         if by_contract and self.mark.contract is not None:
             self.arguments = self.mark.contract
 
-    def decode(self, arguments: object, *, from_shell: bool = False) -> Mapping[str, Any]:
+    def decode(self, arguments: object, *, from_shell: bool = False, as_meant: bool = False) -> Mapping[str, Any]:
         """Returns the arguments, checked against the signature. Raises the mark's `fault`, which names the path.
 
         Only the shell may give arguments that the mark names as `shell_only`. What a model sends is read as it is
-        plainly meant; a contract's own server takes nothing but what the contract says.
+        plainly meant, and so is what a person gives as JSON (`as_meant`); a contract's own server takes nothing but
+        what the contract says.
         """
-        mark, is_lenient = self.mark, not (from_shell or self.by_contract)
+        mark, is_lenient = self.mark, as_meant or not (from_shell or self.by_contract)
         if type(arguments) is dict or isinstance(arguments, Mapping):  # asking an abstract class takes its time
             given = cast(Mapping[str, object], arguments)
             if mark.ignores:
@@ -246,9 +247,14 @@ class Operation:
 
             advice = f"Use one of {', '.join(values_at(self.arguments, path))}"
         elif reason.startswith("Expected `") and not self.by_contract:
-            from postil.core.arguments.as_meant import say_in_json
+            from postil.core.arguments.as_meant import meaning_at, say_in_json
 
-            reason = say_in_json(reason)
+            reason, advice = say_in_json(reason), meaning_at(self.arguments, path)
+        elif reason.startswith("Object missing") and path and not self.by_contract:
+            from postil.core.arguments.as_meant import values_at
+
+            values = values_at(self.arguments, path)
+            advice = f"Use one of {', '.join(values)}" if values else ""
         return self.mark.fault(
             f"Invalid arguments: {reason}" + (f" at {path}" if where else ""), advice=advice, path=path
         )

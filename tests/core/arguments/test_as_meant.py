@@ -242,3 +242,28 @@ def test_whatever_is_sent_is_read_or_refused_and_never_a_bug(sent: dict[str, Any
 def test_what_fits_is_never_changed(count: int, title: str, tags: list[str]) -> None:
     sent: dict[str, object] = {"title": title, "count": count, "tags": tags, "project": title}
     assert read_as_meant(sent, Operation(Books().find).arguments) == sent
+
+
+def test_a_value_of_the_wrong_type_is_told_what_it_should_be() -> None:
+    class Notes:
+        """An operation."""
+
+        @reads("note")
+        def note(
+            self,
+            kind: Literal["long", "short"],
+            lines: Annotated[tuple[str, ...], Meta(description="FILE:LINE: text")] = (),
+            bare: tuple[str, ...] = (),
+        ) -> str:
+            """Take notes"""
+            return kind
+
+    decode = Operation(Notes().note).decode
+    for sent, advice in (
+        ({"kind": "long", "lines": [{"file": "a"}]}, "lines: FILE:LINE: text"),
+        ({"kind": "long", "bare": [{"file": "a"}]}, ""),
+        ({}, "Use one of long, short"),
+    ):
+        with pytest.raises(InvalidArguments) as refused:
+            decode(sent)
+        assert refused.value.advice == advice

@@ -189,6 +189,27 @@ def test_odd_addresses_are_not_found(client: Client, path: str) -> None:
     assert client.ask("GET", path).status in (404, 422)
 
 
+def test_a_browser_at_an_address_that_nothing_has_gets_a_page(client: Client, site: ServedPage) -> None:
+    lost = client.ask("GET", "/nosuch", Accept="text/html,*/*")
+    assert (lost.status, "there is no such page" in lost.text) == (404, True)
+    assert Client(site).ask("GET", "/nosuch", Accept="text/html").status == 401
+    for path, accept in (("/nosuch", "*/*"), ("/mcp", "text/html"), ("/.well-known/x", "text/html")):
+        answer = client.ask("GET", path, Accept=accept)
+        assert answer.headers.get_content_type() == "application/json", path
+
+
+def test_a_merge_request_without_gitlab_says_how_to_connect_it(client: Client) -> None:
+    answer = client.ask("GET", "/changes?scope=!12")
+    assert (answer.status, "GITLAB_TOKEN" in answer.text) == (404, True)
+
+
+def test_a_milestone_stands_on_its_issue_by_its_title(client: Client, site: ServedPage) -> None:
+    site.call("git_mile_create", title="Release 1.0", entity="milestone")
+    made = site.call("git_mile_create", title="Of a milestone", milestone="Release 1.0")
+    shown = client.ask("GET", f"/issues/{made['id']}").text
+    assert re.search(r'<a href="/milestones/[-\w]+">Release 1.0</a>', shown), shown
+
+
 @pytest.mark.parametrize("number", ["%C2%B2", "9" * 5_000, "-1", "x", ""])
 def test_a_number_in_an_address_that_is_none_counts_as_nothing(client: Client, number: str) -> None:
     assert client.ask("GET", f"/inbox?before={number}").status == 200

@@ -153,3 +153,22 @@ def test_only_programs_that_are_there_are_suggested(repository: Path, tmp_path: 
     (folder / "lazygit").chmod(0o755)
     said = run("postil", "init", "--client", "claude", cwd=repository, **given).stdout
     assert "lazygit" in said
+
+
+def test_clients_are_named_one_by_one_too_and_none_is_dropped(repository: Path, tmp_path: Path) -> None:
+    done = run("postil", "init", "--client", "codex", "--client", "vscode,cursor", cwd=repository, **home(tmp_path))
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "home" / ".codex" / "config.toml").exists()
+    assert (repository / ".vscode" / "mcp.json").exists()
+    assert (repository / ".cursor" / "mcp.json").exists()
+    assert "Codex: ~/.codex/config.toml, " in done.stdout
+    assert "+++ ~/.codex/config.toml" in done.stderr
+
+
+def test_what_is_connected_is_neither_offered_nor_shown_as_a_change(repository: Path, tmp_path: Path) -> None:
+    run("postil", "init", "--client", "codex", "--client", "cursor", cwd=repository, **home(tmp_path))
+    again = run("postil", "init", "--client", "cursor", cwd=repository, **home(tmp_path))
+    assert again.stderr == ""
+    offered = next((line for line in again.stdout.splitlines() if line.startswith("Also here: ")), "")
+    assert "codex," not in offered
+    assert "codex-hooks" in offered

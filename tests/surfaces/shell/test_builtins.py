@@ -59,3 +59,10 @@ def test_an_older_name_is_called_with_its_older_arguments(repository: Path) -> N
     assert not answers[-1]["result"].get("isError"), answers[-1]
     made = run("postil", "call", "mile.create", '{"kind": "issue", "title": "T"}', cwd=repository)
     assert made.returncode == 0, made.stderr
+
+
+def test_json_of_a_person_is_read_as_that_of_an_assistant(repository: Path) -> None:
+    called = run("postil", "call", "git_mile_list", '{"entity": "issue", "limit": 5.0, "cursor": ""}', cwd=repository)
+    assert called.returncode == 0, called.stderr
+    after = run("postil", "call", "git_mile_list", "--json", '{"entity": "issue"}', cwd=repository)
+    assert json.loads(after.stdout)["items"] == []

@@ -50,3 +50,6 @@ def test_git_mile_completes_its_own_commands(repository: Path) -> None:
     assert ask("complete-words", "cl") == ["claim", "close"]
     assert "--priority" in ask("complete-words", "edit", "--p")
     assert "_git_mile()" in ask("completion", "bash")
+    both = run("postil", "completion", "bash", cwd=repository).stdout
+    assert "_postil_complete()" in both
+    assert "_git_mile()" in both

@@ -81,3 +81,16 @@ def test_what_a_setting_hides_is_refused_with_the_setting_and_who_set_it(
 def test_the_environment_is_named_too(repository: Path) -> None:
     refused = run("postil", "inbox", "send", "-c", "x", cwd=repository, POSTIL_READ_ONLY="1")
     assert "`read_only` is set by POSTIL_READ_ONLY" in refused.stderr
+
+
+@pytest.mark.parametrize("words", [("serve",), ("init",), ("doctor",), ("setup",), ("issue", "create")])
+def test_help_of_a_command_is_its_help(words: tuple[str, ...], repository: Path) -> None:
+    done = run("postil", "help", *words, cwd=repository)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith(f"usage: postil {' '.join(words)} ")
+
+
+def test_a_flag_for_what_has_none_is_told_so(repository: Path) -> None:
+    told = run("postil", "issue", "create", "--title", "X", cwd=repository).stderr
+    assert "There is no flag --title: TITLE is given without one" in told
+    assert "Did you mean" not in run("postil", "issue", "create", "T", "--title2", cwd=repository).stderr

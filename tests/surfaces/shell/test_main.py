@@ -226,3 +226,15 @@ def test_a_retry_with_the_same_key_sends_one_message(repository: Path) -> None:
     assert [message["comment"] for message in listed["messages"]] == ["once"]
     other = run("postil", *words[:4], "-c", "other", *words[6:], cwd=repository)
     assert other.returncode == 6
+
+
+def test_words_that_name_no_kind_are_looked_for_in_the_issues(repository: Path) -> None:
+    for title in ("Crash on start", "Another"):
+        assert run("git-mile", "create", "issue", title, cwd=repository).returncode == 0
+    run("git-mile", "create", "milestone", "Crash of 1929", cwd=repository)
+    for words in (["crash", "on", "start"], ["--all", "crash"], ["issue", "crash"]):
+        listed = run("git-mile", "list", *words, "--format", "raw", cwd=repository)
+        assert [line.split("\t")[1] for line in listed.stdout.splitlines()] == ["Crash on start"], listed.stderr
+    assert "1929" in run("git-mile", "list", "milestone", "crash", cwd=repository).stdout
+    unknown = run("git-mile", "list", "-n", "2", cwd=repository)
+    assert (unknown.returncode, "There is no flag -n" in unknown.stderr) == (2, True)

@@ -62,6 +62,14 @@ def values_at(kind: type[Struct], path: str) -> list[str]:
     return [str(value) for value in _choices(at)][:MOST_SHOWN] if at is not None else []
 
 
+def meaning_at(kind: type[Struct], path: str) -> str:
+    """Returns what the argument that a path of msgspec's begins with is said to be: `notes: FILE:LINE: text`."""
+    name = re.split(r"[.\[]", path, maxsplit=1)[0]
+    at = _inside(inspect.type_info(kind), name) if name else None
+    about = cast("dict[str, object]", at.extra_json_schema or {}) if isinstance(at, inspect.Metadata) else {}  # pyright: ignore[reportUnknownMemberType]
+    return f"{name}: {about['description']}" if "description" in about else ""
+
+
 def _bare(name: str) -> str:
     return name.replace("_", "").replace("-", "").lower()
 

@@ -122,7 +122,8 @@ class HttpApp:
                     403,
                     "Forbidden: this Host or Origin is not served here; its operator names it in http.allowed_hosts",
                 )
-            if self._page is not None and self._page.owns(path):  # for no other origin, whatever is named for tools
+            # The page is for no other origin, whatever is named for tools.
+            if self._page is not None and (self._page.owns(path) or self._is_lost(scope, headers)):
                 await self._page(scope, headers, receive, send)
                 return
             if self._cors is not None and (origin := self._cors.names(headers)):
@@ -158,6 +159,17 @@ class HttpApp:
         except Exception as bug:  # a bug is logged once, here; uvicorn then answers 500 and goes on
             self.server.report(bug, "the HTTP surface")
             raise
+
+    def _is_lost(self, scope: Scope, headers: Headers) -> bool:
+        """Returns whether a browser asks for an address that nothing has: a person is told so by a page."""
+        path: str = scope["path"]
+        return (
+            scope["method"] == "GET"
+            and b"text/html" in headers.get(b"accept", b"")
+            and path not in self._known
+            and not path.startswith(DISCOVERY)
+            and (self._workspaces is None or self._workspaces.find(path) is None)
+        )
 
     # -- /mcp -------------------------------------------------------------------------------------------------------
 

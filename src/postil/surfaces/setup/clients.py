@@ -155,6 +155,14 @@ def path_of(client: Client, folders: Folders, root: str) -> str:
     return os.path.join(base, client.file)
 
 
+def name_file(client: Client, folders: Folders) -> str:
+    """Returns the client's file as people name it: one that is not the repository's begins with `~/` or `/`."""
+    if client.place == "repository":
+        return client.file
+    path, home = path_of(client, folders, ""), folders.home.rstrip("/") + "/"
+    return f"~/{path.removeprefix(home)}" if path.startswith(home) else path
+
+
 def is_used(client: Client, folders: Folders, root: str) -> bool:
     """Returns whether there are traces of this assistant here."""
     for trace in client.traces:

@@ -15,7 +15,7 @@ from postil.core.others.visible import harmless
 from postil.settings.model import Settings
 from postil.surfaces.composition import Composition
 from postil.surfaces.setup import jsonc, yaml_edit
-from postil.surfaces.setup.clients import CLIENTS, NAME, Client, command_of, entry, path_of, program_for
+from postil.surfaces.setup.clients import CLIENTS, NAME, Client, command_of, entry, name_file, path_of, program_for
 from postil.surfaces.setup.exclude import keep_out_of_commits, stop_keeping_out
 from postil.surfaces.setup.files import ClientFile
 from postil.surfaces.setup.probe import try_entry
@@ -55,7 +55,8 @@ def run_setup(composed: Composition, words: list[str], program: str, options: Gl
     if action == "print":
         sys.stdout.write(snippet(client, program_for(client), root) + "\n")
         if given["does"] is None:
-            say(f"Put this into {client.file}, or run `{program} setup {client.name} --write`")
+            where = name_file(client, composed.settings.folders)
+            say(f"Put this into {where}, or run `{program} setup {client.name} --write`")
         return 0
     if action != "check":
         may_write(composed.settings)
@@ -93,6 +94,15 @@ def open_file(client: Client, settings: Settings, root: str) -> ClientFile:
     return ClientFile(client, path, settings.folders.state)
 
 
+def is_connected(client: Client, settings: Settings, root: str) -> bool:
+    """Returns whether our entry stands in the client's file; a file that cannot be read has none."""
+    path = path_of(client, settings.folders, root)
+    try:
+        return bool(path) and ClientFile(client, path, settings.folders.state).entry() is not None
+    except Failure:
+        return False
+
+
 def snippet(client: Client, program: str, root: str) -> str:
     """Returns the entry as it stands in the client's file, with the keys around it."""
     ours = entry(client, program, root)
@@ -117,11 +127,7 @@ def _list(composed: Composition, root: str, as_json: bool) -> int:
     settings = composed.settings
     rows: list[dict[str, Any]] = []
     for client in CLIENTS.values():
-        path = path_of(client, settings.folders, root)
-        try:
-            connected = bool(path) and ClientFile(client, path, settings.folders.state).entry() is not None
-        except Failure:
-            connected = False
+        path, connected = path_of(client, settings.folders, root), is_connected(client, settings, root)
         rows.append({"client": client.name, "title": client.title, "file": path or client.file, "connected": connected})
     if as_json:
         sys.stdout.write(msgspec.json.encode(rows).decode() + "\n")

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import sys
 from shutil import which
+from typing import Any
 
 from postil.core.failure import Failure, NotFound, Unreachable
 from postil.core.others.short_diff import list_changed
 from postil.core.others.visible import harmless
+from postil.settings.model import Folders
 from postil.surfaces.composition import Composition
-from postil.surfaces.setup.clients import CLIENTS, Client, entry, is_used, program_for
-from postil.surfaces.setup.connect import find_root, list_programs, may_write, open_file
+from postil.surfaces.setup.clients import CLIENTS, Client, entry, is_used, name_file, program_for
+from postil.surfaces.setup.connect import find_root, is_connected, list_programs, may_write, open_file
 from postil.surfaces.setup.exclude import keep_out_of_commits
 from postil.surfaces.setup.files import ClientFile
 from postil.surfaces.setup.probe import try_entry
@@ -27,8 +29,9 @@ def run_init(composed: Composition, words: list[str], program: str, options: Glo
         prog=f"{program} init",
         description="Set up this repository: writes .mcp.json, checks that it works, says how to undo it",
     )
-    parser.add_argument("--client", dest="clients", metavar="NAMES", default="", help=f"only: {', '.join(CLIENTS)}, …")
-    parser.add_argument("--with", dest="others", metavar="NAMES", default="", help="Claude Code's file, and these")
+    some: dict[str, Any] = {"metavar": "NAMES", "action": "append", "default": []}
+    parser.add_argument("--client", dest="clients", help=f"only: {', '.join(CLIENTS)}, …", **some)
+    parser.add_argument("--with", dest="others", help="Claude Code's file, and these", **some)
     parser.add_argument("-y", "--yes", action="store_true", help="connect every assistant that is found; ask nothing")
     parser.add_argument("-n", "--dry-run", action="store_true", help="show the changes and write nothing")
     given, common = parser.read(words[1:])
@@ -48,8 +51,9 @@ def run_init(composed: Composition, words: list[str], program: str, options: Glo
                 advice=f"Postil knows {', '.join([*CLIENTS, *setups])}",
             )
     files = [(client, open_file(client, composed.settings, root)) for name in wanted if (client := CLIENTS.get(name))]
+    folders = composed.settings.folders
     for client, file in files:
-        _show_change(client, file, root)
+        _show_change(client, file, root, folders)
     if given["dry_run"]:
         say("Nothing was written (--dry-run)")
         return 0
@@ -59,7 +63,7 @@ def run_init(composed: Composition, words: list[str], program: str, options: Glo
     may_write(composed.settings)
     for client, file in files:
         file.write(entry(client, program_for(client), root))
-        sys.stdout.write(f"{client.title}: {client.file}, {_try(client, file, root)}; ")
+        sys.stdout.write(f"{client.title}: {name_file(client, folders)}, {_try(client, file, root)}; ")
         sys.stdout.write(f"undo: postil setup {client.name} --remove\n")
         if kept_out := keep_out_of_commits(client, root):
             sys.stdout.write(f"  {kept_out}\n")
@@ -70,16 +74,18 @@ def run_init(composed: Composition, words: list[str], program: str, options: Glo
     return 0
 
 
-def _show_change(client: Client, file: ClientFile, root: str) -> None:
+def _show_change(client: Client, file: ClientFile, root: str, folders: Folders) -> None:
     """The change as a diff, on stderr: it is talk."""
     before = (file.text() or "").splitlines()
     after = file.with_entry(entry(client, program_for(client), root)).splitlines()
-    for line in (f"--- {client.file}", f"+++ {client.file}", *list_changed(before, after, 1)):
+    changed, name = list_changed(before, after, 1), name_file(client, folders)
+    for line in (f"--- {name}", f"+++ {name}", *changed) if changed else ():
         say(harmless(line))  # the file may be somebody else's
 
 
-def _split(names: str) -> list[str]:
-    return [name.strip() for name in names.split(",") if name.strip()]
+def _split(given: list[str]) -> list[str]:
+    """Returns the names of a flag that may be repeated and takes several with commas, each once."""
+    return list(dict.fromkeys(name.strip() for names in given for name in names.split(",") if name.strip()))
 
 
 def _find_others(composed: Composition, wanted: list[str], root: str) -> list[str]:
@@ -130,7 +136,11 @@ def _set_up_part(composed: Composition, name: str, operation: str) -> None:
 
 def _suggest(composed: Composition, done: list[str], setups: list[str], root: str) -> None:
     folders = composed.settings.folders
-    others = [name for name, client in CLIENTS.items() if name not in done and is_used(client, folders, root)]
+    others = [
+        name
+        for name, client in CLIENTS.items()
+        if name not in done and is_used(client, folders, root) and not is_connected(client, composed.settings, root)
+    ]
     others += [name for name in setups if name not in done and which(name)]
     if others:
         sys.stdout.write(f"Also here: {', '.join(others)}. Add them: postil init --with {','.join(others)}\n")

@@ -168,6 +168,8 @@ class Words:
     def _refuse_unknown(self, words: list[str]) -> NoReturn:
         flag = words[0].partition("=")[0]
         if flag[:1] == "-":
+            if bare := next((name for name in self.entry.positional if flag == f"--{kebab(name)}"), ""):
+                raise self.fault(f"There is no flag {flag}: {self.shown(bare)} is given without one")
             flags = [f"--{kebab(name)}" for name in self.fields if name not in self.entry.positional]
             raise self.fault(f"There is no flag {flag}{near(flag, [*flags, *SWITCHES, KEY, '--help'])}")
         raise self.fault(f"unrecognized arguments: {' '.join(words)}")
@@ -293,5 +295,8 @@ def near(word: str, known: Iterable[str]) -> str:
     bare = {name.lstrip("-"): name for name in known}  # two dashes are in every flag, and make none of them alike
     said = word.lstrip("-")[:100]
     found = [name for name in bare if len(said) > 2 and name.startswith(said)][:1]
-    found = found or get_close_matches(said, list(bare), 1, 0.72 if len(said) > 5 else 0.6)  # two letters turned
+    if not found and len(said) > 5:
+        found = get_close_matches(said, list(bare), 1, 0.72)
+    elif not found:  # two letters turned; a word that is much longer or shorter is another word
+        found = get_close_matches(said, [name for name in bare if abs(len(name) - len(said)) < 3], 1, 0.6)
     return f". Did you mean {bare[found[0]]!r}?" if found else ""

@@ -78,14 +78,16 @@ COMMON = ("--json", "--no-input", "--help")
 
 
 def run_completion(composed: Composition, words: list[str], program: str, options: Globals) -> int:
-    """Print the script of one shell."""
+    """Print the script of one shell; `postil` completes `git mile` too."""
     shell = words[1] if len(words) > 1 else ""
     if shell in ("", "-h", "--help"):
         sys.stdout.write(f"usage: {program} completion {'|'.join(SCRIPTS)}\n")
         return 0 if shell else 2
     if shell not in SCRIPTS:
         raise Usage(f"There is no completion for {shell!r}{near(shell, SCRIPTS)}", advice=", ".join(SCRIPTS))
-    sys.stdout.write((GIT_MILE if program == "git mile" else SCRIPTS)[shell])
+    if program != "git mile":
+        sys.stdout.write(SCRIPTS[shell] + "\n")
+    sys.stdout.write(GIT_MILE[shell])
     return 0
 
 

@@ -33,7 +33,7 @@ class Parser(argparse.ArgumentParser):
     def read(self, words: list[str], *, writes: bool = False) -> tuple[dict[str, Any], Common]:
         """Returns the arguments of a built-in command, and the flags that every command has."""
         add_common(self, writes=writes)
-        given: dict[str, Any] = vars(self.parse_args(words))
+        given: dict[str, Any] = vars(self.parse_intermixed_args(words))  # flags stand anywhere
         common = Common(given.pop("--json"), given.pop("--no-input"), given.pop(KEY, None) or "")
         return given, common
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import sys
 
+_KINDS = frozenset({"issue", "milestone", "mile", "identity"})
+
 
 def main() -> int:
     """Returns the `postil` command."""
@@ -44,8 +46,10 @@ def git_mile() -> int:
         return _run([*first, "serve", "--parts", "tracker", *words[1:]], "git mile")
     if not first and _quick("git mile", words):
         return 0
-    if words[:1] in (["comment"], ["label"]) and len(words) > 1 and words[1] not in ("issue", "milestone", "mile"):
+    if words[:1] in (["comment"], ["label"]) and len(words) > 1 and words[1] not in _KINDS:
         words = [f"{words[0]}-by-id", *words[1:]]  # the id knows its kind
+    if words[:1] == ["list"] and len(words) > 1 and not _KINDS.intersection(words[1:]):
+        words = ["list", "issue", *words[1:]]  # words that name no kind are looked for in the issues
     return _run([*first, *words], "git mile", "tracker")
 
 

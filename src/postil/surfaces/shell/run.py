@@ -68,6 +68,8 @@ def _run(words: list[str], program: str, compose: Compose, part: str) -> int:
     _print_utf8()
     try:
         options, words = split_globals(readable_words(words))
+        if words[:1] == ["help"] and len(words) > 1:
+            words = [*words[1:], "--help"]  # `help serve` is what `serve --help` is
         if words[:1] == ["serve"]:
             from postil.surfaces.shell.serve import serve
 
@@ -184,7 +186,8 @@ def perform(
 ) -> object:
     """Run one operation as the person at this terminal.
 
-    `explain` may raise a better failure for arguments that the operation refused.
+    `explain` may raise a better failure for arguments that the operation refused; without it they are JSON that a
+    person gave, and are read as those of an assistant are.
     """
     from postil.surfaces.shell.output import ShellCall
 
@@ -202,7 +205,7 @@ def perform(
     try:
         if given is not arguments:
             operation.refuse(arguments, entry.settled)
-        decoded = operation.decode(given, from_shell=True)
+        decoded = operation.decode(given, from_shell=True, as_meant=explain is None)
     except Failure:
         if explain is not None:
             explain(arguments)

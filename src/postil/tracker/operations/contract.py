@@ -127,7 +127,6 @@ class ContractTools:
         crash=ServerError,
         contract=ShowArguments,
         positional=("id",),
-        requires=("entity",),
         shell_only=("as_of", "in_full"),
         spellings=(
             Spelling(

@@ -16,6 +16,7 @@ from postil.surfaces.page.layout import empty
 from postil.surfaces.page.markup import Html, tag
 from postil.surfaces.page.router import Route
 from postil.surfaces.page.views.at_gitlab.discussions import (
+    HOW_TO_CONNECT,
     answer_discussion,
     comment_on_lines,
     is_merge_request,
@@ -101,6 +102,8 @@ async def _read(visit: Visit) -> tuple[Showing, Asked | None]:
     is_split, number = visit.query.get("layout") == "split", visit.number("request")
     if not number:
         scope = visit.query.get("scope", "").strip()
+        if is_merge_request(scope) and not visit.offers("compare_merge_request"):
+            raise NotFound(f"{scope} would be a merge request, and none is shown here", advice=HOW_TO_CONNECT)
         said = await read_discussions(visit, scope) if is_merge_request(scope) else ()
         return Showing(scope, is_split, discussions=said), None
     asked = await read_request(visit, number)

@@ -128,7 +128,7 @@ async def show_file(visit: Visit) -> Shown:
     body = tag(
         "section",
         tag("h1", code.file),
-        tag("p", f"{code.total} lines, {len(found.comments)} comments", class_="quiet"),
+        tag("p", f"{_count(code.total, 'line')}, {_count(len(found.comments), 'comment')}", class_="quiet"),
         tag("table", tag("tbody", rows), class_="diff unified source", aria_label=code.file),
         tag("p", tag("a", "More lines", href=f"/comments/file?{urlencode({'file': file, 'start': last + 1})}"))
         if last < code.total
@@ -176,6 +176,10 @@ def _add_form(visit: Visit, file: str) -> Html | None:
         class_="act",
         id="new",
     )
+
+
+def _count(number: int, thing: str) -> str:
+    return f"{number} {thing}{'s' * (number != 1)}"
 
 
 async def add(visit: Visit) -> Moved:

@@ -10,6 +10,7 @@ from postil.core.failure import Failure
 from postil.surfaces.page.layout import empty, when
 from postil.surfaces.page.markup import Html, tag
 from postil.surfaces.page.router import Route
+from postil.surfaces.page.views.at_gitlab.discussions import HOW_TO_CONNECT
 from postil.surfaces.page.visit import Shown, Visit
 
 ROWS = 20
@@ -111,8 +112,7 @@ async def show_gitlab(visit: Visit) -> Shown:
 
 
 def _explain(told: list[str]) -> Html:
-    how = "Set GITLAB_TOKEN (and GITLAB_URL, if it is not gitlab.com) where the server runs; `postil doctor` checks it."
-    return empty("GitLab is not connected", [tag("p", words) for words in told], tag("p", how))
+    return empty("GitLab is not connected", [tag("p", words) for words in told], tag("p", HOW_TO_CONNECT))
 
 
 async def _read_merge_requests(visit: Visit) -> list[Html]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
+from postil.core.failure import Failure
 from postil.surfaces.page.layout import later, when
 from postil.surfaces.page.markup import Html, tag
 from postil.surfaces.page.views.issue_facts import issue_link, label_link
@@ -83,11 +84,12 @@ class Issue(Struct, frozen=True):
 async def show_issue(visit: Visit, id: str) -> Shown:
     """Show one issue, whole."""
     found = await visit.call("git_mile_show", Issue, id=id, entity="issue", limit_comments=COMMENTS)
+    milestone = await _read_milestone(visit, found.milestone)
     body = tag(
         "section",
         tag("p", tag("a", "Issues", href="/issues"), " / ", tag("code", found.id, class_="quiet"), class_="quiet"),
         tag("h1", found.title),
-        _head(found),
+        _head(found, milestone),
         _claim(found),
         tag("div", found.description, class_="said", id="description") if found.description else None,
         _criteria(visit, found),
@@ -111,7 +113,17 @@ def _omitted(count: int) -> Html | None:
     return tag("p", f"{count} older ones are not shown", class_="quiet") if count else None
 
 
-def _head(issue: Issue) -> Html:
+async def _read_milestone(visit: Visit, id: str) -> str:
+    """Returns the title of an issue's milestone; of one that is not here the beginning of its id."""
+    if not id:
+        return ""
+    try:
+        return (await visit.call("git_mile_show", Issue, id=id, entity="milestone", limit_comments=0)).title
+    except Failure:
+        return id[:8]
+
+
+def _head(issue: Issue, milestone: str) -> Html:
     fields = [issue.fields[name] for name in ("priority", "type", "estimate") if name in issue.fields]
     return tag(
         "p",
@@ -119,7 +131,7 @@ def _head(issue: Issue) -> Html:
         [tag("span", value, class_="kind") for value in fields],
         [label_link(label) for label in issue.labels],
         tag("span", "for ", ", ".join(issue.assignees)) if issue.assignees else None,
-        tag("a", "milestone", href=f"/milestones/{issue.milestone}") if issue.milestone else None,
+        tag("a", milestone, href=f"/milestones/{issue.milestone}") if issue.milestone else None,
         tag("span", f"due {issue.due}") if issue.due else None,
         tag("span", issue.author, " wrote it ", when(issue.created_at), class_="quiet"),
         class_="facts",

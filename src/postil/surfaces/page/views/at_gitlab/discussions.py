@@ -11,6 +11,9 @@ from postil.surfaces.page.layout import when
 from postil.surfaces.page.markup import Html, tag
 from postil.surfaces.page.visit import Visit
 
+HOW_TO_CONNECT = (
+    "Set GITLAB_TOKEN (and GITLAB_URL, if it is not gitlab.com) where the server runs; `postil doctor` checks it."
+)
 MOST = 100
 """Discussions that are read; GitLab's own page has all."""
 _REFERENCE = re.compile(r"(?:[\w.-]+(?:/[\w.-]+)+)?!\d{1,19}", re.ASCII)
