@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
@@ -144,7 +145,7 @@ def test_the_conversation_is_read_and_answered(browser: Browser, person: Person)
         expect(frame.locator("#m1 .reply")).to_contain_text("Because I say so")
         frame.locator("#m2 button", has_text="Resolve").click()
         expect(frame.locator("#m2")).to_have_count(0)
-        assert shown.page.evaluate("window.said") == ["The person did this in the view: #2 resolved"]
+        assert shown.page.evaluate("window.said") == ["The person did this in the view: person_resolve of 2"]
         assert shown.page.evaluate("window.size.height") > 50
     (one,) = person.messages()
     assert [(each["author"], each["text"]) for each in one["replies"]] == [("you", "Because I say so")]
@@ -189,6 +190,8 @@ def test_a_card_is_moved(browser: Browser, person: Person) -> None:
         opened.locator("article", has_text="Second").locator("select").select_option("closed")
         expect(closed.locator("article")).to_contain_text("Second")
         expect(opened.locator("article")).to_have_count(1)
+        (said,) = shown.page.evaluate("window.said")  # a title is a word of others, and no word of the person
+        assert re.fullmatch(r"The person did this in the view: git_mile_update of [\w-]+", said)
     assert "Second" not in person.run("postil", "issue", "list").stdout
 
 

@@ -62,11 +62,12 @@
     });
     return made;
   };
-  // An act of the person: a tool is called, what it says is shown, and everything is read again.
+  // An act of the person: a tool is called, what it says is shown, and everything is read again. The model is told the
+  // tool and the number alone: titles, labels and paths are words of others, and would stand there as the person's.
   const act = async (name, args, told) => {
     const result = await call(name, args);
     say(told);
-    if (capabilities.updateModelContext) ask("ui/update-model-context", {content: [{type: "text", text: "The person did this in the view: " + told}]}).catch(() => {});
+    if (capabilities.updateModelContext) ask("ui/update-model-context", {content: [{type: "text", text: "The person did this in the view: " + name + " of " + String(args.id ?? args.commentId).replace(/[^\w-]/g, "").slice(0, 40)}]}).catch(() => {});
     await refresh();
     return result;
   };
