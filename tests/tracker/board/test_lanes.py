@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Sequence
 
 import pytest
@@ -33,6 +34,16 @@ def test_a_column_a_status_and_what_is_claimed_in_one_of_its_own(tracker: Tracke
         "reviewed": ["Odd"],
     }
     assert list(cards(tracker, "status", ["closed", "open"])) == ["closed", "open"]
+
+
+def test_there_may_be_more_cards_than_a_statement_may_have_values(tracker: Tracker) -> None:
+    for number in range(6):
+        tracker.tools.create("v1", entity="milestone")
+        tracker.tools.create(f"Card {number}", labels=("bug",))
+    cards(tracker, "label")  # reads what was written
+    tracker.issues.store.index.db.setlimit(sqlite3.SQLITE_LIMIT_VARIABLE_NUMBER, 4)
+    assert len(cards(tracker, "label", ["bug"])["bug"]) == 6
+    assert cards(tracker, "label", ["bug"], "milestone:v1") == {"others": [], "bug": []}
 
 
 def test_a_column_a_label_or_a_milestone(tracker: Tracker) -> None:

@@ -147,8 +147,8 @@ def _read_labels(issues: Issues, names: Sequence[str], wanted: Condition) -> lis
             if totals[name] <= MOST_CARDS:
                 first[name].append(n)
     shown = dict.fromkeys(n for some in first.values() for n in some)
-    marks = ", ".join("?" * len(shown))
-    rows = {row[0]: Row(*row) for row in query(f"SELECT {COLUMNS} FROM ent WHERE n IN ({marks})", tuple(shown))}
+    sql = f"SELECT {COLUMNS} FROM ent WHERE n IN (SELECT value FROM json_each(?))"  # more than values of a statement
+    rows = {row[0]: Row(*row) for row in query(sql, (str(list(shown)),))}
     short = issues.shorten(row.id for row in rows.values())
     heads = {"": "others" if known else "no label", **{name: flatten(name[:_LONGEST]) for name in known}}
     return [
