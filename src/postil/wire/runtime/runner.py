@@ -256,18 +256,19 @@ class Runner:
         for question in self._questions.values():
             if not question.done():
                 question.set_exception(_gone())
-        begun = self.loop.time()
-        while self.running and not stop.done():
-            passed = self.loop.time() - begun
-            if passed >= grace:
-                for request_id, (call, _) in list(self.running.items()):
-                    if call.work.entry is not None and call.work.entry.waits:
-                        self.cancel(request_id)
-            if passed >= longest:
-                return
-            until = (longest if passed >= grace else grace) - passed
-            tasks = [task for _, task in self.running.values()]
-            await asyncio.wait([stop, *tasks], timeout=until, return_when=asyncio.FIRST_COMPLETED)
+        await self._wait_for_all(grace, stop)
+        for request_id, (call, _) in list(self.running.items()):
+            if call.work.entry is not None and call.work.entry.waits and not stop.done():
+                self.cancel(request_id)
+        await self._wait_for_all(longest - grace, stop)
+
+    async def _wait_for_all(self, seconds: float, stop: asyncio.Future[int]) -> None:
+        """Wait until every call in flight has ended, `stop` came, or the time is over."""
+        if not self.running or stop.done():
+            return
+        ended = self.loop.create_task(asyncio.wait([task for _, task in self.running.values()]))
+        await asyncio.wait([stop, ended], timeout=max(seconds, 0.0), return_when=asyncio.FIRST_COMPLETED)
+        ended.cancel()
 
     async def close(self, grace: float) -> None:
         """End: streams close gracefully, calls in flight get `grace` seconds and are then given up."""
