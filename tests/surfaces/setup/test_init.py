@@ -172,3 +172,13 @@ def test_what_is_connected_is_neither_offered_nor_shown_as_a_change(repository: 
     offered = next((line for line in again.stdout.splitlines() if line.startswith("Also here: ")), "")
     assert "codex," not in offered
     assert "codex-hooks" in offered
+
+
+def test_a_person_is_asked_nothing_about_what_stands_there_already(repository: Path, tmp_path: Path) -> None:
+    run("postil", "init", "--with", "cursor", cwd=repository, **home(tmp_path))
+    terminal = Terminal()
+    subprocess.run(
+        [BIN / "postil", "init"], cwd=repository, env={**os.environ, **home(tmp_path)}, stdin=terminal.slave,
+        stderr=terminal.slave, stdout=subprocess.DEVNULL, timeout=60, check=True,
+    )  # fmt: skip
+    assert terminal.shown() == ""

@@ -2,6 +2,7 @@
 
 import base64
 import json
+import os
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -134,3 +135,16 @@ def test_a_website_is_named_where_one_is_known(repository: Path) -> None:
     refused = run("postil", "status", cwd=repository, POSTIL_WEBSITE="javascript:alert(1)")
     assert refused.returncode == 2
     assert "website" in refused.stderr
+
+
+def test_a_person_who_types_it_is_told_what_is_waited_for(repository: Path) -> None:
+    master, slave = os.openpty()
+    os.write(master, b"\x04")  # Ctrl-D: no assistant will come
+    done = subprocess.run(
+        [BIN / "postil", "serve"], cwd=repository, stdin=slave, stderr=slave, stdout=subprocess.PIPE, timeout=60
+    )
+    os.close(slave)
+    told = os.read(master, 65536).decode()
+    os.close(master)
+    assert "Waiting for an assistant" in told
+    assert (done.returncode, done.stdout) == (0, b"")

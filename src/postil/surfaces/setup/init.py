@@ -52,12 +52,11 @@ def run_init(composed: Composition, words: list[str], program: str, options: Glo
             )
     files = [(client, open_file(client, composed.settings, root)) for name in wanted if (client := CLIENTS.get(name))]
     folders = composed.settings.folders
-    for client, file in files:
-        _show_change(client, file, root, folders)
+    changes = [_show_change(client, file, root, folders) for client, file in files]
     if given["dry_run"]:
         say("Nothing was written (--dry-run)")
         return 0
-    if asks and not _agreed("Write this? [Y/n] "):
+    if asks and (any(changes) or setups.keys() & wanted) and not _agreed("Write this? [Y/n] "):
         say("Nothing was written")
         return 0
     may_write(composed.settings)
@@ -74,13 +73,14 @@ def run_init(composed: Composition, words: list[str], program: str, options: Glo
     return 0
 
 
-def _show_change(client: Client, file: ClientFile, root: str, folders: Folders) -> None:
-    """The change as a diff, on stderr: it is talk."""
+def _show_change(client: Client, file: ClientFile, root: str, folders: Folders) -> bool:
+    """Show the change as a diff, on stderr: it is talk. Returns whether there is one."""
     before = (file.text() or "").splitlines()
     after = file.with_entry(entry(client, program_for(client), root)).splitlines()
     changed, name = list_changed(before, after, 1), name_file(client, folders)
     for line in (f"--- {name}", f"+++ {name}", *changed) if changed else ():
         say(harmless(line))  # the file may be somebody else's
+    return bool(changed)
 
 
 def _split(given: list[str]) -> list[str]:
@@ -89,13 +89,25 @@ def _split(given: list[str]) -> list[str]:
 
 
 def _find_others(composed: Composition, wanted: list[str], root: str) -> list[str]:
-    """Returns the assistants of which there are traces here, besides those that are wanted already."""
+    """Returns the assistants with traces here that are not connected yet, besides those that are wanted already."""
     folders = composed.settings.folders
     return [
         name
         for name, client in CLIENTS.items()
-        if name not in wanted and client.shape != "hooks" and is_used(client, folders, root)
+        if name not in wanted
+        and client.shape != "hooks"
+        and is_used(client, folders, root)
+        and _would_change(client, composed, root)
     ]
+
+
+def _would_change(client: Client, composed: Composition, root: str) -> bool:
+    """Returns whether writing our entry would change the client's file: what stands there is not asked about."""
+    file = open_file(client, composed.settings, root)
+    try:
+        return file.with_entry(entry(client, program_for(client), root)) != file.text()
+    except Failure:
+        return True  # writing it tells what is wrong with the file
 
 
 def _wants(found: list[str]) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any
 
 from postil.surfaces.composition import Compose
@@ -38,6 +39,8 @@ def serve(words: list[str], program: str, compose: Compose, options: Globals) ->
         from postil.surfaces.http.serve import run as serve_http  # uvicorn and uvloop, for this alone
 
         serve_http(server, composed, given.get("idle", 0.0))
+    if program == "postil" and not alone:
+        _tell_person()
     from postil.core.startup import end_start, import_without
 
     import_without("asyncio", "ssl")  # 9 ms; only GitLab is spoken to by TLS, and asks for it
@@ -55,6 +58,13 @@ def serve(words: list[str], program: str, compose: Compose, options: Globals) ->
         return serve_stdio(server.with_hooks(Hooks(trace=tracing.run)), _timeouts(given))
     finally:
         tracing.close()
+
+
+def _tell_person() -> None:
+    """Say on a terminal what is waited for: a person who types the command alone would see nothing at all."""
+    if sys.stdin.isatty() and sys.stderr.isatty():
+        sys.stderr.write("Waiting for an assistant on standard input. `postil init` lets yours start this by itself;\n")
+        sys.stderr.write("`postil serve --http` serves many, `postil open` shows the page. Ctrl-C ends it.\n")
 
 
 def _timeouts(given: dict[str, Any]) -> Timeouts | None:
