@@ -375,6 +375,7 @@ class Issues:
         """Returns the entity that was imported under this id of another tracker; empty when there is none."""
         from postil.tracker.imports.model import derive_entity_id  # only an id that is none of ours pays for it
 
+        given = _ADDRESS.sub(r"\1#\2", given)
         names = [f"{source}:{name}" for source in _SOURCES for name in (given, given.lower())]
         ids = [derive_entity_id(name) for name in dict.fromkeys(names)]
         sql = f"SELECT id, kind FROM ent WHERE n IN (SELECT n FROM log WHERE id IN ({', '.join('?' * len(ids))}))"
@@ -396,6 +397,8 @@ class Issues:
 
 _SHORTEST_HASH = 4
 """Letters of an id of git-bug, which shows seven; ids of the other sources are short and given whole."""
+_ADDRESS = re.compile(r"\Ahttps?://([^?#]{1,500}?)/(?:-/)?issues/(\d{1,19})\Z", re.ASCII)
+"""An issue of GitHub or GitLab as a browser has it; imported it is `github.com/ann/shop#4`."""
 _SOURCES = ("beads", "git-bug", "backlog", "github", "gitlab")
 _REVERSE = {
     "blocks": "blocked-by",

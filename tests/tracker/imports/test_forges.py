@@ -74,6 +74,9 @@ def test_issues_of_a_host_keep_people_times_and_labels(repository: Path, tmp_pat
     assert (shown["status"], shown["created_at"]) == ("closed", "2025-01-01T00:00:00Z")
     assert shown["fields"]["external_ref"].endswith("issues/7")
     assert len(shown["comments"]) == ("comments" in record)
+    address = str(record.get("web_url") or record.get("url"))
+    assert answered(repository, "show", address)["id"] == item["id"]  # as it stands in the browser
+    assert run(repository, "show", address + "0").returncode == 2
 
 
 def test_what_is_no_list_of_issues_is_refused(repository: Path, tmp_path: Path):
