@@ -91,3 +91,5 @@ def test_a_view_that_is_not_offered_is_not_named(person: Person) -> None:
     with person.assistant("postil", "serve", "--read-only") as assistant:
         begin(assistant, UI)
         assert "person_reply" not in {tool["name"] for tool in assistant.ask("tools/list")["result"]["tools"]}
+        refused = assistant.ask("tools/call", {"name": "person_reply", "arguments": {"id": 1, "text": "forged"}})
+        assert "Unknown tool: person_reply" in refused["error"]["message"]

@@ -15,7 +15,7 @@ import secrets
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -23,6 +23,7 @@ from msgspec import Struct
 from postil.surfaces.gateway.refused import Unavailable
 from postil.wire.transports.http.headers import Headers
 
+T = TypeVar("T")
 INVITATION_LIVES = 24 * 3600.0
 IDLE = 12 * 3600.0
 RENEW_AFTER = 300.0
@@ -112,8 +113,7 @@ class BrowserSessions:
     async def look_at(self, token: str) -> Invitation | None:
         """Returns what a token that was not used yet would do."""
         name = f"page:invitation:{_hide(token)}"
-        found = await self._get(name) if token else None
-        made = msgspec.json.decode(found, type=Invitation) if found else None
+        made = _decode(await self._get(name), Invitation) if token else None
         return made if made is not None and made.expires > self._clock() else None
 
     async def redeem(self, token: str) -> BrowserSession | None:
@@ -191,10 +191,7 @@ class BrowserSessions:
 
     def _read(self, id_: str, value: bytes | None, end: bytes | None) -> BrowserSession | None:
         text = self._unseal(_name(id_), value) if value and not end else b""
-        try:
-            session = msgspec.json.decode(text, type=BrowserSession) if text else None
-        except msgspec.DecodeError:  # of another version
-            return None
+        session = _decode(text, BrowserSession)
         return session if session is not None and self._clock() - session.last_used <= IDLE else None
 
     async def _write(self, session: BrowserSession) -> None:
@@ -216,8 +213,7 @@ class BrowserSessions:
 
     async def _count(self, list_name: str, name: str, most: int) -> None:
         """Note one more of a person's; the oldest beyond the bound end. Two at the same moment may keep one more."""
-        found = await self._get(list_name)
-        names = [*(msgspec.json.decode(found, type=list[str]) if found else []), name]
+        names = [*(_decode(await self._get(list_name), list[str]) or ()), name]
         for old in names[:-most]:
             await self._kept.forget(old)
         await self._put(list_name, msgspec.json.encode(names[-most:]))
@@ -298,6 +294,14 @@ def read_cookies(headers: Headers, name: str) -> list[str]:
     pieces = headers.get(b"cookie", b"").decode("latin-1").replace(",", ";").split(";")
     pairs = (piece.strip().partition("=") for piece in pieces)
     return [value for key, _, value in pairs if key == name]
+
+
+def _decode(text: bytes, kind: type[T]) -> T | None:
+    """Returns what is kept; nothing where another version kept it."""
+    try:
+        return msgspec.json.decode(text, type=kind) if text else None
+    except msgspec.DecodeError:
+        return None
 
 
 def _name(id_: str) -> str:

@@ -140,10 +140,10 @@ def call_tool(session: Session, request: Request, era: Era) -> Work:
     entry = registry.find(name)
     for_person = (entry is None or not registry.is_tool(entry)) and name in face.person_tools
     if for_person and _shows_views(session, request, era):
-        name = face.person_tools[name]
-        entry = registry.find(name)
+        entry = registry.find(face.person_tools[name])
     if entry is None or not (for_person or registry.is_tool(entry)):
         raise _unknown_tool(session, name, era)
+    name = face.person_tools[name] if for_person else name
     work = Work("tool", request, era, name, {} if arguments is None else arguments, _tool_result, entry)
     work.for_person = for_person
     work.has_view = entry.name in face.views and _shows_views(session, request, era)
