@@ -20,3 +20,10 @@ def test_a_ref_that_cannot_be_read_is_named_and_hides_no_other(repository: Path)
     (line,) = json.loads(done.stdout)["unread"]
     assert line.startswith(f"refs/git-mile/entities/{'1' * 36}: ")
     assert "where a tree belongs" in line
+
+
+def test_a_clone_without_these_refs_is_told_how_to_fetch_them(repository: Path):
+    for source, refs in (("git-bug", "refs/bugs/*"), ("git-mile", "refs/git-mile/*")):
+        done = run(repository, "import", "--source", source)
+        assert done.returncode == 5
+        assert f"git fetch origin '{refs}:{refs}'" in done.stderr

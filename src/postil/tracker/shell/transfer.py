@@ -11,6 +11,7 @@ import msgspec
 from msgspec import UNSET, Meta
 from msgspec.structs import replace
 
+from postil.core.failure import NotFound
 from postil.core.operation import reads, writes
 from postil.tracker.events import decode, decode_lines
 from postil.tracker.failures import InvalidParams
@@ -87,6 +88,12 @@ class TransferCommands:
             from postil.tracker.imports.git_refs import read_refs  # other commands do not pay for the foreign formats
 
             stories, unread = read_refs(self._issues.store.repository.root, source)
+            if not stories and not unread:  # a clone has none of them, which looks like an empty tracker
+                refs = "refs/bugs/*" if source == "git-bug" else "refs/git-mile/*"
+                raise NotFound(
+                    f"There are no refs of {source} here ({refs})",
+                    advice=f"A clone does not bring them: `git fetch origin '{refs}:{refs}'`, then import again",
+                )
             return replace(self._retell(stories, dry_run), unread=unread or UNSET)
         if not file:
             raise InvalidParams("No file was named", advice="Name files, or --source git-mile or git-bug")
