@@ -1,17 +1,23 @@
 """Each failure of the state says what is wrong and what to do next, with the exit status of its kind."""
 
+import contextvars
+
 import pytest
 
+from postil.core import call
+from postil.core.call import Call, Caller
 from postil.core.failure import Failure
 from postil.storage.failures import (
     KeyEffected,
     KeyInFlight,
     KeyInterrupted,
     KeyReused,
+    StateAway,
     StateBusy,
     StateDamaged,
     StateFull,
     StateNewer,
+    StateUnclear,
     StateUnwritable,
 )
 from postil.wire.protocol.dialects.direct_methods import describe
@@ -42,3 +48,26 @@ def test_it_says_what_is_wrong_and_what_to_do(failure: Failure, status: int, say
 def test_a_program_gets_a_status_and_a_message_for_a_refused_key(failure: Failure, status: int) -> None:
     message, data = describe(failure)
     assert (data["status"], data["message"]) == (status, message) == (status, failure.message)
+
+
+def test_a_caller_from_elsewhere_learns_neither_where_the_state_is_nor_what_its_server_says() -> None:
+    where, why = "/home/ada/state.db", "connection to server at 10.0.0.7, port 5432 failed"
+
+    def make() -> list[Failure]:
+        call.enter(Call(Caller("key:ci", surface="http")))
+        return [
+            StateDamaged(where, why),
+            StateUnwritable(where, why),
+            StateUnwritable("PostgreSQL at 10.0.0.7", why),
+            StateNewer(where, 9, 1),
+            StateFull(where),
+            StateBusy(where, 1),
+            StateAway(why),
+            StateUnclear(why),
+        ]
+
+    for failure in contextvars.copy_context().run(make):
+        told = f"{failure.message} {failure.advice} {failure.details()}"
+        assert not [word for word in ("/home/ada", "10.0.0.7", "5432") if word in told]
+        assert failure.advice
+    assert why in StateAway(why).message, "on this machine it is told"

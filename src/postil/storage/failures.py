@@ -2,7 +2,23 @@
 
 from __future__ import annotations
 
+from postil.core import call
 from postil.core.failure import Conflict, StorageFailed
+
+ASK = "Tell whoever runs the server: `postil doctor` there says more"
+
+
+def _tells() -> bool:
+    """Returns whether the caller may be told where the state is, and what its server says of itself."""
+    return call.current().reveals_paths
+
+
+def _name(path: str) -> str:
+    return path if _tells() else "of the server"
+
+
+def _because(why: str) -> str:
+    return f": {why}" if _tells() else ""
 
 
 class StateDamaged(StorageFailed):
@@ -11,8 +27,10 @@ class StateDamaged(StorageFailed):
     def __init__(self, path: str, why: str) -> None:
         is_file = path.startswith("/")
         super().__init__(
-            f"The state database {path} is damaged: {why}",
-            advice=f"It was left as it is. Run `postil doctor`, or move it away (`mv {path} {path}.damaged`): "
+            f"The state database {_name(path)} is damaged{_because(why)}",
+            advice=ASK
+            if not _tells()
+            else f"It was left as it is. Run `postil doctor`, or move it away (`mv {path} {path}.damaged`): "
             "the next command makes a new one"
             if is_file
             else "It was left as it is. Mend its tables, or restore a backup (`postil restore`) into an empty database",
@@ -24,7 +42,7 @@ class StateNewer(StorageFailed):
 
     def __init__(self, path: str, found: int, known: int) -> None:
         super().__init__(
-            f"The state database {path} has format {found}; this version of Postil knows up to {known}",
+            f"The state database {_name(path)} has format {found}; this version of Postil knows up to {known}",
             advice="Update Postil; the database was left as it is",
         )
 
@@ -35,8 +53,10 @@ class StateUnwritable(StorageFailed):
     def __init__(self, path: str, why: str) -> None:
         is_file = path.startswith("/")
         super().__init__(
-            f"The state database {path} cannot be {'written' if is_file else 'used'}: {why}",
-            advice="Make its folder writable for you, or point XDG_STATE_HOME to another place"
+            f"The state database {_name(path)} cannot be {'written' if is_file else 'used'}{_because(why)}",
+            advice=ASK
+            if not _tells()
+            else "Make its folder writable for you, or point XDG_STATE_HOME to another place"
             if is_file
             else "Check the user, the password and the rights behind POSTIL_STATE and POSTIL_EPHEMERAL",
         )
@@ -47,7 +67,7 @@ class StateFull(StorageFailed):
 
     def __init__(self, path: str) -> None:
         super().__init__(
-            f"The disk is full: nothing was added to the state database {path}",
+            f"The disk is full: nothing was added to the state database {_name(path)}",
             advice="Free some space and do it again; everything stored before is intact",
         )
 
@@ -57,7 +77,7 @@ class StateBusy(Conflict):
 
     def __init__(self, path: str, seconds: float) -> None:
         super().__init__(
-            f"Other processes kept the state database {path} busy for {seconds:g} seconds",
+            f"Other processes kept the state database {_name(path)} busy for {seconds:g} seconds",
             advice="Do it again in a moment",
         )
 
@@ -67,7 +87,7 @@ class StateAway(StorageFailed):
 
     def __init__(self, why: str) -> None:
         super().__init__(
-            f"The shared state cannot be reached: {why}",
+            f"The shared state cannot be reached{_because(why)}",
             advice="Nothing was changed: try again in a moment",
             status=503,
         )
@@ -88,7 +108,7 @@ class StateUnclear(StorageFailed):
 
     def __init__(self, why: str) -> None:
         super().__init__(
-            f"Whether this was stored is not known: the shared state fell silent while it committed ({why})",
+            f"Whether this was stored is not known: the shared state fell silent while it committed{_because(why)}",
             advice="Look whether it is there. A call with an idempotency key may be repeated with it: that finds out",
             status=504,
             outcome="unknown",
