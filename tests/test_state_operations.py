@@ -12,9 +12,10 @@ import pytest
 from postil.settings.load import load
 from postil.state_operations import StateOperations
 from postil.storage import writable
-from postil.storage.failures import StateFull
+from postil.storage.failures import EphemeralAway, StateFull
 from postil.storage.memory import MemoryState
 from postil.storage.sqlite import SqliteState
+from tests.storage.redis_server import redis_server
 from tests.surfaces.conftest import repository
 from tests.surfaces.programs import BIN, run
 
@@ -110,6 +111,16 @@ def test_a_server_that_starts_removes_what_killed_writers_left(tmp_path: Path) -
     StateOperations(settings, MemoryState).remove_leftovers().join()
     assert (left.exists(), fresh.exists()) == (False, True), "one that is new may have a living writer"
     StateOperations(load({"HOME": "/nowhere"}, "/"), MemoryState).remove_leftovers().join()
+
+
+def test_a_redis_for_what_may_vanish_that_does_not_answer_is_told(tmp_path: Path) -> None:
+    environ = {"HOME": str(tmp_path), "POSTIL_EPHEMERAL": "redis://127.0.0.1:1/0"}
+    operations = StateOperations(load(environ, str(tmp_path)), MemoryState)
+    with pytest.raises(EphemeralAway, match="each replica's own"):
+        operations.find_damage()
+    with redis_server() as server:
+        environ["POSTIL_EPHEMERAL"] = server.address
+        StateOperations(load(environ, str(tmp_path)), MemoryState).check_ephemeral()
 
 
 def test_a_state_that_is_whole_on_a_full_disk_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

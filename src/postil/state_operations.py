@@ -9,7 +9,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, cast
 
 from postil.core.failure import Failure
-from postil.settings.model import Settings
+from postil.settings.model import REDIS, Settings
 
 if TYPE_CHECKING:
     from postil.core.effects.witness import Audit
@@ -27,6 +27,7 @@ class StateOperations:
 
         Raises a Failure where it is whole and a write would fail.
         """
+        self.check_ephemeral()
         address = self._settings.state_address
         if "://" in address:
             from postil.storage.shared import check_promise
@@ -50,6 +51,13 @@ class StateOperations:
             from postil.storage.shared import require_promise
 
             require_promise(self._state(), self._settings.state_address, self._settings.state.durability)
+
+    def check_ephemeral(self) -> None:
+        """Raises where a Redis for what may vanish is named and does not answer. Blocks."""
+        if self._settings.ephemeral_address.startswith(REDIS):
+            from postil.storage.redis_store.redis_connection import check_answers
+
+            check_answers(self._settings.ephemeral_address)
 
     def check_writable(self) -> None:
         """Raises a Failure where a write to the state would fail now. Blocks."""

@@ -93,6 +93,16 @@ class StateAway(StorageFailed):
         )
 
 
+class EphemeralAway(StorageFailed):
+    """The store of what may vanish does not answer: each process goes on alone."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__(
+            f"POSTIL_EPHEMERAL does not answer, so limits, nonces and sessions are each replica's own: {why}",
+            advice="Start that Redis, or mend the address",
+        )
+
+
 class StateUnable(StorageFailed):
     """The shared state does not let us ask for its settings."""
 

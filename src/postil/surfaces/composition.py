@@ -21,6 +21,10 @@ class StateOperations(Protocol):
         """Raises where the shared state may lose what was acknowledged, and nobody accepted that."""
         ...
 
+    def check_ephemeral(self) -> None:
+        """Raises where a Redis for what may vanish is named and does not answer. Blocks."""
+        ...
+
     def check_writable(self) -> None:
         """Raises where a write to the state would fail now. Blocks: use a thread."""
         ...

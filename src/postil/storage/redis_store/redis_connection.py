@@ -6,7 +6,8 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Any
 
-from postil.storage.failures import StateAway, StateUnwritable
+from postil.core.failure import StorageFailed
+from postil.storage.failures import EphemeralAway, StateAway, StateUnwritable
 
 PREFIX = "postil:"
 _STRANGERS = ("NOAUTH", "WRONGPASS", "HELLO must be called with the client already authenticated")
@@ -42,6 +43,15 @@ def _open_pool(client: Any, retry: Any, address: str) -> Any:
         # Once more on a connection that was closed meanwhile; scripts carry what makes a repeat harmless.
         retry=retry(NoBackoff(), 1, (redis.ConnectionError,)),
     )
+
+
+def check_answers(address: str) -> None:
+    """Raises where the Redis of what may vanish does not answer."""
+    try:
+        with translate_errors():
+            connect(address).ping()
+    except StorageFailed as away:
+        raise EphemeralAway(away.message) from away
 
 
 @contextmanager

@@ -98,6 +98,10 @@ def run(server: Server, composed: Composition, idle: float = 0.0) -> NoReturn:
     hosts = hosts_for(host, names, origins)
     if composed.is_shared and not settings.ephemeral_address:
         say("warning: POSTIL_EPHEMERAL names no Redis: limits, nonces and sessions are each replica's own")
+    try:
+        composed.state_operations.check_ephemeral()
+    except Failure as away:
+        say(f"warning: {away.message}")
     note_call = None
     if log is not None:
         from postil.surfaces.http.access_log import note_call
