@@ -48,9 +48,17 @@ def git_mile() -> int:
         return 0
     if words[:1] in (["comment"], ["label"]) and len(words) > 1 and words[1] not in _KINDS:
         words = [f"{words[0]}-by-id", *words[1:]]  # the id knows its kind
-    if words[:1] == ["list"] and len(words) > 1 and not _KINDS.intersection(words[1:]):
+    if words[:1] == ["list"] and len(words) > 1 and not _names_kind(words[1:]):
         words = ["list", "issue", *words[1:]]  # words that name no kind are looked for in the issues
     return _run([*first, *words], "git mile", "tracker")
+
+
+def _names_kind(words: list[str]) -> bool:
+    """Returns whether one of the words is a kind of entity, or the first was probably meant to be one: `issues`."""
+    if not _KINDS.isdisjoint(words):
+        return True
+    first = words[0].lower().removesuffix("s")
+    return any(first in (kind, kind[:at] + kind[at + 1 :]) for kind in _KINDS for at in range(len(kind)))
 
 
 def _mile_globals(words: list[str]) -> tuple[list[str], list[str]]:
