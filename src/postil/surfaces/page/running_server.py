@@ -7,7 +7,9 @@ alone. A note whose server does not answer is old and is thrown away.
 from __future__ import annotations
 
 import os
+import socket
 from contextlib import suppress
+from urllib.parse import urlsplit
 
 import msgspec
 from msgspec import Struct
@@ -21,6 +23,7 @@ from postil.workspace.paths import RelativePath
 from postil.workspace.repository import Repository, locate
 
 FOLDER = "pages"
+PATIENCE = 1.0
 
 
 class Running(Struct, frozen=True):
@@ -54,7 +57,10 @@ def read_note(settings: Settings) -> Running | None:
 
 
 def write_note(settings: Settings, running: Running) -> None:
-    """Note a server. One that cannot be noted serves all the same."""
+    """Note a server, unless another one is noted and lives. One that cannot be noted serves all the same."""
+    noted = read_note(settings)
+    if noted is not None and noted.process != running.process and _lives(noted):
+        return
     folder = _folder(settings)
     with suppress(Failure, OSError):
         os.makedirs(folder, mode=0o700, exist_ok=True)
@@ -62,6 +68,16 @@ def write_note(settings: Settings, running: Running) -> None:
         if not os.path.exists(_path(settings)):
             os.close(os.open(_path(settings), os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600))
         atomic_write(folder, RelativePath(name), msgspec.json.encode(running))
+
+
+def _lives(noted: Running) -> bool:
+    try:
+        address = urlsplit(noted.base)
+        os.kill(noted.process, 0)
+        socket.create_connection((address.hostname or "", address.port or 0), PATIENCE).close()
+    except (OSError, ValueError, OverflowError):
+        return False
+    return True
 
 
 def drop_note(settings: Settings, process: int) -> None:
