@@ -69,3 +69,7 @@ def test_each_surface_gets_its_own_form() -> None:
 def test_the_forms_are_no_fields() -> None:
     assert msgspec.to_builtins(Polite(2)) == {"count": 2}
     assert (Silent(1).exit_status, Polite(1).exit_status) == (0, 3)
+
+
+def test_an_answer_is_taken_to_hold_the_words_of_others_unless_it_says_no() -> None:
+    assert Silent(1).has_words

@@ -226,12 +226,12 @@ def test_a_key_in_use_is_looked_up_again_beside_its_calls(clock: Clock) -> None:
         assert await keys.identify(key, {}, allowed) is not None
         before = state.looks
         state.gate.clear()
-        clock.now += access_keys.REMEMBERED * 0.75
+        clock.now += access_keys.REMEMBERED * 0.55
         assert await keys.identify(key, {}, allowed) is not None, "it waited for the state"
         state.gate.set()
         while asyncio.all_tasks() - mine:  # noqa: ASYNC110 - what happens in a thread sets no event here
             await asyncio.sleep(0)
-        clock.now += access_keys.REMEMBERED * 0.4
+        clock.now += access_keys.REMEMBERED * 0.48
         assert await keys.identify(key, {}, allowed) is not None
         assert state.looks == before + 1, "what was looked up beside them counts from then on"
 
