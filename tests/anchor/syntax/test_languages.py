@@ -6,6 +6,7 @@ import pytest
 
 from postil.anchor.model import Source, Span
 from postil.anchor.relocate import relocate_all
+from postil.anchor.syntax import languages
 from postil.anchor.syntax.complexity import complexities
 from postil.anchor.syntax.languages import (
     DEEPEST,
@@ -119,3 +120,22 @@ def test_without_its_grammar_a_language_is_text(monkeypatch: pytest.MonkeyPatch)
     is_installed.cache_clear()
     parse.cache_clear()
     assert parse("def a\nend\n", "ruby") is not None
+
+
+def test_of_a_large_text_that_is_dear_only_pieces_are_parsed_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The whole, 600 kB, took 40 s and 20 GB before the parser looked at its clock."""
+    sizes: list[int] = []
+    whole = languages._try_parse  # pyright: ignore[reportPrivateUsage]
+
+    def try_parse(data: bytes, language: str, seconds: float) -> object:
+        sizes.append(len(data))
+        return whole(data, language, seconds)
+
+    def refuse(text: str, language: str) -> bool:
+        return False
+
+    monkeypatch.setattr(languages, "_try_parse", try_parse)
+    monkeypatch.setattr(languages, "_judges", [refuse])
+    assert languages.parse("int a;\n" * 20_000 + "template<\n" * 60_000, "java") is None
+    assert max(sizes) == languages.PIECE
+    assert len(sizes) > 1, "the beginning was ordinary"

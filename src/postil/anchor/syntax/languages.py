@@ -19,6 +19,9 @@ LONGEST_LINE = 20_000
 LONGEST_PARSE = 2.0
 # Seconds after which a text is odd, and for each of its bytes: ordinary files need a tenth of both.
 QUICK_PARSE, QUICK_BYTE = 0.05, 2e-7
+PIECE, PIECE_EVERY, PIECE_PARSE = 16_384, 65_536, 0.02
+"""Of a text larger than the second, a piece of the first every so many bytes should take no more than these seconds:
+ordinary code takes a tenth."""
 
 # Grammars and queries are native: deep nesting makes queries quadratic, and the YAML scanner writes past its buffer
 # at 256 levels. Nobody writes so deep; a text that does is compared line by line, as one without a grammar.
@@ -141,10 +144,21 @@ def parse(text: str, language: str | None) -> Tree | None:
     data = text.encode("utf-8", "surrogatepass")
     if len(data) > MOST_BYTES or _longest_line(text) > LONGEST_LINE or is_too_deep(text, language):
         return None
-    tree = _try_parse(data, language, min(QUICK_PARSE + QUICK_BYTE * len(data), LONGEST_PARSE))
+    tree = None
+    if not _is_dear(data, language):
+        tree = _try_parse(data, language, min(QUICK_PARSE + QUICK_BYTE * len(data), LONGEST_PARSE))
     if tree is None and all(judge(text, language) for judge in _judges):
         tree = _try_parse(data, language, LONGEST_PARSE)
     return tree
+
+
+def _is_dear(data: bytes, language: str) -> bool:
+    """Whether pieces of a large text are slow to parse. The whole would then take time and memory by its square, and
+    a parser looks at its clock too seldom to be stopped."""
+    if len(data) <= PIECE_EVERY:
+        return False
+    starts = range(0, len(data), PIECE_EVERY)
+    return any(_try_parse(data[at : at + PIECE], language, PIECE_PARSE) is None for at in starts)
 
 
 def _try_parse(data: bytes, language: str, seconds: float) -> Tree | None:

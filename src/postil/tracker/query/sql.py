@@ -9,8 +9,6 @@ import datetime
 from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
-from msgspec.json import encode
-
 from postil.tracker.query.tree import FIELDS, All, Any, Compare, Node, Not, parse_ago, parse_stamp
 from postil.tracker.text import format_moment
 from postil.tracker.vocabulary import STATUSES, rank_priority
@@ -129,6 +127,8 @@ def _compile_value(kind: str, field: str, op: str, value: str, around: QueryCont
             return Condition("milestone = ''")
         ids = around.milestones(value)
         # As one value: there may be more of one title than a statement may have values.
+        from msgspec.json import encode  # the list without a filter starts without it
+
         return Condition("milestone IN (SELECT value FROM json_each(?))", (encode(ids).decode(),))
     column = _COLUMN[field]
     if op == "contains":
