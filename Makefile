@@ -24,7 +24,6 @@ setup: .venv/.stamp-package ## the virtual environment with Postil and every dev
 run: setup ## serve this checkout over HTTP (ARGS='…' for other flags)
 	$(BIN)/postil serve $(or $(ARGS),--http 127.0.0.1:3000)
 
-# The assistants are 900 MB: CI has them, people ask for them.
 gitlab-emulator: setup ## a stand-in for GitLab, to try that part without an account (ARGS='--port 8929')
 	$(if $(DATA),$(BIN)/python -m tests.emulator.recorded $(DATA))
 	$(BIN)/python -m tests.emulator.server $(ARGS)
@@ -110,7 +109,8 @@ terminals: setup .tools/.stamp ## real kitty, xclip and xsel under Xvfb, from De
 	$(PYTHON) scripts/tools terminals
 	$(BIN)/python -m tests.e2e.terminals
 
-bench: setup .venv-bench/.stamp $(NODE)/node_modules/.stamp bench/peers/node_modules/.stamp ## measure against other servers, write docs/benchmarks.md
+# Its rows about assistants need `make assistants more-assistants` beforehand (1.8 GB), and say so where these are missing.
+bench: setup .tools/.stamp .venv-bench/.stamp $(NODE)/node_modules/.stamp bench/peers/node_modules/.stamp ## measure against others, write docs/benchmarks.md (ARGS="tracker", --quick, --list)
 	$(BIN)/python -m bench $(ARGS)
 
 docs: setup ## regenerate docs/reference.md from the operations
@@ -130,6 +130,7 @@ setup-entries: setup assistants more-assistants $(NODE)/cline/node_modules/.stam
 
 more-assistants: $(NODE)/more_assistants/node_modules/.stamp ## Copilot CLI, OpenCode and Qwen Code, for the bench (900 MB)
 
+# The assistants are 900 MB: CI has them, people ask for them.
 assistants: $(NODE)/assistants/node_modules/.stamp ## Claude Code, Codex and Gemini CLI, for the tests that connect them (900 MB)
 
 lock: setup ## resolve the dependencies anew: requirements.lock and package-lock.json, without addresses

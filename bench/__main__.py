@@ -1,105 +1,123 @@
-"""Measure every server, print goals and ratios, write docs/benchmarks.md. A missed goal is said in the table."""
+"""Measure Postil, section by section; print the goals and write docs/benchmarks.md.
+
+A section that fails is told, and the others are measured all the same. A missed goal is said in the table.
+"""
 
 from __future__ import annotations
 
 import argparse
 import os
-import subprocess
 import sys
-import tempfile
+import time
+from collections.abc import Callable, Iterable, Sequence
+from importlib import import_module
 from pathlib import Path
-from statistics import median
 
 import msgspec
+from msgspec import Struct
 
-from bench.anchors import anchors
-from bench.assistants import assistants
-from bench.comments import comments
-from bench.gateway import gateway
-from bench.gitlab import gitlab
-from bench.load import http
-from bench.measure import calls, cold_start, middle
-from bench.page import page as show_page
-from bench.page_load import page_load
-from bench.report import Result, Whole, goal_table, goals, page, result_table
-from bench.server import INITIALIZE, INITIALIZED, LOWLEVEL, OURS, ROOT, SERVERS, TYPESCRIPT, Server, ended_cpu, started
-from bench.startup import startup
-from bench.tracker import tracker
+from bench.report import QUICK, Effort, Goal, Outcome, goal_table, merge
+from bench.server import ROOT
+from bench.tell import say
 
-POSTIL = str(ROOT / ".venv" / "bin" / "postil")
-NOTHING = [str(ROOT / ".venv" / "bin" / "python"), "-c", "pass"]
+
+class Section(Struct, frozen=True):
+    """A subject that is measured alone or with the others."""
+
+    name: str
+    title: str
+    function: str
+    """`module:function`, imported when it is measured: a section whose program is missing costs no other."""
+
+    def measure(self, effort: Effort) -> Iterable[Goal | str]:
+        module, _, name = self.function.partition(":")
+        function: Callable[[Effort], Iterable[Goal | str]] = getattr(import_module(module), name)
+        return function(effort)
+
+
+SECTIONS = (
+    Section("servers", "Servers side by side", "bench.side_by_side:side_by_side"),
+    Section("startup", "Starting a command", "bench.startup:startup"),
+    Section("gateway", "The gateway", "bench.gateway:gateway"),
+    Section("neighbours", "A hostile neighbour", "bench.neighbours:neighbours"),
+    Section("gitlab", "GitLab", "bench.gitlab:gitlab"),
+    Section("assistants", "What a model reads", "bench.assistants:assistants"),
+    Section("page", "The page beside difit", "bench.page:page"),
+    Section("page_load", "The page of a large repository", "bench.page_load:page_load"),
+    Section("comments", "Comments", "bench.comments:comments"),
+    Section("anchors", "Code laid out anew or moved", "bench.anchors:anchors"),
+    Section("tracker", "Tracker", "bench.tracker:tracker"),
+    Section("fold", "One issue with very many events", "bench.tracker_fold:fold_goals"),
+)
+
+
+def measure(section: Section, effort: Effort, show: Callable[[str], None] = print) -> tuple[Outcome, bool]:
+    """Measure one section, printing each row as it comes. The second is False if it failed; earlier rows stay."""
+    begun = time.perf_counter()
+    goals: list[Goal] = []
+    lines: list[str] = []
+    whole = True
+    show(f"\n## {section.title}\n")
+    try:
+        for found in section.measure(effort):
+            shown = goal_table([found])[0 if not goals else -1 :] if isinstance(found, Goal) else [found]
+            show("\n".join(shown))
+            goals.append(found) if isinstance(found, Goal) else lines.append(found)
+    except Exception as problem:  # noqa: BLE001 - whatever it is, the other sections are measured
+        whole = False
+        words = " ".join(f"{type(problem).__name__}: {problem}".split()).replace("|", "&#124;")[:300]
+        failed = Goal(f"{section.name}: every row is measured", "yes", f"failed: {words}", False)
+        show(goal_table([failed])[-1])
+        say(f"{section.name} failed: {words}")
+        goals.append(failed)
+    return Outcome(goals, lines, time.perf_counter() - begun, effort.rounds <= QUICK.rounds), whole
+
+
+def run(sections: Sequence[Section], effort: Effort, path: Path | None, titles: Sequence[str]) -> int:
+    """Measure these sections; the document is written after each, so that an interruption loses one at most."""
+    failed: list[str] = []
+    missed: list[Goal] = []
+    for section in sections:
+        say(section.name)
+        outcome, whole = measure(section, effort)
+        say(f"{section.name} took {outcome.seconds:.0f} s")
+        if not whole:
+            failed.append(section.name)
+        missed += [goal for goal in outcome.goals if goal.met is False]
+        if path is not None:
+            document = path.read_text("utf-8") if path.exists() else ""
+            path.write_text(merge(document, titles, {section.title: outcome.as_text()}), "utf-8")
+    if missed:
+        print("\n".join(["", "Missed:", "", *goal_table(missed)]))
+    if failed:
+        say(f"failed: {', '.join(failed)}")
+    return 1 if failed else 0
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="bench", description=__doc__)
-    parser.add_argument("--calls", type=int, default=100_000, help="pipelined calls to Postil; the others get a tenth")
-    parser.add_argument("--rounds", type=int, default=15, help="cold starts of each server")
-    parser.add_argument("--seconds", type=float, default=5, help="HTTP load on each server")
-    parser.add_argument("--issues", type=int, default=100_000, help="how large the tracker's repository is; 0 skips it")
-    parser.add_argument("--comments", type=int, default=1_000_000, help="how many comments are searched; 0 skips it")
+    names = [section.name for section in SECTIONS]
+    parser.add_argument("section", nargs="*", help=f"which sections (default: all): {', '.join(names)}")
+    parser.add_argument("--list", action="store_true", help="name the sections")
+    parser.add_argument("--quick", action="store_true", help="every row, with fewer rounds")
+    for field in msgspec.structs.fields(Effort):
+        parser.add_argument(f"--{field.name}", type=type(field.default), help=f"{field.default:,} unless told")
     parser.add_argument("--no-page", action="store_true", help="print only, leave docs/benchmarks.md as it is")
     options = parser.parse_args()
+    if unknown := [name for name in options.section if name not in names]:
+        parser.error(f"no section is named {', '.join(unknown)}. There are: {', '.join(names)}")
+    if options.list:
+        print("\n".join(f"{section.name:11} {section.title}" for section in SECTIONS))
+        return 0
+    told = {field.name: getattr(options, field.name) for field in msgspec.structs.fields(Effort)}
+    effort = msgspec.structs.replace(
+        QUICK if options.quick else Effort(), **{name: value for name, value in told.items() if value is not None}
+    )
     for role in ("AUTHOR", "COMMITTER"):  # on a machine where git knows nobody
         os.environ |= {f"GIT_{role}_NAME": "Bench", f"GIT_{role}_EMAIL": "bench@example.org"}
-
-    say("cold starts")
-    starts = {server.name: [cold_start(server)][1:] for server in SERVERS}  # the first one fills the disk cache
-    for _ in range(options.rounds):
-        for server in SERVERS:
-            starts[server.name].append(cold_start(server))
-    results: dict[str, Result] = {}
-    for server in SERVERS:
-        say(f"{server.name}: calls")
-        total = options.calls if server is OURS else options.calls // 10
-        called = calls(server, total, options.calls // 20)
-        say(f"{server.name}: HTTP")
-        results[server.name] = Result(server.name, middle(starts[server.name]), called, http(server, options.seconds))
-    say("whole processes")
-    whole = whole_processes(options.rounds)
-    ours, sdk, typescript = (results[server.name] for server in (OURS, LOWLEVEL, TYPESCRIPT))
-    listed = [*goals(ours, sdk, typescript, whole, options.calls), *startup(options.rounds), *gateway(), *gitlab()]
-    say("assistants")
-    listed += assistants()
-    say("the page beside difit")
-    listed += show_page()
-    say("the page of a large repository")
-    listed += page_load()
-    listed += comments(options.comments)
-    say("anchoring")
-    listed += anchors([ROOT])
-    listed += tracker(large=options.issues) if options.issues else []
-    print("\n".join([*result_table(list(results.values())), "", *goal_table(listed)]))
-    if not options.no_page:
-        text = page(list(results.values()), listed, whole, options.calls)
-        path = ROOT / "docs" / "benchmarks.md"
-        _, mark, kept = (path.read_text("utf-8") if path.exists() else "").partition("<!-- anchors")
-        path.write_text(
-            f"{text.rstrip()}\n\n{mark}{kept}" if mark else text, "utf-8"
-        )  # what `make anchors` wrote stays
-    return 0
-
-
-def whole_processes(rounds: int) -> Whole:
-    """The `postil` command with every part enabled, in an empty repository, beside an interpreter that does nothing."""
-    hello = b"".join(msgspec.json.encode(message) + b"\n" for message in (INITIALIZE, INITIALIZED))
-    nothing: list[float] = []
-    version: list[float] = []
-    serve: list[float] = []
-    with tempfile.TemporaryDirectory(prefix="postil-bench-") as folder:
-        subprocess.run(["git", "init", "--quiet", folder], check=True)
-        for _ in range(rounds + 1):
-            nothing.append(ended_cpu(NOTHING, cwd=Path(folder)))
-            version.append(ended_cpu([POSTIL, "--version"], cwd=Path(folder)))
-            serve.append(ended_cpu([POSTIL, "serve"], hello, cwd=Path(folder)))
-        with started(Server("postil serve", (POSTIL, "serve"))) as process:
-            process.handshake()
-            process.send({"jsonrpc": "2.0", "id": 1, "method": "tools/list"})
-            listed = len(msgspec.json.encode(process.receive()))
-    return Whole(median(nothing[1:]), median(version[1:]), median(serve[1:]), listed)
-
-
-def say(what: str) -> None:
-    print(f"bench: {what}", file=sys.stderr, flush=True)
+    chosen = [section for section in SECTIONS if not options.section or section.name in options.section]
+    path = None if options.no_page else ROOT / "docs" / "benchmarks.md"
+    return run(chosen, effort, path, [section.title for section in SECTIONS])
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
 """How well anchoring follows code that was laid out anew, or moved to another file: edits made up here, truth known.
 
 `python -m bench.anchors [FOLDER...]` prints it alone. Sources are taken from the folders (this checkout when none is
-named; for Go what the toolchain brings). Formatters are those on the PATH: black, prettier, gofmt; one that is not
-there is said to be skipped.
+named; for Go what the toolchain brings). Formatters are those on the PATH: ruff, black, prettier, gofmt; one that is
+not there is said to be missing.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator
 from difflib import SequenceMatcher
 from pathlib import Path
 
-from bench.report import Goal, goal_table
+from bench.report import Effort, Goal, goal_table
 from bench.server import ROOT
 from postil.anchor.model import Source, Span
 from postil.anchor.other_files import OtherFiles
@@ -30,6 +30,7 @@ WORD = re.compile(r"\w+")
 SEED = 20_261_115
 # What a formatter is fed with, and its widths or other ways.
 FORMATTERS = {
+    "ruff": (".py", [["--line-length", "60"], ["--line-length", "120"]]),
     "black": (".py", [["-q", "-l", "60", "-"], ["-q", "-l", "120", "-"]]),
     "prettier": (".js", [["--print-width", "60"], ["--print-width", "140", "--tab-width", "4"]]),
     "gofmt": (".go", [[]]),
@@ -38,12 +39,17 @@ FORMATTERS = {
 Truth = list[tuple[int, int]]  # old line, new line
 
 
-def anchors(folders: list[Path]) -> Iterator[Goal]:
-    """The goals of layout and moving, those of missing formatters left out."""
+def anchors(effort: Effort) -> Iterator[Goal]:
+    """The goals on the sources of this checkout."""
+    return measure([ROOT])
+
+
+def measure(folders: list[Path]) -> Iterator[Goal]:
+    """The goals of layout and moving."""
     for tool, (suffix, ways) in FORMATTERS.items():
         path = shutil.which(tool)
         if path is None:
-            print(f"{tool} is not on the PATH: skipped", file=sys.stderr)
+            yield Goal(f"laid out anew by {tool}", "≥ 99.9 %", f"{tool} is not on the PATH", None)
             continue
         found = files(folders if tool != "gofmt" else [*folders, *go_sources(path)], suffix)
         right = total = 0
@@ -99,7 +105,8 @@ def layouts(tool: str, path: str, way: list[str], name: str, text: str) -> Itera
             if after is not None:
                 yield untidy, after, followed(tidy, after, origins)
         return
-    after = run([path, *way] if tool == "black" else [path, "--stdin-filepath", name, *way], text)
+    arguments = {"black": way, "ruff": ["format", "-q", "--isolated", *way, "-"]}
+    after = run([path, *arguments.get(tool, ["--stdin-filepath", name, *way])], text)
     if after is not None and after != text:
         yield text, after, by_words(text, after)
 
@@ -214,7 +221,7 @@ def mutated(row: str, chance: random.Random) -> str:
 
 def main(report: Callable[[str], None] = print) -> None:
     folders = [Path(each) for each in sys.argv[1:]] or [ROOT]
-    report("\n".join(goal_table(list(anchors(folders)))))
+    report("\n".join(goal_table(list(measure(folders)))))
 
 
 if __name__ == "__main__":

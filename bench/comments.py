@@ -1,7 +1,7 @@
 """What the Comments part costs: adding by many at once, following code through a large pull, searching, exporting.
 
-`python -m bench.comments` measures it alone, and with `--page` puts its rows into docs/benchmarks.md. Times are CPU
-seconds unless a row says wall, so that other work on the machine does not count.
+`python -m bench.comments` prints it alone. Times are CPU seconds unless a row says wall, so that other work on the
+machine does not count.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from statistics import median
 import msgspec
 
 from bench.commented import commented, many, module
-from bench.report import Goal, goal_table, put_rows
+from bench.report import Effort, Goal, goal_table
 from bench.server import ROOT, Server, started
 from postil.anchor.model import Source, Span
 from postil.anchor.relocate import relocate_all
@@ -36,7 +36,6 @@ from tests.comments.workspaces import Comments, commit, sidecar, workspace, writ
 PYTHON = str(ROOT / ".venv" / "bin" / "python")
 WRITERS, EACH, PIPELINED = 8, 1000, 20
 FILES, COMMENTS = 500, 200
-MILLION = 1_000_000
 QUERIES = (
     "rate limiting",
     "security|vulnerab|authenti",
@@ -302,28 +301,25 @@ def _child(program: str, *arguments: str) -> float:
     return _spent(lambda: subprocess.run(command, stdout=subprocess.DEVNULL, check=True))[1]
 
 
-def comments(count: int = MILLION) -> Iterator[Goal]:
-    """The goals of this part; `count` is how many comments are searched."""
+def comments(effort: Effort) -> Iterator[Goal]:
+    """The goals of this part."""
     with tempfile.TemporaryDirectory() as folder:
         yield from adding(Path(folder, "adding"))
         yield pipelined(Path(folder, "pipelined"))
         yield from pulled(Path(folder, "pulled"))
         yield from followed()
-        if count:
-            yield from searched(Path(folder, "searched"), count)
+        if effort.comments:
+            yield from searched(Path(folder, "searched"), effort.comments)
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="bench.comments", description=__doc__)
-    parser.add_argument("--comments", type=int, default=MILLION, help="how many are searched; 0 skips it")
-    parser.add_argument("--page", action="store_true", help="put the rows into docs/benchmarks.md")
+    parser.add_argument("--comments", type=int, default=Effort().comments, help="how many are searched; 0 skips it")
     options = parser.parse_args()
     found: list[Goal] = []
-    for goal in comments(options.comments):
+    for goal in comments(Effort(comments=options.comments)):
         print(goal_table([goal])[-1], flush=True)
         found.append(goal)
-    if options.page:
-        put_rows(ROOT / "docs" / "benchmarks.md", "Comments: ", found)
     return 0 if all(goal.met for goal in found) else 1
 
 

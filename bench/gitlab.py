@@ -16,7 +16,7 @@ from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from statistics import median
 
-from bench.report import Goal, goal_table
+from bench.report import Effort, Goal, goal_table
 from bench.server import ROOT
 from postil.gitlab.instance.client import Instance
 from postil.gitlab.instance.connection import Connection
@@ -25,7 +25,6 @@ from postil.gitlab.part import GitLab
 from tests.emulator.world import DEVELOPER
 
 CALLS = 200
-ROUNDS = 7
 PYTHON = str(ROOT / ".venv" / "bin" / "python")
 PATH = "/api/v4/projects/124/issues?page=1&per_page=20"
 
@@ -50,7 +49,7 @@ async def cpu(call: Callable[[], Awaitable[object]]) -> float:
     return (time.process_time() - started) / CALLS * 1e6
 
 
-async def proxied(address: str) -> tuple[float, float]:
+async def proxied(address: str, rounds: int) -> tuple[float, float]:
     """The CPU of a bare call and of ours, each the median of rounds that take turns."""
     import httpx2
 
@@ -68,7 +67,7 @@ async def proxied(address: str) -> tuple[float, float]:
 
         await asked()
         await answered()
-        for _ in range(ROUNDS):
+        for _ in range(rounds):
             bare.append(await cpu(asked))
             ours.append(await cpu(answered))
     await part.close()
@@ -83,10 +82,10 @@ def imported(module: str) -> float:
     return min(json.loads(run) for run in runs) * 1e3
 
 
-def gitlab() -> list[Goal]:
+def gitlab(effort: Effort) -> list[Goal]:
     """The goals of this part."""
     with emulator() as address:
-        bare, ours = asyncio.run(proxied(address))
+        bare, ours = asyncio.run(proxied(address, effort.repeats))
     client, sdk = imported("mcp_gitlab"), imported("mcp")
     return [
         Goal(
@@ -105,6 +104,6 @@ def gitlab() -> list[Goal]:
 
 
 if __name__ == "__main__":
-    found = gitlab()
+    found = gitlab(Effort())
     print("\n".join(goal_table(found)))
     sys.exit(0 if all(goal.met for goal in found) else 1)

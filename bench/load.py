@@ -80,7 +80,7 @@ async def one_connection(port: int, message: bytes, until: float) -> int:
         if not head.startswith(b"HTTP/1.1 200"):
             raise RuntimeError(f"refused: {head!r} {await reader.read(2000)!r}")
         body = await body_of(head, reader)
-        if b'"hello"' not in body:
+        if b"hello" not in body or b'"isError":true' in body:
             raise RuntimeError(f"a wrong answer: {body!r}")
         answered += 1
     writer.close()

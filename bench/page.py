@@ -20,7 +20,7 @@ from typing import Any
 from msgspec import Struct
 from playwright.sync_api import Browser, sync_playwright
 
-from bench.report import Goal, goal_table
+from bench.report import Effort, Goal, goal_table
 from bench.server import ROOT
 
 FILES, LINES = 300, 17
@@ -146,8 +146,8 @@ def look(browser: Browser, address: str, *, enters: bool) -> Seen:
         context.close()
 
 
-def measure_both() -> tuple[Seen, Seen]:
-    """Returns ours and difit's, the better of three each, in turns."""
+def measure_both(rounds: int) -> tuple[Seen, Seen]:
+    """Returns ours and difit's, the best of some rounds each, in turns."""
     words = [POSTIL, "serve", "--http", "127.0.0.1:0", "--auth", "local"]
     peer = [str(DIFIT), "working", "--no-open", "--host", "127.0.0.1", "--port", "0"]
     with tempfile.TemporaryDirectory() as home, sync_playwright() as playwright:
@@ -155,7 +155,7 @@ def measure_both() -> tuple[Seen, Seen]:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
         ours: list[Seen] = []
         theirs: list[Seen] = []
-        for _ in range(3):
+        for _ in range(rounds):
             with served(words, folder, r"page (http\S+)") as address:
                 ours.append(look(browser, address, enters=True))
             with served(peer, folder, r"(http://\S+?:\d+)") as address:
@@ -164,11 +164,12 @@ def measure_both() -> tuple[Seen, Seen]:
     return min(ours, key=lambda seen: seen.seconds), min(theirs, key=lambda seen: seen.seconds)
 
 
-def page() -> list[Goal]:
+def page(effort: Effort) -> list[Goal]:
     """The rows of the page."""
     if not DIFIT.exists() or CHROMIUM is None:
-        return []
-    ours, difit = measure_both()
+        missing = "bench/peers: `make bench`" if CHROMIUM else "Chromium: `make tools`"
+        return [Goal("page: beside difit", "", f"not installed: {missing}", None)]
+    ours, difit = measure_both(min(3, effort.repeats))
 
     def share(what: str, mine: float, other: float, most: float, unit: str) -> Goal:
         said = f"{mine / other:.3f} ({mine:,.1f} of {other:,.1f} {unit})"
@@ -192,4 +193,4 @@ def page() -> list[Goal]:
 
 
 if __name__ == "__main__":
-    print("\n".join(goal_table(page())))
+    print("\n".join(goal_table(page(Effort()))))

@@ -13,7 +13,7 @@ import subprocess
 import tempfile
 import threading
 import time
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -25,14 +25,13 @@ from playwright.sync_api import Browser, Page, sync_playwright
 
 from bench.commented import many
 from bench.page import CHROMIUM, PATIENCE, POSTIL, make_repository
-from bench.report import Goal, goal_table
+from bench.report import Effort, Goal, at_most, goal_table
 from bench.tracker_data import filled, git, writer_by_writer
 from postil.inbox.model import Message, Place
 from postil.inbox.store import MessageStore
 from postil.storage.sqlite import SqliteState
 from postil.workspace.repository import find_repository
 
-COUNT = 100_000
 CLOSED, OPEN = 2_000, 60
 ROUNDS = 5
 MOST_CPU, MOST_PAINT, MOST_LIVE = 100, 1.0, 0.5
@@ -198,11 +197,12 @@ def looking(browser: Browser, address: str) -> Generator[Page]:
         context.close()
 
 
-def page_load(count: int = COUNT) -> list[Goal]:
+def page_load(effort: Effort) -> Iterator[Goal]:
     """The rows of the page on a large repository."""
+    count = effort.issues
     if CHROMIUM is None:
-        return []
-    goals: list[Goal] = []
+        yield Goal(f"page at {count:,} comments and issues", "", "not installed: Chromium: `make tools`", None)
+        return
     about = f"page at {count:,} comments and issues"
     with tempfile.TemporaryDirectory() as home, sync_playwright() as playwright:
         folder = make_large(Path(home) / "repo", count)
@@ -214,32 +214,25 @@ def page_load(count: int = COUNT) -> list[Goal]:
             assert milestone is not None
             for path in (*VIEWS, one[1].decode(), milestone[1].decode(), f"/inbox/{CLOSED}"):
                 shown = re.sub(r"/[0-9a-f-]{20,}", "/ID", path)
-                goals.append(_at_most(f"{about}: CPU of {shown}, ms", measure_cpu(site, path), MOST_CPU, ".0f"))
+                yield at_most(f"{about}: CPU of {shown}, ms", measure_cpu(site, path), MOST_CPU, ".0f")
             with looking(browser, address) as page:
                 empty = measure_empty(page)
                 for place in PAINTED:
                     seconds = measure_paint(page, site, place)
                     said = f"{seconds:.2f} (an empty page {empty:.2f})"
-                    goals.append(
-                        Goal(f"{about}: first paint of /{place}, s", f"≤ {MOST_PAINT}", said, seconds <= MOST_PAINT)
-                    )
+                    yield Goal(f"{about}: first paint of /{place}, s", f"≤ {MOST_PAINT}", said, seconds <= MOST_PAINT)
                 live = measure_live(page, site)
-                goals.append(_at_most(f"{about}: another's write appears, s", live, MOST_LIVE, ".2f"))
+                yield at_most(f"{about}: another's write appears, s", live, MOST_LIVE, ".2f")
         browser.close()
         with serving(make_repository(Path(home) / "diff")) as (site, _):
             files = "&".join(f"f={quote(f'src/part{at % 10}/module_{at:03}.py')}" for at in range(100, 104))
             for path in ("/changes", "/changes?layout=split", f"/changes/files?{files}"):
                 shown = path.partition("?f=")[0]
                 spent = measure_cpu(site, path)
-                goals.append(_at_most(f"page: 300 changed files, CPU of {shown}, ms", spent, MOST_CPU, ".0f"))
-    return goals
-
-
-def _at_most(what: str, value: float, most: float, shape: str) -> Goal:
-    return Goal(what, f"≤ {most}", f"{value:{shape}}", value <= most)
+                yield at_most(f"page: 300 changed files, CPU of {shown}, ms", spent, MOST_CPU, ".0f")
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser()
-    parser.add_argument("--count", type=int, default=COUNT)
-    print("\n".join(goal_table(page_load(parser.parse_args().count))))
+    parser.add_argument("--count", type=int, default=Effort().issues)
+    print("\n".join(goal_table(list(page_load(Effort(issues=parser.parse_args().count))))))

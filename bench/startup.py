@@ -1,7 +1,7 @@
 """What starting a command costs: CPU of whole processes as a multiple of an interpreter that does nothing.
 
-The best of ten rounds in which the commands take turns, in a repository of its own. `python -m bench.startup` prints it
-alone; `make bench` adds it to docs/benchmarks.md.
+The best of some rounds in which the commands take turns, in a repository of its own. `python -m bench.startup` prints
+it alone; `make bench` adds it to docs/benchmarks.md.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from unittest.mock import patch
 
 from msgspec import Struct
 
-from bench.report import Goal, goal_table
+from bench.report import Effort, Goal, goal_table
 from bench.server import ROOT, ended_cpu
 from postil.app import read_catalogue
 
@@ -40,7 +40,7 @@ COMMANDS = (
 )
 
 
-def startup(rounds: int = 10) -> list[Goal]:
+def startup(effort: Effort) -> list[Goal]:
     """Every command that there is, against its limit."""
     offered = {entry.shell for entry in read_catalogue().operations}
     commands = [command for command in COMMANDS if command.shell in offered]
@@ -48,7 +48,7 @@ def startup(rounds: int = 10) -> list[Goal]:
         repository = make_repository(Path(folder, "repo"))
         best = {command.shell: float("inf") for command in commands}
         nothing = float("inf")
-        for _ in range(rounds):
+        for _ in range(effort.rounds):
             nothing = min(nothing, ended_cpu(NOTHING))
             for command in commands:
                 used = ended_cpu([str(BIN / "postil"), *command.words], cwd=repository)
@@ -76,7 +76,7 @@ def make_repository(folder: Path) -> Path:
 
 def main() -> int:
     """Print the table; status 1 when a limit is passed."""
-    goals = startup()
+    goals = startup(Effort(rounds=10))
     print("\n".join(goal_table(goals)))
     return 0 if all(goal.met for goal in goals) else 1
 

@@ -6,16 +6,16 @@ import random
 import re
 import shutil
 import subprocess
-import sys
 import tempfile
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from statistics import median
 
-from bench.report import Goal, goal_table
+from bench.report import Effort, Goal, at_most, goal_table
 from bench.server import ROOT, ended_cpu
+from bench.tell import say
 from bench.tracker_data import EVENTS, WRITERS, event, filled, git, in_turns, writer_by_writer
-from bench.tracker_fold import fold_goals
 from bench.tracker_peer import peer
 from postil.tracker import events as ev
 
@@ -33,26 +33,28 @@ LIST = [
 ]
 
 
-def tracker(rounds: int = 7, small: int = 10_000, large: int = 100_000) -> list[Goal]:
-    """Every goal of the tracker."""
+SMALL = 10_000
+
+
+def tracker(effort: Effort) -> Iterator[Goal]:
+    """Every goal of the tracker at large."""
+    rounds, large = effort.repeats, effort.issues
+    small = min(SMALL, large)
     with tempfile.TemporaryDirectory(prefix="postil-bench-") as folder:
         top = Path(folder)
-        say(f"{small} and {large} issues, {EVENTS} events each, by {WRITERS} writers")
+        say(f"tracker: {small} and {large} issues, {EVENTS} events each, by {WRITERS} writers")
         few, many = (filled(top / name, n, writer_by_writer) for name, n in (("few", small), ("many", large)))
-        goals = [
-            *cold(many, filled(top / "turns", large, in_turns), large),
-            *whole_processes(few, many, rounds),
-            *refreshing(few, many, rounds),
-        ]
-        goals += peer(top, few, LIST, [PYTHON, MILE, "create", "issue", "One more"], small)
-        goals += ordinary_git(top, many, rounds)
-        goals += together(top)
-    return goals + fold_goals()
+        yield from cold(many, filled(top / "turns", large, in_turns), large)
+        yield from whole_processes(few, many, rounds)
+        yield from refreshing(few, many, rounds)
+        yield from peer(top, few, LIST, [PYTHON, MILE, "create", "issue", "One more"], small)
+        yield from ordinary_git(top, many, rounds)
+        yield from together(top)
 
 
 def whole_processes(few: Path, many: Path, rounds: int) -> list[Goal]:
     """List and create as processes of their own."""
-    say("list and create")
+    say("tracker: list and create")
     nothing = best([PYTHON, "-c", "pass"], many, rounds)
     listed = {where: best(LIST, where, rounds) for where in (few, many)}
     made = {where: best([PYTHON, MILE, "create", "issue", "One more"], where, rounds) for where in (few, many)}
@@ -72,7 +74,7 @@ def whole_processes(few: Path, many: Path, rounds: int) -> list[Goal]:
 
 def cold(many: Path, taking_turns: Path, issues: int) -> list[Goal]:
     """Building the index from nothing, beside git reading the same objects."""
-    say("cold index")
+    say("tracker: cold index")
     whole = git(many, "rev-list", "--objects", *refs(many)).split("\n")
     everything = reading(many, [line.split(" ")[0] for line in whole if line])
     seconds, memory = built(many)
@@ -118,7 +120,7 @@ def reading(where: Path, oids: list[str]) -> float:
 
 def refreshing(few: Path, many: Path, rounds: int) -> list[Goal]:
     """Taking in ten events that came with a fetch: CPU of the reader and of the git it asks."""
-    say("incremental refresh")
+    say("tracker: incremental refresh")
     code = (
         "import resource as r; from postil.tracker.store import Store\n"
         "from postil.workspace.repository import find_repository\n"
@@ -155,7 +157,7 @@ def fetched(where: Path, ref: str, count: int) -> None:
 
 def ordinary_git(top: Path, many: Path, rounds: int) -> list[Goal]:
     """Push and fetch of code, with the issues in both repositories and without them."""
-    say("ordinary push and fetch")
+    say("tracker: ordinary push and fetch")
     plain = top / "plain"
     git(top, "init", "--quiet", "--initial-branch=main", str(plain))
     git(plain, "commit", "--quiet", "--allow-empty", "-m", "first")
@@ -181,7 +183,7 @@ def ordinary_git(top: Path, many: Path, rounds: int) -> list[Goal]:
 
 def together(top: Path) -> list[Goal]:
     """Sixteen pushers and thirty-two local processes at once: what was refused or lost."""
-    say("sixteen pushers, thirty-two local processes")
+    say("tracker: sixteen pushers, thirty-two local processes")
     remote = top / "shared.git"
     git(top, "init", "--quiet", "--bare", str(remote))
 
@@ -216,10 +218,6 @@ def together(top: Path) -> list[Goal]:
     ]
 
 
-def at_most(what: str, value: float, limit: float) -> Goal:
-    return Goal(what, f"≤ {limit:g}", f"{value:.2f}", value <= limit)
-
-
 def refs(where: Path) -> list[str]:
     return git(where, "for-each-ref", "--format=%(refname)", "refs/postil/").split()
 
@@ -229,9 +227,5 @@ def best(command: list[str], where: Path, rounds: int) -> float:
     return min(ended_cpu(command, cwd=where) for _ in range(rounds))
 
 
-def say(what: str) -> None:
-    print(f"bench: tracker: {what}", file=sys.stderr, flush=True)
-
-
 if __name__ == "__main__":
-    print("\n".join(goal_table(tracker(*(int(word) for word in sys.argv[1:])))))
+    print("\n".join(goal_table(list(tracker(Effort())))))

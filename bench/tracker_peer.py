@@ -7,11 +7,11 @@ from elsewhere when it is installed. `make bench` installs it into bench/peers.
 from __future__ import annotations
 
 import shutil
-import sys
 from pathlib import Path
 
 from bench.report import Goal
 from bench.server import ROOT, ended_cpu
+from bench.tell import say
 from bench.tracker_data import git
 
 PROGRAM = ROOT / "bench" / "peers" / "node_modules" / ".bin" / "backlog"
@@ -37,9 +37,8 @@ dependencies: []
 def peer(top: Path, ours: Path, listing: list[str], creating: list[str], issues: int) -> list[Goal]:
     """List and create beside the peer's, whole processes."""
     if not PROGRAM.exists():
-        print("bench: tracker: no peer, because bench/peers is not installed", file=sys.stderr, flush=True)
-        return []
-    print(f"bench: tracker: Backlog.md with {issues} issues", file=sys.stderr, flush=True)
+        return [Goal("git mile beside Backlog.md", "≤ 0.5", "not installed: bench/peers: `make bench`", None)]
+    say(f"tracker: Backlog.md with {issues} issues")
     theirs = backlog(top / "backlog", issues)
     narrow = ["--plain", "--status", "To Do", "--labels", "area-7", "--limit", "50", "--sort", "id"]
     pairs = {
