@@ -39,8 +39,10 @@ def send(server: subprocess.Popen[bytes], name: str, method: str, params: dict[s
 def wait_for_child(pid: int) -> int:
     until = time.monotonic() + 5.0
     while time.monotonic() < until:
-        if children := list_children(pid):
-            return children[0]
+        for child in list_children(pid):
+            with suppress(OSError):  # it has ended meanwhile
+                if b"python" in Path(f"/proc/{child}/cmdline").read_bytes():  # git is no worker
+                    return child
         time.sleep(0.001)
     return 0
 

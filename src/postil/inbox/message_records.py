@@ -18,7 +18,7 @@ from postil.inbox.model import CLOSED, Lease, Message, Place, Reply
 from postil.storage.holder import is_alive
 
 if TYPE_CHECKING:
-    from postil.core.ports import Changes
+    from postil.core.ports import Changes, Records
 
 CLOSED_KEPT_SECONDS = 90 * 24 * 3600.0
 OPEN = ("queued", "broadcast", "leased", "seen")
@@ -171,7 +171,7 @@ class MessageRecords:
         changes = self.records
         message = structs.replace(make(changes.next("inbox")), sequence=changes.next("inbox/sequence"))
         if text is not None and message.place.blob:
-            changes.put(self._prefix + "texts", make_text_key(message), zlib.compress(text, 1))
+            changes.put(self._prefix + "texts", name_text(message.place), zlib.compress(text, 1))
         return self.put(message)
 
     def requeue(self, message: Message, **changed: Any) -> Message:
@@ -196,12 +196,12 @@ class MessageRecords:
 
     def _keep_text(self, message: Message) -> None:
         """Keep the text as long as a message needs it."""
-        space, key = self._prefix + "texts", make_text_key(message)
+        space, key = self._prefix + "texts", name_text(message.place)
         text = self.records.get(space, key)
         if text is None:
             return
         others = (other for name in (*OPEN, "draft") for other in self.decode_all(name) if other.id != message.id)
-        needed = message.state not in CLOSED or any(make_text_key(other) == key for other in others)
+        needed = message.state not in CLOSED or any(name_text(other.place) == key for other in others)
         self.records.put(space, key, text, None if needed else _expiry(message))
 
     # -- replies: records of their own, which live as long as their message ---------------------------------------
@@ -292,8 +292,13 @@ def _reply_key(number: int, which: int) -> str:
     return f"{number:012d}.{which:08d}"
 
 
-def make_text_key(message: Message) -> str:
-    return name_text(message.place)
+def read_text(records: Records, prefix: str, place: Place) -> bytes | None:
+    """Returns the text that a place was found in, None where it is gone or damaged: what is said of it stays good."""
+    kept = records.get(prefix + "texts", name_text(place))
+    try:
+        return None if kept is None else zlib.decompress(kept)
+    except zlib.error:
+        return None
 
 
 def name_text(place: Place) -> str:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, cast
 from msgspec import structs
 
 from postil.inbox.failures import AlreadyClosed, NothingToSubmit, StillOpen
-from postil.inbox.message_records import HOMES, OPEN, SPACES, Counts, MessageRecords, decode, make_key, make_text_key
+from postil.inbox.message_records import HOMES, OPEN, SPACES, Counts, MessageRecords, decode, make_key, read_text
 from postil.inbox.model import CLOSED, Lease, Message, Outcome, Reply
 
 if TYPE_CHECKING:
@@ -151,11 +151,7 @@ class MessageStore:
     def text_of(self, message: Message) -> bytes | None:
         """Returns the text of the file as it was when the message was sent."""
         with self._state.reading() as records:
-            kept = records.get(self._prefix + "texts", make_text_key(message))
-        try:
-            return None if kept is None else zlib.decompress(kept)
-        except zlib.error:
-            return None  # damaged: the message is still good, only its code cannot be found again
+            return read_text(records, self._prefix, message.place)
 
     def sequence(self) -> int:
         """Returns the highest sequence number of any open message."""

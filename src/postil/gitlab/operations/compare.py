@@ -20,7 +20,7 @@ from postil.gitlab.operations.presentation import UntrustedAnswer
 from postil.gitlab.part import GitLab
 from postil.gitlab.policy.guard import WITHHELD
 from postil.workspace.changes.changed_files import ChangedFile
-from postil.workspace.changes.file_diff import FileDiff, parse_file
+from postil.workspace.changes.file_diff import FileDiff, parse_file, write_diffs
 
 MOST_AT_ONCE = 50
 
@@ -43,13 +43,7 @@ class ComparedRequest(UntrustedAnswer, frozen=True, dict=True, kw_only=True):
         rows = [f"{self.says}: {len(self.files) + self.more} files"]
         rows += [f"{one.change} {one.file} +{one.added} -{one.removed}" for one in self.files]
         rows += [f"{self.more} more"] if self.more else []
-        for diff in self.diffs:
-            rows += ["", diff.file.file]
-            for hunk in diff.hunks:
-                rows.append(f"@@ {hunk.head}")
-                rows += [f"{line.new or line.old:>5} {line.sign}{line.text}" for line in hunk.lines]
-            if diff.more:
-                rows.append(f"… {diff.more} lines more: skip={diff.skipped + sum(len(h.lines) for h in diff.hunks)}")
+        rows += write_diffs(self.diffs)
         return clean("\n".join(rows))
 
 

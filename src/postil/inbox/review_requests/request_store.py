@@ -25,6 +25,7 @@ from postil.inbox.message_records import (
     MessageRecords,
     make_key,
     name_text,
+    read_text,
 )
 from postil.inbox.model import CLOSED, Lease, Message, Place
 from postil.inbox.review_requests.request import (
@@ -124,11 +125,7 @@ class RequestStore:
     def text_of(self, place: Place) -> bytes | None:
         """Returns the text of the file that a note is about, as it was then."""
         with self._state.reading() as records:
-            kept = records.get(self._prefix + "texts", name_text(place))
-        try:
-            return None if kept is None else zlib.decompress(kept)
-        except zlib.error:
-            return None  # damaged: the note is still good, only its code cannot be found again
+            return read_text(records, self._prefix, place)
 
     # -- ending one -----------------------------------------------------------------------------------------------
 

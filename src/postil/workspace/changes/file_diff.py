@@ -59,6 +59,19 @@ class FileDiff(Struct, frozen=True, omit_defaults=True):
     skipped: int = 0
 
 
+def write_diffs(diffs: Sequence[FileDiff]) -> list[str]:
+    """Returns the lines of each file behind an empty line and its name, with the numbers that each has on its side."""
+    rows: list[str] = []
+    for diff in diffs:
+        rows += ["", diff.file.file]
+        for hunk in diff.hunks:
+            rows.append(f"@@ {hunk.head}")
+            rows += [f"{line.new or line.old:>5} {line.sign}{line.text}" for line in hunk.lines]
+        if diff.more:
+            rows.append(f"… {diff.more} lines more: skip={diff.skipped + sum(len(h.lines) for h in diff.hunks)}")
+    return rows
+
+
 def read_diffs(
     repository: Repository, compared: Compared, files: Sequence[ChangedFile], context: int, skip: int
 ) -> list[FileDiff]:

@@ -15,7 +15,7 @@ from postil.core.operation import reads
 from postil.core.resource import resource
 from postil.workspace.changes.changed_files import ChangedFile, find_changed, list_changed
 from postil.workspace.changes.compared import read_compared
-from postil.workspace.changes.file_diff import MOST_LINES, FileDiff, read_diffs
+from postil.workspace.changes.file_diff import MOST_LINES, FileDiff, read_diffs, write_diffs
 from postil.workspace.changes.file_text import CodeLine, read_lines
 from postil.workspace.changes.images import find_kind, read_content
 from postil.workspace.part import Workspace
@@ -63,15 +63,7 @@ class Diffs(Answer, frozen=True):
 
     def for_model(self) -> str:
         """The lines, with the numbers that each has on its side."""
-        rows: list[str] = []
-        for diff in self.diffs:
-            rows += ["", diff.file.file]
-            for hunk in diff.hunks:
-                rows.append(f"@@ {hunk.head}")
-                rows += [f"{line.new or line.old:>5} {line.sign}{line.text}" for line in hunk.lines]
-            if diff.more:
-                rows.append(f"… {diff.more} lines more: skip={diff.skipped + sum(len(h.lines) for h in diff.hunks)}")
-        return "\n".join(rows[1:])
+        return "\n".join(write_diffs(self.diffs)[1:])
 
 
 class FileText(Answer, frozen=True):
