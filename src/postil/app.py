@@ -298,7 +298,13 @@ def _gitlab(app: App) -> object:
 
         return read_work_tree(app.repository)
 
-    return GitLab(connection, EventLog(app.state), look_around, app.settings.webhooks.allowed_hosts)
+    return GitLab(
+        connection,
+        EventLog(app.state),
+        look_around,
+        app.settings.webhooks.allowed_hosts,
+        callers_bring_tokens=app.settings.http.auth == "pat",
+    )
 
 
 def _flows(app: App) -> object:

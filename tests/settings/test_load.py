@@ -167,6 +167,22 @@ def test_a_wrong_word_is_told_the_right_ones(tmp_path: Path, variable: str, word
         load({"HOME": str(tmp_path), variable: "wrong"}, str(tmp_path))
 
 
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ('[http]\nauth = "pta"', "http.auth.*one of local, pat, key, oauth"),
+        ('parts = ["inbx"]', "parts.*one of workspace, inbox"),
+        ('[webhooks]\ninbox = ["x"]', "one of push, issues"),
+        ('[state]\ndurability = "x"', "one of checked, stated, none"),
+    ],
+)
+def test_a_wrong_word_in_a_file_is_told_the_right_ones(tmp_path: Path, text: str, words: str) -> None:
+    file = tmp_path / "mine.toml"
+    file.write_text(text)
+    with pytest.raises(BadSettings, match=words):
+        load({"HOME": str(tmp_path)}, str(tmp_path), file=str(file))
+
+
 def test_a_folder_that_was_removed_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     gone = tmp_path / "gone"
     gone.mkdir()

@@ -21,8 +21,11 @@ class GitLab:
         events: EventLog | None = None,
         look_around: Callable[[], WorkTree] | None = None,
         webhook_hosts: Sequence[str] = (),
+        *,
+        callers_bring_tokens: bool = False,
     ) -> None:
         self.connection, self.events = connection, events
+        self.callers_bring_tokens = callers_bring_tokens
         self.webhook_hosts = frozenset(host.lower() for host in webhook_hosts)
         self.pointer = Pointer(connection, Standing(connection, look_around))
 

@@ -8,8 +8,9 @@ security setting must not vanish in silence.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
-from typing import Any, cast
+from typing import Any, cast, get_args
 
 import msgspec
 
@@ -98,8 +99,20 @@ def _check(layer: Layer, path: str) -> Layer:
     try:
         msgspec.convert(layer, Settings)
     except msgspec.ValidationError as error:
-        raise BadSettings(f"{path}: {error}", advice="docs/settings.md lists every key and its values") from None
+        said = f"{path}: {error}{list_words(str(error))}"
+        raise BadSettings(said, advice="docs/settings.md lists every key and its values") from None
     return layer
+
+
+def list_words(said: str) -> str:
+    """Returns the words that a setting takes, where it is one of a few: `$.parts[0]` names it."""
+    where: object = Settings
+    for name in re.findall(r"\.(\w+)", said.rpartition("`$")[2]) if "Invalid enum value" in said else ():
+        kinds = [one for one in (where, *get_args(where)) if isinstance(one, type) and issubclass(one, msgspec.Struct)]
+        found = [one.type for kind in kinds for one in msgspec.structs.fields(kind) if one.name == name]
+        where = found[0] if found else None
+    words = re.findall(r"'([\w-]+)'", str(where)) if "Literal[" in str(where) else []
+    return f" (one of {', '.join(words)})" if words else ""
 
 
 def _keep_harmless(layer: Layer, path: str, warnings: list[str]) -> Layer:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping
-from typing import Literal, get_args
+from typing import Literal
 
 import msgspec
 
@@ -181,21 +181,10 @@ def _convert(decided: Layer) -> Settings:
     try:
         return msgspec.convert(decided, Settings, strict=False)
     except msgspec.ValidationError as error:
-        said = f"A setting cannot be used: {error}{_list_words(str(error))}"
+        from postil.settings.files import list_words  # only who is wrong pays for it
+
+        said = f"A setting cannot be used: {error}{list_words(str(error))}"
         raise BadSettings(said, advice="Check the flags, the environment and postil.toml") from None
-
-
-def _list_words(said: str) -> str:
-    """Returns the words that a setting takes, where it is one of a few: `$.parts[0]` names it."""
-    import re  # only who is wrong pays for it
-
-    where: object = Settings
-    for name in re.findall(r"\.(\w+)", said.rpartition("`$")[2]) if "Invalid enum value" in said else ():
-        kinds = [one for one in (where, *get_args(where)) if isinstance(one, type) and issubclass(one, msgspec.Struct)]
-        found = [one.type for kind in kinds for one in msgspec.structs.fields(kind) if one.name == name]
-        where = found[0] if found else None
-    words = re.findall(r"'([\w-]+)'", str(where)) if "Literal[" in str(where) else []
-    return f" (one of {', '.join(words)})" if words else ""
 
 
 def _read_terminal(environ: Mapping[str, str]) -> Terminal:

@@ -10,7 +10,7 @@ from postil.gitlab.instance.client import Instance
 from postil.gitlab.instance.connection import Connection
 from postil.gitlab.operations.how_to_connect import ConnectOperations
 from postil.gitlab.part import GitLab
-from postil.settings.model import GitLabSettings, Settings, Toolset
+from postil.settings.model import Auth, GitLabSettings, HttpSettings, Settings, Toolset
 from tests.emulator.app import Emulator
 from tests.emulator.world import DEVELOPER, REVOKED
 from tests.gitlab.calls import ENTRIES
@@ -71,6 +71,29 @@ def test_the_doctor_asks_gitlab(emulator: Emulator, address: str) -> None:
     assert [seen.path for seen in emulator.seen] == [
         "/api/v4/user", "/api/v4/personal_access_tokens/self", "/api/v4/version",
     ]  # fmt: skip
+
+
+def test_where_callers_bring_their_tokens_the_doctor_asks_whether_gitlab_is_there(
+    emulator: Emulator, address: str
+) -> None:
+    def ask(url: str) -> Finding:
+        connection = Connection(Instance(url), lambda: "")
+        return ConnectOperations(GitLab(connection, callers_bring_tokens=True)).check_token()
+
+    found = ask(address)
+    assert f"GitLab at {address} answers; every caller brings a token of their own" in found.seen
+    assert [(seen.path, seen.token) for seen in emulator.seen] == [("/api/v4/version", None)]
+    assert "authorization" not in emulator.seen[0].headers
+    away = ask("http://127.0.0.1:9")
+    assert (away.status, "cannot be reached" in away.seen) == ("error", True)
+
+
+def test_the_server_s_mode_decides_who_brings_a_token() -> None:
+    modes: dict[Auth, bool] = {"pat": True, "local": False}
+    for auth, brought in modes.items():
+        context = App(Settings(http=HttpSettings(auth=auth))).context("gitlab")
+        assert isinstance(context, GitLab)
+        assert context.callers_bring_tokens is brought
 
 
 def test_the_doctor_says_what_is_wrong_with_the_token_and_the_address(emulator: Emulator, address: str) -> None:

@@ -19,7 +19,7 @@ import pytest
 
 from postil.settings.load import load
 from postil.settings.model import HttpSettings, OAuthSettings, Settings
-from postil.surfaces.http.serve import CannotListen, check_reach, website_of
+from postil.surfaces.http.serve import CannotListen, check_reach, warn_of_names, website_of
 from tests.needs import needs
 from tests.surfaces.programs import BIN, hello, run
 from tests.surfaces.served import serve_http
@@ -171,6 +171,22 @@ def test_behind_a_proxy_it_listens_beyond_this_machine(repository: Path, monkeyp
     monkeypatch.setenv("POSTIL_TRUSTED_PROXIES", "10.0.0.2")
     with serve_http(repository, "--auth", "key", "--behind-proxy", "--http", "0.0.0.0:0") as server:
         assert "//0.0.0.0:" in server.url
+
+
+def test_a_name_that_no_request_may_have_is_warned_of(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "POSTIL_ALLOWED_HOSTS" in warn_of_names("0.0.0.0", (), behind_proxy=False)
+    assert "localhost and 10.0.0.5 are refused" in warn_of_names("10.0.0.5", (), behind_proxy=False)
+    assert warn_of_names("127.0.0.1", (), behind_proxy=True)  # the proxy hands the callers' name on
+    assert not warn_of_names("127.0.0.1", (), behind_proxy=False)
+    assert not warn_of_names("0.0.0.0", ("postil.example.org",), behind_proxy=True)
+    monkeypatch.setenv("POSTIL_TRUSTED_PROXIES", "10.0.0.2")
+    command = [BIN / "postil", "serve", "--auth", "key", "--behind-proxy", "--http", "0.0.0.0:0"]
+    with subprocess.Popen(command, cwd=repository, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        try:
+            assert any("http.allowed_hosts is empty" in line for line in process.stderr)
+        finally:
+            process.kill()
 
 
 def test_a_proxy_that_has_no_name_stops_the_start() -> None:

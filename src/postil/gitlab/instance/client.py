@@ -211,7 +211,8 @@ class Instance:
         import httpx2  # 60 ms that only a call to GitLab pays
 
         client = self._get_client()
-        sent = {"authorization": f"Bearer {token}", **call.current().trace, **(headers or {})}
+        signed = {"authorization": f"Bearer {token}"} if token else {}
+        sent = {**signed, **call.current().trace, **(headers or {})}
         if body is not None:
             sent["content-type"] = "application/json"
         params = {name: _encode(value) for name, value in query.items() if value is not None} if query else None

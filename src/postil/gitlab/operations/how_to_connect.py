@@ -34,6 +34,7 @@ class ConnectOperations:
 
     def __init__(self, context: GitLab) -> None:
         self._gitlab = context.connection
+        self._callers_bring_tokens = context.callers_bring_tokens
 
     @reads("connect_gitlab", title="Connect GitLab", toolset="connect", shell="gitlab connect")
     async def connect_gitlab(self) -> HowToConnect:
@@ -51,6 +52,8 @@ class ConnectOperations:
         if not url.startswith(("https://", "http://")):
             return Finding("error", f"GITLAB_URL is {url}", "Set it to an address such as https://gitlab.example.com")
         if not self._gitlab.is_connected:
+            if self._callers_bring_tokens:
+                return asyncio.run(self._ask_without_token())
             return Finding("ok", "no GitLab token is configured, so GitLab is off", HOW_TO_CONNECT)
         found = asyncio.run(self._ask_gitlab())
         if found.status == "ok" and url.startswith("http://"):
@@ -81,6 +84,24 @@ class ConnectOperations:
             return Finding("warning", f"{said}: the token expires on {expires}", "Make a new one in GitLab")
         may = f" ({', '.join(scopes)})" if scopes else ""
         return Finding("ok", f"{said}{may}" + (f", until {expires}" if expires else ""))
+
+    async def _ask_without_token(self) -> Finding:
+        """Ask GitLab for anything; that it wants a token is an answer. At most ten seconds."""
+        url = self._gitlab.instance.url
+        try:
+            async with asyncio.timeout(LONGEST_QUESTION):
+                await self._gitlab.instance.get("version", token="")
+        except TimeoutError:
+            return Finding("warning", f"GitLab at {url} does not answer within {LONGEST_QUESTION:.0f} s", "Try again")
+        except GitLabFailure as failure:
+            if failure.status != 401:
+                return Finding("error", f"GitLab at {url}: {failure.data.get('message')}", failure.advice)
+        finally:
+            await self._gitlab.instance.close()
+        said = f"GitLab at {url} answers; every caller brings a token of their own"
+        if url.startswith("http://"):
+            return Finding("warning", f"{said}, and it is sent unencrypted", "Use https where you can")
+        return Finding("ok", said)
 
     async def _ask_or_nothing(self, path: str) -> Record:
         try:

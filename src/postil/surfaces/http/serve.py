@@ -63,6 +63,17 @@ def hosts_for(host: str, names: Iterable[str], origins: Iterable[str]) -> Hosts:
     return Hosts([*LOOPBACK, own, *names], origins)
 
 
+def warn_of_names(host: str, names: Iterable[str], *, behind_proxy: bool) -> str:
+    """Returns what to say where others reach this server by a name that it does not know; nothing where all is well."""
+    if any(names) or (is_loopback(host) and not behind_proxy):
+        return ""
+    own = "" if host in ("0.0.0.0", "::") else f" and {host}"  # noqa: S104 - told apart, not bound
+    return (
+        f"http.allowed_hosts is empty: requests for any other name than localhost{own} are refused (403). "
+        "Name this server as its callers do: POSTIL_ALLOWED_HOSTS=postil.example.org"
+    )
+
+
 def run(server: Server, composed: Composition, idle: float = 0.0) -> NoReturn:
     """Serve over HTTP until a signal ends it; then the process ends, with 128 and the signal's number.
 
@@ -96,6 +107,8 @@ def run(server: Server, composed: Composition, idle: float = 0.0) -> NoReturn:
     names = (*http.allowed_hosts, *guard.hosts, *([peer] if peer else []))
     origins = (*http.allowed_origins, *http.cors_origins, *guard.origins)
     hosts = hosts_for(host, names, origins)
+    if unnamed := warn_of_names(host, names, behind_proxy=http.behind_proxy):
+        say(f"warning: {unnamed}")
     if composed.is_shared and not settings.ephemeral_address:
         say("warning: POSTIL_EPHEMERAL names no Redis: limits, nonces and sessions are each replica's own")
     try:
