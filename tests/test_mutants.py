@@ -68,3 +68,8 @@ def test_the_list_is_sorted_so_that_a_change_shows() -> None:
     assert json.loads(written) == {"equivalent": mutants.Listed().equivalent, "open": mutants.Listed().open}
     assert mutants.Listed().open == sorted(mutants.Listed().open)
     assert not re.search(r":\d+:", written), "a key has no line number"
+
+
+def test_the_tests_that_judge_a_package_exist() -> None:
+    for package in mutants.PACKAGES:
+        assert [str(file) for file in mutants.near(package) if not file.is_file()] == []

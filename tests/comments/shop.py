@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from tests.comments.workspaces import Comments
 
 CODE = '''"""Prices and taxes."""
@@ -37,10 +35,6 @@ class Basket:
 
 def line_of(text: str, code: str) -> int:
     return next(number for number, line in enumerate(text.splitlines(), 1) if code in line)
-
-
-def root_of(comments: Comments) -> Path:
-    return Path(comments.tree.root)
 
 
 def add_at(comments: Comments, code: str, text: str = "look here") -> str:

@@ -10,9 +10,8 @@ import pytest
 
 from postil.comments.failures import SourceNotParsed
 from postil.comments.source_tree import SourceTree
-from postil.core.failure import Failure
 from postil.workspace.paths import RelativePath
-from tests.comments.workspaces import Comments, workspace, write
+from tests.comments.workspaces import Comments, code_of, root_of, workspace, write
 from tests.workspace.repositories import new_repository
 
 SOURCE = "".join(f"value_{n} = {n}\n" for n in range(1, 11))
@@ -23,17 +22,6 @@ def comments(tmp_path: Path) -> Comments:
     made = workspace(tmp_path / "work", **{"a.py": SOURCE})
     write(tmp_path, "work-evil/secret.py", "password = 1\n")
     return made
-
-
-def root_of(comments: Comments) -> Path:
-    return Path(comments.tree.root)
-
-
-def code_of(comments: Comments, path: str, line: int = 1) -> int:
-    with pytest.raises(Failure) as caught:
-        comments.add(path, line, "x", "NOTE")
-    assert caught.value.details().get("suggestion"), "a failure says what to do next"
-    return caught.value.code
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import msgspec
+import pytest
 
 from postil.comments.index.overview import Overview
 from postil.comments.operations.answers import Moved
@@ -20,6 +21,7 @@ from postil.comments.operations.transfer import TransferTools
 from postil.comments.part import CommentsContext
 from postil.contracts import CONTRACTS
 from postil.core.arguments.published import describe
+from postil.core.failure import Failure
 from postil.core.registry import Registry
 from tests.workspace.repositories import git
 
@@ -72,6 +74,29 @@ class AuthService {
     return this.comparePasswords(user.password, hash(password, this.salt));
   }
 """
+
+
+def root_of(comments: Comments) -> Path:
+    """The folder of its workspace."""
+    return Path(comments.tree.root)
+
+
+def code_of(comments: Comments, path: str, line: int = 1) -> int:
+    """The code of the failure when a comment is added there."""
+    with pytest.raises(Failure) as caught:
+        comments.add(path, line, "x", "NOTE")
+    assert caught.value.details().get("suggestion"), "a failure says what to do next"
+    return caught.value.code
+
+
+FUNCTIONS = "".join(f"def function_{n}(value):\n    return value + {n}\n\n\n" for n in range(8))
+
+
+def split(root: Path, number: int) -> None:
+    """Take one of the FUNCTIONS out of a.py and into b.py."""
+    piece = f"def function_{number}(value):\n    return value + {number}\n\n\n"
+    write(root, "a.py", FUNCTIONS.replace(piece, ""))
+    write(root, "b.py", "import os\n\n\n" + piece)
 
 
 def auth_source() -> str:

@@ -8,7 +8,7 @@ from contextvars import copy_context
 import pytest
 
 from postil.core import call
-from postil.core.call import Call, Caller, Question
+from postil.core.call import Call, Caller, Level, Question
 from postil.core.failure import Cancelled, Failure
 
 
@@ -19,6 +19,19 @@ def test_without_a_surface_a_call_listens_to_nobody() -> None:
     silent.tell("X-Cache", "HIT")
     silent.check()
     assert (silent.caller.principal, silent.interactive, silent.person) == ("local", False, False)
+    assert silent.trace == {}
+
+
+def test_damage_is_told_as_an_error() -> None:
+    class Heard(Call):
+        """A call whose client hears what is logged."""
+
+        def log(self, level: Level, data: object, logger: str = "") -> None:
+            said.append((level, data))
+
+    said: list[tuple[str, object]] = []
+    Heard().tell_damage("two events cannot be read")
+    assert said == [("error", "two events cannot be read")]
 
 
 def test_a_call_is_entered_for_its_own_context_alone() -> None:

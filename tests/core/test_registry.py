@@ -307,3 +307,29 @@ def test_a_command_knows_its_tool() -> None:
     assert registry.tool_for("book shelve") == "shelve"
     assert registry.tool_for("book top") == "shelve"
     assert registry.tool_for("book burn") == ""
+
+
+@pytest.mark.parametrize(("keeps", "lists"), [(True, True), (True, False), (False, True), (False, False)])
+def test_what_is_shown_is_both_kept_and_listed(keeps: bool, lists: bool) -> None:
+    narrow = Registry.of([("echo", Echo())]).narrowed(lambda entry: keeps, lambda entry: lists)
+    shown = (narrow.tools, narrow.resources, narrow.templates, narrow.prompts)
+    assert [bool(each) for each in shown] == [keeps and lists] * 4
+    found = narrow.find("echo")
+    assert (found is not None) is keeps, "what is not listed is a method all the same"
+    assert found is None or narrow.is_tool(found) is lists
+
+
+def test_a_command_is_no_tool_whatever_is_listed() -> None:
+    whole = Registry.of([("house", Attic()), ("books", Catalogues())], Offer(hidden=frozenset()))
+    for registry in (whole, whole.narrowed(lambda entry: True, lambda entry: getattr(entry, "toolset", "") != "extra")):
+        assert not registry.is_tool(registry.operations["sweep"])
+    assert whole.is_tool(whole.operations["dust"])
+
+
+def test_a_group_is_ready_when_it_was_used() -> None:
+    registry = library()
+    entry = registry.operations["shelve"]
+    made = Registry(Catalogue(operations=[entry]), lambda part, group: Shelves())
+    assert not made.is_ready(entry)
+    made.operation("shelve")
+    assert made.is_ready(entry)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from postil.core.answer import LARGEST
 from postil.core.content import Block, Document, Embedded, Image, Link, Text
-from postil.core.size import bound, cut
+from postil.core.size import bound, cut, measure
 
 REST = "Ask for less with limit."
 
@@ -146,3 +146,17 @@ def test_a_cut_text_is_never_larger_than_asked(text: str, largest: int) -> None:
 @pytest.mark.parametrize("room", [0, 1, 5])
 def test_no_room_at_all_is_no_bug(room: int) -> None:
     assert bound([Text("words " * 100)], REST, room)
+
+
+@pytest.mark.parametrize(("room", "kept"), [(102, 50), (101, 49), (4, 1)])
+def test_an_item_that_just_fits_is_kept(room: int, kept: int) -> None:
+    shown, _ = bound([Text("[" + ",".join("7" * 1000) + "]")], REST, 600 + room)
+    assert isinstance(shown, Text)
+    assert json.loads(shown.text) == [7] * kept
+
+
+def test_content_is_measured_in_bytes_of_all_kinds() -> None:
+    linked = Link("a://b", "name", description="about")
+    embedded = Embedded(Document("a://b", "text/plain", text="é"))
+    assert measure([Text("ab"), Text("é"), linked, embedded]) == 2 + 2 + (5 + 4 + 5) + (5 + 2)
+    assert measure([]) == 0

@@ -15,6 +15,7 @@ from tests.emulator.app import Emulator
 from tests.emulator.server import running
 from tests.emulator.world import DEVELOPER
 from tests.gitlab.groups import Groups
+from tests.gitlab.kept_events import keep_events
 
 
 class Naps:
@@ -80,3 +81,9 @@ async def connect(emulator: Emulator, address: str, naps: Naps) -> AsyncGenerato
 def gitlab(connect: Connect) -> Groups:
     """The part with a developer's token."""
     return connect()
+
+
+@pytest.fixture
+def log(emulator: Emulator) -> EventLog:
+    """A private project with an open issue, a confidential one, and a guest: what its webhook brought."""
+    return keep_events(emulator)

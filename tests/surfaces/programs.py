@@ -44,3 +44,22 @@ def hello(version: str = "2025-06-18") -> dict[str, Any]:
         "method": "initialize",
         "params": {"protocolVersion": version, "capabilities": {}, "clientInfo": client},
     }
+
+
+def imported_by(folder: Path, words: list[str]) -> set[str]:
+    """Every module that was imported by the time the command had ended."""
+    code = (
+        "import sys; before = set(sys.modules); from postil.surfaces.shell.main import main; status = main();"
+        "sys.stderr.write(chr(10).join(set(sys.modules) - before)); sys.exit(status)"
+    )
+    done = subprocess.run(
+        [BIN / "python", "-c", code, *words],
+        cwd=folder,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return set(done.stderr.split())

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.comments.workspaces import Comments, workspace, write
+from tests.comments.workspaces import Comments, root_of, workspace, write
 
 CODE = "".join(f"def function_{n}(value):\n    return value + {n}\n\n\n" for n in range(8))
 
@@ -14,10 +14,6 @@ CODE = "".join(f"def function_{n}(value):\n    return value + {n}\n\n\n" for n i
 @pytest.fixture
 def comments(tmp_path: Path) -> Comments:
     return workspace(tmp_path, **{"a.py": CODE, "b.py": "import os\n"})
-
-
-def root_of(comments: Comments) -> Path:
-    return Path(comments.tree.root)
 
 
 def test_a_copy_of_the_code_is_offered_and_the_comment_stays(comments: Comments) -> None:

@@ -8,9 +8,9 @@ import msgspec
 import pytest
 
 from postil.comments.part import CommentsContext
-from tests.comments.shop import CODE, add_at, line_of, root_of
+from tests.comments.shop import CODE, add_at, line_of
 from tests.comments.sidecars import EXTENSION, FIRST, PLAYGROUND, REFERENCE, SOURCE, as_javascript
-from tests.comments.workspaces import Comments, commit, sidecar, workspace, write
+from tests.comments.workspaces import Comments, commit, root_of, sidecar, workspace, write
 from tests.workspace.repositories import git
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.comments.workspaces import Comments, workspace, write
+from tests.comments.workspaces import Comments, root_of, workspace, write
 
 CODE = "class Basket:\n    def total(self):\n        return 0\n\n\ndef gross(price):\n    return price\n"
 
@@ -14,10 +14,6 @@ CODE = "class Basket:\n    def total(self):\n        return 0\n\n\ndef gross(pri
 @pytest.fixture
 def comments(tmp_path: Path) -> Comments:
     return workspace(tmp_path, **{"a.py": CODE})
-
-
-def root_of(comments: Comments) -> Path:
-    return Path(comments.tree.root)
 
 
 def test_a_stale_comment_stays_stale_until_somebody_confirms_it(comments: Comments) -> None:

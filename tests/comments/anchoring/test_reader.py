@@ -8,9 +8,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from tests.comments.shop import CODE, add_at, line_of, root_of
+from tests.comments.shop import CODE, add_at, line_of
 from tests.comments.sidecars import extension_accepts
-from tests.comments.workspaces import Comments, commit, sidecar, workspace, write
+from tests.comments.workspaces import Comments, commit, root_of, sidecar, workspace, write
 from tests.workspace.repositories import git
 
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.comments.shop import CODE, add_at, line_of, root_of
-from tests.comments.workspaces import Comments, commit, workspace, write
+from tests.comments.shop import CODE, add_at, line_of
+from tests.comments.workspaces import Comments, commit, root_of, workspace, write
 
 OTHER = """def load(path):
     with open(path) as file:

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.comments.shop import CODE, root_of
-from tests.comments.workspaces import Comments, commit, workspace, write
+from tests.comments.shop import CODE
+from tests.comments.workspaces import Comments, commit, root_of, workspace, write
 
 
 @pytest.fixture

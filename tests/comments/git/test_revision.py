@@ -8,8 +8,8 @@ import msgspec
 import pytest
 
 from postil.comments.operations.by_id import ListedAt
-from tests.comments.shop import CODE, add_at, line_of, root_of
-from tests.comments.workspaces import Comments, commit, workspace, write
+from tests.comments.shop import CODE, add_at, line_of
+from tests.comments.workspaces import Comments, commit, root_of, workspace, write
 from tests.workspace.repositories import git
 
 

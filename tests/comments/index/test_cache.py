@@ -7,25 +7,12 @@ from pathlib import Path
 import pytest
 
 from postil.comments.operations.validation import Filters
-from tests.comments.workspaces import Comments, commit, workspace, write
-
-CODE = "".join(f"def function_{n}(value):\n    return value + {n}\n\n\n" for n in range(8))
+from tests.comments.workspaces import FUNCTIONS, Comments, commit, root_of, split, workspace, write
 
 
 @pytest.fixture
 def comments(tmp_path: Path) -> Comments:
-    return workspace(tmp_path, **{"a.py": CODE, "b.py": "import os\n"})
-
-
-def root_of(comments: Comments) -> Path:
-    return Path(comments.tree.root)
-
-
-def split(root: Path, number: int) -> None:
-    """Take a function out of a.py and into b.py."""
-    piece = f"def function_{number}(value):\n    return value + {number}\n\n\n"
-    write(root, "a.py", CODE.replace(piece, ""))
-    write(root, "b.py", "import os\n\n\n" + piece)
+    return workspace(tmp_path, **{"a.py": FUNCTIONS, "b.py": "import os\n"})
 
 
 def test_code_moved_in_shows_at_once_wherever_its_file_is_asked_for(comments: Comments) -> None:
@@ -45,8 +32,8 @@ def test_lost_code_is_found_when_it_turns_up_later_and_lost_when_it_leaves(comme
     root = root_of(comments)
     identity = comments.add("a.py", 30, "the last function", "NOTE").commentId
     commit(root, "commented")
-    piece = CODE[CODE.index("def function_7") :]
-    write(root, "a.py", CODE.replace(piece, ""))
+    piece = FUNCTIONS[FUNCTIONS.index("def function_7") :]
+    write(root, "a.py", FUNCTIONS.replace(piece, ""))
     assert comments.show(identity).comment.state == "orphaned"  # cut, and not yet pasted
     write(root, "later.py", "import sys\n\n\n" + piece)
     assert comments.show(identity).comment.movedTo == "later.py"

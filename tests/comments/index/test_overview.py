@@ -10,8 +10,8 @@ import pytest
 from postil.comments.anchoring.moved_files import list_changed
 from postil.comments.index import overview
 from postil.comments.source_tree import SourceTree
-from tests.comments.shop import CODE, add_at, root_of
-from tests.comments.workspaces import Comments, sidecar, workspace, write
+from tests.comments.shop import CODE, add_at
+from tests.comments.workspaces import Comments, root_of, sidecar, workspace, write
 
 
 @pytest.fixture

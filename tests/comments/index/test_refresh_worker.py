@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from postil.comments.index.refresh_worker import ENOUGH
-from tests.comments.shop import CODE, line_of, root_of
-from tests.comments.workspaces import Comments, commit, workspace, write
+from tests.comments.shop import CODE, line_of
+from tests.comments.workspaces import Comments, commit, root_of, workspace, write
 
 # Two processors, whatever this machine has: a single one would read all files in the process itself.
 SHELL = "import os, sys; os.cpu_count = lambda: 2; from postil.surfaces.shell.main import main; sys.exit(main())"

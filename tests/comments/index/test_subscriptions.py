@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.comments.operations.test_resources import subscribed
-from tests.comments.workspaces import Comments, commit, workspace, write
+from tests.comments.workspaces import Comments, commit, root_of, workspace, write
 
 CODE = "".join(f"def function_{n}(value):\n    return value + {n}\n\n\n" for n in range(8))
 
@@ -15,10 +15,6 @@ CODE = "".join(f"def function_{n}(value):\n    return value + {n}\n\n\n" for n i
 @pytest.fixture
 def comments(tmp_path: Path) -> Comments:
     return workspace(tmp_path, **{"a.py": CODE, "b.py": "import os\n"})
-
-
-def root_of(comments: Comments) -> Path:
-    return Path(comments.tree.root)
 
 
 def test_a_subscriber_hears_that_lost_code_turned_up(comments: Comments) -> None:

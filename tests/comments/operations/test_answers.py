@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from tests.comments.workspaces import Comments, sidecar, workspace, write
+from tests.comments.workspaces import Comments, root_of, sidecar, workspace, write
 
 SOURCE = "".join(f"value_{n} = {n}\n" for n in range(1, 11))
 
@@ -17,10 +17,6 @@ def comments(tmp_path: Path) -> Comments:
     made = workspace(tmp_path / "work", **{"a.py": SOURCE})
     write(tmp_path, "work-evil/secret.py", "password = 1\n")
     return made
-
-
-def root_of(comments: Comments) -> Path:
-    return Path(comments.tree.root)
 
 
 def test_a_minified_file_is_copied_neither_into_its_sidecar_nor_into_answers(comments: Comments) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from postil.core.failure import Conflict, InvalidArguments, NotFound
 from tests.comments.sidecars import EXTENSION, SOURCE, as_javascript
-from tests.comments.workspaces import Comments, sidecar, workspace, write
+from tests.comments.workspaces import Comments, root_of, sidecar, workspace, write
 
 CODE = "".join(f"value_{n} = {n}\n" for n in range(1, 31))
 
@@ -17,10 +17,6 @@ CODE = "".join(f"value_{n} = {n}\n" for n in range(1, 31))
 @pytest.fixture
 def comments(tmp_path: Path) -> Comments:
     return workspace(tmp_path, **{"a.py": CODE, "lib/b.py": CODE, "lib/deep/c.ts": "const a = 1;\n" * 20})
-
-
-def root_of(comments: Comments) -> Path:
-    return Path(comments.tree.root)
 
 
 def test_a_thread_has_replies_and_an_end(comments: Comments) -> None:

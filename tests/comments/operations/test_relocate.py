@@ -7,32 +7,19 @@ from pathlib import Path
 import pytest
 
 from postil.core.failure import NotFound
-from tests.comments.workspaces import Comments, commit, sidecar, workspace, write
-
-CODE = "".join(f"def function_{n}(value):\n    return value + {n}\n\n\n" for n in range(8))
+from tests.comments.workspaces import FUNCTIONS, Comments, commit, root_of, sidecar, split, workspace, write
 
 
 @pytest.fixture
 def comments(tmp_path: Path) -> Comments:
-    return workspace(tmp_path, **{"a.py": CODE, "b.py": "import os\n"})
-
-
-def root_of(comments: Comments) -> Path:
-    return Path(comments.tree.root)
-
-
-def split(root: Path, number: int) -> None:
-    """Take a function out of a.py and into b.py."""
-    piece = f"def function_{number}(value):\n    return value + {number}\n\n\n"
-    write(root, "a.py", CODE.replace(piece, ""))
-    write(root, "b.py", "import os\n\n\n" + piece)
+    return workspace(tmp_path, **{"a.py": FUNCTIONS, "b.py": "import os\n"})
 
 
 def test_all_comments_of_a_file_go_to_the_one_that_has_their_code(comments: Comments) -> None:
     root = root_of(comments)
     goes = [comments.add("a.py", line, f"at {line}", "NOTE").commentId for line in (2, 6)]
     stays = comments.add("a.py", 30, "the last function", "NOTE").commentId
-    half = CODE[: CODE.index("def function_4")]
+    half = FUNCTIONS[: FUNCTIONS.index("def function_4")]
     write(root, "half.py", "import os\n\n\n" + half)  # a copy: a.py has the code, too
     done = comments.move_all("a.py", "half.py")
     assert [each.commentId for each in done.moved] == goes

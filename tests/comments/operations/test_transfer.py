@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from postil.core.failure import Failure
-from tests.comments.workspaces import Comments, sidecar, workspace, write
+from tests.comments.workspaces import Comments, root_of, sidecar, workspace, write
 
 CODE = "".join(f"value_{n} = {n}\n" for n in range(1, 31))
 
@@ -16,10 +16,6 @@ CODE = "".join(f"value_{n} = {n}\n" for n in range(1, 31))
 @pytest.fixture
 def comments(tmp_path: Path) -> Comments:
     return workspace(tmp_path / "here", **{"a.py": CODE, "lib/b.py": CODE})
-
-
-def root_of(comments: Comments) -> Path:
-    return Path(comments.tree.root)
 
 
 def test_a_source_that_is_not_utf_8_is_never_written_back(comments: Comments) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
-from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -11,26 +9,7 @@ import pytest
 from postil.comments.search import text_file as corpus_module
 from postil.comments.search.patterns import Pattern
 from postil.comments.search.text_file import TextFile
-
-
-def database(texts: Iterable[str]) -> sqlite3.Connection:
-    db = sqlite3.connect(":memory:")
-    db.executescript(
-        corpus_module.TABLES
-        + "CREATE TABLE note (seq INTEGER PRIMARY KEY AUTOINCREMENT);"
-        + "CREATE TABLE body (seq INTEGER PRIMARY KEY, text TEXT);"
-        + "CREATE TRIGGER note_gone AFTER DELETE ON note BEGIN"
-        + " DELETE FROM body WHERE seq = old.seq; INSERT INTO gone (seq) VALUES (old.seq); END;"
-    )
-    add(db, texts)
-    return db
-
-
-def add(db: sqlite3.Connection, texts: Iterable[str]) -> None:
-    with db:
-        for text in texts:
-            number = db.execute("INSERT INTO note DEFAULT VALUES").lastrowid
-            db.execute("INSERT INTO body VALUES (?, ?)", (number, text))
+from tests.comments.search.test_patterns import add, database
 
 
 def test_the_next_process_searches_the_file_and_reads_no_texts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,7 +9,6 @@ import pytest
 
 from postil.comments.sidecar.dialects import Unreadable
 from postil.comments.sidecar.document import Sidecar
-from postil.core.failure import Failure
 from tests.comments.sidecars import (
     DOCUMENTED,
     EXTENSION,
@@ -18,7 +17,7 @@ from tests.comments.sidecars import (
     REFERENCE,
     as_javascript,
 )
-from tests.comments.workspaces import Comments, sidecar, workspace, write
+from tests.comments.workspaces import Comments, code_of, root_of, sidecar, workspace, write
 
 SOURCE = "".join(f"value_{n} = {n}\n" for n in range(1, 11))
 
@@ -28,17 +27,6 @@ def comments(tmp_path: Path) -> Comments:
     made = workspace(tmp_path / "work", **{"a.py": SOURCE})
     write(tmp_path, "work-evil/secret.py", "password = 1\n")
     return made
-
-
-def root_of(comments: Comments) -> Path:
-    return Path(comments.tree.root)
-
-
-def code_of(comments: Comments, path: str, line: int = 1) -> int:
-    with pytest.raises(Failure) as caught:
-        comments.add(path, line, "x", "NOTE")
-    assert caught.value.details().get("suggestion"), "a failure says what to do next"
-    return caught.value.code
 
 
 def test_lines_that_no_file_has_are_shown_as_some_line(comments: Comments) -> None:

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from tests.comments.sidecars import EXTENSION, SOURCE, as_javascript
-from tests.comments.workspaces import Comments, sidecar, workspace, write
+from tests.comments.workspaces import Comments, root_of, sidecar, workspace, write
 
 CODE = "class Basket:\n    def total(self):\n        return 0\n\n\ndef gross(price):\n    return price\n"
 
@@ -16,10 +16,6 @@ CODE = "class Basket:\n    def total(self):\n        return 0\n\n\ndef gross(pri
 @pytest.fixture
 def comments(tmp_path: Path) -> Comments:
     return workspace(tmp_path, **{"a.py": CODE})
-
-
-def root_of(comments: Comments) -> Path:
-    return Path(comments.tree.root)
 
 
 def test_a_text_names_its_code_as_it_is_called_now(comments: Comments) -> None:

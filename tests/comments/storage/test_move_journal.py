@@ -12,7 +12,7 @@ import pytest
 
 from postil.core.failure import NotFound
 from tests.comments.sidecars import EXTENSION, SOURCE, as_javascript, extension_accepts
-from tests.comments.workspaces import Comments, commit, sidecar, workspace, write
+from tests.comments.workspaces import FUNCTIONS, Comments, commit, root_of, sidecar, split, workspace, write
 
 VALUES = "".join(f"value_{n} = {n}\n" for n in range(1, 101))
 
@@ -53,23 +53,9 @@ def test_a_move_killed_at_any_step_leaves_the_comment_in_one_place(tmp_path: Pat
         assert len(holding) == 1, (step, left)
 
 
-CODE = "".join(f"def function_{n}(value):\n    return value + {n}\n\n\n" for n in range(8))
-
-
 @pytest.fixture
 def comments(tmp_path: Path) -> Comments:
-    return workspace(tmp_path, **{"a.py": CODE, "b.py": "import os\n"})
-
-
-def root_of(comments: Comments) -> Path:
-    return Path(comments.tree.root)
-
-
-def split(root: Path, number: int) -> None:
-    """Take a function out of a.py and into b.py."""
-    piece = f"def function_{number}(value):\n    return value + {number}\n\n\n"
-    write(root, "a.py", CODE.replace(piece, ""))
-    write(root, "b.py", "import os\n\n\n" + piece)
+    return workspace(tmp_path, **{"a.py": FUNCTIONS, "b.py": "import os\n"})
 
 
 def test_undoing_a_migration_ties_the_comment_to_the_code_it_had(comments: Comments) -> None:
@@ -98,7 +84,7 @@ def test_undoing_a_migration_ties_the_comment_to_the_code_it_had(comments: Comme
 def test_undoing_a_relocation_and_a_move_by_hand_goes_back_step_by_step(comments: Comments) -> None:
     root = root_of(comments)
     identity = comments.add("a.py", 6, "step by step", "NOTE").commentId
-    write(root, "a.py", "# above\n" + CODE)
+    write(root, "a.py", "# above\n" + FUNCTIONS)
     comments.relocate()
     comments.move("a.py", "b.py", identity, 1)
     assert comments.undo(identity).targetLine == 7

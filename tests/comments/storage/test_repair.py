@@ -9,7 +9,7 @@ import pytest
 
 from postil.comments.storage.repair import find_faults
 from tests.comments.sidecars import DAMAGED_BY_REFERENCE, EXTENSION, REFERENCE, SOURCE, as_javascript
-from tests.comments.workspaces import Comments, commit, sidecar, workspace, write
+from tests.comments.workspaces import Comments, commit, root_of, sidecar, workspace, write
 
 CODE = "".join(f"value_{n} = {n}\n" for n in range(1, 31))
 
@@ -17,10 +17,6 @@ CODE = "".join(f"value_{n} = {n}\n" for n in range(1, 31))
 @pytest.fixture
 def comments(tmp_path: Path) -> Comments:
     return workspace(tmp_path, **{"a.py": CODE, "lib/b.py": CODE, "lib/deep/c.ts": "const a = 1;\n" * 20})
-
-
-def root_of(comments: Comments) -> Path:
-    return Path(comments.tree.root)
 
 
 @pytest.mark.parametrize("value", [REFERENCE, DAMAGED_BY_REFERENCE])

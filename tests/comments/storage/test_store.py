@@ -19,7 +19,7 @@ from tests.comments.sidecars import (
     as_javascript,
     extension_accepts,
 )
-from tests.comments.workspaces import Comments, sidecar, workspace, write
+from tests.comments.workspaces import Comments, code_of, root_of, sidecar, workspace, write
 
 SOURCE = "".join(f"value_{n} = {n}\n" for n in range(1, 101))
 
@@ -105,17 +105,6 @@ def comments(tmp_path: Path) -> Comments:
     made = workspace(tmp_path / "work", **{"a.py": SHORT})
     write(tmp_path, "work-evil/secret.py", "password = 1\n")
     return made
-
-
-def root_of(comments: Comments) -> Path:
-    return Path(comments.tree.root)
-
-
-def code_of(comments: Comments, path: str, line: int = 1) -> int:
-    with pytest.raises(Failure) as caught:
-        comments.add(path, line, "x", "NOTE")
-    assert caught.value.details().get("suggestion"), "a failure says what to do next"
-    return caught.value.code
 
 
 def test_a_sidecar_that_is_a_symlink_is_neither_read_nor_written(comments: Comments) -> None:

@@ -11,6 +11,7 @@ import pytest
 from postil.comments.transfer.read_export import guard_cell, unguard_cell
 from postil.core.content import Embedded
 from postil.core.failure import InvalidArguments
+from tests.comments.transfer.test_read_export import fill
 from tests.comments.workspaces import Comments, workspace
 
 CODE = "".join(f"value_{n} = {n}\n" for n in range(1, 31))
@@ -19,16 +20,6 @@ CODE = "".join(f"value_{n} = {n}\n" for n in range(1, 31))
 @pytest.fixture
 def comments(tmp_path: Path) -> Comments:
     return workspace(tmp_path / "here", **{"a.py": CODE, "lib/b.py": CODE})
-
-
-def fill(comments: Comments) -> list[str]:
-    """Three comments: on a range, with a thread, and by an assistant."""
-    first = comments.add("a.py", 5, 'TODO: =SUM(1)\n"two" lines', endLine=7, author="ann").commentId
-    comments.reply(first, "yes, and?", author="bob")
-    comments.resolve(first, author="bob")
-    second = comments.add("a.py", 9, "it's fine", "NOTE", "claude", {"model": "m", "confidence": 0.5, "own": [1]})
-    third = comments.add("lib/b.py", 30, "the last line", "STAR")
-    return [first, second.commentId, third.commentId]
 
 
 def test_a_spreadsheet_runs_nothing(comments: Comments) -> None:

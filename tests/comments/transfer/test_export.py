@@ -21,7 +21,7 @@ from postil.core.failure import Failure, NotFound
 from postil.core.size import bound
 from postil.surfaces.shell.argv import find
 from postil.surfaces.shell.commands import Words
-from tests.comments.workspaces import Comments, commit, workspace, write
+from tests.comments.workspaces import Comments, commit, root_of, workspace, write
 
 CODE = "".join(f"value_{n} = {n}\n" for n in range(1, 31))
 
@@ -29,10 +29,6 @@ CODE = "".join(f"value_{n} = {n}\n" for n in range(1, 31))
 @pytest.fixture
 def comments(tmp_path: Path) -> Comments:
     return workspace(tmp_path, **{"a.py": CODE, "lib/b.py": CODE, "lib/deep/c.ts": "const a = 1;\n" * 20})
-
-
-def root_of(comments: Comments) -> Path:
-    return Path(comments.tree.root)
 
 
 def test_every_format_is_exported(comments: Comments) -> None:

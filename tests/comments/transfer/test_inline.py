@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from postil.comments.transfer.inline import extract_inline, inline_comment, insert_inline
-from tests.comments.workspaces import Comments, workspace, write
+from tests.comments.workspaces import Comments, root_of, workspace, write
 
 CODE = "".join(f"value_{n} = {n}\n" for n in range(1, 31))
 
@@ -15,10 +15,6 @@ CODE = "".join(f"value_{n} = {n}\n" for n in range(1, 31))
 @pytest.fixture
 def comments(tmp_path: Path) -> Comments:
     return workspace(tmp_path, **{"a.py": CODE, "lib/b.py": CODE, "lib/deep/c.ts": "const a = 1;\n" * 20})
-
-
-def root_of(comments: Comments) -> Path:
-    return Path(comments.tree.root)
 
 
 def test_inline_comments_come_out_and_go_back(comments: Comments) -> None:

@@ -49,6 +49,8 @@ class Books:
         filePath: str = "all",
         extra: dict[str, int] = {},  # noqa: B006 - msgspec copies it
         secret_file: str = "",
+        shelves: Annotated[tuple[Where, ...], Meta(description="Where to look")] = (),
+        rooms: Annotated[dict[str, Literal["hall", "attic"]], Meta(description="Rooms by name")] = {},  # noqa: B006
     ) -> str:
         """Find books"""
         return title
@@ -133,6 +135,8 @@ def test_what_is_plainly_meant_is_taken(sent: dict[str, Any], read: dict[str, An
         {"where": "attic"},
         {"where": "{" * 5000},
         {"where": {"shelf": 3, "room": "cellar"}},
+        {"shelves": "attic"},
+        {"shelves": "attic,hall"},
     ],
 )
 def test_what_is_not_plain_is_refused(sent: dict[str, Any]) -> None:
@@ -166,6 +170,8 @@ def test_what_only_the_shell_has_is_not_guessed() -> None:
         ({"mood": "angry"}, "calm, Wild"),
         ({"where": {"shelf": 1, "room": "x"}}, "attic, hall"),
         ({"colour": "b"}, "red"),
+        ({"shelves": [{"shelf": 1}, {"shelf": 2, "room": "x"}]}, "attic, hall"),
+        ({"rooms": {"mine": "x"}}, "attic, hall"),
     ],
 )
 def test_a_wrong_choice_is_answered_with_the_choices(sent: dict[str, Any], values: str) -> None:
@@ -203,6 +209,12 @@ def test_words_with_commas_between_them_are_several(sent: str, meant: list[str])
 def test_what_may_be_one_phrase_with_a_comma_is_not_plain(sent: str) -> None:
     with pytest.raises(InvalidArguments, match=r"Expected `array.*`, got `string` at tags"):
         Operation(Books().find).decode({"title": "Emma", "tags": sent})
+
+
+def test_a_word_is_no_list_of_objects() -> None:
+    for sent in ("attic", "attic,hall"):
+        with pytest.raises(InvalidArguments, match=r"Expected `array`, got `string` at shelves"):
+            decode(shelves=sent)
 
 
 def test_types_are_named_in_words_of_json() -> None:

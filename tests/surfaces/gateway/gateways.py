@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from msgspec import Struct
 
@@ -15,6 +16,7 @@ from postil.surfaces.gateway.gateway import Gateway
 from postil.surfaces.gateway.quotas import Limits
 from postil.surfaces.gateway.signatures import Signatures
 from postil.surfaces.gateway.visitor import Visitor, fingerprint
+from tests.wire.http_client import Running, request, running
 
 TOKEN = "the-printed-token"
 RIGHT = f"Bearer {TOKEN}"
@@ -63,3 +65,26 @@ class Named:
 
     async def identify(self, bearer: str, headers: Mapping[bytes, bytes], attempt: Attempt) -> Visitor | None:
         return Visitor(Caller(principal=bearer, surface="http"), fingerprint(bearer))
+
+
+class Clock:
+    """A clock that stands still until a test moves it."""
+
+    def __init__(self, now: float = 1_000_000.0) -> None:
+        self.now = now
+
+    def time(self) -> float:
+        return self.now
+
+    def monotonic(self) -> float:
+        return self.now
+
+
+def call(server: Running, method: str, token: str, **headers: Any) -> Any:
+    """The answer to one request with this token."""
+    return server.post(request(method), Authorization=f"Bearer {token}", **headers)
+
+
+def serving(*ways: Authenticator) -> Any:
+    """A server with a part of GitLab behind these ways in."""
+    return running(gateway_of(ways=ways), gitlab=GitLabPart())

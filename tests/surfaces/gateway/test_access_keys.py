@@ -18,24 +18,15 @@ from postil.storage.failures import StateAway
 from postil.storage.memory import MemoryState
 from postil.surfaces.gateway import access_keys
 from postil.surfaces.gateway.access_keys import AccessKeys, KeyExists, NoSuchKey
-from postil.surfaces.gateway.auth import Authenticator
 from postil.surfaces.gateway.refused import Unavailable
 from postil.surfaces.gateway.signatures import Policy, Signatures, signature
 from postil.surfaces.gateway.visitor import View, Visitor
-from tests.surfaces.gateway.gateways import GitLabPart, gateway_of
-from tests.wire.http_client import Running, request, running
+from tests.surfaces.gateway.gateways import GitLabPart, call, gateway_of, serving
+from tests.wire.http_client import request, running
 
 SECRET = b"k" * 32
 
 SIGNING = b"the shared secret of the team"
-
-
-def call(server: Running, method: str, token: str, **headers: Any) -> Any:
-    return server.post(request(method), Authorization=f"Bearer {token}", **headers)
-
-
-def serving(*ways: Authenticator) -> Any:
-    return running(gateway_of(ways=ways), gitlab=GitLabPart())
 
 
 def made(state: MemoryState, name: str = "ci", **given: Any) -> str:

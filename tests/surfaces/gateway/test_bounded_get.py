@@ -36,6 +36,14 @@ async def test_an_answer_is_given_as_it_came_up_to_the_bound() -> None:
             assert await get_bounded(client, address, {"authorization": "Bearer x"}) == (200, expected)
 
 
+async def test_an_answer_that_is_too_large_gives_its_connection_back() -> None:
+    body = b"x" * (limits.VERDICT * 4)
+    one_at_a_time = httpx2.Limits(max_connections=1)
+    async with answering(say(body)) as (address, _), httpx2.AsyncClient(limits=one_at_a_time, timeout=10) as client:
+        for _ in range(3):  # with one left open the next would wait for its place in vain
+            assert await get_bounded(client, address) == (200, b"")
+
+
 @pytest.mark.parametrize("begin", [DRIPPING_HEAD, DRIPPING_BODY])
 async def test_an_answer_that_drips_without_an_end_is_given_up(begin: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("postil.surfaces.gateway.bounded_get.DEADLINE", 0.3)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from types import SimpleNamespace
 from typing import Any
 
@@ -11,9 +12,9 @@ import pytest
 from postil.core.call import Caller
 from postil.storage.ephemeral import MemoryEphemeralStore
 from postil.surfaces.gateway.addresses import read_lists
-from postil.surfaces.gateway.auth import WrongCredential
+from postil.surfaces.gateway.auth import Attempt, WrongCredential
 from postil.surfaces.gateway.gateway import Gateway
-from postil.surfaces.gateway.refused import Refused
+from postil.surfaces.gateway.refused import Refused, Unavailable
 from postil.surfaces.gateway.signatures import Signatures
 from postil.surfaces.gateway.visitor import Visitor
 from postil.wire.protocol import jsonrpc
@@ -112,3 +113,29 @@ def test_only_what_a_missing_scope_hides_is_refused_by_the_scopes_name(asked: An
     assert said.value.headers == [
         (b"www-authenticate", b'Bearer realm="postil", error="insufficient_scope", scope="api"')
     ]
+
+
+class Answering:
+    """A way in that answers as it is told."""
+
+    def __init__(self, answer: Visitor | Refused) -> None:
+        self.answer = answer
+
+    async def identify(self, bearer: str, headers: Mapping[bytes, bytes], attempt: Attempt) -> Visitor | None:
+        if isinstance(self.answer, Refused):
+            raise self.answer
+        return self.answer
+
+
+@pytest.mark.parametrize(
+    ("answer", "known"),
+    [
+        (visitor(), True),
+        (WrongCredential("a token"), False),
+        (Refused(403, "Forbidden"), False),
+        (Unavailable("GitLab is away", 5), True),
+    ],
+)
+def test_who_was_let_in_stays_known_until_somebody_says_otherwise(answer: Visitor | Refused, known: bool) -> None:
+    gateway = gateway_of(ways=[Answering(answer)])
+    assert asyncio.run(gateway.is_still_known(HEADERS)) is known

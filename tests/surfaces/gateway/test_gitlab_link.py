@@ -30,13 +30,14 @@ from postil.storage.ephemeral import MemoryEphemeralStore
 from postil.storage.failures import StateFull
 from postil.storage.memory import MemoryState
 from postil.surfaces.gateway import gitlab_link
-from postil.surfaces.gateway.addresses import Addresses
+from postil.surfaces.gateway.addresses import Addresses, read_lists
 from postil.surfaces.gateway.gitlab_tokens import Verified
 from postil.surfaces.gateway.refused import Refused
 from tests.emulator.app import Emulator
 from tests.emulator.server import running as emulating
 from tests.emulator.world import DEVELOPER, STRANGER
 from tests.surfaces.gateway.fake_gitlab import fake_gitlab
+from tests.surfaces.gateway.gateways import Clock
 from tests.surfaces.served import Served, serve_http
 
 PRIVATE = ec.generate_private_key(ec.SECP256R1())
@@ -229,19 +230,6 @@ def links(state: MemoryState | None = None, issuer: str = "https://id.example") 
     return gitlab_link.GitLabLinks(settings, "https://gitlab.example", state or MemoryState(), lambda: SECRET)
 
 
-class Clock:
-    """A clock that a test moves."""
-
-    def __init__(self) -> None:
-        self.now = 1_000_000.0
-
-    def time(self) -> float:
-        return self.now
-
-    def monotonic(self) -> float:
-        return self.now
-
-
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     clock = Clock()
@@ -331,27 +319,30 @@ def test_what_is_no_link_opens_nothing(sealed: str) -> None:
     assert links().request(sealed) is None
 
 
-def test_a_page_is_tried_ten_times_a_minute_for_one_person(monkeypatch: pytest.MonkeyPatch) -> None:
+async def ask(page: gitlab_link.ConnectPage, method: str, form: bytes = b"", client: str = "") -> int:
+    """The status that the page answers."""
+    sent: list[Any] = []
+
+    async def receive() -> Any:
+        return {"type": "http.request", "body": form, "more_body": False}
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    scope: dict[str, Any] = {"type": "http", "method": method, "path": gitlab_link.PATH}
+    await page({**scope, "client": (client, 1) if client else None}, {}, receive, send)
+    return sent[0]["status"]
+
+
+def test_a_page_is_tried_ten_times_a_minute_for_one_person() -> None:
     one = links()
     asyncio.run(one.token_of("oauth:x", {"preferred_username": "alice"}))
     sealed = sealed_in(one.address_for(Caller("oauth:x")))
     page = gitlab_link.ConnectPage(one, GitLabSettings(), MemoryEphemeralStore(), Addresses([], [], []))
     form = urllib.parse.urlencode({"request": sealed, "token": "odd"}).encode()
 
-    async def post() -> int:
-        sent: list[Any] = []
-
-        async def receive() -> Any:
-            return {"type": "http.request", "body": form, "more_body": False}
-
-        async def send(message: Any) -> None:
-            sent.append(message)
-
-        await page({"type": "http", "method": "POST", "path": gitlab_link.PATH}, {}, receive, send)
-        return sent[0]["status"]
-
     async def tries() -> list[int]:
-        return [await post() for _ in range(11)]
+        return [await ask(page, "POST", form) for _ in range(11)]
 
     assert asyncio.run(tries()) == [403] * 10 + [429]
 
@@ -370,3 +361,28 @@ def test_a_form_has_at_most_eight_fields() -> None:
     with pytest.raises(Refused) as refused:
         read(b"&".join(b"f%d=%d" % (n, n) for n in range(9)))
     assert refused.value.status == 400
+
+
+def test_the_page_is_shown_to_allowed_addresses_alone_and_takes_two_methods() -> None:
+    addresses, _ = read_lists([], ["203.0.113.9"])
+    page = gitlab_link.ConnectPage(links(), GitLabSettings(), MemoryEphemeralStore(), addresses)
+    assert asyncio.run(ask(page, "GET", client="203.0.113.8")) == 400, "shown: there is no link in the address"
+    with pytest.raises(Refused) as refused:
+        asyncio.run(ask(page, "GET", client="203.0.113.9"))
+    assert refused.value.status == 403
+    with pytest.raises(Refused) as refused:
+        asyncio.run(ask(page, "PUT", client="203.0.113.8"))
+    assert (refused.value.status, refused.value.headers) == (405, [(b"allow", b"GET, POST")])
+
+
+def test_at_most_so_many_tokens_are_remembered(monkeypatch: pytest.MonkeyPatch, clock: Clock) -> None:
+    monkeypatch.setattr(gitlab_link, "MOST_KNOWN", 2)
+    state = MemoryState()
+    one, other = links(state), links(state)
+    for principal in "abcd":
+        other.keep(principal, f"glpat-{principal}-first")
+        assert asyncio.run(one.token_of(principal, {})) == f"glpat-{principal}-first"
+    for principal in "ad":
+        other.keep(principal, f"glpat-{principal}-second")
+    assert asyncio.run(one.token_of("a", {})) == "glpat-a-second", "forgotten, so it was looked up"
+    assert asyncio.run(one.token_of("d", {})) == "glpat-d-first", "remembered"

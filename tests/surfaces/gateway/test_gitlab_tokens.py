@@ -18,30 +18,22 @@ from postil.core.call import Caller
 from postil.storage.ephemeral import MemoryEphemeralStore
 from postil.surfaces.gateway import gitlab_tokens
 from postil.surfaces.gateway.addresses import read_lists
-from postil.surfaces.gateway.auth import Authenticator, LocalToken, WrongCredential
+from postil.surfaces.gateway.auth import LocalToken, WrongCredential
 from postil.surfaces.gateway.gateway import Gateway
 from postil.surfaces.gateway.gitlab_tokens import GitLabTokens, Verified
 from postil.surfaces.gateway.quotas import FAILURES
 from postil.surfaces.gateway.refused import Refused, Unavailable
 from postil.surfaces.gateway.visitor import Visitor
 from tests.surfaces.gateway.fake_gitlab import FakeGitLab, fake_gitlab
-from tests.surfaces.gateway.gateways import GitLabPart, gateway_of
+from tests.surfaces.gateway.gateways import Clock, call, gateway_of, serving
 from tests.surfaces.gateway.test_bounded_get import in_memory
-from tests.wire.http_client import Running, request, running
+from tests.wire.http_client import request, running
 
 
 @pytest.fixture
 def gitlab() -> Iterator[FakeGitLab]:
     with fake_gitlab() as gitlab:
         yield gitlab
-
-
-def call(server: Running, method: str, token: str, **headers: Any) -> Any:
-    return server.post(request(method), Authorization=f"Bearer {token}", **headers)
-
-
-def serving(*ways: Authenticator) -> Any:
-    return running(gateway_of(ways=ways), gitlab=GitLabPart())
 
 
 def test_a_gitlab_token_is_verified_and_its_user_is_the_caller(gitlab: FakeGitLab) -> None:
@@ -79,14 +71,15 @@ def test_a_gitlab_that_cannot_answer_refuses_nobody_for_good(gitlab: FakeGitLab,
     with serving(GitLabTokens(gitlab.url)) as server:
         answer = call(server, "who", "glpat-good-token")
         assert (answer.status, answer.json()["error"]["data"]["status"]) == (503, 503)
-        assert "retry-after" in answer.headers
+        assert answer.headers["retry-after"] == "5"
         gitlab.status = 200
         assert call(server, "who", "glpat-good-token").status == 200
 
 
 def test_an_unreachable_gitlab_is_503() -> None:
     with serving(GitLabTokens("http://127.0.0.1:1")) as server:
-        assert call(server, "who", "glpat-good-token").status == 503
+        answer = call(server, "who", "glpat-good-token")
+        assert (answer.status, answer.headers["retry-after"]) == (503, "5")
 
 
 @pytest.mark.parametrize("token", ["short", "with space in it", "../../etc/passwd?x", "x" * 2000, "a\tb-tokentoken"])
@@ -355,16 +348,6 @@ def test_a_token_that_may_not_ask_for_its_user_is_still_its_users() -> None:
     assert found is not None
     assert found.caller.principal.endswith(":7")
     assert not found.view.workspace
-
-
-class Clock:
-    """A clock that a test moves."""
-
-    def __init__(self) -> None:
-        self.now = 1_000_000.0
-
-    def monotonic(self) -> float:
-        return self.now
 
 
 def test_a_verdict_is_remembered_for_a_minute_exactly(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,28 +16,18 @@ from jwt.algorithms import ECAlgorithm
 
 from postil.settings.model import OAuthSettings
 from postil.surfaces.gateway import oauth
-from postil.surfaces.gateway.auth import Authenticator
 from postil.surfaces.gateway.oauth import OAuthTokens
 from postil.surfaces.gateway.refused import Refused, Unavailable
 from postil.surfaces.gateway.visitor import Visitor
 from tests.surfaces.gateway.fake_gitlab import FakeGitLab, fake_gitlab
-from tests.surfaces.gateway.gateways import GitLabPart, gateway_of
+from tests.surfaces.gateway.gateways import Clock, call, serving
 from tests.surfaces.gateway.test_bounded_get import in_memory
-from tests.wire.http_client import Running, request, running
 
 
 @pytest.fixture
 def gitlab() -> Iterator[FakeGitLab]:
     with fake_gitlab() as gitlab:
         yield gitlab
-
-
-def call(server: Running, method: str, token: str, **headers: Any) -> Any:
-    return server.post(request(method), Authorization=f"Bearer {token}", **headers)
-
-
-def serving(*ways: Authenticator) -> Any:
-    return running(gateway_of(ways=ways), gitlab=GitLabPart())
 
 
 RESOURCE = "https://postil.example.org/mcp"
@@ -90,6 +80,9 @@ def test_only_tokens_issued_for_this_server_are_taken(issuer: str) -> None:
 def test_the_metadata_names_the_issuer() -> None:
     document = msgspec.json.decode(oauth.metadata(OAuthSettings(issuer="https://id.example", resource=RESOURCE)))
     assert (document["resource"], document["authorization_servers"]) == (RESOURCE, ["https://id.example"])
+    assert "scopes_supported" not in document
+    scoped = oauth.metadata(OAuthSettings(issuer="https://id.example", resource=RESOURCE, scopes=("mcp", "api")))
+    assert msgspec.json.decode(scoped)["scopes_supported"] == ["mcp", "api"]
     expected = "https://postil.example.org/.well-known/oauth-protected-resource/mcp"
     assert oauth.metadata_url(RESOURCE) == expected
 
@@ -111,16 +104,6 @@ class Issuer:
         if isinstance(found, Exception):
             raise found
         return in_memory(200 if found is not None else 404, msgspec.json.encode(found))
-
-
-class Clock:
-    """A clock that a test moves."""
-
-    def __init__(self) -> None:
-        self.now = 1_000_000.0
-
-    def monotonic(self) -> float:
-        return self.now
 
 
 ISSUER = "https://id.example/realm"
@@ -248,8 +231,11 @@ def test_a_document_that_is_not_the_issuers_own_is_not_believed(document: object
 
 
 def test_an_issuer_that_cannot_be_reached_refuses_nobody_for_good() -> None:
-    with pytest.raises(Unavailable):
-        identify(tokens(Issuer({KEYS: httpx2.ConnectError("away")})), issued(ISSUER))
+    odds: tuple[Any, ...] = (httpx2.ConnectError("away"), {"keys": []}, {"keys": [{"kty": "odd", "kid": "k1"}]})
+    for odd in odds:
+        with pytest.raises(Unavailable) as refused:
+            identify(tokens(Issuer({KEYS: odd})), issued(ISSUER))
+        assert refused.value.headers == [(b"retry-after", b"5")]
 
 
 def test_neither_a_redirect_nor_a_proxy_of_the_environment_is_asked_for_keys(issuer: str) -> None:

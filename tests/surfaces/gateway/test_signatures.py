@@ -14,6 +14,7 @@ from postil.surfaces.gateway import signatures as signatures_module
 from postil.surfaces.gateway.refused import Refused
 from postil.surfaces.gateway.signatures import Bodiless, Policy, Signatures, key_id, signature
 from tests.needs import needs
+from tests.surfaces.gateway.gateways import Clock
 
 SECRET, OLDER = b"the shared secret of the team", b"the secret before this one"
 BODY = '{"jsonrpc":"2.0","method":"list_projects","params":{"search":"Grüße"},"id":1}'.encode()
@@ -117,20 +118,10 @@ def test_an_odd_time_is_refused(stamp: bytes) -> None:
     assert check({**stamped(), b"x-mcp-timestamp": stamp}) == 401
 
 
-class Still:
-    """A clock that stands still."""
-
-    def __init__(self, now: float) -> None:
-        self.now = now
-
-    def time(self) -> float:
-        return self.now
-
-
 @pytest.mark.parametrize(("age", "status"), [(300, 200), (-300, 200), (300.5, 401), (-300.5, 401), (301, 401)])
 def test_five_minutes_are_the_last_that_is_taken(age: float, status: int, monkeypatch: pytest.MonkeyPatch) -> None:
     stamp = 1_700_000_000
-    monkeypatch.setattr(signatures_module, "time", Still(stamp + age))
+    monkeypatch.setattr(signatures_module, "time", Clock(stamp + age))
     signed = signature(SECRET, b".".join((b"%d" % stamp, b"n", BODY)))
     headers = {b"x-mcp-timestamp": b"%d" % stamp, b"x-mcp-nonce": b"n", b"x-mcp-signature": signed}
     assert check(headers, "required") == status
@@ -239,6 +230,6 @@ def test_a_key_is_named_by_sixteen_digits_that_do_not_tell_it() -> None:
 @pytest.mark.parametrize(("digits", "status"), [(12, 200), (13, 401)])
 def test_a_time_has_at_most_twelve_digits(digits: int, status: int, monkeypatch: pytest.MonkeyPatch) -> None:
     stamp = b"1" * digits
-    monkeypatch.setattr(signatures_module, "time", Still(float(stamp)))
+    monkeypatch.setattr(signatures_module, "time", Clock(float(stamp)))
     signed = signature(SECRET, b".".join((stamp, b"", BODY)))
     assert check({b"x-mcp-timestamp": stamp, b"x-mcp-signature": signed}, "required") == status

@@ -27,6 +27,7 @@ from postil.storage.memory import MemoryState
 from postil.surfaces.gateway import webhooks
 from postil.surfaces.gateway.refused import Refused
 from postil.surfaces.gateway.webhooks import PATH, BadWebhookKey, Verifier, WebhookReceiver, read_delivery
+from tests.surfaces.gateway.gateways import Clock
 from tests.wire.http_client import Answer, Running, running
 from tests.wire.http_client import Connection as WireConnection
 
@@ -70,6 +71,17 @@ def server() -> Iterator[Server]:
     context, state = serving([TOKEN])
     with context as served:
         yield Server(served, state)
+
+
+def test_deliveries_are_counted_from_nothing_on() -> None:
+    log = EventLog(MemoryState())
+    receiver = WebhookReceiver(Verifier([TOKEN]), lambda: log, MemoryEphemeralStore())
+    assert receiver.counts() == {"postil_webhooks_kept_total": 0, "postil_webhooks_repeated_total": 0}
+    with running(routes={PATH: receiver}) as served:
+        head = {"X_Gitlab_Event": "Push Hook", "X_Gitlab_Token": TOKEN.decode(), "Idempotency_Key": "one"}
+        for _ in range(3):
+            assert served.ask("POST", PATH, json.dumps(PUSH).encode(), **head).status == 200
+    assert receiver.counts() == {"postil_webhooks_kept_total": 1, "postil_webhooks_repeated_total": 2}
 
 
 def test_an_event_is_kept_once_and_can_be_asked_for(server: Server) -> None:
@@ -232,22 +244,12 @@ def test_events_come_in_pages(server: Server) -> None:
     assert ([one.id for one in second.events], second.next_after) == (["4", "5", "6"], None)
 
 
-class Still:
-    """A clock that stands still."""
-
-    def __init__(self, now: float) -> None:
-        self.now = now
-
-    def time(self) -> float:
-        return self.now
-
-
 @pytest.mark.parametrize(("age", "taken"), [(300, True), (-300, True), (300.5, False), (-300.5, False)])
 def test_five_minutes_are_the_last_that_is_taken(age: float, taken: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     body, stamp = b"{}", 1_700_000_000
     made = base64.b64encode(hmac.digest(KEY, b".".join((b"m", b"%d" % stamp, body)), "sha256"))
     headers = {b"webhook-id": b"m", b"webhook-timestamp": b"%d" % stamp, b"webhook-signature": b"v1," + made}
-    monkeypatch.setattr(webhooks, "time", Still(stamp + age))
+    monkeypatch.setattr(webhooks, "time", Clock(stamp + age))
     if taken:
         Verifier([SIGNING]).check(headers, body)
     else:

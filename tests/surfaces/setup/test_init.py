@@ -1,12 +1,8 @@
 """`postil init`: sets a repository up, and asks before it writes."""
 
-import fcntl
 import json
 import os
-import pty
-import struct
 import subprocess
-import termios
 from pathlib import Path
 from shutil import which
 
@@ -14,6 +10,7 @@ import pytest
 
 from tests.surfaces.programs import BIN, run
 from tests.surfaces.setup.homes import home
+from tests.surfaces.terminals import Terminal
 
 
 def test_init_writes_checks_and_says_how_to_undo_in_a_few_lines(repository: Path, tmp_path: Path) -> None:
@@ -32,33 +29,6 @@ def test_init_with_dry_run_writes_nothing(repository: Path, tmp_path: Path) -> N
     assert done.returncode == 0
     assert '+  "mcpServers"' in done.stderr
     assert not (repository / ".mcp.json").exists()
-
-
-class Terminal:
-    """A pseudo-terminal of a few rows, and what was shown on it."""
-
-    def __init__(self, rows: int = 24) -> None:
-        self.master, self.slave = pty.openpty()
-        fcntl.ioctl(self.slave, termios.TIOCSWINSZ, struct.pack("HHHH", rows, 80, 0, 0))
-
-    def shown(self) -> str:
-        """Everything written so far; call it when the program has ended."""
-        os.close(self.slave)
-        parts: list[bytes] = []
-        while True:
-            try:
-                part = os.read(self.master, 65536)
-            except OSError:  # how Linux says that the other side is closed
-                part = b""
-            if not part:
-                os.close(self.master)
-                return b"".join(parts).decode()
-            parts.append(part)
-
-
-def postil(*words: str, cwd: Path, **streams: int) -> subprocess.CompletedProcess[bytes]:
-    environ = {**os.environ, "TERM": "xterm", "PAGER": "sed s/^/PAGED:/"}
-    return subprocess.run([BIN / "postil", *words], cwd=cwd, env=environ, timeout=60, check=False, **streams)  # type: ignore[call-overload]
 
 
 @pytest.mark.parametrize(("answer", "written"), [(b"n\n", False), (b"\n", True)])

@@ -10,7 +10,7 @@ import pytest
 from postil import __version__
 from postil.app import PARTS
 from postil.contracts import CONTRACTS
-from tests.surfaces.programs import BIN, hello, run, talk
+from tests.surfaces.programs import BIN, hello, imported_by, run, talk
 
 
 def test_the_version_is_answered_by_every_program(tmp_path: Path) -> None:
@@ -131,25 +131,6 @@ def test_a_command_that_ended_leaves_nothing_for_the_collector_to_look_at(reposi
     )
     looked_at, frozen = map(int, done.stderr.split())
     assert looked_at < frozen / 100
-
-
-def imported_by(folder: Path, words: list[str]) -> set[str]:
-    """Every module that was imported by the time the command had ended."""
-    code = (
-        "import sys; before = set(sys.modules); from postil.surfaces.shell.main import main; status = main();"
-        "sys.stderr.write(chr(10).join(set(sys.modules) - before)); sys.exit(status)"
-    )
-    done = subprocess.run(
-        [BIN / "python", "-c", code, *words],
-        cwd=folder,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    return set(done.stderr.split())
 
 
 SERVERS = {

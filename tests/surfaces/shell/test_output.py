@@ -1,44 +1,13 @@
 """What only a terminal gets: progress, the pager, and nothing that steers it."""
 
-import fcntl
 import json
-import os
-import pty
 import re
-import struct
 import subprocess
-import termios
 from pathlib import Path
 
 from postil.surfaces.shell.output import paint_states
-from tests.surfaces.programs import BIN, run
-
-
-class Terminal:
-    """A pseudo-terminal of a few rows, and what was shown on it."""
-
-    def __init__(self, rows: int = 24) -> None:
-        self.master, self.slave = pty.openpty()
-        fcntl.ioctl(self.slave, termios.TIOCSWINSZ, struct.pack("HHHH", rows, 80, 0, 0))
-
-    def shown(self) -> str:
-        """Everything written so far; call it when the program has ended."""
-        os.close(self.slave)
-        parts: list[bytes] = []
-        while True:
-            try:
-                part = os.read(self.master, 65536)
-            except OSError:  # how Linux says that the other side is closed
-                part = b""
-            if not part:
-                os.close(self.master)
-                return b"".join(parts).decode()
-            parts.append(part)
-
-
-def postil(*words: str, cwd: Path, **streams: int) -> subprocess.CompletedProcess[bytes]:
-    environ = {**os.environ, "TERM": "xterm", "PAGER": "sed s/^/PAGED:/"}
-    return subprocess.run([BIN / "postil", *words], cwd=cwd, env=environ, timeout=60, check=False, **streams)  # type: ignore[call-overload]
+from tests.surfaces.programs import run
+from tests.surfaces.terminals import Terminal, postil
 
 
 def test_progress_is_drawn_on_a_terminal_and_taken_away(repository: Path) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 from mcp import types
 
 from postil import __version__
-from tests.surfaces.programs import BIN, hello, run, talk
+from tests.surfaces.programs import BIN, hello, imported_by, run, talk
 from tests.surfaces.served import serve_http
 
 
@@ -82,25 +82,6 @@ def test_the_server_imports_no_http_and_no_part(repository: Path) -> None:
     heavy = HEAVY - {"asyncio", "ssl", "socket", "inspect"}
     parts = {"postil.inbox.part", "postil.comments.operations.contract", "postil.tracker.part", "postil.gitlab.part"}
     assert imported_by(repository, ["serve"]) & (heavy | parts | {"argparse"}) == set()
-
-
-def imported_by(folder: Path, words: list[str]) -> set[str]:
-    """Every module that was imported by the time the command had ended."""
-    code = (
-        "import sys; before = set(sys.modules); from postil.surfaces.shell.main import main; status = main();"
-        "sys.stderr.write(chr(10).join(set(sys.modules) - before)); sys.exit(status)"
-    )
-    done = subprocess.run(
-        [BIN / "python", "-c", code, *words],
-        cwd=folder,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    return set(done.stderr.split())
 
 
 def test_schemas_of_results_are_declared_only_where_structure_is_asked_for(repository: Path) -> None:
