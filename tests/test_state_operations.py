@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -51,6 +52,26 @@ def test_a_backup_brings_messages_keys_and_the_secret_back(repository: Path, tmp
     assert ("before the backup" in listed, "after the backup" in listed) == (True, False)
     assert "team" in run("postil", "key", "list", cwd=repository).stdout
     assert secret.read_bytes() == was
+
+
+def test_a_restore_that_was_killed_before_the_secret_is_resumed(repository: Path, tmp_path: Path) -> None:
+    send(repository, "before the backup")
+    run("postil", "key", "create", "team", "--json", cwd=repository)
+    backup = str(tmp_path / "backup")
+    run("postil", "backup", backup, cwd=repository)
+    secret = Path(os.environ["XDG_STATE_HOME"]) / "postil" / "secret"
+    was = secret.read_bytes()
+    other = b"another secret, of another machine"
+    secret.write_bytes(other)
+    code = "import os, sys; from postil import secret; from postil.surfaces.shell.main import main\n"
+    code += "secret.replace = lambda *_: os._exit(9)\nsys.argv = ['postil', 'restore', sys.argv[1], '--force']; main()"
+    killed = subprocess.run([sys.executable, "-c", code, backup], cwd=repository, check=False)
+    assert (killed.returncode, secret.read_bytes()) == (9, other)
+    resumed = run("postil", "restore", backup, cwd=repository)
+    assert resumed.returncode == 0, resumed.stderr
+    assert secret.read_bytes() == was
+    again = run("postil", "restore", backup, cwd=repository)
+    assert (again.returncode, "not empty" in again.stderr) == (6, True)
 
 
 def test_half_a_backup_is_refused_with_7_and_changes_nothing(repository: Path, tmp_path: Path) -> None:

@@ -13,7 +13,8 @@ from postil.settings.model import REDIS, Settings
 
 if TYPE_CHECKING:
     from postil.core.effects.witness import Audit
-    from postil.core.ports import Dumpable, State
+    from postil.core.ports import State
+    from postil.storage.backup import Restorable
 
 
 class StateOperations:
@@ -59,6 +60,13 @@ class StateOperations:
 
             check_answers(self._settings.ephemeral_address)
 
+    def tell_outages(self, tell: Callable[[str], None]) -> None:
+        """Call `tell` with a sentence when a shared store goes, and when it is back."""
+        if self._settings.ephemeral_address or "://" in self._settings.state_address:
+            from postil.storage.outage import watch_outages
+
+            watch_outages(tell)
+
     def check_writable(self) -> None:
         """Raises a Failure where a write to the state would fail now. Blocks."""
         from postil.storage.writable import check_writable
@@ -76,11 +84,13 @@ class StateOperations:
     def restore_backup(self, path: str, *, force: bool) -> tuple[int, float]:
         """Replace the state by a backup, and the secret where it is a file. Returns as `save_backup` does."""
         from postil import secret
-        from postil.storage.backup import restore
+        from postil.storage.backup import finish, restore
 
-        saved = restore(self._dumpable(), path, force=force)
+        state = self._dumpable()
+        saved = restore(state, path, force=force)
         if not self._settings.secret:
             secret.replace(self._settings, saved.secret)
+        finish(state)
         return saved.records, saved.made
 
     def finish_writes(self, seconds: float) -> None:
@@ -109,5 +119,5 @@ class StateOperations:
 
         return AuditLog(self._state)
 
-    def _dumpable(self) -> Dumpable:
-        return cast("Dumpable", self._state())  # every state that a setting can name
+    def _dumpable(self) -> Restorable:
+        return cast("Restorable", self._state())  # every state that a setting can name

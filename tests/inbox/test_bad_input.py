@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from postil.storage.sqlite import SqliteState
 from tests.inbox.people import BIN, Person, git
 
 
@@ -88,6 +89,20 @@ def test_a_binary_file_and_an_empty_one_have_no_lines(person: Person) -> None:
         person.send("whole", file)
         assert person.run("postil", "inbox", "send", "-f", file, "-c", "x", "-l", "1").returncode == 2
     assert [message["anchor"]["state"] for message in person.messages()] == ["exact", "exact"]
+
+
+def test_a_damaged_message_is_named_and_the_list_ends_with_7(person: Person) -> None:
+    person.send("one")
+    person.send("two")
+    state = SqliteState(str(person.state / "postil" / "state.db"))
+    try:
+        space = next(one[0] for one in state.dump()[1] if one[0].endswith("/queued"))
+        with state.writing() as changes:
+            changes.put(space, f"{1:012d}", b"{broken")
+    finally:
+        state.close()
+    done = person.run("postil", "inbox", "list")
+    assert (done.returncode, "damaged and not shown: #1" in done.stderr, "two" in done.stdout) == (7, True, True)
 
 
 def test_a_damaged_database_is_reported_and_left_as_it_is(person: Person) -> None:

@@ -4,7 +4,7 @@ import pytest
 import redis
 
 from postil.storage import outage as outage_module
-from postil.storage.outage import FIRST, LONGEST, Outage, find_outage
+from postil.storage.outage import FIRST, LONGEST, Outage, find_outage, watch_outages
 
 
 class Clock:
@@ -56,3 +56,24 @@ def test_a_refused_connection_begins_no_outage(clock: Clock, error: BaseExceptio
 def test_all_users_of_an_address_share_its_outage() -> None:
     assert find_outage("redis://a.example") is find_outage("redis://a.example")
     assert find_outage("redis://a.example") is not find_outage("redis://b.example")
+
+
+def test_who_watches_hears_once_that_a_store_is_away_and_once_that_it_is_back(clock: Clock) -> None:
+    heard: list[str] = []
+    stop = watch_outages(heard.append)
+    try:
+        outage = find_outage("postgresql://me:hidden@db.example:5432/postil?password=hidden")
+        outage.end()  # it was never away
+        for _ in range(3):
+            outage.note(OSError("connection refused\nis it running?"))
+        clock.now += 12
+        outage.end()
+        outage.end()
+    finally:
+        stop()
+    assert heard == [
+        "warning: PostgreSQL at db.example:5432 does not answer: connection refused is it running?",
+        "PostgreSQL at db.example:5432 answers again, after 12 s",
+    ]
+    outage.note(None)
+    assert len(heard) == 2

@@ -14,7 +14,8 @@ import stat
 import time
 import zlib
 from collections.abc import Generator, Mapping
-from typing import TYPE_CHECKING, Annotated, NamedTuple, TypeVar
+from itertools import chain
+from typing import TYPE_CHECKING, Annotated, NamedTuple, Protocol, TypeVar
 
 import msgspec
 
@@ -26,9 +27,15 @@ from postil.workspace.files import atomic_write
 from postil.workspace.paths import RelativePath
 
 if TYPE_CHECKING:
-    from postil.core.ports import CounterRow, Dumpable, RecordRow
+    from postil.core.ports import CounterRow, Dumpable, RecordRow, State
+
+    class Restorable(State, Dumpable, Protocol):
+        """A state that can be written as a whole, and one record of it."""
+
 
 FORMAT = 1
+HALF = ("restore", "half")
+"""The record of a restore whose secret is not in its place yet: which backup it is of."""
 
 
 class BadBackup(StorageFailed):
@@ -50,6 +57,7 @@ class Saved(NamedTuple):
     counters: int
     made: float
     secret: bytes
+    digest: str = ""
 
 
 def save(state: Dumpable, path: str, secret: bytes, version: str) -> Saved:
@@ -90,14 +98,18 @@ def save(state: Dumpable, path: str, secret: bytes, version: str) -> Saved:
     return Saved(kept, len(counters), made, secret)
 
 
-def restore(state: Dumpable, path: str, *, force: bool) -> Saved:
-    """Replace the state by a backup, all or nothing. Raises BadBackup; StateInUse unless it is empty or `force`."""
+def restore(state: Restorable, path: str, *, force: bool) -> Saved:
+    """Replace the state by a backup, all or nothing. Raises BadBackup; StateInUse unless it is empty or `force`.
+
+    The secret is the caller's to put in its place, who then calls `finish`. Until then the same backup may be restored
+    once more: the first time was interrupted.
+    """
     whole = check(path)  # before anything is changed
     given: dict[str, int] = {}
     try:
         counters, records = state.dump()
         given = dict(counters)
-        is_empty = next(records, None) is None
+        is_empty = next(records, None) is None or _is_half(state, whole)
     except Failure:
         if not force:
             raise
@@ -107,8 +119,21 @@ def restore(state: Dumpable, path: str, *, force: bool) -> Saved:
             "The state is not empty", advice="Back it up first, then restore with --force: what is there is replaced"
         )
     since = max(0.0, time.time() - whole.made)
-    state.load([*_read_counters(path, given)], _read_living(path, since))
+    half = (*HALF, whole.digest.encode(), None)
+    state.load([*_read_counters(path, given)], chain(_read_living(path, since), [half]))
     return whole
+
+
+def finish(state: State) -> None:
+    """Note that a restore is whole: the state is not replaced again without being told to."""
+    with state.writing() as changes:
+        changes.delete(*HALF)
+
+
+def _is_half(state: State, whole: Saved) -> bool:
+    """Returns whether this backup was restored, and its secret not."""
+    with state.reading() as records:
+        return records.get(*HALF) == whole.digest.encode()
 
 
 def check(path: str) -> Saved:
@@ -127,7 +152,7 @@ def check(path: str) -> Saved:
             end = _decode(path, line, _END)
             if end.end != records + counters or end.sha256 != digest.hexdigest():
                 break
-            return Saved(records, counters, header.made, header.secret)
+            return Saved(records, counters, header.made, header.secret, end.sha256)
         if isinstance(_decode_row(path, line), _Counter):
             counters += 1
         else:
@@ -202,7 +227,7 @@ def _read_counters(path: str, given: Mapping[str, int]) -> Generator[CounterRow]
 def _read_living(path: str, since: float) -> Generator[RecordRow]:
     """Yields the records that are still alive after so many seconds."""
     for row in _rows(path):
-        if isinstance(row, _Record) and (row.lives is None or row.lives > since):
+        if isinstance(row, _Record) and (row.lives is None or row.lives > since) and (row.space, row.key) != HALF:
             yield row.space, row.key, row.value, None if row.lives is None else row.lives - since
 
 

@@ -93,6 +93,22 @@ class StateAway(StorageFailed):
         )
 
 
+class StateReadOnly(StateAway):
+    """The shared state answers, and takes no writes: a standby, or set so by its administrator."""
+
+    def __init__(self, where: str, why: str) -> None:
+        said = _because(f"{where} says: {why}")
+        StorageFailed.__init__(
+            self,
+            f"The shared state takes no writes: it is a standby, or was made read-only{said}",
+            advice=f"Nothing was changed. {ASK}"
+            if not _tells()
+            else "Nothing was changed. While a standby takes over, try again in a moment; else make it writable "
+            "(default_transaction_read_only = off) or name the primary server in POSTIL_STATE",
+            status=503,
+        )
+
+
 class EphemeralAway(StorageFailed):
     """The store of what may vanish does not answer: each process goes on alone."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
@@ -23,6 +23,10 @@ class StateOperations(Protocol):
 
     def check_ephemeral(self) -> None:
         """Raises where a Redis for what may vanish is named and does not answer. Blocks."""
+        ...
+
+    def tell_outages(self, tell: Callable[[str], None]) -> None:
+        """Call `tell` with a sentence when a shared store goes, and when it is back."""
         ...
 
     def check_writable(self) -> None:

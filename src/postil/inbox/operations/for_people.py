@@ -204,7 +204,7 @@ class PeopleTools:
         damaged = store.damaged()
         if damaged:
             numbers = ", ".join(f"#{number}" for number in damaged)
-            call.current().log("warning", f"damaged and not shown: {numbers}. Send them again")
+            call.current().tell_damage(f"damaged and not shown: {numbers}. Send them again")
         shown = tuple(self._inbox.show(message) for message in messages)
         page = shown if person else cut_page(shown)
         note = "" if page else self._inbox.warn_outside()

@@ -215,6 +215,7 @@ class PostgresState:
                     connection = self._connections.connect()
                     try:
                         connection.execute("LISTEN postil_changed")
+                        self._connections.note_answer()
                         self._listeners.notify()  # of all that happened before this
                         while not self._closed.is_set():
                             for _ in connection.notifies(timeout=0.5, stop_after=1):

@@ -8,7 +8,14 @@ from contextlib import contextmanager, suppress
 from typing import Any
 from urllib.parse import urlsplit
 
-from postil.storage.failures import StateAway, StateBusy, StateDamaged, StateFull, StateUnwritable
+from postil.storage.failures import (
+    StateAway,
+    StateBusy,
+    StateDamaged,
+    StateFull,
+    StateReadOnly,
+    StateUnwritable,
+)
 from postil.storage.outage import find_outage
 from postil.storage.postgresql.postgres_schema import migrate
 from postil.storage.postgresql.watchdog import WATCHDOG
@@ -143,11 +150,9 @@ class Connections:
             raise StateUnwritable(describe(self.address), _first_line(error)) from error
         except errors.UndefinedTable as error:
             raise StateDamaged(describe(self.address), _first_line(error)) from error
-        except (
-            self._psycopg.OperationalError,
-            errors.ReadOnlySqlTransaction,  # a standby, while another takes over
-            errors.IdleInTransactionSessionTimeout,
-        ) as error:
+        except errors.ReadOnlySqlTransaction as error:
+            raise StateReadOnly(describe(self.address), _first_line(error)) from error
+        except (self._psycopg.OperationalError, errors.IdleInTransactionSessionTimeout) as error:
             said = str(error)
             if any(words in said for words in _STRANGERS):
                 raise StateUnwritable(describe(self.address), _last_line(error)) from error
@@ -157,6 +162,10 @@ class Connections:
             raise  # our own fault
         except self._psycopg.Error as error:  # tables that are not as we made them
             raise StateDamaged(describe(self.address), _first_line(error)) from error
+
+    def note_answer(self) -> None:
+        """Note that the server answers: an outage is over."""
+        self._outage.end()
 
     def lost_count(self) -> StateDamaged:
         """Returns what is raised where the row that counts writes, and keeps writers apart, is gone."""

@@ -115,6 +115,7 @@ def run(server: Server, composed: Composition, idle: float = 0.0) -> NoReturn:
         composed.state_operations.check_ephemeral()
     except Failure as away:
         say(f"warning: {away.message}")
+    composed.state_operations.tell_outages(say)
     note_call = None
     if log is not None:
         from postil.surfaces.http.access_log import note_call
