@@ -297,18 +297,24 @@ class FileLock:
         …
 
     Not re-entrant: the same thread taking it twice waits for itself until the timeout. `needless` is asked while
-    another has it: once it says yes, waiting ends without the lock, and `held` is False.
+    another has it: once it says yes, waiting ends without the lock, and `held` is False. `pause` waits for so many
+    seconds between two looks; it may end sooner.
 
     A lock file can be deleted under its holder, and whoever comes next locks another file of that name. `folder` is
     locked as well: one that nobody deletes without deleting what is guarded.
     """
 
     def __init__(
-        self, path: str, timeout: float = 10.0, needless: Callable[[], bool] = lambda: False, folder: str = ""
+        self,
+        path: str,
+        timeout: float = 10.0,
+        needless: Callable[[], bool] = lambda: False,
+        folder: str = "",
+        pause: Callable[[float], object] = time.sleep,
     ) -> None:
         self.path = path
         self.timeout = timeout
-        self._needless = needless
+        self._needless, self._pause = needless, pause
         self._folder = folder
         self._files: list[int] = []
         self._queue: LockQueue | None = None
@@ -389,7 +395,7 @@ class FileLock:
                     raise LockBusy(os.path.basename(self.path), self.timeout) from None
             except OSError as error:
                 raise WriteFailed(self.path, error.strerror or str(error)) from error
-            time.sleep(pause)
+            self._pause(pause)
             pause = min(pause * 1.5, LONGEST_PAUSE)
 
     def __exit__(

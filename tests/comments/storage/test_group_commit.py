@@ -13,7 +13,7 @@ import pytest
 from postil.comments.anchoring.marker import make_marker
 from postil.comments.model import Addition, NewComment
 from postil.comments.sidecar.document import Sidecar
-from postil.comments.storage.group_commit import PendingAdd
+from postil.comments.storage.group_commit import WAKE, PendingAdd
 from postil.workspace.paths import RelativePath
 from tests.comments.sidecars import extension_accepts
 from tests.comments.workspaces import Comments, sidecar, workspace, write
@@ -69,7 +69,7 @@ def test_what_a_dead_process_left_is_thrown_away_and_other_versions_wait(tmp_pat
     os.utime(left, (0, 0))
     comments.add("a.py", 1, "alive", "NOTE")
     assert [each.text for each in Sidecar("a.py", sidecar(tmp_path, "a.py")).comments] == ["at once", "alive"]
-    assert [each.endswith("c_older") for each in os.listdir(waiting_folder(comments))] == [True]
+    assert {each.partition("-")[2] for each in os.listdir(waiting_folder(comments))} == {"c_older", "c_older" + WAKE}
     assert older.marker() == ""
     older.take_back()
 
@@ -155,3 +155,62 @@ def test_deleting_the_folder_of_locks_under_writers_loses_and_doubles_nothing(tm
     assert [writer.wait(timeout=200) for writer in writers] == [0] * 4
     stored = Sidecar("a.py", sidecar(tmp_path, "a.py"))
     assert sorted(each.text for each in stored.comments) == sorted(f"{w} {n}" for w in range(4) for n in range(25))
+
+
+def test_who_waits_is_woken_when_the_comment_is_written(tmp_path: Path) -> None:
+    comments = workspace(tmp_path, **{"a.py": SOURCE})
+    waits = PendingAdd(waiting_folder(comments), "a.py", addition(comments, 3, "c_3"))
+    waits.put()
+    waits.wait(0.001)
+    assert waits.marker() == ""
+    comments.add("a.py", 8, "the next writer", "NOTE")
+    waits.wait(86_400)  # it comes back because it was written
+    assert waits.marker()
+    waits.take_back()
+    assert os.listdir(waiting_folder(comments)) == []
+
+
+def test_the_pipe_of_a_dead_process_goes_away(tmp_path: Path) -> None:
+    comments = workspace(tmp_path, **{"a.py": SOURCE})
+    os.makedirs(waiting_folder(comments))
+    for name in ("old", "new"):
+        os.mkfifo(Path(waiting_folder(comments), name + WAKE))
+    os.utime(Path(waiting_folder(comments), "old" + WAKE), (0, 0))
+    comments.add("a.py", 1, "alive", "NOTE")
+    assert os.listdir(waiting_folder(comments)) == ["new" + WAKE]
+
+
+def test_killing_some_of_the_writers_loses_nothing_acknowledged_and_doubles_nothing(tmp_path: Path) -> None:
+    workspace(tmp_path, **{"a.py": SOURCE})
+    said: dict[str, str] = {}
+    for turn in range(2):
+        writers = start_writers(tmp_path, [f"{turn}{name}" for name in "abcd"], 30)
+        for victim in writers[:2]:
+            assert victim.stdout is not None
+            said |= dict(victim.stdout.readline().split() for _ in range(4))
+            victim.kill()
+        for writer in writers:
+            out, _ = writer.communicate(timeout=200)
+            said |= dict(line.split() for line in out.splitlines() if line.endswith("."))
+    stored = Sidecar("a.py", sidecar(tmp_path, "a.py")).comments
+    assert len({each.id for each in stored}) == len({each.text for each in stored}) == len(stored)
+    assert said.items() <= {each.id: each.text for each in stored}.items()
+    assert len(said) >= 2 * (2 * 30 + 2 * 4)
+    assert extension_accepts(sidecar(tmp_path, "a.py"))
+
+
+def start_writers(root: Path, names: list[str], each: int) -> list[subprocess.Popen[str]]:
+    return [
+        subprocess.Popen([sys.executable, "-c", TELLER, str(root), name, str(each)], stdout=subprocess.PIPE, text=True)
+        for name in names
+    ]
+
+
+TELLER = """
+import sys
+from tests.comments.workspaces import Comments
+comments = Comments(sys.argv[1])
+for number in range(int(sys.argv[3])):
+    text = f"{sys.argv[2]}-{number}."
+    print(comments.add("a.py", number % 100 + 1, text, "NOTE").commentId, text, flush=True)
+"""

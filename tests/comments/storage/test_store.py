@@ -7,13 +7,17 @@ import signal
 import subprocess
 import sys
 import threading
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from postil.comments.failures import CommentNotFound
 from postil.comments.sidecar.document import Sidecar
+from postil.comments.storage import store
 from postil.comments.storage.store import is_sidecar
 from postil.core.failure import Failure
+from postil.workspace.paths import RelativePath
 from tests.comments.sidecars import (
     EXTENSION,
     as_javascript,
@@ -107,6 +111,55 @@ def comments(tmp_path: Path) -> Comments:
     return made
 
 
+def test_adding_to_a_file_that_only_we_write_parses_it_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    comments = workspace(tmp_path, **{"a.py": SOURCE})
+    comments.add("a.py", 1, "0", "NOTE")
+    seen = {"parsed": 0, "replaced": 0}
+    monkeypatch.setattr(store, "Sidecar", counted(store.Sidecar, seen, "parsed"))
+    monkeypatch.setattr(store, "atomic_write", counted(store.atomic_write, seen, "replaced"))
+    for number in range(1, 31):
+        comments.add("a.py", number % 7 + 1, f"{number}", "NOTE")
+    assert seen == {"parsed": 0, "replaced": 30}
+    stored = Sidecar("a.py", sidecar(tmp_path, "a.py"))
+    assert sorted(int(each.text) for each in stored.comments) == list(range(31))
+    assert [each.line for each in stored.markers] == sorted(each.line for each in stored.markers)
+    assert extension_accepts(sidecar(tmp_path, "a.py"))
+
+
+def test_what_is_kept_of_a_file_is_compared_with_its_bytes_and_not_with_its_time(tmp_path: Path) -> None:
+    comments = workspace(tmp_path, **{"a.py": SOURCE})
+    comments.add("a.py", 1, "ours", "NOTE")
+    file = tmp_path / "a.py.comments"
+    before = file.stat()
+    with file.open("r+b") as there:  # an editor that writes in place, in the same instant, as many bytes
+        there.write(sidecar(tmp_path, "a.py").replace(b"ours", b"them"))
+    os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns))
+    comments.add("a.py", 2, "again", "NOTE")
+    assert [each.text for each in Sidecar("a.py", sidecar(tmp_path, "a.py")).comments] == ["them", "again"]
+
+
+def test_a_refused_change_leaves_nothing_of_itself_in_the_next_one(tmp_path: Path) -> None:
+    comments = workspace(tmp_path, **{"a.py": SOURCE})
+    first = comments.add("a.py", 1, "first", "NOTE")
+
+    def half(sidecar: Sidecar) -> None:
+        sidecar.remove(first.commentId)
+        raise CommentNotFound("a.py", "c_1")
+
+    with pytest.raises(CommentNotFound):
+        comments.store.change(RelativePath("a.py"), half)
+    comments.add("a.py", 2, "second", "NOTE")
+    assert [each.text for each in Sidecar("a.py", sidecar(tmp_path, "a.py")).comments] == ["first", "second"]
+
+
+def counted(function: Callable[..., object], seen: dict[str, int], name: str) -> Callable[..., object]:
+    def call(*given: object) -> object:
+        seen[name] += 1
+        return function(*given)
+
+    return call
+
+
 def test_a_sidecar_that_is_a_symlink_is_neither_read_nor_written(comments: Comments) -> None:
     outside = write(root_of(comments).parent, "work-evil/x.comments", as_javascript(EXTENSION))
     (root_of(comments) / "a.py.comments").symlink_to(outside)
@@ -120,8 +173,7 @@ def test_a_sidecar_that_is_a_symlink_is_neither_read_nor_written(comments: Comme
 DAMAGED = {
     "empty": b"",
     "truncated": as_javascript(EXTENSION)[:-40],
-    "conflict": b"{\n<<<<<<< HEAD\n" + as_javascript(EXTENSION)[2:] + b"\n=======\n}\n>>>>>>> other\n",
-    "unknown version": as_javascript({**EXTENSION, "version": "7.0.0"}),
+    "conflict": b"{\n<<<<<<< HEAD\n" + as_javascript(EXTENSION)[2:] + b"\n=======\n}\n    "unknown version": as_javascript({**EXTENSION, "version": "7.0.0"}),
     "wrong type": as_javascript({**EXTENSION, "comments": [{"id": "c_1", "text": 5}]}),
     "not an object": b"[1, 2]",
     "not JSON": b"hello",

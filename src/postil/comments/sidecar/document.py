@@ -59,6 +59,7 @@ class Sidecar:
         self.path = path
         self.original = data
         self.changed = self._stale = False
+        self._made_on = ""
         self.steps: list[tuple[str, object, object]] = []
         """What was done to comments: id, the comment as it is then (None: taken out), its marker where that is new."""
         if data is None:
@@ -79,6 +80,7 @@ class Sidecar:
         except dialects.UNDECODABLE:
             self._content = dialects.read_any(text)
         self._text = text
+        self._is_complete: bool | None = None
         self._taken_apart: Document | None = None
         self._ledger: _Ledger | None = None
         self._read_comments: list[Comment] | None = None
@@ -120,7 +122,9 @@ class Sidecar:
 
     def is_made_on(self, blob: str) -> bool:
         """Whether every marker was made on this version of the source: then each is where it says."""
-        return all(_is_made_on(each, blob) for each in self.raw_markers)
+        if self._made_on != blob:
+            self._made_on = blob if all(_is_made_on(each, blob) for each in self.raw_markers) else ""
+        return self._made_on == blob
 
     @property
     def version(self) -> str | None:
@@ -154,9 +158,10 @@ class Sidecar:
     @property
     def complete(self) -> bool:
         """Whether the extension takes it as it is."""
-        if self._heads is None:
-            return False
-        return len({each.id for each in self._heads.comments}) == len(self._heads.comments)
+        if self._is_complete is None:
+            heads = self._heads
+            self._is_complete = heads is not None and len({each.id for each in heads.comments}) == len(heads.comments)
+        return self._is_complete
 
     def comment(self, comment: str) -> Comment | None:
         """Returns the comment of that id."""
@@ -219,8 +224,11 @@ class Sidecar:
             answers.append(ledger.names[at])
             self.steps.append((comment.id, comment, marker))
             comments.insert(ledger.place(comment.id, marker.line), replace(comment, ghostMarkerId=ledger.names[at]))
+        made_on = self._made_on
         self._touch()
-        self._ledger = ledger  # as long as nothing else changes, the next additions need not read the file again
+        # As long as nothing else changes, the next additions need not read the file again.
+        self._ledger = ledger
+        self._made_on = made_on if all(each.blob == made_on for each in additions) else ""
         return answers
 
     def add_bare(self, raw: JsonObject) -> None:
@@ -303,6 +311,10 @@ class Sidecar:
             self._document.set("file", self.path)
             self._touch()
 
+    def mark_written(self, content: bytes) -> None:
+        """Say that its text is on disk: further changes are changes of that."""
+        self.original, self.changed = content, False
+
     def text(self) -> bytes:
         """Returns the file as it is to be written."""
         return self._document.text() if self._taken_apart else self._text
@@ -319,7 +331,7 @@ class Sidecar:
 
     def _touch(self) -> None:
         self._stale = self.changed = True
-        self._ledger = None
+        self._ledger, self._made_on = None, ""
 
     def _reload(self) -> None:
         """Read what the text says now, so that the next change sees the last one."""

@@ -212,7 +212,7 @@ def check_text(data: bytes) -> None:
     """Raises NotAnObject when the text is not UTF-8 all through: decoders pass over what they do not know."""
     try:
         data.decode("utf-8")
-        if _SURROGATE.search(data):
+        if b"\\u" in data and _SURROGATE.search(data):
             msgspec.json.decode(data)
     except (UnicodeDecodeError, msgspec.DecodeError, RecursionError) as fault:
         raise NotAnObject(f"the file is not JSON in UTF-8: {fault}") from None

@@ -37,6 +37,8 @@ A_MOMENT = 0.002
 HALF_WRITTEN = 0.2
 """Seconds for which a sidecar that cannot be understood is read again."""
 A_WHILE = 0.01
+MOST_KEPT = 4 * 1024 * 1024
+"""Bytes of the largest sidecar that is kept as it was written, so that the next addition need not parse it."""
 LARGEST_EMPTY = 700
 """Bytes of a sidecar in which there may be no comment; a larger one need not be looked at."""
 STILL_NEW = 5.0
@@ -83,6 +85,7 @@ class Store:
         self._waiting: dict[str, list[_Change]] = {}
         self._turns: dict[str, threading.Lock] = {}
         self._read_at = "", _NOTHING  # the file that is being changed, as it was before it was read
+        self._kept: Sidecar | None = None  # the last that was written, for whoever has the lock
 
     def read(self, path: RelativePath) -> Sidecar:
         """Returns the sidecar of a source file; an empty one when there is none.
@@ -166,8 +169,12 @@ class Store:
                     left.remove(each)
             return not left
 
+        def pause(seconds: float) -> None:
+            waiting = next((file for each, file in pending if each in left), None)
+            waiting.wait(seconds) if waiting else time.sleep(seconds)
+
         try:
-            with FileLock(self._lock, LOCK_PATIENCE, written_by_another, self.tree.root) as lock:
+            with FileLock(self._lock, LOCK_PATIENCE, written_by_another, self.tree.root, pause) as lock:
                 if not lock.held or (any(file.is_waiting for _, file in pending) and written_by_another()):
                     return
                 if os.path.exists(self._journal):
@@ -175,7 +182,8 @@ class Store:
                 while left:
                     self._read_at = path, self._identity(path)
                     try:  # as in `read`, written out: the way of every new comment
-                        sidecar = self.parse(path, read_file(self.tree.root, name, LARGEST_SIDECAR))
+                        data = read_file(self.tree.root, name, LARGEST_SIDECAR)
+                        sidecar = self._take_kept(path, data) or self.parse(path, data)
                     except SidecarDamaged:
                         sidecar = self.read(path)
                     except Failure as fault:
@@ -184,7 +192,7 @@ class Store:
                         continue
                     refused, others = self._change_all(path, sidecar, left)
                     if refused is None:
-                        self.write(sidecar)
+                        self._keep(sidecar, self.write(sidecar))
                         left = []
                         for one, marker in others:
                             one.answer(marker)
@@ -201,6 +209,17 @@ class Store:
             for each in batch:
                 each.done = True
 
+    def _take_kept(self, path: RelativePath, data: bytes) -> Sidecar | None:
+        """Returns the sidecar that was written last when the file is still that, to the byte."""
+        kept, self._kept = self._kept, None
+        return kept if kept is not None and kept.path == path and kept.original == data else None
+
+    def _keep(self, sidecar: Sidecar, content: bytes | None) -> None:
+        """Keep a sidecar for the next addition when the file is exactly its text."""
+        if content is not None and len(content) <= MOST_KEPT:
+            sidecar.mark_written(content)
+            self._kept = sidecar
+
     def _serve(self, path: RelativePath, sidecar: Sidecar, blob: str) -> None:
         """Go on adding what other processes wait for, for a moment: each of them would have to read the file again.
 
@@ -213,13 +232,14 @@ class Store:
             theirs = list(claim_pending(self._waiting_folder, path, blob))
             if not theirs or self._identity(path) != ours:
                 return
+            self._kept = None
             try:
                 markers = sidecar.add_all([each.addition for each in theirs])
-                atomic_write(
-                    self.tree.root, sidecar_path(path), sidecar.text(), lambda mine=ours: self._meet(path, mine)
-                )
+                content = sidecar.text()
+                atomic_write(self.tree.root, sidecar_path(path), content, lambda mine=ours: self._meet(path, mine))
             except (Failure, _Met):
                 return  # it is theirs to fail: each of them tries by itself
+            self._keep(sidecar, content)
             self._note(sidecar)
             ours = self._identity(path)
             for one, marker in zip(theirs, markers, strict=True):
@@ -277,15 +297,20 @@ class Store:
 
         finish_interrupted(self)
 
-    def write(self, sidecar: Sidecar) -> None:
-        """Put a changed sidecar in its place; the caller holds the lock. An unchanged one is left alone."""
+    def write(self, sidecar: Sidecar) -> bytes | None:
+        """Put a changed sidecar in its place; the caller holds the lock. An unchanged one is left alone.
+
+        Returns the sidecar's text when the file is exactly that now.
+        """
         self.refuse_unknown(sidecar)
-        if sidecar.changed:
-            path = RelativePath(sidecar.path)
-            self.finish(sidecar)
-            sidecar.name_source()
-            self._replace(path, sidecar)
-            self._note(sidecar)
+        if not sidecar.changed:
+            return sidecar.original
+        path = RelativePath(sidecar.path)
+        self.finish(sidecar)
+        sidecar.name_source()
+        written = self._replace(path, sidecar)
+        self._note(sidecar)
+        return written
 
     def _note(self, sidecar: Sidecar) -> None:
         """Keep what was written, for the case that another program takes it out again."""
@@ -293,9 +318,13 @@ class Store:
         if steps:
             self.log.note(sidecar.path, now(), steps)
 
-    def _replace(self, path: RelativePath, sidecar: Sidecar) -> None:
-        """Replace a sidecar. What a program that does not know the lock wrote since it was read is merged, not lost."""
+    def _replace(self, path: RelativePath, sidecar: Sidecar) -> bytes | None:
+        """Replace a sidecar. Returns its text when the file is exactly that now.
+
+        What a program that does not know the lock wrote since it was read is merged, not lost.
+        """
         name, base, content = sidecar_path(path), sidecar.original, sidecar.text()
+        own = content
         mine, self._read_at = self._read_at, ("", _NOTHING)
         seen = mine[1] if mine[0] == path else None
         for _ in range(MOST_MEETINGS):
@@ -304,12 +333,12 @@ class Store:
                 if there != base:
                     content, base = self._merge(path, base, content, there), there
             try:
-                if len(content) < LARGEST_EMPTY and is_emptied(sidecar) and content == sidecar.text():
+                if len(content) < LARGEST_EMPTY and is_emptied(sidecar) and content == own:
                     self._meet(path, seen)
                     remove_file(self.tree.root, name)
-                else:
-                    atomic_write(self.tree.root, name, content, lambda seen=seen: self._meet(path, seen))
-                return
+                    return None
+                atomic_write(self.tree.root, name, content, lambda seen=seen: self._meet(path, seen))
+                return content if content is own else None
             except _Met:
                 seen = None
         raise SidecarDamaged(path, "another program writes it all the time")
