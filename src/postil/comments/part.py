@@ -65,7 +65,7 @@ class CommentsContext:
 
     def _find_short(self, short: str) -> Located:
         """Returns the one comment whose id begins or ends so. Raises InvalidArguments when there are several."""
-        named = [each for each in self.overview.index.ids() if is_named(each, short)]
+        named = [each for each in self.overview.index.ids(short) if is_named(each, short)]
         if not named:
             raise CommentNotFound("", short)
         if len(named) > 1:

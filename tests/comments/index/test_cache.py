@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from postil.comments.index.cache import find_held
 from postil.comments.operations.validation import Filters
 from tests.comments.workspaces import FUNCTIONS, Comments, commit, root_of, split, workspace, write
 
@@ -42,3 +43,13 @@ def test_lost_code_is_found_when_it_turns_up_later_and_lost_when_it_leaves(comme
     (root / "later.py").unlink()
     assert comments.show(identity).comment.state == "orphaned"
     assert comments.show(identity).comment.movedTo == ""
+
+
+def test_which_of_some_ids_are_held_is_asked_without_reading_all(comments: Comments) -> None:
+    one = comments.add("a.py", 1, "one", "NOTE").commentId
+    comments.overview.refresh()
+    index = comments.overview.index
+    assert find_held(index, ["c_0", one, ""]) == {one}
+    assert find_held(index, []) == set()
+    assert index.ids(one[-6:]) == {one}
+    assert index.ids("nothing") == set()

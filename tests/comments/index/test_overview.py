@@ -67,12 +67,12 @@ def test_a_cache_torn_between_two_times_is_told_and_made_anew(comments: Comments
     cache_of(comments).write_bytes(bytes(after))
     fresh = Comments(str(root_of(comments)))
     whole = len(sidecar_ids(fresh))
-    shown = len(fresh.overview.ids()) if not fresh.overview.find_lies() else None
+    shown = len(fresh.overview.index.ids()) if not fresh.overview.find_lies() else None
     assert shown in (None, whole)
     checked = fresh.maintenance.check_files(fix=True)
     assert all(fault.fixed for fault in checked.faults)
     assert fresh.maintenance.check_files().faults == ()
-    assert len(fresh.overview.ids()) == whole
+    assert len(fresh.overview.index.ids()) == whole
     assert fresh.maintenance.doctor_cache().status == "ok"
 
 

@@ -173,7 +173,8 @@ def test_a_sidecar_that_is_a_symlink_is_neither_read_nor_written(comments: Comme
 DAMAGED = {
     "empty": b"",
     "truncated": as_javascript(EXTENSION)[:-40],
-    "conflict": b"{\n<<<<<<< HEAD\n" + as_javascript(EXTENSION)[2:] + b"\n=======\n}\n    "unknown version": as_javascript({**EXTENSION, "version": "7.0.0"}),
+    "conflict": b"{\n<<<<<<< HEAD\n" + as_javascript(EXTENSION)[2:] + b"\n=======\n}\n>>>>>>> other\n",
+    "unknown version": as_javascript({**EXTENSION, "version": "7.0.0"}),
     "wrong type": as_javascript({**EXTENSION, "comments": [{"id": "c_1", "text": 5}]}),
     "not an object": b"[1, 2]",
     "not JSON": b"hello",

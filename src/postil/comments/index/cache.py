@@ -11,7 +11,7 @@ import os
 import sqlite3
 import threading
 from collections import Counter
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
 from itertools import chain
@@ -199,9 +199,10 @@ class Index:
         """Returns the files that have comments."""
         return [path for (path,) in self.select("SELECT path FROM file ORDER BY path")]
 
-    def ids(self) -> set[str]:
-        """Returns the ids of all comments."""
-        return {identity for (identity,) in self.select("SELECT id FROM note")}
+    def ids(self, part: str = "") -> set[str]:
+        """Returns the ids of all comments, or of those in whose id a text is."""
+        sentence = "SELECT id FROM note WHERE instr(id, ?)" if part else "SELECT id FROM note"
+        return {name for (name,) in self.select(sentence, (part,) if part else ())}
 
     def elsewhere(self) -> list[str]:
         """Returns the files that code of comments in other files has gone to."""
@@ -337,7 +338,7 @@ class Index:
         try:
             db.execute("PRAGMA journal_mode=TRUNCATE")
             db.execute("PRAGMA synchronous=FULL")
-            db.execute("PRAGMA cache_size=-65536")
+            db.execute("PRAGMA cache_size=-49152")
             (layout,) = db.execute("PRAGMA user_version").fetchone()
             if layout != LAYOUT:
                 with db:
@@ -400,3 +401,10 @@ def count_files(index: Index, where: str, values: Sequence[object] = ()) -> list
     """Returns the files whose code has comments for which a condition holds, in order, each with how many."""
     sentence = f"SELECT now_path, count(*) FROM note WHERE ({where}) AND {SHOWN} GROUP BY now_path ORDER BY now_path"  # noqa: S608 - as in rows
     return [(path, count) for path, count in index.select(sentence, values)]
+
+
+def find_held(index: Index, ids: Collection[str]) -> set[str]:
+    """Returns those of some ids that a comment has."""
+    asked = msgspec.json.encode(list(ids)).decode()
+    sentence = "SELECT id FROM note WHERE id IN (SELECT value FROM json_each(?))"
+    return {name for (name,) in index.select(sentence, (asked,))}

@@ -7,14 +7,14 @@ import os
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import cached_property
 
 from msgspec.structs import replace
 
 from postil.comments.anchoring.moved_files import find_other_files, list_changed
 from postil.comments.anchoring.reader import CommentReader
-from postil.comments.index.cache import IN_FILE, Index, Note, Seen, make_note
+from postil.comments.index.cache import IN_FILE, Index, Note, Seen, find_held, make_note
 from postil.comments.index.change_gate import FolderWatch
 from postil.comments.index.joined import find_doubled, join_notes, list_homes
 from postil.comments.index.refresh_worker import Read, read_many
@@ -33,7 +33,7 @@ SAMPLE = 200
 """Files that are compared with the cache when somebody asks whether it is right."""
 LOOKS_BEFORE_WATCHING = 3
 MANY_UNREAD = 500
-MOST_HELD = 10_000
+MOST_HELD = 5_000
 """Comments that are in memory before they are kept."""
 MOST_WALKED = 20_000
 """Files of a workspace that are looked at before git is asked; git is quicker with more."""
@@ -220,10 +220,10 @@ class Overview:
             self._meanwhile.start()
         return True
 
-    def ids(self) -> set[str]:
-        """Returns the ids of all comments."""
+    def held(self, ids: Collection[str]) -> set[str]:
+        """Returns those of some ids that a comment of the workspace has."""
         self.refresh()
-        return self.index.ids()
+        return find_held(self.index, ids)
 
     def has_lost_code(self) -> bool:
         """Whether a comment's code is in another file, or might turn up there."""

@@ -37,7 +37,8 @@ ENOUGH = 80
 MOST_WORKERS = 8
 PIECE = 50
 """So many files are read before their comments are located: git is asked for their old versions together."""
-MOST_QUEUED = 100
+MOST_QUEUED = 20
+"""Files that were read and are not kept yet."""
 _MARK = {False: "", True: " cautious"}  # what is kept of a file was decided with it or without
 
 

@@ -133,7 +133,7 @@ class MaintenanceTools:
         return Checked(tuple(faults), sum(1 for _ in store.paths()), tuple(map(describe, self._find_erased().values())))
 
     def _find_erased(self) -> dict[str, Written]:
-        return find_erased(self._context.store, self._context.overview.ids())
+        return find_erased(self._context.store, self._context.overview.held)
 
     @writes(
         "comments_restore",

@@ -89,7 +89,7 @@ class TransferTools:
         by_file: dict[RelativePath, list[Record]] = {}
         for each in some:
             by_file.setdefault(self._tree.path(each.path), []).append(each)
-        here = self._context.overview.ids()
+        here = self._context.overview.held([each.id for each in some])
         added: list[Added] = []
         missing: list[str] = []
         for number, (path, wanted) in enumerate(by_file.items()):

@@ -311,10 +311,6 @@ class Sidecar:
             self._document.set("file", self.path)
             self._touch()
 
-    def mark_written(self, content: bytes) -> None:
-        """Say that its text is on disk: further changes are changes of that."""
-        self.original, self.changed = content, False
-
     def text(self) -> bytes:
         """Returns the file as it is to be written."""
         return self._document.text() if self._taken_apart else self._text

@@ -6,7 +6,7 @@ counts as erased while its sidecar is there, differs from the last commit, and n
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -30,8 +30,8 @@ class Erased(Struct, frozen=True, omit_defaults=True):
     written: str
 
 
-def find_erased(store: Store, present: Collection[str]) -> dict[str, Written]:
-    """Returns the comments that we wrote last and nobody holds, by id; `present` are the ids that are held."""
+def find_erased(store: Store, find_held: Callable[[Collection[str]], Collection[str]]) -> dict[str, Written]:
+    """Returns the comments that we wrote last and nobody holds, by id; `find_held` tells which of some ids are held."""
     by_comment: dict[str, dict[str, Written]] = {}
     for each in store.log.list_written():
         places = by_comment.setdefault(each.id, {})
@@ -40,7 +40,8 @@ def find_erased(store: Store, present: Collection[str]) -> dict[str, Written]:
             marker = each.marker or (before.marker if before else None)
             places[each.path] = replace(each, marker=marker)
     lost = {name: next(reversed(places.values())) for name, places in by_comment.items() if places}
-    lost = {name: each for name, each in lost.items() if name not in present}
+    held = find_held(lost)
+    lost = {name: each for name, each in lost.items() if name not in held}
     changed = {path: _is_changed(store, path) for path in {each.path for each in lost.values()}}
     return {name: each for name, each in lost.items() if changed[each.path]}
 

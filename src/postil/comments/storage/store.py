@@ -21,6 +21,7 @@ from postil.comments.sidecar.dialects import Unreadable
 from postil.comments.sidecar.document import LineTexts, Sidecar, is_emptied
 from postil.comments.source_tree import SourceTree
 from postil.comments.storage.group_commit import ClaimedAdd, PendingAdd, claim_pending
+from postil.comments.storage.last_written import LastWritten
 from postil.comments.storage.write_log import WriteLog
 from postil.core import limits
 from postil.core.failure import Failure
@@ -37,8 +38,6 @@ A_MOMENT = 0.002
 HALF_WRITTEN = 0.2
 """Seconds for which a sidecar that cannot be understood is read again."""
 A_WHILE = 0.01
-MOST_KEPT = 4 * 1024 * 1024
-"""Bytes of the largest sidecar that is kept as it was written, so that the next addition need not parse it."""
 LARGEST_EMPTY = 700
 """Bytes of a sidecar in which there may be no comment; a larger one need not be looked at."""
 STILL_NEW = 5.0
@@ -85,7 +84,7 @@ class Store:
         self._waiting: dict[str, list[_Change]] = {}
         self._turns: dict[str, threading.Lock] = {}
         self._read_at = "", _NOTHING  # the file that is being changed, as it was before it was read
-        self._kept: Sidecar | None = None  # the last that was written, for whoever has the lock
+        self._last = LastWritten()
 
     def read(self, path: RelativePath) -> Sidecar:
         """Returns the sidecar of a source file; an empty one when there is none.
@@ -183,7 +182,7 @@ class Store:
                     self._read_at = path, self._identity(path)
                     try:  # as in `read`, written out: the way of every new comment
                         data = read_file(self.tree.root, name, LARGEST_SIDECAR)
-                        sidecar = self._take_kept(path, data) or self.parse(path, data)
+                        sidecar = self._last.take(path, data) or self.parse(path, data)
                     except SidecarDamaged:
                         sidecar = self.read(path)
                     except Failure as fault:
@@ -192,7 +191,7 @@ class Store:
                         continue
                     refused, others = self._change_all(path, sidecar, left)
                     if refused is None:
-                        self._keep(sidecar, self.write(sidecar))
+                        self._last.keep(sidecar, self.write(sidecar))
                         left = []
                         for one, marker in others:
                             one.answer(marker)
@@ -209,17 +208,6 @@ class Store:
             for each in batch:
                 each.done = True
 
-    def _take_kept(self, path: RelativePath, data: bytes) -> Sidecar | None:
-        """Returns the sidecar that was written last when the file is still that, to the byte."""
-        kept, self._kept = self._kept, None
-        return kept if kept is not None and kept.path == path and kept.original == data else None
-
-    def _keep(self, sidecar: Sidecar, content: bytes | None) -> None:
-        """Keep a sidecar for the next addition when the file is exactly its text."""
-        if content is not None and len(content) <= MOST_KEPT:
-            sidecar.mark_written(content)
-            self._kept = sidecar
-
     def _serve(self, path: RelativePath, sidecar: Sidecar, blob: str) -> None:
         """Go on adding what other processes wait for, for a moment: each of them would have to read the file again.
 
@@ -232,14 +220,14 @@ class Store:
             theirs = list(claim_pending(self._waiting_folder, path, blob))
             if not theirs or self._identity(path) != ours:
                 return
-            self._kept = None
+            self._last.keep(sidecar, None)
             try:
                 markers = sidecar.add_all([each.addition for each in theirs])
                 content = sidecar.text()
                 atomic_write(self.tree.root, sidecar_path(path), content, lambda mine=ours: self._meet(path, mine))
             except (Failure, _Met):
                 return  # it is theirs to fail: each of them tries by itself
-            self._keep(sidecar, content)
+            self._last.keep(sidecar, content)
             self._note(sidecar)
             ours = self._identity(path)
             for one, marker in zip(theirs, markers, strict=True):
