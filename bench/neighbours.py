@@ -98,7 +98,7 @@ def neighbours(effort: Effort) -> list[Goal]:
     with tempfile.TemporaryDirectory(prefix="postil-neighbours-") as folder:
         home, project = Path(folder, "home"), Path(folder, "project")
         (home / ".config" / "postil").mkdir(parents=True)
-        (home / ".config" / "postil" / "config.toml").write_text("[limits]\nper_minute = 0\n")
+        (home / ".config" / "postil" / "postil.toml").write_text("[limits]\nper_minute = 0\n")
         environ = {**os.environ, "HOME": str(home), "PATH": f"{BIN}:{os.environ['PATH']}", "PWD": str(project)}
         for name in ("XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME"):
             environ.pop(name, None)

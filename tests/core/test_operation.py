@@ -145,3 +145,37 @@ def test_an_endless_name_of_an_argument_is_told_in_short() -> None:
     with pytest.raises(InvalidArguments) as refused:
         operation.decode({"text": "a", "moo" * 1_000_000: 1})
     assert len(msgspec.json.encode([refused.value.message, refused.value.advice, refused.value.data])) < 5_000
+
+
+@pytest.mark.parametrize("older", [False, True])
+def test_a_long_text_for_a_choice_is_refused_in_a_short_sentence(*, older: bool) -> None:
+    operation = registry().operation("echo")
+    operation.older = {"tone": "mood"} if older else {}
+    with pytest.raises(InvalidArguments) as caught:
+        operation.decode({"text": "a" * 1000, "tone" if older else "mood": "x" * 900_000})
+    assert caught.value.data["path"] == "mood"
+    assert caught.value.message.startswith("Invalid arguments: Invalid enum value 'xxxx")
+    assert len(caught.value.message) < 400
+    assert "loud, soft" in caught.value.advice
+
+
+@pytest.mark.parametrize("arguments", [{"text": "a", "x" * 900_000: 1}, {"text": "a", "times": ["y" * 900_000]}])
+def test_no_sentence_about_arguments_is_longer_than_what_it_says(arguments: dict[str, object]) -> None:
+    with pytest.raises(InvalidArguments) as caught:
+        registry().operation("echo").decode(arguments)
+    assert len(caught.value.message) < 1200
+
+
+def test_the_choice_of_a_nested_value_is_named_in_short() -> None:
+    class Moods:
+        """Moods."""
+
+        @writes("feel")
+        def feel(self, moods: list[Literal["loud", "soft"]]) -> None:
+            """Feel."""
+
+    operation = Registry.of([("moods", Moods())]).operation("feel")
+    with pytest.raises(InvalidArguments) as caught:
+        operation.decode({"moods": ["soft", "x" * 900_000]})
+    assert len(caught.value.message) < 1200
+    assert caught.value.data["path"] == "moods[1]"

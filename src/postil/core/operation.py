@@ -17,6 +17,8 @@ Effect: TypeAlias = Literal["reads", "writes", "destroys"]
 TaskSupport: TypeAlias = Literal["", "optional", "required", "after_questions"]
 """Whether a call becomes a task: where the client knows of tasks, always, or once its questions are answered."""
 LONGEST_NAME = 100
+LONGEST_CHOICE = 256
+LONGEST_SENTENCE = 1000
 """Characters of a name that is not known in which is looked for what was meant."""
 EVERYTHING = "*"
 F = TypeVar("F", bound=Callable[..., object])
@@ -179,6 +181,10 @@ class Operation:
                 given = {name: value for name, value in given.items() if name not in mark.ignores}
             if is_lenient and not all(given.values()):
                 given = self._without_blanks(given)
+            for value in given.values():
+                if type(value) is str and len(value) > LONGEST_CHOICE:
+                    self._refuse_long_choices(given)
+                    break
             if self.older:
                 given = self._with_new_names(given)
             if mark.shell_only and not from_shell:
@@ -193,6 +199,15 @@ class Operation:
                 raise self.fault(str(fault)) from None
             decoded = self._convert_as_meant(cast(Mapping[str, object], arguments))
         return msgspec.structs.asdict(decoded)
+
+    def _refuse_long_choices(self, arguments: Mapping[str, object]) -> None:
+        """Raises where a long text is given for a choice: msgspec would quote all of it, which takes time."""
+        from postil.core.arguments.as_meant import is_choice  # only long texts pay for it
+
+        for name, value in arguments.items():
+            name = self.older.get(name, name)
+            if type(value) is str and len(value) > LONGEST_CHOICE and is_choice(self.arguments, name):
+                raise self.fault(f"Invalid enum value '{value[:LONGEST_CHOICE]}…' - at `$.{name}`")
 
     def _without_blanks(self, arguments: Mapping[str, object]) -> Mapping[str, object]:
         """Returns the arguments without those that may be left out and are null or empty text."""
@@ -236,6 +251,8 @@ class Operation:
 
     def fault(self, sentence: str) -> Failure:
         """Returns the failure for arguments that cannot be decoded, from msgspec's own sentence."""
+        if len(sentence) > LONGEST_SENTENCE:  # it quotes what was given, with the path behind it
+            sentence = f"{sentence[: LONGEST_SENTENCE // 2]}…{sentence[-LONGEST_SENTENCE // 2 :]}"
         reason, _, where = sentence.partition(" - at `$")
         path = where.rstrip("`").lstrip(".")
         quoted = reason.split("`")

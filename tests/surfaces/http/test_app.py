@@ -14,6 +14,7 @@ from postil.surfaces.gateway.addresses import read_lists
 from postil.surfaces.gateway.visitor import Visitor
 from postil.surfaces.http import app
 from postil.surfaces.http.app import LARGEST_BODY, SMALL_BODY, has_body
+from postil.wire.transports.http.fair_share import FairShare
 from tests.surfaces.gateway.gateways import RIGHT, gateway_of
 from tests.wire.http_client import BOTH, META, STATELESS, Connection, request, running
 
@@ -74,6 +75,22 @@ def test_large_bodies_that_are_on_their_way_at_once_are_bounded(monkeypatch: pyt
         refused = server.post(body)
         assert (refused.status, refused.headers["retry-after"]) == (503, "1")
         assert server.post(body[:SMALL_BODY]).status == 200  # a small one is not counted
+
+
+def test_each_piece_of_work_for_a_caller_takes_a_turn(monkeypatch: pytest.MonkeyPatch) -> None:
+    taken: list[str] = []
+
+    async def take(_: FairShare, caller: str) -> None:
+        taken.append(caller)
+
+    monkeypatch.setattr(FairShare, "take", take)
+    small = json.dumps(request("nothing")).encode()
+    with running(gateway_of()) as server:
+        assert server.post(small, Authorization=RIGHT).status == 200
+        assert len(taken) == 1
+        assert server.post(small.ljust(20 * SMALL_BODY), Authorization=RIGHT).status == 200
+    assert len(taken) > 4  # the request, each of its pieces, and what is read from it
+    assert len(set(taken)) == 1
 
 
 @pytest.mark.parametrize(

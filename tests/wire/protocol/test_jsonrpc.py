@@ -95,6 +95,8 @@ BEFORE = b'{"jsonrpc":"2.0","id":7,"method":"x","params":{"a":'
         (b"[" + b'{"a":1},' * 60_000 + b"1]", "objects and lists"),
         (b"{" + b",".join(b'"%d":1' % number for number in range(300_000)) + b"}", "strings"),
         (b"[" * 70 + b"]" * 70, "nested deeper"),
+        (b"[" * 70 + b'"%s"' % (b"x" * 500_000) + b"]" * 70, "nested deeper"),
+        (b'{"a":[' * 34 + b'"%s"' % (b"x" * 5000) + b"]}" * 34, "nested deeper"),
     ],
 )
 def test_a_frame_of_very_many_values_is_refused_before_it_is_decoded(inner: bytes, fault: str) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping
+from functools import lru_cache
 from typing import Any, TypeAlias, cast
 
 import msgspec
@@ -32,9 +33,15 @@ _NAMES = re.compile(r"\w+")
 MOST_SHOWN = 30
 
 
+@lru_cache(64)
+def _type_info(kind: type[Struct]) -> Kind:
+    """Returns what a struct consists of; finding it takes a millisecond."""
+    return inspect.type_info(kind)
+
+
 def read_as_meant(given: Mapping[str, object], kind: type[Struct], hidden: Collection[str] = ()) -> dict[str, object]:
     """Returns the arguments as the struct wants them, as far as that is plain; `hidden` names are never guessed."""
-    fields = {field.encode_name: field.type for field in cast(inspect.StructType, inspect.type_info(kind)).fields}
+    fields = {field.encode_name: field.type for field in cast(inspect.StructType, _type_info(kind)).fields}
     known = {_bare(name): name for name in fields if name not in hidden}
     meant: dict[str, object] = {}
     for name, value in given.items():
@@ -56,16 +63,30 @@ def _say_name(found: re.Match[str]) -> str:
 
 def values_at(kind: type[Struct], path: str) -> list[str]:
     """Returns the values that the argument at this path of msgspec's may have; nothing where it is no choice."""
-    at: Kind | None = inspect.type_info(kind)
+    at: Kind | None = _type_info(kind)
     for step in re.findall(r"[^.\[\]]+|\[[^\]]*\]", path):
         at = _inside(at, step) if at is not None else None
     return [str(value) for value in _choices(at)][:MOST_SHOWN] if at is not None else []
 
 
+def is_choice(kind: type[Struct], name: str) -> bool:
+    """Returns whether this argument takes one of some values, and no other text."""
+    at = _inside(_type_info(kind), name)
+    return at is not None and bool(_choices(at)) and not _takes_text(at)
+
+
+def _takes_text(kind: Kind) -> bool:
+    if isinstance(kind, inspect.Metadata):
+        return _takes_text(kind.type)
+    if isinstance(kind, inspect.UnionType):
+        return any(map(_takes_text, kind.types))
+    return isinstance(kind, inspect.StrType | inspect.AnyType)
+
+
 def meaning_at(kind: type[Struct], path: str) -> str:
     """Returns what the argument that a path of msgspec's begins with is said to be: `notes: FILE:LINE: text`."""
     name = re.split(r"[.\[]", path, maxsplit=1)[0]
-    at = _inside(inspect.type_info(kind), name) if name else None
+    at = _inside(_type_info(kind), name) if name else None
     about = cast("dict[str, object]", at.extra_json_schema or {}) if isinstance(at, inspect.Metadata) else {}  # pyright: ignore[reportUnknownMemberType]
     return f"{name}: {about['description']}" if "description" in about else ""
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from postil import __version__
 from postil.core import codes, limits
@@ -29,6 +29,7 @@ from postil.wire.transports.http import body as http_body
 from postil.wire.transports.http import headers as http_headers
 from postil.wire.transports.http.asked import Asked, Receive, Scope, Send, respond
 from postil.wire.transports.http.endpoint import Endpoint
+from postil.wire.transports.http.fair_share import FairShare
 from postil.wire.transports.http.headers import Headers
 from postil.wire.transports.http.two_addresses import MESSAGES, STREAM, TwoAddresses
 
@@ -85,6 +86,7 @@ class HttpApp:
         self._routes = routes or {}
         self._everyone = Caller(surface="http")
         self._bodies = http_body.Budget(limits.BODIES, limits.BODIES_OF_ONE)
+        self._fair = FairShare()
         self._closing = False
         self._log = log
         self._known = self._speaking.union(OPEN, self._routes, ("/metrics",))
@@ -244,6 +246,7 @@ class HttpApp:
         find: Callable[[Incoming | None], Awaitable[Endpoint | None]],
     ) -> None:
         """Check and count what a visitor asks, then speak to the endpoint that is found for it, if any."""
+        await self._fair.take(visitor.caller.principal)
         try:
             incoming = await self._checked(gateway, visitor, scope, asked)
         except (Refused, http_body.TooLarge) as fault:
@@ -331,10 +334,22 @@ class HttpApp:
             return asked.body
         try:
             with self._bodies.hold(asked.caller.principal, asked.headers, LARGEST_BODY):
-                asked.body = await http_body.read_body(asked.receive, asked.headers, LARGEST_BODY)
+                receive = self._in_turns(asked)
+                asked.body = await http_body.read_body(receive, asked.headers, LARGEST_BODY)
+                await self._fair.take(asked.caller.principal)
                 return asked.body
         except http_body.TooMany:
             raise Unavailable("The server is busy: try again in a second") from None
+
+    def _in_turns(self, asked: Asked) -> Receive:
+        """Returns how a large body is read: each piece in a turn of its own."""
+
+        async def receive() -> MutableMapping[str, Any]:
+            message = await asked.receive()
+            await self._fair.take(asked.caller.principal)
+            return message
+
+        return receive
 
     # -- the other routes -------------------------------------------------------------------------------------------
 

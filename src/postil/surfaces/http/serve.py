@@ -30,8 +30,10 @@ if TYPE_CHECKING:
     from postil.surfaces.page.site import Site
     from postil.surfaces.tracing import Tracing
 
-SWITCH = 0.001
-"""Seconds that a thread at work keeps the interpreter while others want it: the event loop is one of them."""
+SWITCH = 0.0002
+"""Seconds that a thread at work keeps the interpreter while others want it: the event loop is one of them.
+
+A thread that reads files gives it back often, and waits for it as often."""
 
 
 class CannotListen(Failure):

@@ -35,6 +35,27 @@ Share: TypeAlias = tuple[str, str]
 """Whose slots a call takes: a principal's and a connection's, under names that cannot be the same."""
 
 
+class RecentCallers:
+    """The two principals that called last, which is enough to know whether somebody is alone."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._called: dict[str, float] = {}
+        """When they called last."""
+
+    def note(self, principal: str) -> None:
+        """Hear that this principal calls."""
+        self._called.pop(principal, None)
+        self._called[principal] = self._clock()
+        if len(self._called) > 2:
+            del self._called[next(iter(self._called))]
+
+    def is_alone(self, principal: str) -> bool:
+        """Returns whether nobody else has called of late."""
+        since = self._clock() - RECENT
+        return all(name == principal or at < since for name, at in self._called.items())
+
+
 class Pool:
     """The slots and threads of one process. Calls begin on its event loop and end in any thread."""
 
@@ -46,14 +67,12 @@ class Pool:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._most, self._of_principal, self._of_connection = most, of_principal, of_connection
-        self._clock = clock
+        self._callers = RecentCallers(clock)
         self._executor = ThreadPoolExecutor(THREADS, thread_name_prefix="postil")
         self._lock = threading.Lock()
         self._taken: dict[str, int] = {}
         self._running = 0
         self._waiting: Counter[str] = Counter()
-        self._called: dict[str, float] = {}
-        """When the two principals called last that called last."""
         self._queues: dict[Share, deque[asyncio.Future[None]]] = {}
 
     @property
@@ -112,10 +131,7 @@ class Pool:
 
     async def _enter(self, share: Share) -> None:
         with self._lock:
-            self._called.pop(share[0], None)
-            self._called[share[0]] = self._clock()
-            if len(self._called) > 2:
-                del self._called[next(iter(self._called))]
+            self._callers.note(share[0])
             if self._has_room(share) and share not in self._queues:
                 self._count(share, 1)
                 return
@@ -160,9 +176,7 @@ class Pool:
         )
 
     def _share_of(self, principal: str) -> int:
-        since = self._clock() - RECENT
-        is_alone = all(name == principal or at < since for name, at in self._called.items())
-        return self._of_principal if is_alone else min(OF_SEVERAL, self._of_principal)
+        return self._of_principal if self._callers.is_alone(principal) else min(OF_SEVERAL, self._of_principal)
 
     def _count(self, share: Share, change: int) -> None:
         self._running += change
