@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import Literal
 
 import msgspec
@@ -132,11 +133,28 @@ def test_arguments_are_taken_under_their_older_names_too() -> None:
     registry = Registry.of([("door", Moves())])
     move = registry.operation("move")
     assert move.decode({"id": "a", "file": "b"}) == {"id": "a", "target": "b"}
+    assert move.decode({"id": "a", "target": "b"}) == {"id": "a", "target": "b"}
     assert move.decode({"id": "a", "file": "b"}, from_shell=True) == {"id": "a", "target": "b"}
     with pytest.raises(InvalidArguments, match="unknown field `file`"):
         move.decode({"id": "a", "file": "b", "target": "c"})  # which of the two is meant nobody can know
     assert registry.operations["move_home"].older == {}
     assert "file" not in str(registry.operations["move"].input_schema)
+
+
+def test_an_argument_that_must_be_given_may_be_empty() -> None:
+    move = Registry.of([("door", Moves())]).operation("move")
+    assert move.decode({"id": "a", "target": ""}) == {"id": "a", "target": ""}
+    with pytest.raises(InvalidArguments, match="missing required field `target`"):
+        move.decode({"id": "a"})
+
+
+def test_arguments_of_any_mapping_are_checked_alike() -> None:
+    move = Registry.of([("door", Moves())]).operation("move")
+    assert move.decode(MappingProxyType({"id": "a", "file": "b"})) == {"id": "a", "target": "b"}
+    nothing: tuple[object, ...] = ([], "id", None, 5)
+    for odd in nothing:
+        with pytest.raises(InvalidArguments):
+            move.decode(odd)
 
 
 def test_an_endless_name_of_an_argument_is_told_in_short() -> None:

@@ -54,3 +54,15 @@ def test_a_text_is_one_message_of_the_user_and_messages_stay_as_they_are() -> No
     assert as_messages("Please review") == [Message("user", Text("Please review"))]
     both = [Message("user", Text("a")), Message("assistant", Text("b"))]
     assert as_messages(both) is both
+
+
+def test_a_prompt_knows_whether_its_method_is_awaited() -> None:
+    class Later:
+        """A prompt that waits."""
+
+        @prompt("wait")
+        async def wait(self) -> str:
+            """Wait"""
+            return "now"
+
+    assert (Prompt(Prompts().review).is_async, Prompt(Later().wait).is_async) == (False, True)

@@ -326,6 +326,12 @@ def test_a_command_is_no_tool_whatever_is_listed() -> None:
     assert whole.is_tool(whole.operations["dust"])
 
 
+def test_what_is_not_listed_keeps_nothing_else_from_being_a_tool() -> None:
+    whole = Registry.of([("books", Catalogues()), ("house", Shelves())], Offer(hidden=frozenset()))
+    narrow = whole.narrowed(lambda entry: True, lambda entry: getattr(entry, "toolset", "") != "extra")
+    assert [narrow.is_tool(narrow.operations[name]) for name in ("dust", "shelve")] == [False, True]
+
+
 def test_a_group_is_ready_when_it_was_used() -> None:
     registry = library()
     entry = registry.operations["shelve"]

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from postil.core.resource import LONGEST_URI, join_page, match, split_page
+from postil.core.resource import LONGEST_URI, ResourceMark, join_page, match, resource, split_page
 
 
 @pytest.mark.parametrize(
@@ -54,3 +54,21 @@ def test_a_page_is_split_off_an_address_and_joined_to_it() -> None:
     assert split_page("a://b/c") == ("a://b/c", "")
     assert split_page(join_page("a://b/c", "x y/ü?")) == ("a://b/c", "x y/ü?")
     assert split_page("a://b?after=1" + "x" * 9000)[1] == ""
+
+
+def test_values_that_complete_a_variable_are_kept_with_it() -> None:
+    class Notes:
+        """Two resources."""
+
+        @resource("x://{name}", name="note", complete={"name": ("a", "b")})
+        def note(self, name: str) -> str:
+            """A note"""
+            return name
+
+        @resource("x://all", name="all")
+        def every(self) -> str:
+            """All notes"""
+            return ""
+
+    marks: list[ResourceMark] = [Notes.note.__postil__, Notes.every.__postil__]  # type: ignore[attr-defined]
+    assert [mark.complete for mark in marks] == [{"name": ("a", "b")}, {}]

@@ -160,3 +160,15 @@ def test_content_is_measured_in_bytes_of_all_kinds() -> None:
     embedded = Embedded(Document("a://b", "text/plain", text="é"))
     assert measure([Text("ab"), Text("é"), linked, embedded]) == 2 + 2 + (5 + 4 + 5) + (5 + 2)
     assert measure([]) == 0
+
+
+def test_several_long_texts_fit_together() -> None:
+    long = Text("".join(f"line {number}\n" for number in range(4000)))
+    shown = bound([long, long, long], REST)
+    assert measure(shown) <= LARGEST
+
+
+def test_json_that_fits_without_its_blanks_loses_nothing_else() -> None:
+    shown, _ = bound([Text('{"a":' + " " * 30_000 + '"b"}')], REST)
+    assert isinstance(shown, Text)
+    assert json.loads(shown.text) == {"a": "b"}

@@ -101,7 +101,7 @@ def _keep_items(text: str, room: int) -> tuple[str, int]:
     """Returns JSON with as many whole items of its longest list as fit; nothing where that is not one."""
     kept = _fit(msgspec.json.decode(text.encode()), room)
     shorter = "" if kept is None else msgspec.json.encode(kept).decode()
-    return shorter, max(_bytes(text) - _bytes(shorter), 1)
+    return shorter, _bytes(text) - _bytes(shorter)
 
 
 def _fit(value: object, room: int) -> object | None:
@@ -118,7 +118,6 @@ def _fit(value: object, room: int) -> object | None:
                 return items or (None if first is None else [first])
             items.append(each)
             room -= size
-        return items
     if isinstance(value, dict) and value:
         members = cast("dict[str, object]", value)
         sizes = {name: len(msgspec.json.encode(each)) for name, each in members.items()}

@@ -51,6 +51,8 @@ class Books:
         secret_file: str = "",
         shelves: Annotated[tuple[Where, ...], Meta(description="Where to look")] = (),
         rooms: Annotated[dict[str, Literal["hall", "attic"]], Meta(description="Rooms by name")] = {},  # noqa: B006
+        number: Annotated[int, Meta(description="As printed")] | Annotated[str, Meta(description="As said")] = 0,
+        cover: Annotated[Literal["paper", "cloth"], Meta(description="How it is bound")] = "paper",
     ) -> str:
         """Find books"""
         return title
@@ -98,6 +100,10 @@ def decode(**arguments: Any) -> dict[str, Any]:
         ({"FilePath": "a.py"}, {"filePath": "a.py"}),
         ({"filePath": ""}, {"filePath": "all"}),
         ({"extra": {"a": "1"}}, {"extra": {"a": 1}}),
+        ({"shelves": '[{"shelf": "3"}]'}, {"shelves": (Where(3),)}),
+        ({"number": "12"}, {"number": "12"}),
+        ({"number": 12.0}, {"number": 12}),
+        ({"cover": "CLOTH"}, {"cover": "cloth"}),
     ],
 )
 def test_what_is_plainly_meant_is_taken(sent: dict[str, Any], read: dict[str, Any] | None) -> None:
@@ -151,9 +157,10 @@ def test_an_unknown_argument_is_named_with_the_nearest_known() -> None:
     assert caught.value.advice == "Did you mean `count`?"
 
 
-def test_an_unknown_argument_far_from_all_gets_the_list() -> None:
+@pytest.mark.parametrize("name", ["zzz", "Object missing", "Expected `", "Invalid enum value"])
+def test_an_unknown_argument_far_from_all_gets_the_list(name: str) -> None:
     with pytest.raises(InvalidArguments) as caught:
-        decode(zzz=3)
+        decode(**{name: 3})
     assert "count" in caught.value.advice
     assert "secret_file" not in caught.value.advice
 
@@ -172,6 +179,7 @@ def test_what_only_the_shell_has_is_not_guessed() -> None:
         ({"colour": "b"}, "red"),
         ({"shelves": [{"shelf": 1}, {"shelf": 2, "room": "x"}]}, "attic, hall"),
         ({"rooms": {"mine": "x"}}, "attic, hall"),
+        ({"cover": "x"}, "cloth, paper"),
     ],
 )
 def test_a_wrong_choice_is_answered_with_the_choices(sent: dict[str, Any], values: str) -> None:

@@ -45,3 +45,8 @@ def test_small_and_large_texts_are_told_alike(before: list[str], after: list[str
 def test_texts_that_difflib_needs_hours_for_are_told() -> None:
     before, after = ["x"] * 50_000, ["x", "y"] * 25_000
     assert len(list_changed(before, after, 3)) > 50_000
+
+
+def test_a_diff_begins_with_its_first_block() -> None:
+    assert list_changed(["a", "b"], ["a", "c"], 0) == ["@@ -2 +2 @@", "-b", "+c"]
+    assert list_changed(["a"], ["a"], 3) == []

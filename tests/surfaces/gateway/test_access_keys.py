@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import threading
 import time
 from collections.abc import Generator
@@ -229,6 +230,44 @@ def test_a_key_in_use_is_looked_up_again_beside_its_calls(clock: Clock) -> None:
     asyncio.run(asyncio.wait_for(visit(), 20))
 
 
+@pytest.mark.parametrize(("share", "looks"), [(0.45, 0), (0.5, 1)])
+def test_a_key_in_use_is_looked_up_again_from_half_of_its_time_on(clock: Clock, share: float, looks: int) -> None:
+    state = Watched()
+    key, keys = made(state), AccessKeys(state, lambda: SECRET)
+
+    async def visit() -> None:
+        mine = asyncio.all_tasks()
+        assert await keys.identify(key, {}, allowed) is not None
+        before = state.looks
+        clock.now += access_keys.REMEMBERED * share
+        assert await keys.identify(key, {}, allowed) is not None
+        await asyncio.gather(*(asyncio.all_tasks() - mine))
+        assert state.looks == before + looks
+
+    asyncio.run(asyncio.wait_for(visit(), 20))
+
+
+def test_a_state_that_is_away_beside_a_call_is_no_error_of_anybody(
+    clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    state = MemoryState()
+    key, keys = made(state), AccessKeys(state, lambda: SECRET)
+    heard: list[object] = []
+
+    async def visit() -> None:
+        mine = asyncio.all_tasks()
+        asyncio.get_running_loop().set_exception_handler(lambda loop, context: heard.append(context))
+        assert await keys.identify(key, {}, allowed) is not None
+        monkeypatch.setattr(state, "reading", away)
+        clock.now += access_keys.REMEMBERED * 0.6
+        assert await keys.identify(key, {}, allowed) is not None
+        await asyncio.wait(asyncio.all_tasks() - mine)
+
+    asyncio.run(asyncio.wait_for(visit(), 20))
+    gc.collect()
+    assert heard == [], "an exception that nobody looked at is told by the loop"
+
+
 def test_many_calls_with_one_key_look_it_up_once() -> None:
     state = Watched()
     key, keys = made(state), AccessKeys(state, lambda: SECRET)
@@ -322,7 +361,10 @@ def test_a_damaged_key_lets_nobody_in_and_keeps_nobody_from_revoking_others(valu
     with serving(AccessKeys(state, lambda: SECRET)) as server:
         assert call(server, "gitlab/whoami", broken).status == 401
     made(state, "another")
-    assert {key.name for key in access_keys.list_keys(state)} == {f"damaged-{key_id}", "whole", "another"}
+    listed = {key.name: key for key in access_keys.list_keys(state)}
+    assert listed.keys() == {f"damaged-{key_id}", "whole", "another"}
+    damaged = listed[f"damaged-{key_id}"]
+    assert (damaged.read_only, damaged.workspace) == (True, False)
     assert access_keys.revoke(state, "whole").id == whole.split("_")[1]
     access_keys.revoke(state, f"damaged-{key_id}")
     assert [key.name for key in access_keys.list_keys(state)] == ["another"]

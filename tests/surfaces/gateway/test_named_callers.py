@@ -24,6 +24,8 @@ def test_who_cannot_be_a_caller_stops_the_start(name: str) -> None:
 def test_a_workspaces_lists_are_read_too() -> None:
     with pytest.raises(NobodysName, match=r"workspaces\.web\.readers names 'group:x'"):
         check_names(Settings(workspaces={"web": WorkspaceSettings(path="/srv", readers=("group:x",))}))
+    with pytest.raises(NobodysName, match=r"workspaces\.web\.members names '@alice'"):
+        check_names(Settings(workspaces={"web": WorkspaceSettings(path="/srv", members=("@alice",))}))
 
 
 def test_every_form_of_the_page_is_taken() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 import time
 from collections.abc import Iterator
 from typing import Any, cast
@@ -14,6 +15,7 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric import ec
 from jwt.algorithms import ECAlgorithm
 
+from postil.core.failure import Failure
 from postil.settings.model import OAuthSettings
 from postil.surfaces.gateway import oauth
 from postil.surfaces.gateway.oauth import OAuthTokens
@@ -243,3 +245,9 @@ def test_neither_a_redirect_nor_a_proxy_of_the_environment_is_asked_for_keys(iss
     assert identify(asked, issued(issuer)) is not None
     client = vars(asked)["_client"]
     assert (client.follow_redirects, client.trust_env) == (False, False)
+
+
+def test_a_server_without_the_library_for_tokens_does_not_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "jwt.algorithms", None)
+    with pytest.raises(Failure, match="gateway"):
+        OAuthTokens(OAuthSettings(issuer=ISSUER, resource=RESOURCE))

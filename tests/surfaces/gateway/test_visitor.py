@@ -8,7 +8,8 @@ import pytest
 from msgspec import Raw
 
 from postil.core.catalogue import OperationEntry, ResourceEntry
-from postil.surfaces.gateway.visitor import View, fingerprint
+from postil.surfaces.gateway.refused import Refused
+from postil.surfaces.gateway.visitor import MOST_TOOLSETS, READ_ONLY, TOOLSETS, View, fingerprint, tighten
 
 
 def operation(part: str, effect: Any) -> OperationEntry:
@@ -60,3 +61,41 @@ def test_what_a_contract_promises_is_in_every_toolset_of_its_part() -> None:
     assert [View(toolsets=("inbox",)).lists(one, set()) for one in entries] == [False, False, False, True]
     assert all(View().lists(one, set()) for one in entries)
     assert all(view.shows(one) for one in entries)  # a method is called whatever the toolset
+
+
+@pytest.mark.parametrize(
+    ("headers", "seen"),
+    [
+        ({}, View()),
+        ({READ_ONLY: b" TRUE "}, View(writes=False)),
+        ({READ_ONLY: b"1"}, View(writes=False)),
+        ({READ_ONLY: b"false"}, View()),
+        ({READ_ONLY: b"0", TOOLSETS: b"issues"}, View(toolsets=("issues",))),
+        ({TOOLSETS: b" issues,,merge_requests, issues "}, View(toolsets=("issues", "merge_requests"))),
+    ],
+)
+def test_a_request_may_ask_to_see_less(headers: dict[bytes, bytes], seen: View) -> None:
+    assert tighten(View(), headers) == seen
+
+
+def test_no_header_gives_what_the_credential_does_not() -> None:
+    for asked in (b"false", b"0", b"true"):
+        assert tighten(View(writes=False), {READ_ONLY: asked}) == View(writes=False)
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {READ_ONLY: b"perhaps"},
+        {TOOLSETS: b"a b"},
+        {TOOLSETS: b"issues,\xe9"},
+        {TOOLSETS: b"issues;ci"},
+        {TOOLSETS: b",".join(b"t%d" % number for number in range(MOST_TOOLSETS + 1))},
+    ],
+)
+def test_a_header_that_nobody_understands_is_refused(headers: dict[bytes, bytes]) -> None:
+    with pytest.raises(Refused) as refused:
+        tighten(View(), headers)
+    assert refused.value.status == 400
+    most = b",".join(b"t%d" % number for number in range(MOST_TOOLSETS))
+    assert len(tighten(View(), {TOOLSETS: most}).toolsets) == MOST_TOOLSETS
