@@ -27,6 +27,11 @@ def test_a_word_means_the_target_it_was_made_of(target: Target) -> None:
     assert "\n" not in word
 
 
+def test_the_word_of_a_whole_file_reads_well_and_its_older_form_is_taken() -> None:
+    assert format_target(Target("a.txt", version="staged", typed=True)) == "a.txt:whole @staged"
+    assert parse_target("a.txt:? @staged") == Target("a.txt", version="staged", typed=True)
+
+
 def test_commits_and_ranges_have_words_too() -> None:
     assert format_target(Target(version="1a2b3c4d")) == "@1a2b3c4d"
     found = parse_target("@1a2b3c4d..5e6f7081")

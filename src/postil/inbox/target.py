@@ -1,7 +1,8 @@
 """What a remark is aimed at, as one word: what lazygit's menu hands to `send`. Pure.
 
 `code.txt:7`, `code.txt:-7 @staged` (a deleted line), `code.txt:file @1a2b3c4d` (the whole file in a commit),
-`@1a2b..3c4d` (a range of commits). `code.txt:?` lets the remark itself begin with the line: `42: handle the timeout`.
+`@1a2b..3c4d` (a range of commits). `code.txt:whole` lets the remark itself begin with the line: `42: handle it`.
+The title of lazygit's prompt shows this word.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ WORK, UNSTAGED, STAGED = "", "unstaged", "staged"
 
 _HASH = r"[0-9a-f]{4,64}"
 _SHAPE = re.compile(
-    rf"(?:(?P<file>.+):(?P<where>file|\?|-?\d+(?:-\d+)?))?"
+    rf"(?:(?P<file>.+):(?P<where>file|whole|\?|-?\d+(?:-\d+)?))?"
     rf"(?: ?@(?P<version>{UNSTAGED}|{STAGED}|{_HASH}(?:\.\.{_HASH})?))?",
     re.DOTALL,
 )
@@ -62,7 +63,7 @@ def format_target(target: Target) -> str:
     """Returns the word for a target; without a bar, so that a menu can put one behind it."""
     word = ""
     if target.file:
-        where = "?" if target.typed else "file"
+        where = "whole" if target.typed else "file"
         if target.span is not None:
             where = ("-" if target.side == "old" else "") + format_span(target.span)
         word = f"{_ESCAPED.sub(lambda found: f'%{ord(found[0]):02X}', target.file)}:{where}"
@@ -78,8 +79,8 @@ def parse_target(word: str) -> Target:
         raise BadTarget(word)
     file = re.sub(r"%([0-9A-F]{2})", lambda code: chr(int(code[1], 16)), found["file"] or "")
     where, version = found["where"] or "file", found["version"] or WORK
-    if where in ("file", "?"):
-        return Target(file, version=version, typed=where == "?")
+    if where in ("file", "whole", "?"):  # the last as earlier versions wrote it
+        return Target(file, version=version, typed=where != "file")
     side: Side = "old" if where.startswith("-") else "new"
     return Target(file, parse_span(where.removeprefix("-")), side, version)
 
@@ -92,6 +93,16 @@ def split_typed_line(comment: str) -> tuple[str, Side, str]:
     line = "".join(found[1].split())
     side: Literal["new", "old"] = "old" if line.startswith("-") else "new"
     return line.removeprefix("-"), side, comment[found.end() :]
+
+
+def take_other_line(comment: str) -> tuple[str, Side, Kind, str] | None:
+    """Returns the line, its side, the kind and the words of a remark such as `7: note: words`; None for all others.
+
+    A line was chosen already, so a number alone (`7: words`) may be meant as words; with a kind behind it, it is not.
+    """
+    line, side, rest = split_typed_line(comment)
+    kind, words = split_kind(rest, "fix")
+    return (line, side, kind, words) if line and words != rest else None
 
 
 def split_kind(comment: str, otherwise: Kind) -> tuple[Kind, str]:

@@ -24,7 +24,7 @@ def places(repository: Repository, screen: str = "", **looked: str) -> list[tupl
 
 def test_the_file_list_offers_the_whole_file_first_and_then_each_change(repository: Repository) -> None:
     found = places(repository, context="files", file="a.txt")
-    assert [word for word, _ in found] == ["a.txt:?", "a.txt:2", "a.txt:-2", "a.txt:4"]
+    assert [word for word, _ in found] == ["a.txt:whole", "a.txt:2", "a.txt:-2", "a.txt:4"]
     assert found[1] == ("a.txt:2", "2  +TWO")
     assert found[2] == ("a.txt:-2", "  -2  -two")
 
@@ -36,13 +36,13 @@ def test_a_label_is_one_short_line(repository: Repository) -> None:
 def test_an_unchanged_file_and_one_that_is_not_there_can_still_be_spoken_of(repository: Repository) -> None:
     git(Path(repository.root), "checkout", "-q", "a.txt")
     for file in ("a.txt", "none.txt", "../out.txt"):
-        assert [word for word, _ in places(repository, context="files", file=file)] == [f"{file}:?"]
+        assert [word for word, _ in places(repository, context="files", file=file)] == [f"{file}:whole"]
 
 
 def test_every_line_of_a_file_that_git_does_not_know_is_offered(repository: Repository) -> None:
     (Path(repository.root) / "new.txt").write_text("x\ny\n")
     found = [word for word, _ in places(repository, context="staging", file="new.txt")]
-    assert found == [f"new.txt:{line} @unstaged" for line in ("?", "1-2", "1", "2")]
+    assert found == [f"new.txt:{line} @unstaged" for line in ("whole", "1-2", "1", "2")]
 
 
 def test_a_folder_offers_the_changes_of_its_files(repository: Repository) -> None:
@@ -73,7 +73,7 @@ def test_a_selected_block_is_shown_by_a_line_of_the_side_it_is_sent_for(reposito
 
 def test_when_the_line_under_the_cursor_is_not_known_the_menu_says_so_first(repository: Repository) -> None:
     (word, label), *_ = places(repository, "", context="staging", file="a.txt")
-    assert word == "a.txt:? @unstaged"
+    assert word == "a.txt:whole @unstaged"
     assert label.startswith("the line under the cursor is not known")
 
 
@@ -96,7 +96,7 @@ def test_the_screen_decides_which_of_several_diffs_is_looked_at(repository: Repo
     at = rows.index("+three")
     assert places(repository, draw(rows, range(at, at + 1)), **about)[0][0] == f"a.txt:3 @{head}"
     at = rows.index("+++ b/a.txt")
-    assert places(repository, draw(rows, range(at, at + 1)), **about)[0][0] == f"a.txt:? @{head}"
+    assert places(repository, draw(rows, range(at, at + 1)), **about)[0][0] == f"a.txt:whole @{head}"
 
 
 def test_a_stash_and_a_range_of_commits_are_commits(repository: Repository) -> None:
@@ -126,7 +126,7 @@ def test_a_long_menu_is_cut_and_says_how_to_name_the_rest(repository: Repository
     (Path(repository.root) / "many.txt").write_text("".join(f"{number}\n" for number in range(300)))
     found = places(repository, context="files", file="many.txt")
     assert len(found) == MOST_PLACES + 2
-    assert found[-1] == ("many.txt:?", "101 more changes: begin with the line")
+    assert found[-1] == ("many.txt:whole", "101 more changes: begin with the line")
 
 
 def test_older_bindings_still_get_bare_lines(repository: Repository) -> None:

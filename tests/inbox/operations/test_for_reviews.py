@@ -186,6 +186,13 @@ def test_kinds_are_reached_by_how_a_remark_begins(person: Person) -> None:
     assert found == [("question", "why"), ("note", "mind this"), ("fix", "it"), ("question", "really")]
 
 
+def test_after_a_chosen_line_another_one_is_named_with_a_kind(person: Person) -> None:
+    for text in ("3: note: mind this", "3: nothing but words", "2-3: ? why"):
+        run(person, "send", "--at", "a.txt:1", "--comment", text)
+    found = [(message["line"], message.get("kind", "fix"), message["comment"]) for message in person.messages()]
+    assert found == [("3", "note", "mind this"), ("1", "fix", "3: nothing but words"), ("2-3", "question", "why")]
+
+
 def test_the_conversation_lists_words_and_a_number_shows_the_hunk(person: Person) -> None:
     (person.root / "a.txt").write_text(SOURCE.replace("two", "TWO"))
     person.send("why?", "a.txt", "2")

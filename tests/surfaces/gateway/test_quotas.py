@@ -332,6 +332,29 @@ def test_the_tokens_of_one_user_have_a_limit_together() -> None:
     assert asyncio.run(calls()) == (10 * TOKENS_OF_ONE + 1, 1)  # of the first token nobody knew that it has sisters
 
 
+def test_the_tokens_of_one_user_have_a_limit_together_over_all_replicas(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [100.0]
+    monkeypatch.setattr(limits_module, "time", SimpleNamespace(time=time.time, monotonic=lambda: now[0]))
+    shared = MemoryEphemeralStore()
+    replicas = [Limits(shared, per_minute=2, in_flight=0) for _ in range(9)]
+
+    async def ask_all() -> int:
+        granted = 0
+        for number, replica in enumerate(replicas):  # each of them sees one token of the user
+            with suppress(Refused):
+                await replica.charge(f"token-{number}", frame(CALL), "ann")
+                granted += 1
+        return granted
+
+    async def ask_twice() -> tuple[int, int]:
+        first = await ask_all()
+        now[0] += limits_module.ASK_AGAIN
+        return first, await ask_all()
+
+    # The first replica hears of the others a while later; eight of the first nine calls were counted.
+    assert asyncio.run(ask_twice()) == (9, 2 * TOKENS_OF_ONE - 8)
+
+
 def test_attempts_count_before_anybody_is_asked() -> None:
     async def flood() -> list[str]:
         spent = limits()

@@ -88,6 +88,10 @@ def test_setup_lists_programs_beside_assistants_and_all_take_write(repository: P
     for name in ("lazygit", "git"):
         done = run("postil", "setup", name, "--write", cwd=repository, **home(tmp_path))
         assert done.returncode == 0, done.stderr
+    after = run("postil", "setup", cwd=repository, **home(tmp_path)).stdout
+    for name in ("lazygit", "git"):
+        rows = [next(row.split()[1] for row in text.splitlines() if row.split()[0] == name) for text in (listed, after)]
+        assert rows == ["-", "connected"]
     refused = run("postil", "setup", "lazygti", cwd=repository, **home(tmp_path))
     assert "lazygit" in refused.stderr
     refused = run("postil", "init", "--client", "foo", cwd=repository, **home(tmp_path))

@@ -112,11 +112,14 @@ class LazygitTools:
         key: Annotated[str, Meta(description="the key to press")] = KEY,
         fix: Annotated[bool, Meta(description="write anew what does not suit the installed lazygit")] = False,
         write: Annotated[bool, Meta(description="write the bindings (the default)")] = False,
+        check: Annotated[bool, Meta(description="only say whether they are there")] = False,
     ) -> Printed:
         """Install the key with which lazygit sends a remark to the assistant."""
         from postil.inbox.lazygit.binding import format_bindings
-        from postil.inbox.lazygit.install import find_version, install, renew, uninstall
+        from postil.inbox.lazygit.install import describe_installed, find_version, install, renew, uninstall
 
+        if check:
+            return Printed(describe_installed(self._inbox.repository_or_none(), self._inbox.config_folder))
         config, version, program = self._inbox.config_folder, find_version(), find_own_program()
         if print:
             return Printed(format_bindings(key, version, program))

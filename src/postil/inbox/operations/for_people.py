@@ -118,7 +118,7 @@ class PeopleTools:
         inbox = self._inbox
         base = ""
         if at:
-            from postil.inbox.target import parse_target, split_kind, split_typed_line  # only from lazygit's menu
+            from postil.inbox.target import parse_target, split_kind, split_typed_line, take_other_line
 
             target = parse_target(at)
             file, side, context, commit, base = target.file, target.side, target.context, target.commit, target.base
@@ -127,6 +127,8 @@ class PeopleTools:
             if target.typed:
                 line, side, text = split_typed_line(text)
                 kind, text = split_kind(text, kind)
+            elif target.span is not None and (other := take_other_line(text)) is not None:
+                line, side, kind, text = other
         try:
             caught = capture(inbox.repository(), inbox.cwd, file, line, side, context, commit, base)
         except Failure as failure:

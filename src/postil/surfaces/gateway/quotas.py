@@ -21,6 +21,10 @@ BUSY = "Too Many Requests: at most {} calls of one token at once"
 TOKENS_OF_ONE = 5
 """So many tokens' worth of calls may one user make a minute, with however many tokens."""
 MOST_USERS = 10_000
+ASK_AGAIN = 20.0
+"""Seconds after which it is asked again whether another replica has seen another token of a user."""
+SEVERAL = b"*"
+"""What replicas keep of a user who has come with several tokens, instead of the one token."""
 SPENT_BY_USER = "Too Many Requests: at most {} calls a minute with all tokens of one user"
 SPENT = "Too Many Requests: at most {} calls a minute"
 
@@ -35,6 +39,7 @@ class Limits:
         self._ephemeral = ephemeral
         self.per_minute, self.in_flight = per_minute, in_flight
         self._tokens: dict[str, set[str]] = {}
+        self._asked: dict[str, float] = {}
         self.refused = 0
 
     async def charge(
@@ -48,7 +53,7 @@ class Limits:
         if not self.per_minute and not at_once:
             return incoming, [], ""
         cost = _cost(incoming)
-        if user and cost and self.per_minute and self._has_many(user, token):
+        if user and cost and self.per_minute and await self._has_many(user, token):
             most = self.per_minute * TOKENS_OF_ONE
             taken = await self._ephemeral.take(f"user:{user}", cost, most, WINDOW)
             if taken.granted < cost:
@@ -66,14 +71,34 @@ class Limits:
             return _cut(incoming, entered.granted, refused), headers, entered.ticket
         raise Refused(429, SPENT.format(self.per_minute), headers=[*headers, _wait(entered)])
 
-    def _has_many(self, user: str, token: str) -> bool:
-        """Returns whether a user comes with several tokens: only then is their sum counted, which costs a question."""
+    async def _has_many(self, user: str, token: str) -> bool:
+        """Returns whether a user comes with several tokens: only then is their sum counted, which costs a question.
+
+        Replicas tell one another through the ephemeral store, now and then.
+        """
         tokens = self._tokens.setdefault(user, set())
         if len(tokens) < 2:
             tokens.add(token)
         if len(self._tokens) > MOST_USERS:
-            self._tokens.pop(next(iter(self._tokens)))
+            oldest = next(iter(self._tokens))
+            del self._tokens[oldest]
+            self._asked.pop(oldest, None)
+        now = time.monotonic()
+        if now - self._asked.get(user, -ASK_AGAIN) >= ASK_AGAIN:
+            self._asked[user] = now
+            await self._share_tokens(user, tokens)
         return len(tokens) > 1
+
+    async def _share_tokens(self, user: str, tokens: set[str]) -> None:
+        """Learn of a token that another replica has seen, and let the others learn of ours."""
+        name = f"tokens:{user}"
+        held = await self._ephemeral.recall(name)
+        if held is None:
+            return
+        if held[0] is not None and len(tokens) < 2:
+            tokens.add(held[0].decode())
+        known = next(iter(tokens)).encode() if len(tokens) == 1 else SEVERAL
+        await self._ephemeral.keep({name: known}, WINDOW * 2)
 
     def release(self, token: str, ticket: str) -> None:
         """Give the places of calls that have ended back."""

@@ -22,7 +22,7 @@ from postil.surfaces.setup.probe import try_entry
 from postil.surfaces.shell.argv import Globals
 from postil.surfaces.shell.commands import Usage, near
 from postil.surfaces.shell.flags import Parser
-from postil.surfaces.shell.output import say, table
+from postil.surfaces.shell.output import readable, say, table
 
 
 def run_setup(composed: Composition, words: list[str], program: str, options: Globals) -> int:
@@ -123,17 +123,27 @@ def list_programs(composed: Composition) -> list[tuple[str, OperationEntry]]:
     return [(entry.shell.split()[1], entry) for entry in found]
 
 
+def is_set_up(composed: Composition, program: OperationEntry) -> bool:
+    """Returns whether a part says that it is set up: its command has `--check`, which changes nothing."""
+    try:
+        said = readable(composed.registry().method(program)(check=True))
+    except Failure:
+        return False
+    return isinstance(said, str) and not said.startswith("Not set up")
+
+
 def _list(composed: Composition, root: str, as_json: bool) -> int:
     settings = composed.settings
     rows: list[dict[str, Any]] = []
     for client in CLIENTS.values():
         path, connected = path_of(client, settings.folders, root), is_connected(client, settings, root)
         rows.append({"client": client.name, "title": client.title, "file": path or client.file, "connected": connected})
+    for name, program in list_programs(composed):
+        rows.append({"client": name, "title": program.help, "file": "", "connected": is_set_up(composed, program)})
     if as_json:
         sys.stdout.write(msgspec.json.encode(rows).decode() + "\n")
         return 0
-    shown = [(row["client"], "connected" if row["connected"] else "-", row["file"]) for row in rows]
-    shown += [(name, "", entry.help) for name, entry in list_programs(composed)]
+    shown = [(row["client"], "connected" if row["connected"] else "-", row["file"] or row["title"]) for row in rows]
     sys.stdout.write(table(shown) + "\n")
     return 0
 

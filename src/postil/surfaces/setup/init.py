@@ -12,7 +12,7 @@ from postil.core.others.visible import harmless
 from postil.settings.model import Folders
 from postil.surfaces.composition import Composition
 from postil.surfaces.setup.clients import CLIENTS, Client, entry, is_used, name_file, program_for
-from postil.surfaces.setup.connect import find_root, is_connected, list_programs, may_write, open_file
+from postil.surfaces.setup.connect import find_root, is_connected, is_set_up, list_programs, may_write, open_file
 from postil.surfaces.setup.exclude import keep_out_of_commits
 from postil.surfaces.setup.files import ClientFile
 from postil.surfaces.setup.probe import try_entry
@@ -153,7 +153,8 @@ def _suggest(composed: Composition, done: list[str], setups: list[str], root: st
         for name, client in CLIENTS.items()
         if name not in done and is_used(client, folders, root) and not is_connected(client, composed.settings, root)
     ]
-    others += [name for name in setups if name not in done and which(name)]
+    programs = dict(list_programs(composed))
+    others += [n for n in setups if n not in done and which(n) and not is_set_up(composed, programs[n])]
     if others:
         sys.stdout.write(f"Also here: {', '.join(others)}. Add them: postil init --with {','.join(others)}\n")
     sys.stdout.write("See that all is well: postil doctor\n")
