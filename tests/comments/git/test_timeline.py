@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.comments.workspaces import Comments, commit, workspace
+from tests.comments.workspaces import Comments, commit, workspace, write
+from tests.workspace.repositories import git
 
 CODE = "".join(f"def function_{n}(value):\n    return value + {n}\n\n\n" for n in range(8))
 
@@ -33,6 +34,32 @@ def test_the_history_of_a_comment_tells_what_was_said_and_where_it_was(comments:
     assert change.commit.id == edited
     assert "+ FIXME: second words" in lifetime.for_model()
     assert lifetime.changes[-1].by == "cy"
+
+
+def test_what_a_comment_left_is_told_with_the_file_it_was_in_then(comments: Comments, tmp_path: Path) -> None:
+    identity = comments.add("a.py", 6, "follows", "NOTE").commentId
+    write(tmp_path, "a.py", "import sys\n" + CODE)
+    comments.relocate()
+    comments.move("a.py", "b.py", identity, 1)
+    left = [each.did for each in comments.history.lifetime(identity).changes]
+    assert left == ["made", "left a.py:6", "left a.py:7"]
+    assert [each.path for each in comments.show(identity).history] == ["a.py", "a.py"]
+
+
+def test_a_shallow_clone_says_that_history_is_missing(
+    comments: Comments, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    identity = comments.add("a.py", 6, "first", "NOTE").commentId
+    commit(tmp_path, "commented")
+    comments.edit("a.py", identity, "second")
+    commit(tmp_path, "edited")
+    assert not comments.history.lifetime(identity).shallow
+    beside = tmp_path_factory.mktemp("beside")
+    git(beside, "clone", "-q", "--depth", "1", tmp_path.as_uri(), "shallow")
+    there = Comments(str(beside / "shallow"))
+    assert "--unshallow" in there.history.lifetime(identity).for_model()
+    assert [each.did for each in there.blame(identity).touches] == ["before"]
+    assert [each.did for each in comments.blame(identity).touches] == ["added"]
 
 
 def test_the_history_of_a_comment_that_was_never_committed_has_its_replies(comments: Comments) -> None:

@@ -141,6 +141,22 @@ def test_ci_fails_only_when_it_was_asked_to(comments: Comments) -> None:
     assert views(comments).report("base").exit_status == 7
 
 
+def test_ci_tells_of_comments_whose_file_the_change_deletes(comments: Comments) -> None:
+    root = Path(comments.tree.root)
+    lost = comments.add("a.py", 6, "about what goes", "TODO", author="Ann").commentId
+    commit(root, "commented")
+    git(root, "branch", "base")
+    (root / "a.py").unlink()
+    (root / "b.py").unlink()
+    commit(root, "deleted")
+    found = views(comments).report("base", failOn="lost")
+    assert [each.id for each in found.comments] == [lost]
+    assert found.exit_status == 6
+    assert [each.id for each in comments.listed(changed="base").comments] == [lost]
+    (issue,) = json.loads(views(comments).report("base", "codequality").for_person())
+    assert "it was at line 6: return state + 2" in issue["description"]
+
+
 def test_short_names_are_taken_wherever_an_id_is(comments: Comments) -> None:
     first, second = (comments.add("a.py", line, f"text {line}", "NOTE").commentId for line in (2, 6))
     names = comments.context.short_names()

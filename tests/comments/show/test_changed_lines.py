@@ -34,7 +34,9 @@ def test_edited_added_and_deleted_lines_are_told(tree: SourceTree) -> None:
     assert changed.touches(16, 17)
     assert not changed.touches(5, 8)
     assert found["new.py"].touches(7, 7)
-    assert "gone.py" not in found
+    assert found["gone.py"].ranges == ()
+    assert len(found["gone.py"].removed[1]) == 20
+    assert "/dev/null" not in found
 
 
 def test_lines_that_look_like_heads_of_a_diff_are_lines(tree: SourceTree) -> None:
@@ -61,3 +63,26 @@ def test_the_base_is_where_the_branches_parted(tree: SourceTree) -> None:
     assert set(list_changed_lines(tree, find_base(tree, base))) == {"a.py"}
     with pytest.raises(NotFound):
         find_base(tree, "no-such-branch")
+
+
+def test_a_revision_that_is_not_there_is_told_with_what_helps_here(
+    tree: SourceTree, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    root, beside = Path(tree.root), tmp_path_factory.mktemp("beside")
+    write(root, "a.py", "later = 1\n")
+    commit(root, "later")
+
+    def refusal(folder: Path, revision: str) -> tuple[str, str]:
+        with pytest.raises(NotFound) as caught:
+            find_base(SourceTree(str(folder)), revision)
+        return caught.value.message, str(caught.value.details().get("suggestion"))
+
+    assert "fetched" in refusal(root, "no-such-branch")[1]
+    git(beside, "clone", "-q", "--depth", "1", root.as_uri(), "shallow")
+    message, advice = refusal(beside / "shallow", "HEAD~1")
+    assert "shallow" in message
+    assert "--unshallow" in advice
+    (beside / "empty").mkdir()
+    assert "no git repository" in refusal(beside / "empty", "HEAD")[0]
+    git(beside / "empty", "init", "-q")
+    assert "nothing is committed" in refusal(beside / "empty", "HEAD")[0]

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from postil.comments.operations.answers import CommentNow
+from msgspec.structs import replace
+
+from postil.comments.model import Candidate
+from postil.comments.operations.answers import CommentNow, show_line, show_row
 from postil.comments.show.view import render_view
 
 
@@ -16,6 +19,17 @@ def test_a_comment_on_a_range_stands_below_its_last_line() -> None:
     assert rows[:2] == ["1   one", "2   two"]
     assert rows[2].strip() == "┌ [NOTE] Ann, 2026-11-15 lines 1-2  0001"
     assert rows[-1] == "3   three"
+
+
+def test_a_comment_that_may_be_in_another_file_says_where_and_what_it_was_about() -> None:
+    unsure = comment(9, state="review", oldText="was_here()", candidates=(Candidate("b.py", 4, 0.7, "is_here()"),))
+    text = render_view(["one"], [unsure], {})
+    assert "was: was_here()" in text
+    assert "may be at b.py:4" in text
+    assert "may be at b.py:4" in show_row(unsure, "1")
+    assert "may be at b.py:4" in show_line(unsure)
+    assert "may be at" not in show_row(replace(unsure, candidates=(Candidate("a.py", 4, 0.7, ""),)), "1")
+    assert "(was in a.py)" in show_row(comment(3, state="moved", movedTo="b.py"), "1")
 
 
 def test_only_what_is_near_is_shown_when_asked() -> None:

@@ -53,6 +53,17 @@ def test_comments_added_on_both_sides_are_both_there() -> None:
     assert {key: each["text"] for key, each in result.items()} == {"c_1": "base", "c_2": "ours", "c_3": "theirs"}
 
 
+def test_a_deleted_comment_stays_deleted_where_the_other_side_only_followed_its_code() -> None:
+    base = document(comment("c_1", "base"), comment("c_2", "kept"))
+    deleted = document(comment("c_2", "kept"))
+    followed = document(comment("c_1", "base", line=9, startLine=9), comment("c_2", "kept"))
+    edited = document(comment("c_1", "edited"), comment("c_2", "kept"))
+    moved = document(comment("c_1", "base", line=9, ghostMarkerId="gm_9"), comment("c_2", "kept"))
+    for other, kept in ((followed, {"c_2"}), (edited, {"c_1", "c_2"}), (moved, {"c_1", "c_2"})):
+        assert read(merge_sidecars("a.py", base, deleted, other)).keys() == kept
+        assert read(merge_sidecars("a.py", base, other, deleted)).keys() == kept
+
+
 def test_both_may_begin_the_file() -> None:
     result = read(merge_sidecars("a.py", None, document(comment("c_2", "ours")), document(comment("c_3", "theirs"))))
     assert result.keys() == {"c_2", "c_3"}

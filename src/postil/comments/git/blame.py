@@ -18,6 +18,7 @@ from postil.comments.model import Commit, Place
 from postil.comments.source_tree import SourceTree
 from postil.comments.storage.file_versions import FileVersions
 from postil.core import call
+from postil.core.failure import NotFound
 from postil.workspace.git import read_blob, run_git, try_git
 from postil.workspace.paths import RelativePath
 
@@ -40,7 +41,8 @@ class Touch(Struct, frozen=True, omit_defaults=True):
     """A commit that touched the code of a comment, and how."""
 
     commit: Commit
-    did: Literal["added", "changed", "renamed"]
+    did: Literal["added", "changed", "renamed", "before"]
+    """`before`: a shallow clone begins with this commit, and the code was made in it or earlier."""
     path: str
     line: int
     before: str = ""
@@ -91,7 +93,8 @@ def list_touches(tree: SourceTree, versions: FileVersions, path: str, line: int,
         after = "\n".join(lines[span.start - 1 : span.last])
         there = relocate(new, old, span, version.path, version.old_path) if old is not None else None
         if there is None or there.span is None or there.state == "orphaned":
-            found.append(Touch(version.commit, "added", version.path, span.start, "", after))
+            cut = old is None and version.commit.id in _list_boundaries(tree)
+            found.append(Touch(version.commit, "before" if cut else "added", version.path, span.start, "", after))
             break
         if there.state in ("modified", "review"):
             found.append(Touch(version.commit, "changed", version.path, span.start, there.new_text, after))
@@ -99,6 +102,13 @@ def list_touches(tree: SourceTree, versions: FileVersions, path: str, line: int,
             found.append(Touch(version.commit, "renamed", version.path, span.start))
         span = there.span
     return found
+
+
+def _list_boundaries(tree: SourceTree) -> set[str]:
+    """Returns the commits with which a shallow clone begins: to git they made everything that they hold."""
+    if not is_shallow(tree):
+        return set()
+    return set(run_git(tree.root, "rev-list", "--max-parents=0", "HEAD").decode().split())
 
 
 def find_culprit(
@@ -154,6 +164,29 @@ def resolve_revision(tree: SourceTree, revision: str) -> Commit | None:
     name = done.out.decode().strip()
     shown = run_git(tree.root, "show", "-s", "--no-show-signature", "--format=%H%x02%an%x02%aI%x02%s", name)
     return Commit(*_fields(shown.decode("utf-8", "replace").strip()))
+
+
+def require_revision(tree: SourceTree, revision: str) -> Commit:
+    """Returns the commit a revision names. Raises NotFound, with what can be done about it here."""
+    if not tree.git:
+        raise NotFound("There is no git repository here, so no revision", advice="Run it in a repository")
+    commit = resolve_revision(tree, revision)
+    if commit is not None:
+        return commit
+    why, advice = "", "Name a commit, a branch or a tag that was fetched"
+    if is_shallow(tree):
+        why = " in this shallow clone"
+        advice = (
+            "Fetch more history: `git fetch --unshallow` (in CI: `GIT_DEPTH: 0` of GitLab, `fetch-depth: 0` of GitHub)"
+        )
+    elif resolve_revision(tree, "HEAD") is None:
+        why, advice = ": nothing is committed here yet", "Commit something first"
+    raise NotFound(f"There is no revision {revision[:100]!r}{why}", advice=advice)
+
+
+def is_shallow(tree: SourceTree) -> bool:
+    """Whether the history was cut when the repository was cloned or fetched."""
+    return tree.git and try_git(tree.root, "rev-parse", "--is-shallow-repository").out.strip() == b"true"
 
 
 def _fields(text: str) -> Sequence[str]:

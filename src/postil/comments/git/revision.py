@@ -9,7 +9,7 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from postil.comments.anchoring.reader import CommentReader
-from postil.comments.git.blame import list_sidecars_at, resolve_revision
+from postil.comments.git.blame import list_sidecars_at, require_revision
 from postil.comments.git.file_names import find_new_name, list_old_names
 from postil.comments.git.objects import read_objects
 from postil.comments.operations.answers import CommentNow, comment_now
@@ -19,7 +19,6 @@ from postil.comments.sidecar.document import Sidecar
 from postil.comments.source_tree import Source, decode
 from postil.comments.storage.store import SUFFIX, is_sidecar
 from postil.core import call
-from postil.core.failure import NotFound
 from postil.workspace.digest import blob_id
 from postil.workspace.paths import RelativePath
 
@@ -38,9 +37,7 @@ class AtRevision(NamedTuple):
 
 def list_at(reader: CommentReader, revision: str, file: str) -> AtRevision:
     """Returns the comments of a revision in these files. Raises NotFound when there is no such revision."""
-    commit = resolve_revision(reader.tree, revision)
-    if commit is None:
-        raise NotFound(f"There is no revision {revision[:100]!r}", advice="Name a commit, a branch or a tag")
+    commit = require_revision(reader.tree, revision)
     held = [
         name.removesuffix(SUFFIX)
         for name in list_sidecars_at(reader.tree, commit.id)

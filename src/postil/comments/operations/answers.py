@@ -66,7 +66,9 @@ class CommentNow(Struct, frozen=True, omit_defaults=True):
 
     @property
     def origin(self) -> str:
-        """Where the comment is kept, when its code is in another file: for lists that name both files."""
+        """Where the comment is kept, or where its code may be, when that is another file: for lists that name both."""
+        if self.state == "review" and self.candidates and self.candidates[0].path != self.path:
+            return f"may be at {self.candidates[0].path}:{self.candidates[0].line}"
         return f"was in {self.filePath}" if self.movedTo else ""
 
     @property
@@ -203,10 +205,14 @@ def _show_entry(number: int, comment: CommentNow) -> str:
 
 def _show_anchor(comment: CommentNow) -> str:
     if comment.state == "orphaned":
-        return f"Orphaned: {comment.reason}"
-    review = f" | Needs review: {comment.reason}" if comment.state == "review" else ""
+        return _show_doubt(comment)
+    review = f" | {_show_doubt(comment)}" if comment.state == "review" else ""
     stale = " | The code has changed since" if comment.stale else ""
     return f"Anchored to: {comment.anchor}{review}{stale}"
+
+
+def _show_doubt(comment: CommentNow) -> str:
+    return f"{'Orphaned' if comment.state == 'orphaned' else 'Needs review'}: {comment.reason}"
 
 
 def indent(text: str) -> str:
@@ -250,9 +256,10 @@ def _show_hit(number: int, comment: CommentNow) -> str:
     sure = "" if comment.sureness is None else f" (confidence: {comment.sureness:g})"
     model = f"\n   AI: {comment.model}{sure}" if comment.model else ""
     made = call.current().tell_moment(comment.created)
+    unsure = f" | {_show_doubt(comment)}" if comment.state in ("review", "orphaned") else ""
     return (
         f"{number}. 📝 {comment.path}:{comment.line}{tag}\n"
-        f'   "{indent(comment.said)}"\n   Author: {comment.author} | Created: {made}{model}'
+        f'   "{indent(comment.said)}"\n   Author: {comment.author} | Created: {made}{unsure}{model}'
     )
 
 
@@ -300,7 +307,7 @@ class Exported(Answer, frozen=True, omit_defaults=True):
 
 def show_row(each: CommentNow, name: str) -> str:
     """Returns a comment on one line, for people: a name that can be typed, who said it, and how long ago."""
-    where = f"{each.movedTo or each.filePath}:{each.lines}"
+    where = f"{each.path}:{each.lines}" + (f" ({each.origin})" if each.origin else "")
     mark = "" if each.state in ("exact", "moved") else f" [{each.state}]"
     mark += " [stale]" if each.stale else ""
     status = "" if each.status == "open" else f" [{each.status}]"

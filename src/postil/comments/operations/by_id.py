@@ -216,7 +216,7 @@ class CommentsById:
 
             lines = list_changed_lines(self._tree, find_base(self._tree, changed))
             names = encode(list(lines)).decode()
-            inside = f"{where} AND (now_path {LISTED} OR path {LISTED})"
+            inside = f"{where} AND (now_path {LISTED} OR path {LISTED} OR state = 'review')"
             there = overview.index.rows(inside, (*values, names, names))
             located = [each for each in there if touches_changed(lines, each)]
             total = len(located)

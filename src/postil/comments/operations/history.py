@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from msgspec import Meta
 
-from postil.comments.git.blame import Touch, list_touches
+from postil.comments.git.blame import Touch, is_shallow, list_touches
 from postil.comments.git.evaluate import Measured, measure
 from postil.comments.git.timeline import Change, list_changes
 from postil.comments.operations.validation import Id
@@ -33,7 +33,7 @@ class Blamed(Answer, frozen=True):
         told = call.current().tell_moment
         return "\n".join(
             f"{each.commit.id[:12]} {told(each.commit.date, each.commit.date[:10])} {each.commit.author}:"
-            f" {each.commit.subject}  ({each.did}, {each.path}:{each.line})"
+            f" {each.commit.subject}  ({_show_did(each)}, {each.path}:{each.line})"
             for each in self.touches
         )
 
@@ -43,9 +43,13 @@ class Lifetime(Answer, frozen=True):
 
     commentId: str
     changes: tuple[Change, ...]
+    shallow: bool = False
+    """Whether commits are missing in this clone, and with them what they changed."""
 
     def for_model(self) -> str:
-        return "\n".join(line for each in self.changes for line in _show_change(each))
+        lines = [line for each in self.changes for line in _show_change(each)]
+        cut = ["… and what older commits hold, which this shallow clone does not have (git fetch --unshallow)"]
+        return "\n".join([*lines, *(cut if self.shallow else [])])
 
 
 class HistoryTools:
@@ -69,8 +73,9 @@ class HistoryTools:
     def lifetime(self, commentId: Id) -> Lifetime:
         """Tell what happened to a comment: its texts, replies and status, commit by commit, and its moves"""
         each = self._context.find(commentId)
-        moves = list_moves(each.comment, each.marker)
-        return Lifetime(each.comment.id, tuple(list_changes(self._context.tree, each.comment, each.filePath, moves)))
+        moves, tree = list_moves(each.comment, each.marker), self._context.tree
+        changes = list_changes(tree, each.comment, each.filePath, moves)
+        return Lifetime(each.comment.id, tuple(changes), is_shallow(tree))
 
     @reads("comments_bench", shell="comments bench", toolset="extra")
     def bench(
@@ -82,6 +87,10 @@ class HistoryTools:
         if not self._context.tree.git:
             raise NotFound("There is no history to measure on", advice="Run it in a git repository")
         return measure(self._context.tree, commits, files)
+
+
+def _show_did(each: Touch) -> str:
+    return "made here or before: the shallow clone begins with it" if each.did == "before" else each.did
 
 
 def _show_change(each: Change) -> Iterator[str]:

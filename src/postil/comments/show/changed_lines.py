@@ -7,13 +7,13 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
-from postil.comments.git.blame import resolve_revision
+from postil.comments.git.blame import require_revision
 from postil.comments.model import Located
 from postil.comments.source_tree import SourceTree
-from postil.core.failure import NotFound
 from postil.workspace.git import run_git, try_git
 
 _HUNK = re.compile(rb"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
+_NOTHING = "/dev/null"
 EVERY = range(1, 1 << 31)
 """The lines of a file that is new as a whole."""
 
@@ -33,17 +33,13 @@ class Changed(Struct, frozen=True):
 
 def find_base(tree: SourceTree, revision: str) -> str:
     """Returns the commit from which the present work went its own way. Raises NotFound."""
-    commit = resolve_revision(tree, revision) if tree.git else None
-    if commit is None:
-        raise NotFound(
-            f"There is no revision {revision[:100]!r}", advice="Name a commit, a branch or a tag that was fetched"
-        )
+    commit = require_revision(tree, revision)
     merged = try_git(tree.root, "merge-base", commit.id, "HEAD").out.decode().strip()
     return merged or commit.id
 
 
 def list_changed_lines(tree: SourceTree, commit: str, files: Sequence[str] = ()) -> dict[str, Changed]:
-    """Returns for each file that differs from a commit what is new in it."""
+    """Returns for each file that differs from a commit what is new in it; for one that went, what it was."""
     arguments = ("-U0", "--no-color", "--no-renames", "--no-prefix", "--no-ext-diff", commit, "--", *(files or (".",)))
     found = _parse(run_git(tree.root, "diff", *arguments))
     new = run_git(tree.root, "ls-files", "-z", "--others", "--exclude-standard", "--", *(files or (".",)))
@@ -54,17 +50,18 @@ def list_changed_lines(tree: SourceTree, commit: str, files: Sequence[str] = ())
 
 
 def touches_changed(changed: Mapping[str, Changed], each: Located) -> bool:
-    """Whether a comment is on lines that changed; one whose code is gone or uncertain, whether its file did."""
+    """Whether a comment is on lines that changed; one whose code is gone or uncertain, whether a file of it did."""
     place = each.place
     there = changed.get(place.path) or changed.get(each.filePath)
     if place.state in ("orphaned", "review"):
-        return there is not None
+        likely = place.candidates[0].path if place.state == "review" and place.candidates else ""
+        return there is not None or likely in changed
     return there is not None and there.touches(place.line, max(place.line, place.endLine))
 
 
 def _parse(diff: bytes) -> dict[str, Changed]:
     found: dict[str, Changed] = {}
-    path = ""
+    path, old = "", ""
     ranges: list[range] = []
     removed: dict[int, tuple[str, ...]] = {}
     before, old_left, new_left = 0, 0, 0
@@ -74,10 +71,13 @@ def _parse(diff: bytes) -> dict[str, Changed]:
             removed[before] = (*removed.get(before, ()), row[1:].decode("utf-8", "replace"))
         elif new_left > 0 and row[:1] == b"+":
             new_left -= 1
+        elif row.startswith(b"--- "):
+            old = _unquote(row[4:])
         elif row.startswith(b"+++ "):
             if path:
                 found[path] = Changed(tuple(ranges), removed)
             path, ranges, removed = _unquote(row[4:]), [], {}
+            path = old if path == _NOTHING else path  # a file that went has changed too
         elif hunk := _HUNK.match(row):
             old_left, new_left = (int(hunk[at] or 1) for at in (2, 4))
             first = int(hunk[3])
@@ -86,7 +86,6 @@ def _parse(diff: bytes) -> dict[str, Changed]:
                 ranges.append(range(first, first + new_left))
     if path:
         found[path] = Changed(tuple(ranges), removed)
-    found.pop("/dev/null", None)
     return found
 
 

@@ -76,9 +76,17 @@ def make_code_quality(comments: Sequence[CommentNow]) -> bytes:
 
 def _describe(each: CommentNow) -> str:
     rule, _ = judge_rule(each)
-    why = "" if rule == "comment" else f" ({_RULES[rule].lower()}: {each.reason})"
+    why = "" if rule == "comment" else f" ({_RULES[rule].lower()}: {each.reason}{_tell_old_place(each)})"
     tag = f"{each.tag}: " if each.tag and not each.said.startswith(each.tag) else ""
     return f"{tag}{each.said} — {each.author}{why}"
+
+
+def _tell_old_place(each: CommentNow) -> str:
+    """Returns what the comment was about: an orphan is reported where its code was, and other code is there now."""
+    if each.state == "review":
+        return f"; {each.origin}" if each.origin else ""
+    was = each.oldText.strip().split("\n")[0][:100]
+    return f"; it was at line {each.line}{f': {was}' if was else ''}" if each.state == "orphaned" else ""
 
 
 def _address(each: CommentNow) -> str:

@@ -7,13 +7,12 @@ from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
-from postil.comments.git.blame import list_sidecars_at, resolve_revision
+from postil.comments.git.blame import list_sidecars_at, require_revision
 from postil.comments.git.objects import read_objects
 from postil.comments.model import Comment
 from postil.comments.sidecar.dialects import Unreadable
 from postil.comments.sidecar.document import Sidecar
 from postil.comments.storage.store import SUFFIX, Store, is_sidecar
-from postil.core.failure import NotFound
 
 What: TypeAlias = Literal["said", "replied", "edited", "resolved", "reopened", "moved", "deleted"]
 
@@ -37,9 +36,7 @@ Held: TypeAlias = dict[str, tuple[str, int, Comment]]
 def list_since(store: Store, revision: str, wanted: Iterable[str] = ()) -> tuple[str, list[Step], list[str]]:
     """Returns the commit, what happened since, and the comment files that cannot be read. Raises NotFound."""
     tree = store.tree
-    commit = resolve_revision(tree, revision) if tree.git else None
-    if commit is None:
-        raise NotFound(f"There is no revision {revision[:100]!r}", advice="Name a commit, a branch or a tag")
+    commit = require_revision(tree, revision)
     names = [name for name in list_sidecars_at(tree, commit.id) if is_sidecar(name.rsplit("/", 1)[-1])]
     damaged: list[str] = []
     there = read_objects(tree.root, (f"{commit.id}:{name}" for name in names))

@@ -78,6 +78,8 @@ def _render_comment(each: CommentNow, margin: str, short: Mapping[str, str]) -> 
         said = reply.text.split("\n")
         found.append(f"{margin}├ {reply.author}, {told(reply.created, reply.created[:10])}: {said[0]}")
         found += [f"{margin}│   {line}" for line in said[1:]]
-    if each.state == "orphaned" and each.oldText:
+    if each.state in ("orphaned", "review") and each.oldText:
         found += [f"{margin}│ was: {line}" for line in each.oldText.split("\n")[:3]]
+    if each.state == "review" and each.origin:
+        found.append(f"{margin}│ {each.origin}")
     return [*found, f"{margin}└"]

@@ -22,7 +22,8 @@ _PLACE_KEYS = (
     "lastVerified",
     OWN_KEY,
 )
-_WHERE = ("line", "startLine", "endLine", "ghostMarkerId")
+_LINES = ("line", "startLine", "endLine")
+_WHERE = (*_LINES, "ghostMarkerId")
 """The keys of a comment that say where it is: all from one side."""
 REVISIONS = "x-revisions"
 
@@ -43,13 +44,20 @@ def merge_sidecars(path: str, base: bytes | None, ours: bytes | None, theirs: by
                 here.change(comment, new, tuple(key for key in mine[comment] if key not in new))
             if marker:
                 here.hang(comment, str(mine[comment].get("ghostMarkerId")), there.raw_marker(marker))
-        elif known is None or raw != known:  # new over there, or edited there and deleted here
+        elif known is None or not _says_the_same(known, raw):  # new over there, or edited there and deleted here
             _take(here, there, comment, raw)
     for comment, raw in mine.items():
-        if comment not in other and raw == before.get(comment):
+        if comment not in other and comment in before and _says_the_same(before[comment], raw):
             here.remove(comment)
     _merge_markers(old, here, there)
     return here.text()
+
+
+def _says_the_same(known: JsonObject, raw: JsonObject) -> bool:
+    """Whether nobody touched a comment: its lines are written anew whenever its code moved, by no one's wish."""
+    given = ("ghostMarkerId",) if "ghostMarkerId" not in known else ()
+    was, now = ({key: each[key] for key in each if key not in (*_LINES, *given)} for each in (known, raw))
+    return was == now
 
 
 def _moved_there(known: JsonObject, here: Sidecar, mine: JsonObject, there: Sidecar, theirs: JsonObject) -> str:

@@ -140,9 +140,18 @@ class Moves:
 
 
 def list_moves(comment: Comment, marker: Marker | None) -> tuple[Event, ...]:
-    """Returns the places that a comment left, oldest first; what its marker left before the comment came is no move."""
+    """Returns the places that a comment left, oldest first; what its marker left before the comment came is no move.
+
+    Only a move to another file notes the file. What was left before it was left in that file, whichever it is in now.
+    """
     events = marker.anchor.history if marker and marker.anchor else ()
-    return tuple(each for each in events if each.at >= comment.created and each.comment in ("", comment.id))
+    found: list[Event] = []
+    path = ""
+    for each in reversed(events):
+        if each.at >= comment.created and each.comment in ("", comment.id):
+            path = each.path or path
+            found.append(replace(each, path=path) if path != each.path else each)
+    return tuple(reversed(found))
 
 
 class Journal(Struct, frozen=True):
