@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from functools import cache, lru_cache
 from importlib import import_module
@@ -26,6 +27,7 @@ ordinary code takes a tenth."""
 # Grammars and queries are native: deep nesting makes queries quadratic, and the YAML scanner writes past its buffer
 # at 256 levels. Nobody writes so deep; a text that does is compared line by line, as one without a grammar.
 DEEPEST = 200
+_BRACKET = re.compile(r"[()\[\]{}]")
 _STEP = {**dict.fromkeys("([{", 1), **dict.fromkeys(")]}", -1)}
 # What may stand before the first word of a line of YAML, each opening a level of its own.
 _YAML_MARKS = " \t-?:"
@@ -174,8 +176,7 @@ def _longest_line(text: str) -> int:
 
 def is_too_deep(text: str, language: str) -> bool:
     """Whether the text may nest deeper than DEEPEST; at worst an ordinary text with very odd lines is said to."""
-    brackets = [_STEP[char] for char in text if char in _STEP] if _count(text) > DEEPEST else []
-    if brackets and max(accumulate(brackets)) > DEEPEST:
+    if _count(text) > DEEPEST and max(accumulate(map(_STEP.__getitem__, _BRACKET.findall(text)))) > DEEPEST:
         return True
     marks = _YAML_MARKS if language == "yaml" else " \t"
     # A level takes at least one column, so only lines that begin far to the right can be deep.
