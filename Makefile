@@ -49,8 +49,8 @@ release: setup ## the wheel, a bill of materials (CycloneDX) and a statement of 
 	$(BIN)/python -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir dist .
 	$(BIN)/python -m scripts.supply release dist
 
-anchors: setup ## score anchoring on known truth (DATA=…, SCORER=… if not score.py beside it), write docs/benchmarks.md
-	$(BIN)/python -m scripts.anchors $(or $(SCORER),$(dir $(firstword $(DATA)))score.py) $(DATA)
+anchors: setup ## score anchoring on known truth (DATA=…, SCORER=… if not score.py beside it, PACKAGES='pypi:… npm:…'), write docs/benchmarks.md
+	$(BIN)/python -m scripts.anchors $(or $(SCORER),$(dir $(firstword $(DATA)))score.py) $(DATA) $(PACKAGES)
 
 fix: setup ## format and repair what can be repaired
 	$(BIN)/ruff format .

@@ -1,21 +1,28 @@
-"""Score the anchoring engine on pairs of file versions with known truth and write the table to docs/benchmarks.md.
+"""Score the anchoring engine on pairs of file versions with known truth and write the tables to the docs.
 
-    python -m scripts.anchors SCORER DATA...
+    python -m scripts.anchors SCORER DATA... [PACKAGE...]
 
 SCORER is called with a data file, `--` and the command that relocates (`python -m postil.anchor.batch`); what it prints
-is the table. Neither the scorer nor the truth is part of this repository: `make anchors DATA=…` names them.
+is the table. Neither the scorer nor the truth is part of this repository: `make anchors DATA=…` names them. A package
+(`pypi:click`, `npm:express`) is downloaded, and its releases are truth as well: those that bench/package_histories.py
+names when none is. The tables go to docs/benchmarks.md, the diagram of how sure it was rightly to docs/anchoring.md.
 """
 
 import subprocess
 import sys
+import tempfile
 from datetime import UTC, datetime
 from pathlib import Path
 
+from bench.anchor_truth import ask, show_reliability, show_sets
 from bench.hard_anchors import list_files, make_cases, measure, show
+from bench.package_histories import PACKAGES, write
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "benchmarks.md"
+GUIDE = ROOT / "docs" / "anchoring.md"
 MARK = "<!-- anchors: written by make anchors, kept by make bench -->"
+BEGIN, END = "<!-- reliability: written by make anchors -->", "<!-- reliability ends -->"
 
 
 def score(scorer: str, data: str) -> str:
@@ -27,8 +34,27 @@ def score(scorer: str, data: str) -> str:
     return done.stdout.rstrip()
 
 
+def score_packages(packages: list[str]) -> tuple[str, str]:
+    """How well the releases of packages are followed: the table by set, and the diagram of how sure it was."""
+    with tempfile.TemporaryDirectory() as there:
+        file = Path(there) / "packages.jsonl.xz"
+        write(file, packages)
+        answers = list(ask(file))
+    diagram = show_reliability((each.confidence, each.right) for each in answers)
+    return "\n".join(show_sets(answers)), "\n".join(diagram)
+
+
+def replace_between(page: str, text: str) -> str:
+    """A page with what stands between the marks of the diagram replaced; one without marks stays."""
+    before, begin, rest = page.partition(BEGIN)
+    _, end, after = rest.partition(END)
+    return f"{before}{BEGIN}\n{text}\n{END}{after}" if begin and end else page
+
+
 def main() -> None:
-    scorer, *files = sys.argv[1:]
+    scorer, *named = sys.argv[1:]
+    packages = [each for each in named if each.startswith(("pypi:", "npm:"))]
+    files = [each for each in named if each not in packages]
     if not files:
         sys.exit(
             "name the data: make anchors DATA='first.jsonl.xz second.jsonl.xz' (SCORER=… if it is not beside them)"
@@ -47,8 +73,13 @@ def main() -> None:
     table = "\n".join(show(measure(make_cases(list_files()))))
     print(table)
     parts += ["", "Hard cases, made of modules of the standard library (`bench/hard_anchors.py`):", "", table]
+    chosen = packages or list(PACKAGES)
+    table, diagram = score_packages(chosen)
+    print(table, diagram, sep="\n\n")
+    parts += ["", f"Releases of {', '.join(chosen)} (`bench/package_histories.py`):", "", table]
     page = PAGE.read_text("utf-8") if PAGE.exists() else "# Benchmarks\n"
     PAGE.write_text(page.partition(MARK)[0].rstrip() + "\n\n" + "\n".join(parts) + "\n", "utf-8")
+    GUIDE.write_text(replace_between(GUIDE.read_text("utf-8"), diagram), "utf-8")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Learn the weights of anchoring: src/postil/anchor/trees.py, from pairs of file versions with known truth.
 
-    python -m scripts.train_anchor DATA.jsonl.xz... [--check]
+    python -m scripts.train_anchor DATA.jsonl.xz... [--check] [--again]
 
 Needs numpy and lightgbm, which are not among our dependencies. The same data gives the same trees. With --check nothing
 is written, and what is printed is how the whole engine answers when each project is judged by trees that never
@@ -9,7 +9,10 @@ old_path, new_path, repo, set, anchors: [{line, truth}]}}.
 
 The measures of a row use the probabilities of the rows it is under, so there are rounds: the candidates are measured,
 trees are learnt, and with them in place the candidates are measured again. A project is always measured by trees that
-were learnt from the others: its probabilities are then as good, or bad, as those of a project nobody has seen.
+were learnt from the others: its probabilities are then as good, or bad, as those of a project nobody has seen. With
+--again the trees that are in place measure, and there is one round: for data that was added to what they know.
+
+What bench/package_histories.py writes is data as well; it is made, so there is enough of it as it is.
 """
 
 import json
@@ -80,6 +83,8 @@ def views(pairs):
     """Each pair as it is, backwards (what was added is then what is gone), and half of them without a grammar."""
     for index, pair in enumerate(pairs):
         yield "", pair
+        if pair["set"].startswith(("releases", "edited")):
+            continue
         back = [{"line": each["truth"], "truth": each["line"]} for each in pair["anchors"] if each["truth"]]
         swapped = {"old_blob": pair["new_blob"], "new_blob": pair["old_blob"], "old_path": pair["new_path"]}
         yield "back", {**pair, **swapped, "new_path": pair["old_path"], "anchors": back}
@@ -293,8 +298,9 @@ def main():
         sys.exit(__doc__)
     pieces = work([pair for file in files for pair in load(file)])
     repos = sorted({repo for repo, _ in pieces})
-    sources, final = [START] * FOLDS, ""
-    for number in range(1, ROUNDS + 1):
+    again = "--again" in sys.argv
+    sources, final = [TARGET.read_text("utf-8") if again else START] * FOLDS, ""
+    for number in range(ROUNDS if again else 1, ROUNDS + 1):
         # The first round only has to tell the second where enclosing rows are: the pairs as they are will do.
         last = number == ROUNDS
         chosen = [(repo, [each for each in items if last or not each[0]]) for repo, items in pieces]

@@ -77,9 +77,10 @@ class Page:
     @cached_property
     def indents(self) -> list[int]:
         """Columns of leading whitespace; a blank row counts as deep as can be, so that it ends no block."""
-        pairs = zip(self.rows, self.keys, strict=True)
+        rows = self.rows
         if "\t" in self.text:
-            return [_indent(row) if key else _DEEPEST for row, key in pairs]
+            rows = self.text.expandtabs(_TAB).split("\n")[: len(rows)]
+        pairs = zip(rows, self.keys, strict=True)
         return [len(row) - len(row.lstrip()) if key else _DEEPEST for row, key in pairs]
 
     @cached_property
@@ -298,8 +299,3 @@ def _find_starts(page: Page) -> list[int]:
 
 def _is_letter(char: str) -> bool:
     return char.isalnum() or char == "_"
-
-
-def _indent(row: str) -> int:
-    head = row[: len(row) - len(row.lstrip())]
-    return len(head.expandtabs(_TAB)) if "\t" in head else len(head)
