@@ -15,6 +15,8 @@ were learnt from the others: its probabilities are then as good, or bad, as thos
 What bench/package_histories.py writes is data as well; it is made, so there is enough of it as it is.
 """
 
+# pyright: reportMissingImports=false
+
 import json
 import lzma
 import os
