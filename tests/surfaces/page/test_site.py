@@ -255,7 +255,12 @@ def test_a_program_with_the_token_gets_a_new_address(site: ServedPage) -> None:
 def test_an_address_that_another_page_leads_to_asks_first(site: ServedPage) -> None:
     address = site.next_address()
     path = address.removeprefix(site.base)
-    for headers in ({"Sec_Fetch_Site": "cross-site"}, {"Sec_Fetch_Site": "same-site"}, {"Sec_Purpose": "prefetch"}):
+    for headers in (
+        {"Sec_Fetch_Site": "cross-site"},
+        {"Sec_Fetch_Site": "same-site"},
+        {"Sec_Purpose": "prefetch"},
+        {"Purpose": "prefetch"},
+    ):
         asked = Client(site).ask("GET", path, **headers)
         assert (asked.status, "Set-Cookie" in asked.headers) == (200, False)
         assert "the user of this machine" in asked.text

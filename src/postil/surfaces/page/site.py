@@ -56,6 +56,8 @@ BY_SCRIPT = b"x-postil-script"
 """The header by which our script says that it wants a sentence and no page."""
 PACKED_FROM = 1_024
 RawHeaders = list[tuple[bytes, bytes]]
+PREFETCH = (b"sec-purpose", b"purpose", b"x-purpose", b"x-moz")
+"""The headers by which browsers say that nobody looks yet."""
 STATUS: tuple[tuple[type[Failure], int], ...] = (
     (UnknownOperation, 404), (NotFound, 404), (NotAllowed, 403), (Conflict, 409), (InvalidArguments, 422),
 )  # fmt: skip
@@ -142,9 +144,12 @@ class Site:
     async def _is_led(self, headers: Headers, whose: str) -> bool:
         """Returns whether somebody else may have led this browser here, who would watch what is done as them.
 
-        Addresses that a person typed or a program opened come from no page.
+        Addresses that a person typed or a program opened come from no page. Also returns True where it may be no
+        browser at all that looks: the address works once, and whoever looks first must not use it up.
         """
-        if headers.get(b"sec-fetch-site", b"none") != b"none" or b"sec-purpose" in headers:
+        if headers.get(b"sec-fetch-site", b"none") != b"none" or any(name in headers for name in PREFETCH):
+            return True
+        if whose != LOCAL:  # others' addresses travel by mail and chat, where programs look at them first
             return True
         known = await self.sessions.find(headers)
         return known is not None and known.whose != whose

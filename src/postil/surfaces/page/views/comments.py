@@ -6,7 +6,7 @@ from urllib.parse import urlencode
 
 from msgspec import Struct
 
-from postil.core.failure import Failure, UnknownOperation
+from postil.core.failure import Failure, NotAllowed, UnknownOperation
 from postil.surfaces.page.layout import empty, when
 from postil.surfaces.page.markup import Child, Html, tag
 from postil.surfaces.page.router import Route
@@ -68,7 +68,7 @@ async def search(visit: Visit) -> Shown:
             found = await visit.call("search_comments", Found, query=words, plain=True, limit=PAGE, **filters)
         else:
             found = await visit.call("comments_list", Found, limit=PAGE, **filters)
-    except UnknownOperation:  # not for this person
+    except (UnknownOperation, NotAllowed):  # not for this person
         raise
     except Failure as failure:
         said = tag("p", f"{failure.message} {failure.advice}".strip(), class_="fault-line", role="alert")

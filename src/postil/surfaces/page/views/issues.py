@@ -6,7 +6,7 @@ from urllib.parse import urlencode
 
 from msgspec import Struct
 
-from postil.core.failure import Failure, UnknownOperation
+from postil.core.failure import Failure, NotAllowed, UnknownOperation
 from postil.surfaces.page.layout import empty
 from postil.surfaces.page.markup import Child, Html, tag
 from postil.surfaces.page.router import Route
@@ -49,7 +49,7 @@ async def list_issues(visit: Visit) -> Shown:
             includeClosed=shows_closed,
             **{name: value for name, value in (("filter", words), ("cursor", cursor)) if value},
         )
-    except UnknownOperation:  # not for this person
+    except (UnknownOperation, NotAllowed):  # not for this person
         raise
     except Failure as failure:  # a filter with a mistake: the form stays, with what to do
         said = tag("p", f"{failure.message} {failure.advice}".strip(), class_="fault-line", role="alert")
