@@ -15,10 +15,8 @@ from postil.core.failure import StorageFailed
 from postil.core.operation import Operation
 from postil.core.registry import Offer, Registry
 from postil.settings.load import load
-from postil.settings.model import GitLabSettings, Settings
 from postil.storage.shared import BadState
-from postil.wire.protocol.eras.era import NEWEST
-from postil.wire.protocol.shapes import NARROWING, describe_tool, how_to_get_the_rest
+from postil.wire.protocol.shapes import NARROWING, how_to_get_the_rest
 from scripts.reference import generated
 
 SAFE = re.compile(r"[a-z0-9_]{1,50}")
@@ -49,12 +47,6 @@ def test_a_context_is_made_once(tmp_path: Path) -> None:
 
 def test_the_instructions_are_short_whatever_is_on() -> None:
     assert len(instruct([entry.name for entry in read_catalogue().operations])) <= 600
-
-
-def test_the_usual_tools_of_all_parts_fit_into_48_kilobytes() -> None:
-    tools = App(Settings(gitlab=GitLabSettings(token="glpat-x"))).tools()
-    listed = [describe_tool(entry, NEWEST) for entry in tools]
-    assert len(msgspec.json.encode({"tools": listed})) <= 48_000
 
 
 def test_read_only_leaves_nothing_that_changes() -> None:

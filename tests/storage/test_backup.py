@@ -12,6 +12,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from postil.core import limits
 from postil.core.call import Caller
 from postil.core.ports import Dumpable, State
 from postil.storage.audit.audit_log import AuditLog
@@ -216,6 +217,20 @@ def test_what_is_no_file_is_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "fifo")
     with pytest.raises(BadBackup, match="not a regular file"):
         check(str(tmp_path / "fifo"))
+
+
+@pytest.mark.parametrize(("line", "whole"), [(80, 10**9), (10**9, 200)])
+def test_a_state_that_no_backup_could_hold_is_not_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, line: int, whole: int
+) -> None:
+    monkeypatch.setattr(limits, "BACKUP_LINE", line)
+    monkeypatch.setattr(limits, "BACKUP", whole)
+    state = SqliteState(str(tmp_path / "state.db"))
+    fill(state)
+    with pytest.raises(BadBackup, match="larger than a backup may be"):
+        save(state, str(tmp_path / "backup"), b"secret", "1.0")
+    state.close()
+    assert not (tmp_path / "backup").exists()
 
 
 def test_a_backup_that_cannot_be_written_leaves_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -82,3 +82,10 @@ def test_a_clock_100_days_ahead_deletes_nothing_that_a_right_clock_would_keep(
     with state.reading() as records:
         assert [key for key, _ in records.range("keys")] == ["last"]
     state.close()
+
+
+def test_a_boot_is_the_same_for_all_processes_and_another_after_a_restart() -> None:
+    boot = Path("/proc/sys/kernel/random/boot_id")
+    mark = read_now(None)
+    assert mark.boot == (int(boot.read_text().replace("-", "")[:15], 16) if boot.exists() else 0)
+    assert mark.boot < 2**63, "it is kept as a number of the database"

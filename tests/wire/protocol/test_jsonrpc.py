@@ -61,6 +61,28 @@ def test_a_strange_but_valid_frame_is_served(value: bytes) -> None:
     assert isinstance(parse(CALL % value), Request)
 
 
+@pytest.mark.parametrize(
+    ("value", "taken"),
+    [
+        (0, True),
+        (2**63 - 1, True),
+        (2**63, False),
+        (-(2**63), True),
+        (-(2**63) - 1, False),
+        (True, False),
+        (1.0, False),
+        (None, False),
+        ("", True),
+        ("x" * jsonrpc.LONGEST_ID, True),
+        ("x" * (jsonrpc.LONGEST_ID + 1), False),
+        ("é" * jsonrpc.LONGEST_ID, False),
+        ("\ud800", False),
+    ],
+)
+def test_an_id_is_a_short_text_or_a_number_of_64_bits(value: object, taken: bool) -> None:
+    assert jsonrpc.is_id(value) is taken
+
+
 def test_brackets_in_strings_do_not_count_as_nesting() -> None:
     assert isinstance(parse(CALL % (b'"' + b'\\"[{\\\\' * 1000 + b'"')), Request)
 

@@ -2,16 +2,66 @@
 
 from __future__ import annotations
 
+import base64
 from typing import Any
 
 import pytest
 
+from postil.core.operation import reads
 from postil.core.registry import Offer, Registry
-from postil.wire.server import Face, Server
+from postil.wire.server import UNITED, Face, Server
 from tests.core.echo import Echo
 from tests.wire.talk import Talk
 
 pytestmark = pytest.mark.anyio
+
+
+class Shelf:
+    """Tools of similar names."""
+
+    @reads("book_one")
+    def one(self) -> str:
+        """One"""
+        return ""
+
+    @reads("book_two")
+    def two(self) -> str:
+        """Two"""
+        return ""
+
+    @reads("book_six")
+    def six(self) -> str:
+        """Six"""
+        return ""
+
+    @reads("book_ten")
+    def ten(self) -> str:
+        """Ten"""
+        return ""
+
+
+async def test_of_tools_that_may_be_meant_three_are_named() -> None:
+    talk = Talk(Server(Registry.of([("shelf", Shelf())]), Face("shelf", "1", UNITED)))
+    await talk.initialize()
+    said = (await talk.ask("tools/call", {"name": "book_on"}))["error"]["message"]
+    assert said.startswith("Unknown tool: book_on. Did you mean book_one or ")
+    assert said.count(" or ") == 2
+
+
+@pytest.mark.parametrize(("place", "names"), [(1, ["book_two", "book_six", "book_ten"]), (3, ["book_ten"])])
+async def test_a_cursor_says_where_to_go_on(place: int, names: list[str]) -> None:
+    talk = Talk(Server(Registry.of([("shelf", Shelf())]), Face("shelf", "1", UNITED)))
+    await talk.initialize()
+    cursor = base64.urlsafe_b64encode(b"%d" % place).decode()
+    listed = (await talk.ask("tools/list", {"cursor": cursor}))["result"]["tools"]
+    assert [tool["name"] for tool in listed] == names
+
+
+@pytest.mark.parametrize("cursor", ["MA==", "NA==", "LTE=", "x", "", 5, [1]])
+async def test_a_cursor_of_no_page_is_refused(cursor: object) -> None:
+    talk = Talk(Server(Registry.of([("shelf", Shelf())]), Face("shelf", "1", UNITED)))
+    await talk.initialize()
+    assert (await talk.ask("tools/list", {"cursor": cursor}))["error"]["code"] == -32602
 
 
 async def test_prompts_are_listed_written_and_completed() -> None:

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
+from msgspec import Raw, structs
 
 from postil.core.answer import Answer
+from postil.core.catalogue import OperationEntry
 from postil.core.failure import NotFound
 from postil.core.operation import reads, writes
 from postil.core.registry import Registry
+from postil.wire.protocol import shapes
 from postil.wire.server import UNITED, Face, Server
 from tests.wire.talk import Talk
 
@@ -97,6 +101,27 @@ async def talker(*, contract: bool = False) -> Talk:
     talk = Talk(Server(Registry.of([("talker", Talker())]), face))
     await talk.initialize("2025-06-18")
     return talk
+
+
+@pytest.mark.parametrize(
+    ("effect", "idempotent", "hints"),
+    [
+        ("reads", False, {"readOnlyHint": True}),
+        ("writes", False, {"destructiveHint": False}),
+        ("writes", True, {"destructiveHint": False, "idempotentHint": True}),
+        ("destroys", False, {"idempotentHint": True}),
+    ],
+)
+def test_hints_say_what_is_not_the_default(effect: Any, idempotent: bool, hints: dict[str, bool]) -> None:
+    entry = OperationEntry("name", "part", "group", "name", effect, "", Raw(b"{}"), idempotent=idempotent)
+    assert shapes.describe_effect(entry) == {**hints, "openWorldHint": False}
+    assert shapes.describe_effect(structs.replace(entry, open_world=True)) == hints
+
+
+def test_a_line_break_of_unicode_breaks_no_document() -> None:
+    written = shapes.make_document("x://y", "application/json", '{"a":"one\u2028two"}').text or ""
+    assert json.loads(written) == {"a": "one\ntwo"}
+    assert "\\n" not in (shapes.make_document("x://y", "text/plain", "one\u2028two").text or "")
 
 
 async def test_every_answer_of_a_tool_is_bounded_and_says_how_to_get_the_rest() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from postil.wire.protocol.trace_context import is_parent, read
+from postil.wire.protocol.trace_context import LONGEST_STATE, is_parent, read
 
 GOOD = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 
@@ -30,3 +30,9 @@ def test_what_cannot_be_one_is_left_out(text: str) -> None:
 @pytest.mark.parametrize("state", ["x" * 600, "a=\x00", "é=1", 5, None])
 def test_a_strange_state_is_left_out_alone(state: object) -> None:
     assert read({"traceparent": GOOD, "tracestate": state}) == {"traceparent": GOOD}
+
+
+def test_a_trace_of_a_later_version_has_a_bound() -> None:
+    later = f"01-{'a' * 32}-{'b' * 16}-01-"
+    assert is_parent(later + "x" * (LONGEST_STATE - len(later)))
+    assert not is_parent(later + "x" * (LONGEST_STATE - len(later) + 1))

@@ -266,3 +266,11 @@ async def test_a_stuck_write_holds_up_only_what_is_about_the_same() -> None:
 async def test_what_no_future_takes_is_told_all_the_same() -> None:
     with pytest.raises(RuntimeError, match="StopIteration"):
         await asyncio.wait_for(Pool().run(mine(), next, iter(())), PATIENCE)
+
+
+async def test_of_callers_who_have_ended_nothing_is_kept() -> None:
+    pool = Pool()
+    for number in range(5):
+        await pool.run((f"caller-{number}", f"connection-{number}"), lambda: None)
+    assert pool.at_work == 0
+    assert not vars(pool)["_taken"], "it would grow with every caller there ever was"

@@ -188,3 +188,13 @@ def test_a_damaged_record_of_another_replica_is_no_stream() -> None:
         again = come_back(server, session, "bad.0")
         assert again.head()[0] == 200
         assert next(again.ids())[1] is None
+
+
+def test_what_all_streams_keep_is_counted_together_and_the_oldest_is_forgotten() -> None:
+    budget = Budget(100)
+    mine, yours = SessionLogs("a", budget, None), SessionLogs("b", budget, None)
+    first, second = mine.open(is_call=False), yours.open(is_call=False)
+    first.add(b"x" * 60)
+    assert len(first.after(0)) == 1
+    second.add(b"x" * 60)
+    assert (first.after(0), len(second.after(0))) == ([], 1)

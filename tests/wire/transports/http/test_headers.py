@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
+from msgspec import Raw
 
+from postil.core import codes
+from postil.wire.protocol import jsonrpc
+from postil.wire.protocol.failures import ProtocolFailure
+from postil.wire.transports.http.headers import Mirrored, check_stateless, find_mirrored
 from tests.wire.http_client import META, STATELESS, Running, request, running
 
 
@@ -46,6 +52,58 @@ def test_a_name_may_come_wrapped_in_base64(server: Running) -> None:
 
 def test_white_space_around_a_header_is_no_part_of_it(server: Running) -> None:
     assert server.call("tools/list", Mcp_Method="  tools/list\t ").status == 200
+
+
+def test_arguments_that_declare_a_header_are_found_at_any_depth() -> None:
+    schema: dict[str, Any] = {
+        "properties": {
+            "count": {"type": "integer", "x-mcp-header": "Count"},
+            "where": {"type": "object", "properties": {"region": {"type": "string", "x-mcp-header": "Region"}}},
+            "plain": {"type": "string"},
+            "odd": {"x-mcp-header": 5},
+            "any": True,
+        }
+    }
+    assert find_mirrored(Raw(jsonrpc.encode(schema))) == (COUNT, REGION)
+    assert find_mirrored(Raw(b'{"properties":{"a":{"type":"string"}}}')) == ()
+
+
+REGION = Mirrored(("where", "region"), "Mcp-Param-Region", "string")
+COUNT = Mirrored(("count",), "Mcp-Param-Count", "integer")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sent", "agree"),
+    [
+        ({}, {}, True),
+        ({"where": {"region": "eu"}}, {b"mcp-param-region": b"eu"}, True),
+        ({"where": {"region": "eu"}}, {b"mcp-param-region": b"us"}, False),
+        ({"where": {"region": "eu"}}, {}, False),
+        ({}, {b"mcp-param-region": b"eu"}, False),
+        ({"where": 5}, {}, True),
+        ({"count": 3}, {b"mcp-param-count": b"3.0"}, True),
+        ({"count": 3}, {b"mcp-param-count": b"3.5"}, False),
+        ({"count": 3}, {b"mcp-param-count": b"=?base64?Mw==?="}, True),
+        ({"count": 3}, {b"mcp-param-count": b"=?base64?Mw?="}, False),
+        ({"count": 3}, {b"mcp-param-count": b"three"}, False),
+        ({"count": True}, {b"mcp-param-count": b"true"}, True),
+        ({"count": True}, {b"mcp-param-count": b"1"}, False),
+    ],
+)
+def test_a_header_repeats_the_argument_that_declares_it(
+    arguments: dict[str, Any], sent: dict[bytes, bytes], agree: bool
+) -> None:
+    asked = jsonrpc.parse(
+        jsonrpc.encode(request("tools/call", {"name": "tool", "arguments": arguments, "_meta": META}))
+    )
+    assert isinstance(asked, jsonrpc.Request)
+    named = {b"mcp-protocol-version": STATELESS.encode(), b"mcp-method": b"tools/call", b"mcp-name": b"tool", **sent}
+    if agree:
+        check_stateless(named, asked, lambda tool: (REGION, COUNT))
+        return
+    with pytest.raises(ProtocolFailure) as refused:
+        check_stateless(named, asked, lambda tool: (REGION, COUNT))
+    assert refused.value.code == codes.HEADER_MISMATCH
 
 
 def test_an_unknown_version_is_named_after_the_headers_are_checked(server: Running) -> None:

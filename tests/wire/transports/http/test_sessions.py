@@ -7,7 +7,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.wire.http_client import BOTH, Running, request, running
+from postil.storage.ephemeral import MemoryEphemeralStore
+from postil.wire.transports.http import sessions
+from tests.surfaces.gateway.gateways import Named, gateway_of
+from tests.wire.http_client import BOTH, Answer, Running, request, running
 
 
 @pytest.fixture(scope="module")
@@ -109,3 +112,47 @@ def test_a_new_stream_replaces_a_dead_one_and_hears_what_that_did_not(server: Ru
     assert list(first.events()) == []  # it ended
     first.close()
     second.close()
+
+
+def test_of_one_callers_sessions_an_idle_one_makes_room_and_busy_ones_do_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sessions, "MOST_OF_ONE", 2)
+    with running(gateway_of(ways=[Named()])) as server:
+
+        def begin(who: str) -> Answer:
+            params = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
+            return server.post(request("initialize", params), Authorization=f"Bearer {who}", Accept=BOTH)
+
+        def asks(who: str, session: str) -> int:
+            return server.in_session(session, request("tools/list"), Authorization=f"Bearer {who}").status
+
+        theirs = begin("bob").headers["mcp-session-id"]
+        mine = [begin("ann").headers["mcp-session-id"] for _ in range(3)]
+        assert [asks("ann", session) for session in mine] == [404, 200, 200]
+        assert asks("bob", theirs) == 200, "others keep theirs"
+        assert asks("bob", mine[2]) == 404, "nobody is in another's session"
+        streams = [server.connect() for _ in range(2)]
+        for stream, session in zip(streams, mine[1:], strict=True):
+            stream.ask(
+                "GET",
+                "/mcp",
+                headers={"Mcp-Session-Id": session, "Accept": "text/event-stream", "Authorization": "Bearer ann"},
+            )
+            assert stream.head()[0] == 200
+        assert begin("ann").status == 503, "both have an open stream"
+        for stream in streams:
+            stream.close()
+
+
+def test_a_session_goes_on_at_another_replica_for_its_own_caller_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sessions, "LOOK_EVERY", 0.0)  # nothing is believed for a while
+    store = MemoryEphemeralStore()
+    ways = [Named()]
+    with running(gateway_of(ways=ways), shared=store) as here, running(gateway_of(ways=ways), shared=store) as there:
+        session = here.initialize(Authorization="Bearer ann")
+
+        def asks(server: Running, who: str) -> int:
+            return server.in_session(session, request("tools/list"), Authorization=f"Bearer {who}").status
+
+        assert [asks(there, "bob"), asks(there, "ann"), asks(here, "ann"), asks(there, "bob")] == [404, 200, 200, 404]
+        assert here.ask("DELETE", "/mcp", Mcp_Session_Id=session, Authorization="Bearer ann").status == 204
+        assert [asks(here, "ann"), asks(there, "ann")] == [404, 404]
