@@ -7,7 +7,7 @@ import random
 import msgspec
 
 from postil.tracker import events as ev
-from postil.tracker.index.bulk_fold import BulkFold
+from postil.tracker.index.bulk_fold import NO_VALUES, BulkFold
 from postil.tracker.index.tables import make_row
 from postil.tracker.state.fold import fold
 from tests.tracker.worlds import ENTITY, Replica, act, meet, pair
@@ -16,13 +16,14 @@ from tests.tracker.worlds import ENTITY, Replica, act, meet, pair
 def grown_row(events: list[ev.Event]) -> tuple[object, ...] | None:
     """What a build of the index makes of an entity, or None where it leaves it to the fold."""
     bulk = BulkFold()
-    bulk.take((event, "a") for event in events)
+    bulk.take((event.l, number, event, "a") for number, event in enumerate(events))
     (builder,) = bulk.entities.values()
     if builder.broken:
         return None
     labels = "\n".join(sorted(set(builder.labels)))
-    links = [(edge, key) for edge, key in sorted((builder.links or {}).items())]
-    return builder.row(7, ENTITY, labels), sorted(builder.assignees), links, builder.deleted
+    rare = builder.rare or NO_VALUES
+    links = [(edge, key) for edge, key in sorted((rare.links or {}).items())]
+    return builder.row(7, ENTITY, labels), sorted(rare.assignees), links, rare.deleted
 
 
 def folded_row(events: list[ev.Event]) -> tuple[object, ...]:

@@ -30,111 +30,128 @@ from postil.tracker.vocabulary import LONGEST_NAME, NO_PRIORITY, rank_priority
 if TYPE_CHECKING:
     from postil.tracker.index.tables import SqlRow
 
-_TELLING = -6
-"""So many last letters of the ids of events and comments are remembered: enough to notice one that comes twice."""
-_MOST = 4096
-"""Letters remembered of an entity; beyond that the fold does it better."""
+_MOST = 16384
+"""Letters remembered of the ids of an entity's events and comments; beyond that the fold does it better."""
+_MOST_CHANGES = 4096
+"""Changes of labels remembered."""
 
 Names = tuple[str, ...]
+
+
+class RareValues:
+    """What most entities do not have."""
+
+    __slots__ = ("assignees", "claim", "deleted", "due", "links", "milestone", "priority", "type")
+
+    def __init__(self) -> None:
+        self.assignees: Names = ()
+        self.milestone: str | None = None
+        self.due: str | None = None
+        self.links: dict[tuple[str, str], tuple[int, str, int]] | None = None
+        self.claim: Claim | None = None
+        self.deleted = False
+        self.priority, self.type = NO_PRIORITY, ""
+
+
+NO_VALUES = RareValues()
 
 
 class RowBuilder:
     """What one entity is after the events that came so far."""
 
     __slots__ = (
-        "assignees",
-        "author",
-        "broken",
-        "claim",
+        "birth",
         "comments",
         "created_l",
         "created_ts",
-        "deleted",
-        "due",
         "ids",
-        "kind",
         "l",
         "labels",
-        "links",
-        "milestone",
         "n",
         "places",
-        "priority",
         "r",
+        "rare",
         "seen",
         "status",
         "title",
         "ts",
-        "type",
     )
+    places: str
+    r: str
+    n: int
+    l: int  # noqa: E741 - as events have it
+    ts: str
+    ids: str
+    seen: dict[str, int] | None
+    """The last number of each writer, once there are several."""
+    birth: tuple[str, str, str]
+    """Kind, author and writer of the first event."""
+    created_l: int
+    created_ts: str
+    title: str
+    status: str
+    labels: Names
+    comments: int
+    rare: RareValues | None
 
     def __init__(self, event: Event, place: str) -> None:
         self.places = place
-        self.r, self.n, self.l, self.ts, self.ids = event.r, event.n, event.l, event.ts, event.id[_TELLING:]
-        self.seen: dict[str, int] | None = None
-        """The last number of each writer, once there are several; the first is the creator."""
-        self.broken = False
-        if not isinstance(event, Created):
-            self.give_up_on()
-            return
-        self.author, self.created_l, self.created_ts = event.a, event.l, event.ts
-        self.kind, self.title, self.status = event.kind, event.title, event.status or "open"
-        self.labels, self.assignees = event.labels, event.assignees
-        self.milestone, self.due = event.milestone, event.due
-        self.comments = 0
-        self.links: dict[tuple[str, str], tuple[int, str, int]] | None = None
-        self.claim: Claim | None = None
-        self.deleted = False
-        self.priority, self.type = NO_PRIORITY, ""
+        self.r, self.n, self.l, self.ts, self.ids = event.r, event.n, event.l, event.ts, event.id
+        self.seen = self.rare = None
 
-    def follows(self, event: Event) -> bool:
-        """Returns whether the event knew all that came before it; if so, it is the last from now on."""
-        ending = event.id[_TELLING:]
-        if event.l <= self.l or ending in self.ids:
+    @property
+    def broken(self) -> bool:
+        """Whether it is left to the fold."""
+        return self.l == MAX_CLOCK
+
+    def saw_all(self, r: str, n: int, dep: dict[str, int] | None) -> bool:
+        """Returns whether a writer who had seen `dep` had seen all that came before; its number is then the last."""
+        seen = self.seen
+        if seen is None:
+            seen = self.seen = {self.r: self.n}
+        if n <= seen.get(r, 0) or not dep or r in dep:
             return False
-        seen = self.seen or {self.r: self.n}
-        dep = event.dep or {}
-        for replica, number in seen.items():
-            if event.n <= number if replica == event.r else dep.get(replica, 0) != number:
-                return False
-        if len(dep) > len(seen):
-            return False  # it names what is not here: not fetched yet, or a lie
-        seen[event.r] = event.n
-        self.seen = seen
-        self.r, self.n, self.l, self.ts = event.r, event.n, event.l, event.ts
-        self.ids += ending
-        return True
+        seen[r] = n
+        self.r = r
+        return {**dep, r: n} == seen  # else it lacks some, or names what is not here: not fetched yet, or a lie
 
     def give_up_on(self) -> None:
         """Leave it to the fold: no event follows any more."""
-        self.broken = True
         self.l = MAX_CLOCK
+
+    def set_rare(self) -> RareValues:
+        """Returns what it has beside the usual, to be changed."""
+        if self.rare is None:
+            self.rare = RareValues()
+        return self.rare
 
     def row(self, n: int, id_: str, labels: str) -> SqlRow:
         """As `tables.make_row` has it."""
-        claim = self.claim
+        rare = self.rare or NO_VALUES
+        claim = rare.claim
+        kind, author, r = self.birth
         return (
             n,
             id_,
-            self.kind,
+            kind,
             self.title,
             self.status,
             labels,
-            self.milestone or "",
-            self.author,
+            rare.milestone or "",
+            author,
             self.created_l,
-            self.r if self.seen is None else next(iter(self.seen)),
+            r,
             self.created_ts,
             self.l,
             self.r,
             self.ts,
             self.comments,
-            self.due or "",
+            rare.due or "",
             claim.who if claim else "",
             claim.until if claim else "",
             0,
-            self.priority,
-            self.type,
+            rare.priority,
+            rare.type,
         )
 
 
@@ -147,103 +164,117 @@ class BulkFold:
         """(milestone, entity) wherever an event named a milestone."""
         self.origins: list[tuple[str, str]] = []
         """(id at another tracker, entity) of what was imported."""
+        # A few writers, authors and sets of labels are those of very many entities: held once.
         self._shared: dict[str, str] = {}
+        self._births: dict[tuple[str, str, str], tuple[str, str, str]] = {}
         self._same: dict[Names, Names] = {}
+        self._changes: dict[tuple[Names, Names, Names], Names] = {}
 
-    def take(self, events: Iterable[tuple[Event, str]]) -> None:
-        """Let events have their effect; with each comes the mark of the segment it is in, or nothing."""
+    def take(self, events: Iterable[tuple[int, int, Event, str]]) -> None:
+        """Let events have their effect; with each comes its clock, and the mark of the segment it is in, or nothing."""
         # Once an event, so the usual case is written out here: the same writer goes on, and mostly comments.
         known = self.entities.get
-        for event, place in events:
+        for l, _, event, place in events:  # noqa: E741 - as events have it
             builder = known(event.ent)
             if builder is None:
-                self.entities[event.ent] = self._born(event, place)
+                self._begin(event, place)
                 continue
             if place not in builder.places:
                 builder.places += place
-            ids, ending = builder.ids, event.id[_TELLING:]
+            ids, id_, r, n = builder.ids, event.id, event.r, event.n
             if (
-                event.l > builder.l
-                and event.n > builder.n
-                and event.r == builder.r
-                and builder.seen is None
-                and ending not in ids
+                l <= builder.l
+                or id_ in ids
+                or (n <= builder.n if builder.seen is None and r == builder.r else not builder.saw_all(r, n, event.dep))
             ):
-                builder.n, builder.l, builder.ts = event.n, event.l, event.ts
-                builder.ids = ids + ending
-            elif not builder.follows(event):
-                builder.give_up_on()
+                builder.l = MAX_CLOCK
                 continue
-            if type(event) is Commented:
-                own = event.c[_TELLING:]
+            builder.n, builder.l, builder.ts = n, l, event.ts
+            kind = type(event)
+            if kind is Commented:
+                comment = event.c
+                builder.ids = f"{ids}{id_}{comment}"
                 builder.comments += 1
-                builder.ids += own
-                if own in ids or len(ids) > _MOST:
-                    builder.give_up_on()
+                if comment in ids or len(ids) > _MOST:
+                    builder.l = MAX_CLOCK
+                continue
+            builder.ids = ids + id_
+            if kind is Labelled:
+                change = (builder.labels, event.add, event.rm)
+                builder.labels = self._changes.get(change) or self._label(change)
+            elif kind is Set:
+                self._set(builder, event)
             else:
-                self._changed(builder, event)
+                self._change(builder, event)
 
-    def _born(self, event: Event, place: str) -> RowBuilder:
-        builder = RowBuilder(event, place)
-        if isinstance(event, Created):
-            # A few writers, authors and sets of labels are those of very many entities: held once.
-            share = self._shared.setdefault
-            builder.r, builder.author, builder.kind = (
-                share(event.r, event.r),
-                share(event.a, event.a),
-                share(event.kind, event.kind),
-            )
-            builder.status = share(builder.status, builder.status)
-            builder.labels = self._same.setdefault(event.labels, event.labels)
+    def _begin(self, event: Event, place: str) -> None:
+        self.entities[event.ent] = builder = RowBuilder(event, place)
+        if type(event) is not Created:
+            builder.give_up_on()
+            return
+        birth = (event.kind, event.a, event.r)
+        birth = builder.birth = self._births.setdefault(birth, birth)
+        builder.r, builder.created_l, builder.created_ts = birth[2], builder.l, builder.ts
+        status, labels = event.status or "open", event.labels
+        builder.title, builder.status, builder.comments = event.title, self._shared.setdefault(status, status), 0
+        builder.labels = self._same.setdefault(labels, labels)
+        if event.milestone or event.due or event.assignees:
+            rare = builder.set_rare()
+            rare.milestone, rare.due, rare.assignees = event.milestone, event.due, event.assignees
             if event.milestone:
                 self.aims.append((event.milestone, event.ent))
-            if event.origin:
-                self.origins.append((event.origin[:LONGEST_NAME], event.ent))
-        return builder
+        if event.origin:
+            self.origins.append((event.origin[:LONGEST_NAME], event.ent))
 
-    def _changed(self, builder: RowBuilder, event: Event) -> None:
-        if isinstance(event, Set):
-            self._set(builder, event)
-        elif isinstance(event, Labelled):
-            labels = _update_names(builder.labels, event.add, event.rm)
-            builder.labels = self._same.setdefault(labels, labels)
-        elif isinstance(event, Assigned):
-            builder.assignees = _update_names(builder.assignees, event.add, event.rm)
+    def _label(self, change: tuple[Names, Names, Names]) -> Names:
+        labels = _update_names(*change)
+        labels = self._same.setdefault(labels, labels)
+        if len(self._changes) < _MOST_CHANGES:
+            self._changes[change] = labels
+        return labels
+
+    def _change(self, builder: RowBuilder, event: Event) -> None:
+        if isinstance(event, Assigned):
+            rare = builder.set_rare()
+            rare.assignees = _update_names(rare.assignees, event.add, event.rm)
         elif isinstance(event, Linked):
-            links = {edge: key for edge, key in (builder.links or {}).items() if edge not in event.rm}
+            rare = builder.set_rare()
+            links = {edge: key for edge, key in (rare.links or {}).items() if edge not in event.rm}
             for edge in event.add:
                 links.setdefault(edge, (event.l, event.r, event.n))
-            builder.links = links
+            rare.links = links
         elif isinstance(event, Claimed):
-            held = builder.claim
+            rare = builder.set_rare()
+            held = rare.claim
             if held is None or (held.who, held.by) == (event.who, event.by) or held.until <= event.ts:
-                builder.claim = Claim(event.who, bound_claim(event.ts, event.until), event.id, event.by)
+                rare.claim = Claim(event.who, bound_claim(event.ts, event.until), event.id, event.by)
         elif isinstance(event, Released):
-            if builder.claim is not None and event.who in ("", builder.claim.who):
-                builder.claim = None
+            rare = builder.rare
+            if rare is not None and rare.claim is not None and event.who in ("", rare.claim.who):
+                rare.claim = None
         elif isinstance(event, (Created, CommentDeleted)):
-            builder.give_up_on()  # rare: made twice, or a comment of which only the last letters are known
+            builder.give_up_on()  # rare: made twice, or a comment of which only the id is known
 
     def _set(self, builder: RowBuilder, event: Set) -> None:
         value = event.value
         if event.f == "status":
             builder.status = self._shared.setdefault(value, value) if value else "open"
-            if value == "closed":
-                builder.claim = None
+            if value == "closed" and builder.rare is not None:
+                builder.rare.claim = None
         elif event.f == "title":
             builder.title = value or ""
         elif event.f == "milestone":
-            builder.milestone = value
+            builder.set_rare().milestone = value
             if value:
                 self.aims.append((value, event.ent))
         elif event.f == "due":
-            builder.due = value
+            builder.set_rare().due = value
         elif event.f == "deleted":
-            builder.deleted = value == "true"
+            builder.set_rare().deleted = value == "true"
         elif event.f == "priority":
-            builder.priority = rank_priority(value)
+            builder.set_rare().priority = rank_priority(value)
         elif event.f == "type":
-            builder.type = value or ""
+            builder.set_rare().type = value or ""
 
 
 def _update_names(names: Names, add: Sequence[str], rm: Sequence[str]) -> Names:

@@ -6,7 +6,18 @@ from array import array
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from postil.tracker.events import AHEAD, LARGE, LOG_ENTITY, Absorbed, Created, Event, Set, decode, decode_parts
+from postil.tracker.events import (
+    AHEAD,
+    LARGE,
+    LOG_ENTITY,
+    MAX_CLOCK,
+    Absorbed,
+    Created,
+    Event,
+    Set,
+    decode,
+    decode_parts,
+)
 from postil.tracker.index.bulk_fold import BulkFold, RowBuilder
 from postil.tracker.index.tables import (
     INDEXES,
@@ -20,12 +31,18 @@ from postil.tracker.index.tables import (
 )
 from postil.tracker.model import Entity
 from postil.tracker.state.fold import fold, fold_lines
-from postil.tracker.vocabulary import LONGEST_NAME
+from postil.tracker.vocabulary import LONGEST_NAME, NO_PRIORITY
 
 if TYPE_CHECKING:
     import sqlite3
 
 _FEW = 64
+_INSERT_USUAL = (
+    "INSERT INTO ent(n, id, kind, title, status, labels, author, created_l, created_r, created_ts, updated_l,"
+    " updated_r, updated_ts, comments, milestone, due, claim_who, claim_until, conflicts, priority, type)"
+    f" VALUES ({', '.join('?' * 14)}, '', '', '', '', 0, {NO_PRIORITY}, '')"
+)
+"""A row of which all that is rare is empty; `RareValues` says so too."""
 ReadLines = Callable[[Sequence[str]], Iterator[tuple[str, bytes]]]
 """Reads the stored lines of these entities (`entity_lines.py`)."""
 
@@ -43,7 +60,8 @@ def write_build(
         "INSERT INTO log(n, id, places) VALUES (?, ?, ?)",
         ((n, id_, one.places) for n, (id_, one) in enumerate(builder.items(), 1)),
     )
-    db.executemany(INSERT_ENT, kin.rows(builder))
+    db.executemany(_INSERT_USUAL, kin.usual_rows(builder))
+    db.executemany(INSERT_ENT, kin.rows)
     kin.write(db)
     create_tables(db, INDEXES)
     db.executemany("UPDATE log SET lines = ? WHERE id = ?", ((b"\n".join(lines), id_) for id_, lines in held.items()))
@@ -64,32 +82,42 @@ class _Related:
         self.clock = 0
         self._most = most
         self.numbers: dict[str, int] = {}
+        self.rows: list[SqlRow] = []
         self._sets: dict[tuple[str, ...], tuple[str, array[int]]] = {}
         self._assignees: list[tuple[str, int]] = []
         self._links: list[SqlRow] = []
 
-    def rows(self, builder: dict[str, RowBuilder]) -> Iterator[SqlRow]:
-        """Yields the rows, one by one."""
+    def usual_rows(self, builder: dict[str, RowBuilder]) -> Iterator[SqlRow]:
+        """Yields the rows of entities without anything rare, one by one, in fewer values; keeps the other rows."""
         sets, numbers, most = self._sets, self.numbers, self._most
         for n, (id_, one) in enumerate(builder.items(), 1):
-            if one.broken:
+            clock = one.l
+            if clock == MAX_CLOCK:
                 self.broken.append(id_)
                 continue
-            if self.clock < one.l <= most:
-                self.clock = one.l
+            if self.clock < clock <= most:
+                self.clock = clock
             if one.n > numbers.get(one.r, 0):
                 numbers[one.r] = one.n
             for replica, number in one.seen.items() if one.seen else ():
-                numbers[replica] = max(number, numbers.get(replica, 0))
-            if one.deleted:
+                if number > numbers.get(replica, 0):
+                    numbers[replica] = number
+            rare = one.rare
+            if rare is not None and rare.deleted:
                 continue
             bearing = sets.get(one.labels)
             if bearing is None:
                 bearing = sets[one.labels] = ("\n".join(sorted(set(one.labels))), array("q"))
-            bearing[1].append(n)
-            self._assignees += [(name, n) for name in set(one.assignees)] if one.assignees else ()
-            self._links += [(n, *edge, *key) for edge, key in one.links.items()] if one.links else ()
-            yield one.row(n, id_, bearing[0])
+            labels, bearers = bearing
+            bearers.append(n)
+            if rare is None:
+                kind, author, r = one.birth
+                created = (author, one.created_l, r, one.created_ts)
+                yield (n, id_, kind, one.title, one.status, labels, *created, clock, one.r, one.ts, one.comments)
+            else:
+                self.rows.append(one.row(n, id_, labels))
+                self._assignees += [(name, n) for name in set(rare.assignees)]
+                self._links += [(n, *edge, *key) for edge, key in rare.links.items()] if rare.links else ()
 
     def write(self, db: sqlite3.Connection) -> None:
         """Write labels, assignees and links."""

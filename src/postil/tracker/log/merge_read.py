@@ -10,7 +10,7 @@ from bisect import bisect_right
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, suppress
-from itertools import repeat
+from itertools import chain, count, islice, repeat
 from operator import attrgetter
 from typing import Self
 
@@ -27,7 +27,9 @@ class LogSource:
         self._damaged = damaged
         self.segments = deque(segments)
         self.lines = [line for commit in commits for line in commit.lines.split(b"\n") if line]
-        self.arrived: bytes | None = None
+        self.asked = 0
+        """How many segments git was asked for and has not given yet."""
+        self.arrived: dict[str, bytes] = {}
         self.events: Sequence[Event] = ()
         self.at = 0
         self.count = 0
@@ -36,9 +38,10 @@ class LogSource:
         self.unread: list[str] = []
         """The marks of segments that could not be read."""
 
-    def give_up(self, fault: LogDamaged) -> None:
-        """The next segment cannot be read: go on with its lines as they are found elsewhere."""
-        mark, segment = self.segments.popleft()
+    def give_up(self, fault: LogDamaged, oid: str) -> None:
+        """A segment cannot be read: go on with its lines as they are found elsewhere."""
+        mark, segment = next(pair for pair in self.segments if pair[1].oid == oid)
+        self.segments.remove((mark, segment))
         self.unread.append(mark)
         self.lines += self._damaged(fault, segment)
 
@@ -67,29 +70,27 @@ def merge_in_order(root: str, sources: Sequence[LogSource], held: Callable[[str,
             waiting = [source for source in waiting if source.at < len(source.events) or _advance(talk, source, held)]
 
 
-Read = Iterable[tuple[Event, str]]
-"""Events, each with the mark of the segment it is in: empty for those of commits."""
+Read = Iterable[tuple[int, int, Event, str]]
+"""Events, each with its clock before it and the mark of its segment after it, which is empty for those of commits.
+
+The number between is one of a run: where clocks are equal it keeps the order, so that no events are compared.
+"""
 
 
 def _merge(ready: Sequence[tuple[LogSource, int]]) -> Read:
-    parts = [zip(source.events[source.at : cut], repeat(source.place)) for source, cut in ready]
-    if len(parts) == 1:
-        return parts[0]
-    merged = [pair for part in parts for pair in part]
-    merged.sort(key=lambda pair: pair[0].l)
-    return merged
+    number = count()
+    parts: list[Read] = []
+    for source, cut in ready:
+        events = source.events[source.at : cut]
+        parts.append(zip(map(_clock, events), number, events, repeat(source.place)))
+    return parts[0] if len(parts) == 1 else sorted(chain.from_iterable(parts))
 
 
 def _advance(talk: _SegmentReader, source: LogSource, held: Callable[[str, bytes], object]) -> bool:
     """Let the next events of a log wait for their turn. Returns whether there were any left."""
     source.events, source.at = (), 0
-    while source.segments and not source.events:
-        try:
-            source.place, lines = talk.segment(source)
-        except LogDamaged as fault:
-            source.give_up(fault)
-            talk.ask(source)
-            continue
+    while not source.events and (found := talk.next(source)):
+        source.place, lines = found
         source.events = decode_lines(lines)
     if not source.events and source.lines:
         found = [(event, line) for line in source.lines if (event := decode(line)) is not None]
@@ -101,56 +102,88 @@ def _advance(talk: _SegmentReader, source: LogSource, held: Callable[[str, bytes
     return bool(source.events)
 
 
+_AHEAD = 128
+"""Segments asked for ahead, of all logs together; of one log at most the next."""
+_IN_ONE = 16
+_MOST_HELD = 32 << 20
+"""Bytes held of segments whose turn has not come; beyond that each log has its next one only."""
+_UNANSWERED = 1000
+"""Git may have so many names to answer: more would fill the pipe, and then each would wait for the other."""
+
+
 class _SegmentReader:
-    """One git that is always asked for the next segment of every log, so that it reads while we work."""
+    """One git that is asked for the next segments of every log, so that it reads while we work.
+
+    Some at a time, and the last of them first. Git mostly stores a segment as its difference from the one before, and
+    has that one at hand once it has read this one: in the order of the log it would make each segment twice.
+    """
 
     def __init__(self, root: str, sources: Sequence[LogSource]) -> None:
         self._root = root
         self._open = ExitStack()
         self._sources = sources
-        self._asked: deque[LogSource] = deque()
+        self._ahead = max(1, min(_IN_ONE, _AHEAD // max(1, len(sources))))
+        self._asked: deque[tuple[LogSource, str]] = deque()
+        self._held = 0
         self._git: Objects | None = None
 
     def __enter__(self) -> Self:
         for source in self._sources:
-            self.ask(source)
+            self._ask(source, self._ahead)
         return self
 
     def __exit__(self, *_: object) -> None:
         self._open.close()
 
-    def segment(self, source: LogSource) -> tuple[str, bytes]:
-        """Returns the next segment of a log: its mark and its lines."""
-        while source.arrived is None:
-            other = self._asked.popleft()
-            try:
-                other.arrived = self._talk().segment(other.segments[0][1].oid)
-            except LogDamaged as fault:
-                self._again()
-                if other is source:
-                    raise
-                other.give_up(fault)
-                self.ask(other)
-        lines, source.arrived = source.arrived, None
-        mark, _ = source.segments.popleft()
-        self.ask(source)
-        return mark, lines
+    def next(self, source: LogSource) -> tuple[str, bytes] | None:
+        """Returns the next segment of a log, its mark and its lines; None when none is left that can be read."""
+        while source.segments:
+            mark, segment = source.segments[0]
+            lines = source.arrived.pop(segment.oid, None)
+            if lines is not None:
+                source.segments.popleft()
+                self._held -= len(lines)
+                if not source.arrived and not source.asked:
+                    self._ask(source, self._ahead)
+                return mark, lines
+            if not source.asked:
+                self._ask(source, 1)
+            self._receive()
+        return None
+
+    def _receive(self) -> None:
+        """Take the next answer of git."""
+        source, oid = self._asked.popleft()
+        source.asked -= 1
+        try:
+            lines = self._talk().segment(oid)
+        except LogDamaged as fault:
+            self._again()
+            source.give_up(fault, oid)
+            return
+        if self._held + len(lines) > _MOST_HELD and source.segments[0][1].oid != oid:
+            self._ahead = 1  # this one is asked for again when its turn comes
+            return
+        source.arrived[oid] = lines
+        self._held += len(lines)
 
     def _talk(self) -> Objects:
         if self._git is None:
             self._git = self._open.enter_context(open_objects(self._root))
         return self._git
 
-    def ask(self, source: LogSource) -> None:
-        """Ask for the next segment of a log, without waiting for it."""
-        if source.segments:
-            self._asked.append(source)
+    def _ask(self, source: LogSource, count: int) -> None:
+        """Ask for the next segments of a log, without waiting for them."""
+        oids = [segment.oid for _, segment in islice(source.segments, count)][::-1]
+        if oids and len(self._asked) + len(oids) <= _UNANSWERED:
+            self._asked += [(source, oid) for oid in oids]
+            source.asked += len(oids)
             with suppress(LogDamaged):  # git ended over another log's object; when that is noticed, all is asked again
-                self._talk().ask(source.segments[0][1].oid)
+                self._talk().ask(*oids)
 
     def _again(self) -> None:
         """Begin a new conversation: git may have ended over an object that it could not read."""
         self._open.close()
         self._git = None
-        for source in self._asked:
-            self._talk().ask(source.segments[0][1].oid)
+        if self._asked:
+            self._talk().ask(*(oid for _, oid in self._asked))
