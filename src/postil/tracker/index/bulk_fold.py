@@ -190,8 +190,7 @@ class BulkFold:
                 builder.l = MAX_CLOCK
                 continue
             builder.n, builder.l, builder.ts = n, l, event.ts
-            kind = type(event)
-            if kind is Commented:
+            if type(event) is Commented:
                 comment = event.c
                 builder.ids = f"{ids}{id_}{comment}"
                 builder.comments += 1
@@ -199,10 +198,10 @@ class BulkFold:
                     builder.l = MAX_CLOCK
                 continue
             builder.ids = ids + id_
-            if kind is Labelled:
+            if type(event) is Labelled:
                 change = (builder.labels, event.add, event.rm)
                 builder.labels = self._changes.get(change) or self._label(change)
-            elif kind is Set:
+            elif type(event) is Set:
                 self._set(builder, event)
             else:
                 self._change(builder, event)
