@@ -14,6 +14,7 @@ from postil.tracker.failures import ClaimLost, InvalidParams
 from postil.tracker.operations import planning
 from tests.tracker.groups import Clock, Tracker
 from tests.tracker.programs import answered, git, run, said
+from tests.tracker.shell.test_input import on_a_terminal
 from tests.tracker.teams import MILE
 
 
@@ -186,3 +187,11 @@ def test_of_sixteen_callers_on_four_machines_one_wins_once_synced(team: tuple[Pa
 def test_a_claim_for_longer_than_the_bound_counts_as_the_bound(tracker: Tracker):
     id_ = tracker.tools.create("One").id
     assert tracker.plan.claim(id_, minutes=10**12).until == "2026-02-01T00:00:00Z"
+
+
+def test_the_commands_of_one_terminal_are_one_claimer_and_those_of_another_are_not(repository: Path):
+    id_ = Tracker(repository).tools.create("Work").id
+    assert on_a_terminal(repository, "next") == 0
+    assert on_a_terminal(repository, "claim", id_, "--minutes", "500") == 0  # prolonged
+    assert on_a_terminal(repository, "claim", id_, ANOTHER_SHELL="1") == 6
+    assert run(repository, "claim", id_).returncode == 6  # a program, not the person

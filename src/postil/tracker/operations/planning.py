@@ -1,13 +1,14 @@
 """Planning and taking work: what is ready, what waits for what, taking the next issue, ticking its criteria.
 
 An issue is in progress while somebody holds a claim on it. The claimer is the session or process that asks, unless it
-gives a name: so of several processes of one git user one wins. A claim ends when it is released, when its time is over
-(a month at most), or when the issue is closed.
+gives a name: so of several processes of one git user one wins; all that is typed in one terminal is one session. A
+claim ends when it is released, when its time is over (a month at most), or when the issue is closed.
 """
 
 from __future__ import annotations
 
 import datetime
+import hashlib
 import os
 from collections.abc import Iterator, Sequence
 from itertools import islice
@@ -33,6 +34,7 @@ from postil.tracker.state.graph import cut_cycles
 from postil.tracker.store import Transaction
 from postil.tracker.text import LONGEST_CLAIM, format_moment, round_to_second
 from postil.tracker.validation import check_line, check_names
+from postil.workspace.disk import read_regular
 
 LEASE_MINUTES = 240
 ROOM = 50
@@ -212,7 +214,7 @@ class Planning:
         given = check_names("claimer", (who,))
         if given:
             return given[0], ""
-        return tx.author.name, f"{call.current().caller.client}.{_PROCESS}"
+        return tx.author.name, _name_session()
 
     def _find_holder(self, entity: Entity) -> Claim | None:
         claim = entity.claim
@@ -274,3 +276,14 @@ def _find_chain(before: dict[str, list[str]], start: str) -> Sequence[str]:
         at = before[at][0]
         chain.append(at)
     return chain
+
+
+def _name_session() -> str:
+    """Returns what tells a claimer from others of the same git user: a person's terminal, or the client and process."""
+    if not call.current().interactive:
+        return f"{call.current().caller.client}.{_PROCESS}"
+    leader = os.getsid(0)  # mostly the shell; its number is used again, but not with the same start
+    stat = read_regular(f"/proc/{leader}/stat", 4096) or b""
+    started = stat.rpartition(b")")[2].split()[19:20]
+    told = f"{os.uname().nodename} {leader} {started}".encode("utf-8", "replace")
+    return f"terminal:{hashlib.sha256(told).hexdigest()[:16]}"
