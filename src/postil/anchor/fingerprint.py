@@ -58,13 +58,31 @@ def relocate_fingerprints(prints: Iterable[Fingerprint], new: Source) -> list[Re
 def _relocate(print_: Fingerprint, new: Page) -> Relocation:
     if not print_.text.strip() and print_.hash:
         print_ = _recall(print_, new)
-    from postil.anchor.search import Search  # brings in rapidfuzz, which taking a fingerprint does not need
+    # These bring in rapidfuzz, which taking a fingerprint does not need.
+    from postil.anchor.relocate import find_settled
+    from postil.anchor.search import Search
+    from postil.anchor.side_by_side.alignment import align
 
     lines = print_.text.split("\n")
     before = Page(Source("\n".join([*print_.before, *lines, *print_.after]), new.source.path))
     start = len(print_.before) + 1
-    span = Span(start, start + len(lines) - 1)
-    return Search(before, new, shift=print_.line - start, symbol=print_.symbol).relocate([span])[0]
+    span, shift = Span(start, start + len(lines) - 1), print_.line - start
+    settled = find_settled(align(before, new), span, shift)
+    if settled and settled.span and _is_lone(new, settled.span.start - 1):
+        return settled
+    return Search(before, new, shift=shift, symbol=print_.symbol).relocate([span])[0]
+
+
+def _is_lone(page: Page, row: int) -> bool:
+    """Whether no other row says the same between the same neighbours: a piece of a file cannot tell copies apart."""
+    same = page.places.get(page.keys[row], ())
+    return len(same) <= 1 or sum(_neighbours(page, each) == _neighbours(page, row) for each in same) <= 1
+
+
+def _neighbours(page: Page, row: int) -> tuple[str, str]:
+    above = next((page.keys[at] for at in range(row - 1, -1, -1) if page.keys[at]), "")
+    below = next((page.keys[at] for at in range(row + 1, len(page)) if page.keys[at]), "")
+    return above, below
 
 
 def _recall(print_: Fingerprint, new: Page) -> Fingerprint:

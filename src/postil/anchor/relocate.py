@@ -43,7 +43,7 @@ def relocate_all(
     from postil.anchor.side_by_side.alignment import align  # brings in rapidfuzz, which an unchanged file does not need
 
     lines = align(before, after)
-    found = [_find_settled(lines, span) for span in asked]
+    found = [find_settled(lines, span) for span in asked]
     rest = [place for place, each in enumerate(found) if each is None]
     if rest:
         from postil.anchor.other_files import (
@@ -58,8 +58,11 @@ def relocate_all(
     return [each for each in found if each is not None]
 
 
-def _find_settled(lines: Alignment, span: Span) -> Relocation | None:
-    """Returns what the search would answer for a span whose first and last row leave no doubt, else None."""
+def find_settled(lines: Alignment, span: Span, shift: int = 0) -> Relocation | None:
+    """Returns what the search would answer for a span whose first and last row leave no doubt, else None.
+
+    `shift` is how many lines of its file stood before the old text.
+    """
     old, new = lines.old, lines.new
     start, end = span.start - 1, min(span.last, len(old)) - 1
     at = lines.find_settled(start) if 0 <= start < len(old) else -1
@@ -69,7 +72,7 @@ def _find_settled(lines: Alignment, span: Span) -> Relocation | None:
     if last < at:
         last = min(at + end - start, len(new) - 1)
     text, now = old.between(start, end), new.between(at, last)
-    moved = f"moved by {at - start:+d} lines" if at != start else ""
+    moved = f"moved by {at - start - shift:+d} lines" if at != start + shift else ""
     span = Span(at + 1, last + 1)
     if old.keys[start : end + 1] != new.keys[at : last + 1]:
         reason = f"the code was edited and {moved}" if moved else "the code was edited"

@@ -96,7 +96,10 @@ class Anchor(Struct, frozen=True, omit_defaults=True):
     end: LineNumber = 0
     pre: tuple[str, ...] = ()
     post: tuple[str, ...] = ()
-    """The lines around, nearest first, for when the old file cannot be had."""
+    """The lines around, for when the old file cannot be had."""
+    above: str = ""
+    below: str = ""
+    """Codes of the lines beyond those: see anchoring/line_codes.py."""
     body: tuple[str, ...] = ()
     """The lines of the range after the first."""
     wrote: tuple[str, ...] = ()

@@ -56,3 +56,30 @@ def test_copied_code_does_not_take_the_comment_away(comments: Comments) -> None:
     write(root_of(comments), "shop.py", CODE + "\n\n" + CODE[begin:end].replace("gross", "gross_again"))
     (found,) = comments.file_comments("shop.py").comments
     assert (found.state, found.line) == ("exact", line_of(CODE, "taxed = "))
+
+
+def cloned_shallowly(comments: Comments, folder: Path) -> Comments:
+    commit(root_of(comments), "and on")
+    git(folder, "clone", "-q", "--depth", "1", f"file://{root_of(comments)}", "shallow")
+    return Comments(str(folder / "shallow"))
+
+
+def test_a_renamed_file_is_found_in_a_clone_without_history(tmp_path: Path) -> None:
+    comments = workspace(tmp_path / "work", **{"shop.py": CODE, "other.py": "import os\n"})
+    identity = add_at(comments, "taxed = ")
+    commit(root_of(comments), "commented")
+    (tmp_path / "work" / "shop.py").rename(tmp_path / "work" / "market.py")
+    place = cloned_shallowly(comments, tmp_path).show(identity).comment
+    assert (place.state, place.movedTo, place.line) == ("moved", "market.py", line_of(CODE, "taxed = "))
+
+
+def test_a_deleted_file_is_gone_in_a_clone_without_history_though_a_few_of_its_lines_stand_elsewhere(
+    tmp_path: Path,
+) -> None:
+    comments = workspace(tmp_path / "work", **{"shop.py": CODE, "other.py": "import os\n"})
+    identity = add_at(comments, "taxed = ")
+    commit(root_of(comments), "commented")
+    (tmp_path / "work" / "shop.py").unlink()
+    line = next(each for each in CODE.split("\n") if "taxed = " in each)
+    write(tmp_path / "work", "other.py", f"import os\n\n\ndef other(price):\n{line}\n    return taxed\n")
+    assert cloned_shallowly(comments, tmp_path).show(identity).comment.state == "orphaned"

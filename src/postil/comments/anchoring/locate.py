@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import cached_property
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -21,6 +22,7 @@ from postil.anchor.model import Source as Version
 from postil.anchor.relocate import relocate_all
 from postil.anchor.syntax.languages import language_of
 from postil.anchor.syntax.symbols import Symbol, owners, symbols
+from postil.comments.anchoring.line_codes import know_lines, recall_lines
 from postil.comments.model import Anchor, Candidate, Located, Marker, OtherFile, Place, State
 from postil.comments.sidecar.dialects import LONGEST_LINE, trim_line
 from postil.comments.source_tree import Source, split_lines
@@ -107,7 +109,8 @@ def locate_all(
         there = _relocate(now, Version(read_old_texts[blob], now.path), spans, elsewhere)
         for index, each in zip(indexes, there, strict=True):
             found[index] = _place_at(markers[index], _doubt(each) if now.cautious else each, now)
-    there = _relocate_fingerprints(now, [fingerprint_of(markers[index]) for index in prints], elsewhere)
+    known = know_lines(chain(now.lines, *(split_lines(each.text) for each in elsewhere))) if prints else {}
+    there = _relocate_fingerprints(now, [fingerprint_of(markers[index], known) for index in prints], elsewhere)
     for index, each in zip(prints, there, strict=True):
         found[index] = _place_at(markers[index], _doubt(each) if now.cautious else each, now)
     return [found[index] for index in range(len(markers))]
@@ -222,11 +225,14 @@ def _place_by_number(marker: Marker, now: PresentSource) -> Place:
     return _add_symbol(place, now)
 
 
-def fingerprint_of(marker: Marker) -> Fingerprint:
-    """Returns what a marker keeps of its code, as the engine wants it."""
+def fingerprint_of(marker: Marker, known: Mapping[bytes, str]) -> Fingerprint:
+    """Returns what a marker keeps of its code, as the engine wants it; `known` are lines of today by their codes."""
     anchor = current_anchor(marker)
     before = anchor.pre if anchor and anchor.pre else (marker.prevLineText,) if marker.prevLineText else ()
     after = anchor.post if anchor and anchor.post else (marker.nextLineText,) if marker.nextLineText else ()
+    if anchor:
+        before = (*recall_lines(anchor.above, known), *before)
+        after = (*after, *recall_lines(anchor.below, known))
     body = anchor.body if anchor else ()
     text = "\n".join((marker.lineText, *body))
     return Fingerprint(marker.line, text, tuple(before), tuple(after), marker.symbolPath)

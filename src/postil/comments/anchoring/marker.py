@@ -8,6 +8,8 @@ from msgspec import UNSET, to_builtins
 
 from postil.anchor.fingerprint import AROUND
 from postil.anchor.syntax.symbols import Symbol, innermost
+from postil.comments.anchoring import line_codes
+from postil.comments.anchoring.line_codes import code_lines
 from postil.comments.anchoring.locate import current_anchor
 from postil.comments.model import Anchor, Event, Marker, NewMarker, Place, SymbolAnchor
 from postil.comments.sidecar.document import LineTexts
@@ -34,6 +36,7 @@ def make_marker(
     """Returns a new marker on a line (or a range) of a source, inside a symbol; `name` becomes its id."""
     lines = source.lines
     last = max(line, end)
+    first = max(0, line - 1 - AROUND)
     return NewMarker(
         id=name,
         line=line,
@@ -44,8 +47,10 @@ def make_marker(
             blob=source.blob,
             line=line,
             end=end,
-            pre=_shorten(lines[max(0, line - 1 - AROUND) : line - 1]),
+            pre=_shorten(lines[first : line - 1]),
             post=_shorten(lines[last : last + AROUND]),
+            above=code_lines(lines[max(0, first - line_codes.AROUND) : first]),
+            below=code_lines(lines[last + AROUND : last + AROUND + line_codes.AROUND]),
             body=_shorten(lines[line : min(last, line + MOST_BODY)]),
             wrote=wrote,
             history=history,

@@ -23,6 +23,9 @@ MOST_FILES = 5
 SHORTEST_LINE = 8
 MOST_CHANGED = 2000
 MOST_COMMITS = 1000
+EVER = ""
+"""In place of a commit: before there was anything."""
+_NEW_OR_CHANGED = ("--name-only", "-z", "--no-renames", "--diff-filter=AM")
 RENAMED = 0.4
 FEWEST = 4
 """The share of the lines of a file that is gone that another one must have got to be what became of it."""
@@ -42,6 +45,9 @@ def find_other_files(
             blobs.setdefault(each.filePath, set()).add(each.marker.anchor.blob)
     whole = _list_whole(tree, blobs, versions)
     then = _find_commits(tree, blobs)
+    unknown = _list_unknown(tree, wanted, then)
+    whole |= {origin: frozenset(wanted[origin]) for origin in unknown}
+    then |= dict.fromkeys(unknown, EVER)
     known = _Changed(tree)
     hits: dict[str, Counter[str]] = {}
     for origin, lines in wanted.items():
@@ -69,7 +75,17 @@ def find_other_files(
             )
             for path in likely
         ]
+    for origin in unknown:  # whether a file held the lines before is not known: only what became of the whole file
+        found[origin] = [each for each in found[origin] if each.renamed][:1]
     return found
+
+
+def _list_unknown(tree: SourceTree, origins: Iterable[str], then: dict[str, str]) -> set[str]:
+    """Returns the files that are gone, and that the history of a shallow clone does not reach back to."""
+    gone = {path for path in origins if path not in then and not tree.stat(path)}
+    if gone and try_git(tree.root, "rev-parse", "--is-shallow-repository").out.strip() != b"true":
+        return set()
+    return gone
 
 
 def _list_whole(tree: SourceTree, blobs: dict[str, set[str]], versions: FileVersions) -> dict[str, frozenset[str]]:
@@ -118,8 +134,9 @@ class _Changed:
 
 
 def list_changed(tree: SourceTree, commit: str) -> list[str]:
-    """Returns the sources that are new or differ from what they were at a commit, committed or not."""
-    changed = try_git(tree.root, "diff", "--name-only", "-z", "--no-renames", "--diff-filter=AM", commit, "--", ".").out
+    """Returns the sources that are new or differ from what they were at a commit, committed or not; EVER: all."""
+    asked = ("ls-files", "-z") if commit == EVER else ("diff", *_NEW_OR_CHANGED, commit, "--", ".")
+    changed = try_git(tree.root, *asked).out
     new = try_git(tree.root, "ls-files", "-z", "--others", "--exclude-standard").out
     paths = [name.decode("utf-8", "surrogateescape") for name in (changed + new).split(b"\0") if name]
     return [path for path in paths if not path.endswith(SUFFIX)][:MOST_CHANGED]
@@ -132,7 +149,7 @@ def _telling_lines(text: str) -> frozenset[str]:
 def _list_lines(orphan: Located) -> Iterable[str]:
     if orphan.marker is None:
         return ()
-    print_ = fingerprint_of(orphan.marker)
+    print_ = fingerprint_of(orphan.marker, {})
     return _telling_lines("\n".join((print_.text, *print_.before, *print_.after)))
 
 
@@ -162,5 +179,5 @@ def _find_commits(tree: SourceTree, blobs: dict[str, set[str]]) -> dict[str, str
 
 def _read_lines_at(tree: SourceTree, places: set[tuple[str, str]]) -> dict[tuple[str, str], frozenset[str]]:
     """Returns the telling lines of files at commits; one that was not there has none."""
-    there = read_objects(tree.root, (f"{commit}:{path}" for commit, path in places))
+    there = read_objects(tree.root, (f"{commit}:{path}" for commit, path in places if commit != EVER))
     return {place: _telling_lines(decode(there[name])) for place in places if (name := ":".join(place)) in there}
