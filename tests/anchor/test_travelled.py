@@ -73,3 +73,11 @@ def test_an_import_goes_along_only_with_a_renamed_file() -> None:
 def test_a_short_function_travels_by_its_name() -> None:
     other = "def fee():\n    return 1\n\n\ndef gross(price, rate):\n    return round_to_cents(taxed)\n"
     assert travelled(other).judge(row_of(OLD, "return round"), 5) == "moved"
+
+
+def test_a_row_that_came_alone_is_no_proof_though_its_function_has_the_same_name() -> None:
+    other = "def gross(price, rate):\n    return price.with_tax(rate)\n"
+    assert travelled(other).judge(3, 0) == ""
+    assert travelled(other).judge(3, 0, renamed=True) == ""
+    came_along = "def gross(price, rate):\n    taxed = price * (1 + rate)\n    return taxed\n"
+    assert travelled(came_along).judge(3, 0) == "moved"

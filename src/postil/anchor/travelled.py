@@ -44,10 +44,12 @@ class Travelled:
 
         A row that stands in many files goes along only with the file, when that was renamed.
         """
-        proof = sum(self._weigh(near, row, at) for near in self._around(row))
+        own = self._weigh(row, row, at)
+        proof = sum(self._weigh(near, row, at) for near in self._around(row) if near != row) + own
         if _ANYWHERE.match(self.old.keys[row]) and not renamed:
             return "review" if proof >= _ENOUGH else ""
-        if proof >= _ENOUGH or (proof >= _SYMBOL and (renamed or self._has_symbol(row, at))):
+        together = proof > own  # a row that came alone is a row like it
+        if proof >= _ENOUGH or (proof >= _SYMBOL and together and (renamed or self._has_symbol(row, at))):
             return "moved"
         return "review" if proof >= _SOME else ""
 

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from postil.comments.anchoring.moved_files import find_other_files
+from postil.workspace.paths import RelativePath
 from tests.comments.shop import CODE, add_at, line_of
 from tests.comments.sidecars import extension_accepts
 from tests.comments.workspaces import Comments, commit, root_of, sidecar, workspace, write
@@ -83,3 +85,27 @@ def test_a_deleted_file_is_gone_in_a_clone_without_history_though_a_few_of_its_l
     line = next(each for each in CODE.split("\n") if "taxed = " in each)
     write(tmp_path / "work", "other.py", f"import os\n\n\ndef other(price):\n{line}\n    return taxed\n")
     assert cloned_shallowly(comments, tmp_path).show(identity).comment.state == "orphaned"
+
+
+@pytest.mark.parametrize("became", [("two",), ("two", "three")])
+def test_a_file_whose_lines_two_files_got_became_neither_of_them(comments: Comments, became: tuple[str, ...]) -> None:
+    root = root_of(comments)
+    write(root, "one/setup.py", setup("one"))
+    comments.add("one/setup.py", 13, "why?", "NOTE")
+    commit(root, "commented")
+    lost = comments.overview.reader.file(RelativePath("one/setup.py"))
+    (root / "one" / "setup.py").unlink()
+    for name in became:
+        write(root, f"{name}/setup.py", setup(name))
+    commit(root, "other examples")
+    found = find_other_files(comments.tree, lost, comments.overview.reader.versions)["one/setup.py"]
+    assert {each.path: each.renamed for each in found} == {f"{name}/setup.py": len(became) == 1 for name in became}
+
+
+SHARED = "".join(f"shared_setting_{n} = {n}\n" for n in range(8))
+
+
+def setup(name: str) -> str:
+    """Returns a file that is like its neighbours in other folders in ten lines, two of which stand together."""
+    own = "".join(f"{name}_{n} = value_of_{name}({n})\n" for n in range(12))
+    return f"{own}include_package_data = True\ninstall_requires = ['flask']\n{own}{SHARED}"

@@ -13,8 +13,10 @@ import msgspec
 import pytest
 
 from postil.app import read_catalogue
+from postil.comments.model import Located
 from postil.comments.operations.answers import show_line
 from postil.comments.operations.validation import ExportOptions
+from postil.comments.transfer import export
 from postil.comments.transfer.documents import redact
 from postil.core.content import Embedded, Text
 from postil.core.failure import Failure, NotFound
@@ -122,3 +124,26 @@ def test_code_in_another_file_is_named_with_both_files_in_every_format(comments:
     assert ",greeter.py,4," in row
     told = msgspec.json.decode(str(comments.export("json").document))["files"][0]["comments"][0]
     assert (told["filePath"], told["movedTo"], told["line"]) == ("app.py", "greeter.py", 4)
+
+
+def test_an_answer_that_gets_too_large_ends_before_all_of_it_is_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    comments = workspace(tmp_path, **{"a.py": "".join(f"value_{n} = {n}\n" for n in range(100))})
+    for line in range(1, 41):
+        comments.add("a.py", line, "x" * 100, "NOTE")
+    monkeypatch.setattr(export, "LARGEST_ANSWER", 2000)
+    shown: list[str] = []
+    without_source = export._without_source  # pyright: ignore[reportPrivateUsage]
+
+    def show(each: Located) -> object:
+        shown.append(each.comment.id)
+        return without_source(each)
+
+    monkeypatch.setattr(export, "_without_source", show)
+    for format_ in ("json", "jsonl", "csv"):
+        shown.clear()
+        with pytest.raises(Failure, match="more than an answer may hold"):
+            comments.export(format_)
+        assert len(shown) < 30
+    assert comments.export("json", output=str(tmp_path / "out.json")).totalComments == 40

@@ -23,6 +23,8 @@ MOST_FILES = 5
 SHORTEST_LINE = 8
 MOST_CHANGED = 2000
 MOST_COMMITS = 1000
+ALIKE = 0.8
+"""Where another file got this share of the lines that one got, nobody can tell which of them it became."""
 EVER = ""
 """In place of a commit: before there was anything."""
 _NEW_OR_CHANGED = ("--name-only", "-z", "--no-renames", "--diff-filter=AM")
@@ -71,13 +73,19 @@ def find_other_files(
                 path,
                 known.text(path),
                 frozenset("".join(line.split()) for line in before.get((then.get(origin, "HEAD"), path), ())),
-                renamed=origin in whole and new[path] >= max(FEWEST, RENAMED * len(whole[origin])),
+                renamed=_is_successor(new, path, len(whole.get(origin, ()))),
             )
             for path in likely
         ]
     for origin in unknown:  # whether a file held the lines before is not known: only what became of the whole file
         found[origin] = [each for each in found[origin] if each.renamed][:1]
     return found
+
+
+def _is_successor(got: dict[str, int], path: str, lines: int) -> bool:
+    """Whether a file is what became of one that is gone: it got many of its lines, and no other got nearly as many."""
+    next_best = max((count for other, count in got.items() if other != path), default=0)
+    return bool(lines) and got[path] >= max(FEWEST, RENAMED * lines) and next_best < ALIKE * got[path]
 
 
 def _list_unknown(tree: SourceTree, origins: Iterable[str], then: dict[str, str]) -> set[str]:

@@ -47,18 +47,13 @@ def export_document(
     import io  # collects what write_export writes
 
     out = io.BytesIO()
-    total = write_export(tree, overview, format_, path, options, cast(BinaryIO, out))
-    data = out.getvalue()
+    total = write_export(tree, overview, format_, path, options, cast(BinaryIO, out), LARGEST_ANSWER)
+    data = out.getbuffer()
     uri, mime = FORMATS[format_]
-    if len(data) > LARGEST_ANSWER:
-        raise Failure(
-            f"The export has {len(data)} bytes, more than an answer may hold",
-            advice=f"Write it to a file with `postil comments export {format_} --output FILE`, or export one file",
-        )
     damaged = overview.damaged(path or "")
     if format_ == "parquet":
         return Exported(format_, total, len(data), uri, mime, blob=base64.b64encode(data).decode(), damaged=damaged)
-    return Exported(format_, total, len(data), uri, mime, document=data.decode(), damaged=damaged)
+    return Exported(format_, total, len(data), uri, mime, document=str(data, "utf-8"), damaged=damaged)
 
 
 def export_file(
@@ -88,13 +83,16 @@ def write_export(
     path: RelativePath | None,
     options: ExportOptions,
     out: BinaryIO,
+    largest: int = 0,
 ) -> int:
-    """Write the document. Returns how many comments are in it."""
+    """Write the document. Returns how many comments are in it. Raises Failure where it gets larger than `largest`."""
     overview.refresh()
     found = overview.index.stream("path = ?", (path,)) if path else overview.index.stream()
     context = _Context(tree, options)
     show = comment_now if options.includeSourceContext else _without_source
     rows = ((show(each), context.around(each)) for each in _report_progress(found, overview))
+    if largest:
+        rows = _end_when_large(rows, out, largest, format_)
     if format_ == "parquet":
         return _parquet(rows, out)
     from postil.comments.transfer.documents import WRITERS  # only an export needs them
@@ -104,6 +102,17 @@ def write_export(
         out.write(piece)
         total += count
     return total
+
+
+def _end_when_large(rows: Rows, out: BinaryIO, largest: int, format_: str) -> Rows:
+    """Yields the same. Raises Failure once more is written than an answer may hold."""
+    for each in rows:
+        yield each
+        if out.tell() > largest:
+            raise Failure(
+                f"The export has more than {largest >> 20} MB, more than an answer may hold",
+                advice=f"Write it to a file with `postil comments export {format_} --output FILE`, or export one file",
+            )
 
 
 def _without_source(each: Located) -> CommentNow:
