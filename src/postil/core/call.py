@@ -55,13 +55,22 @@ class Call:
     """How wide the caller's terminal is; 0 where there is none."""
     colors: bool = False
     """Whether the answer may be coloured (`core.others.visible.styled`)."""
+    _labels: set[str] | None = None
 
     def __init__(self, caller: Caller | None = None) -> None:
         self.caller = caller or Caller()
-        self.labels: set[str] = set()
-        """What is to be said of where the answer came from: `private`."""
-        self.reveals_paths = self.caller.surface != "http"
+
+    @property
+    def reveals_paths(self) -> bool:
         """Whether the caller may be told absolute paths of this machine."""
+        return self.caller.surface != "http"
+
+    @property
+    def labels(self) -> set[str]:
+        """What is to be said of where the answer came from: `private`."""
+        if self._labels is None:
+            self._labels = set()
+        return self._labels
 
     @property
     def trace(self) -> Mapping[str, str]:

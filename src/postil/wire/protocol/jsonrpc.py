@@ -82,7 +82,8 @@ def parse(frame: bytes) -> Incoming | list[Incoming]:
     """Read one frame: a message, or the messages of a batch."""
     if len(frame) > LARGEST_FRAME:
         return refuse_too_large(frame)
-    if fault := find_excess(frame):
+    is_plain = len(frame) < SMALL and frame.count(b"{") + frame.count(b"[") <= DEEPEST
+    if not is_plain and (fault := find_excess(frame)):
         return Invalid(_find_id_in_text(frame), codes.INVALID_REQUEST, f"Invalid Request: {fault}")
     try:
         text = frame.decode("utf-8")
@@ -168,10 +169,7 @@ def find_excess(frame: bytes) -> str:
 
     Depth is found by deleting innermost pairs, at the speed of `bytes.replace`; the brackets are few by then.
     """
-    if len(frame) < SMALL:
-        if frame.count(b"{") + frame.count(b"[") <= DEEPEST:
-            return ""
-    elif _has_few(frame):
+    if _has_few(frame):
         return ""
     if b"\\" in frame:
         frame = frame.replace(b"\\\\", b"").replace(b'\\"', b"")
@@ -188,7 +186,7 @@ def find_excess(frame: bytes) -> str:
 
 
 def _has_few(frame: bytes) -> bool:
-    """Returns whether a large frame has so few brackets and strings that nothing can be too much in it."""
+    """Returns whether a frame has so few brackets and strings that nothing can be too much in it."""
     brackets = _count(frame, b"{", DEEPEST) + _count(frame, b"[", DEEPEST)
     return brackets <= DEEPEST and (
         len(frame) < 2 * MOST_STRINGS or _count(frame, b'"', MOST_STRINGS // 100) <= 2 * MOST_STRINGS

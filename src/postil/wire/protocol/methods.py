@@ -138,10 +138,11 @@ def call_tool(session: Session, request: Request, era: Era) -> Work:
         raise ProtocolFailure(codes.INVALID_PARAMS, 'Invalid params: "name" must be a string')
     face, registry = session.profile.face, session.profile.registry
     entry = registry.find(name)
-    for_person = (entry is None or not registry.is_tool(entry)) and name in face.person_tools
+    is_tool = entry is not None and registry.is_tool(entry)
+    for_person = not is_tool and name in face.person_tools
     if for_person and _shows_views(session, request, era):
         entry = registry.find(face.person_tools[name])
-    if entry is None or not (for_person or registry.is_tool(entry)):
+    if entry is None or not (for_person or is_tool):
         raise _unknown_tool(session, name, era)
     name = face.person_tools[name] if for_person else name
     work = Work("tool", request, era, name, {} if arguments is None else arguments, _tool_result, entry)

@@ -210,7 +210,7 @@ class Session:
             if request.method == "server/discover":  # other results say the name alone
                 info = self.profile.face.introduction(era)
             result = stateless.complete(cast("dict[str, Any]", result), request.method, info)
-        return Reply(jsonrpc.encode_reply(request.id, result))
+        return Reply(jsonrpc.encode({"jsonrpc": "2.0", "id": request.id, "result": result}))
 
     # -- questions to the client --------------------------------------------------------------------------------------
 

@@ -117,7 +117,8 @@ class Runner:
         for event in self.session.take(incoming, key):
             if isinstance(event, Work):
                 call = WireCall(self, event, out, caller)
-                self.running[event.request.id] = call, self.loop.create_task(self._do(call))
+                # By its class: the loop's own way spends a tenth of a call on names and factories.
+                self.running[event.request.id] = call, asyncio.Task(self._do(call), loop=self.loop, name="call")
                 is_answered = True
             elif isinstance(event, Reply):
                 out.answer(event.frame, event.code)

@@ -25,6 +25,8 @@ class Output:
         self._broke = broke
         self._unwritten: list[bytes] = []
         self._size = 0
+        self.is_full = False
+        """Whether so much is unread that nothing more should be asked for."""
         self._is_due = False
         self._waits = False
         self.is_broken = False
@@ -39,18 +41,15 @@ class Output:
         if self._is_pipe:
             fcntl.fcntl(self._sink, fcntl.F_SETFL, self._flags)
 
-    @property
-    def is_full(self) -> bool:
-        """Whether so much is unread that nothing more should be asked for."""
-        return self._size > MOST_UNWRITTEN
-
     def write(self, frame: bytes) -> None:
         """Write a frame, after what was written before it."""
         if self.is_broken:
             return
         self._unwritten.append(frame)
         self._unwritten.append(b"\n")
-        self._size += len(frame) + 1
+        self._size = size = self._size + len(frame) + 1
+        if size > MOST_UNWRITTEN:
+            self.is_full = True
         if not self._is_due and not self._waits:
             self._is_due = True
             self._loop.call_soon(self._flush)
@@ -71,6 +70,7 @@ class Output:
             data = memoryview(b"")
         was_full = self.is_full
         self._size = len(data)
+        self.is_full = self._size > MOST_UNWRITTEN
         if data:
             self._unwritten.append(bytes(data))
             if not self._waits:
