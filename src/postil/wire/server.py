@@ -14,7 +14,6 @@ from postil.core.call import Caller
 from postil.core.catalogue import OperationEntry
 from postil.core.registry import Registry
 from postil.wire.protocol.face import UNITED, Face, Profile
-from postil.wire.runtime.latency import Histogram
 
 if TYPE_CHECKING:
     import asyncio
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
     from postil.core.effects.witness import Witness
     from postil.core.ports import EphemeralStore, Keys
     from postil.wire.protocol.url_elicitation import Page
+    from postil.wire.runtime.latency import Histogram
     from postil.wire.runtime.pool import Pool
     from postil.wire.runtime.tasks import Tasks
     from postil.wire.runtime.wire_call import WireCall
@@ -95,6 +95,8 @@ class Server:
         try:
             known = self.calls[name, outcome]
         except KeyError:
+            from postil.wire.runtime.latency import Histogram  # not before the first call
+
             known = self.calls[name, outcome] = Histogram()
         known.note(seconds)
         if self.hooks.note_call is not None:

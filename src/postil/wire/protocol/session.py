@@ -6,6 +6,8 @@ Does no I/O and knows no event loop: `wire.runtime` does the work that a session
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import cache
+from types import ModuleType
 from typing import Any, cast
 
 from msgspec import Struct
@@ -15,7 +17,6 @@ from postil.core.call import LOCAL, Level, Question
 from postil.core.failure import Failure, InvalidArguments
 from postil.core.resource import ResourceNotFound
 from postil.wire.protocol import events, jsonrpc, methods, shapes
-from postil.wire.protocol.dialects import direct_methods, zed_draft
 from postil.wire.protocol.eras import era as eras
 from postil.wire.protocol.eras import stateless
 from postil.wire.protocol.eras.era import Era
@@ -49,6 +50,7 @@ class Session:
         """Whether operations are methods too."""
         self.era = era
         self.methods: Mapping[str, methods.Handler] = methods.HANDSHAKE
+        self.is_draft = False
         self.capabilities: dict[str, Any] = {}
         """What the client can do."""
         self.log_level: Level | None = None
@@ -113,7 +115,7 @@ class Session:
             table = methods.STATELESS
         elif method == "initialize":
             return _initialize
-        elif self.direct and direct_methods.is_direct(method):
+        elif self.direct and (direct_methods := _direct_methods()).is_direct(method):
             return direct_methods.call
         else:
             table = self.methods
@@ -125,7 +127,7 @@ class Session:
 
     def _batch(self, items: list[jsonrpc.Incoming], key: str) -> list[Event]:
         called = [item.method for item in items if isinstance(item, jsonrpc.Request)]
-        allowed = self.era.batches or (self.direct and all(map(direct_methods.is_direct, called)))
+        allowed = self.era.batches or (self.direct and all(map(_direct_methods().is_direct, called)))
         if not allowed or "initialize" in called:
             return [refuse(None, codes.INVALID_REQUEST, "Invalid Request: this protocol version has no batches")]
         batch = Batch(sum(not isinstance(item, jsonrpc.Notification | jsonrpc.Response) for item in items))
@@ -165,7 +167,7 @@ class Session:
             failure = ProtocolFailure(work.era.unknown_resource, failure.message, **failure.data)
         message, data = failure.message, failure.details()
         if work.kind == "direct":
-            message, data = direct_methods.describe(failure)
+            message, data = _direct_methods().describe(failure)
         return self._end(work, refuse(work.request.id, failure.code, message, data))
 
     def describe_failure(self, failure: Failure) -> dict[str, Any]:
@@ -243,23 +245,37 @@ class Session:
         name = str(params.get("name") or params.get("uri") or "")
         return request_state.bind(self.principal, work.request.method, name, params.get("arguments"))
 
+    def speak_draft(self, is_draft: bool) -> None:
+        """Speak Zed's first draft from now on, or MCP."""
+        self.methods, self.is_draft = methods.HANDSHAKE, is_draft
+        if is_draft:
+            from postil.wire.protocol.dialects import zed_draft  # few clients speak it
+
+            self.methods = zed_draft.METHODS
+
     # -- going on elsewhere -------------------------------------------------------------------------------------------
 
     def save(self, subscribed: tuple[str, ...]) -> Agreed:
         """Returns what was agreed so far."""
-        draft = self.methods is zed_draft.METHODS
-        return Agreed(self.era.version, draft, self.capabilities, self.log_level, subscribed)
+        return Agreed(self.era.version, self.is_draft, self.capabilities, self.log_level, subscribed)
 
     def resume(self, agreed: Agreed) -> None:
         """Go on with what this client agreed on elsewhere."""
         self.era = eras.HANDSHAKE.get(agreed.version, eras.FIRST)
-        self.methods = zed_draft.METHODS if agreed.draft else methods.HANDSHAKE
+        self.speak_draft(agreed.draft)
         self.capabilities = agreed.capabilities
 
 
 def refuse(request_id: jsonrpc.Id | None, code: int, message: str, data: object = None) -> Reply:
     """Returns the error that answers a request."""
     return Reply(jsonrpc.encode_error(request_id, code, message, data), code)
+
+
+@cache
+def _direct_methods() -> ModuleType:
+    from postil.wire.protocol.dialects import direct_methods  # clients on stdio speak MCP alone
+
+    return direct_methods
 
 
 def _say_tools(advice: str, tool_for: Callable[[str], str]) -> str:
@@ -272,9 +288,12 @@ def _initialize(session: Session, request: jsonrpc.Request, era: Era) -> Done:
     face, asked = session.profile.face, request.params.get("protocolVersion")
     capabilities = request.params.get("capabilities")
     session.capabilities = cast("dict[str, Any]", capabilities) if isinstance(capabilities, dict) else {}
-    session.era, session.methods, session.log_level = eras.FIRST, methods.HANDSHAKE, None  # nothing of an earlier one
-    if type(asked) is int and asked == zed_draft.VERSION:
-        session.methods = zed_draft.METHODS
+    session.era, session.log_level = eras.FIRST, None  # nothing of an earlier one
+    session.speak_draft(False)
+    if type(asked) is int and asked == eras.ZED_DRAFT:
+        from postil.wire.protocol.dialects import zed_draft  # few clients speak it
+
+        session.speak_draft(True)
         return Done(zed_draft.answer_initialize(face), events.Opened())
     version, session.era = eras.negotiate(asked, only_first=face.contract)
     info = face.introduction(session.era)

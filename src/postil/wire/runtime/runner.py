@@ -22,7 +22,6 @@ from postil.wire.protocol.session import IN_FLIGHT, Agreed, Session
 from postil.wire.runtime.updates import Updates
 from postil.wire.runtime.watches import Watches
 from postil.wire.runtime.wire_call import STATUS, Outlet, WireCall
-from postil.wire.runtime.write_order import WriteOrder
 from postil.wire.server import Server
 
 if TYPE_CHECKING:
@@ -30,6 +29,7 @@ if TYPE_CHECKING:
 
     from postil.wire.runtime.pool import Share
     from postil.wire.runtime.work import Do
+    from postil.wire.runtime.write_order import WriteOrder
 
 TELLING = 10.0
 """Seconds that the end waits for what is being told of deliveries: a write that others hold up for long."""
@@ -76,7 +76,6 @@ class Runner:
         """The loop's."""
         self.running: dict[jsonrpc.Id, tuple[WireCall, asyncio.Task[None]]] = {}
         """The calls in flight. A call does not know its task: they would keep each other alive."""
-        self.order = WriteOrder()
         self.unconfirmed: list[tuple[WireCall, Callable[[], None], Callable[[], None]]] = []
         self._telling: set[Future[Any]] = set()
         """What is being told of deliveries: the end waits for it, or what was confirmed would be forgotten."""
@@ -85,6 +84,16 @@ class Runner:
         """Whether the client has said its last word: nothing that it is asked will be answered."""
         self._updates: Updates | None = None
         self._share: Share | None = None
+        self._order: WriteOrder | None = None
+
+    @property
+    def order(self) -> WriteOrder:
+        """The order of the calls that write; made on first need."""
+        if self._order is None:
+            from postil.wire.runtime.write_order import WriteOrder  # not before the first call
+
+            self._order = WriteOrder()
+        return self._order
 
     @property
     def updates(self) -> Updates:

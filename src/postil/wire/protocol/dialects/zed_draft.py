@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from postil.core.content import Block, Document, Message
 from postil.wire.protocol import methods, shapes
-from postil.wire.protocol.eras.era import Era
+from postil.wire.protocol.eras.era import ZED_DRAFT, Era
 from postil.wire.protocol.events import Done, Shape, Work
 from postil.wire.protocol.jsonrpc import Request
 from postil.wire.protocol.methods import Handler
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from postil.wire.protocol.face import Face, Profile
     from postil.wire.protocol.session import Session
 
-VERSION = 1
 CAPABILITIES = {"experimental": {}, "logging": {}, "prompts": {}, "resources": {"subscribe": True}, "tools": {}}
 
 
@@ -24,7 +23,7 @@ def answer_initialize(face: Face) -> dict[str, Any]:
     """Returns the answer to `initialize`. A face without a capability does not claim it."""
     offered = {key: value for key, value in CAPABILITIES.items() if key in ("experimental", "logging") or
                key in face.capabilities}  # fmt: skip
-    return {"protocolVersion": VERSION, "capabilities": offered, "serverInfo": face.info()}
+    return {"protocolVersion": ZED_DRAFT, "capabilities": offered, "serverInfo": face.info()}
 
 
 def list_prompts(session: Session, request: Request, era: Era) -> object:

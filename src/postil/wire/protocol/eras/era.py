@@ -35,6 +35,8 @@ HANDSHAKE: dict[str, Era] = {
     )
 }
 NEWEST = HANDSHAKE["2025-11-25"]
+ZED_DRAFT = 1
+"""The version, an integer, by which Zed's first draft of MCP is chosen (`dialects/zed_draft`)."""
 STATELESS = Era(
     "2026-07-28",
     annotations=True,
