@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from postil.wire.protocol import jsonrpc
 
-CHUNK = 1 << 18
+CHUNK = 1 << 16
 
 
 class Lines:

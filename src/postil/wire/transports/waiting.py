@@ -13,7 +13,7 @@ from typing import TypeAlias
 
 from postil.wire.protocol import jsonrpc
 
-MOST = 2048
+MOST = 512
 MOST_BYTES = 4 << 20
 STALL = 1.0
 """Seconds between looks; where nothing has ended between two of them, those that wait are refused."""
