@@ -81,3 +81,6 @@ def test_the_author_is_who_was_verified_and_a_name_is_a_claim() -> None:
     remote = Call(Caller("gitlab:gitlab.com:42", surface="http"))
     assert remote.sign("claude") == "gitlab:gitlab.com:42 (claude)"
     assert remote.sign("") == "gitlab:gitlab.com:42"
+    named = Call(Caller("key:9823c9ecaa2b3d12", surface="http", name="bob"))
+    assert named.sign("") == named.sign("bob") == "key:9823c9ecaa2b3d12 (bob)"
+    assert named.sign("ann") == "key:9823c9ecaa2b3d12 (bob as ann)"

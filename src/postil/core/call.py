@@ -31,6 +31,8 @@ class Caller(Struct, frozen=True):
     surface: Literal["library", "shell", "stdio", "http"] = "library"
     credential: str = ""
     """A secret the caller brought for an upstream service; never logged, never stored."""
+    name: str = ""
+    """What those who let the caller in call it: of an access key its name, of a GitLab user the username."""
 
     def __repr__(self) -> str:
         return f"Caller(principal={self.principal!r}, client={self.client!r}, surface={self.surface!r})"
@@ -84,13 +86,14 @@ class Call:
     def sign(self, claimed: str) -> str:
         """Returns the author of what the caller writes.
 
-        The local user's word is taken. Of anybody else it is the verified principal, and the name given is what they
-        claim.
+        The local user's word is taken. Of anybody else it is the verified principal with the name that is known of
+        it, and the name given is what they claim: `key:… (bob as claude)`.
         """
-        principal = self.caller.principal
+        principal, known = self.caller.principal, self.caller.name
         if principal == LOCAL:
             return claimed
-        return f"{principal} ({claimed})" if claimed else principal
+        named = " as ".join(dict.fromkeys(name for name in (known, claimed) if name))
+        return f"{principal} ({named})" if named else principal
 
     def tell_moment(self, moment: str, plain: str = "") -> str:
         """Returns a moment as its reader wants it: people at a terminal are told how long ago it was.

@@ -30,6 +30,7 @@ def gateway_of(
     ephemeral: MemoryEphemeralStore | None = None,
     addresses: Addresses | None = None,
     secrets: Sequence[bytes] = (),
+    operators: Sequence[str] = (),
 ) -> Gateway:
     ephemeral = ephemeral or MemoryEphemeralStore()
     return Gateway(
@@ -37,6 +38,7 @@ def gateway_of(
         limits=Limits(ephemeral, per_minute=per_minute, in_flight=in_flight),
         addresses=addresses,
         signatures=Signatures("required", secrets, ephemeral.first) if secrets else None,
+        operators=operators,
     )
 
 

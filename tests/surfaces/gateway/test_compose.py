@@ -196,6 +196,15 @@ def test_a_secret_that_cannot_be_read_is_named(tmp_path: Path) -> None:
         read_secret(str(tmp_path / "nothing"))
 
 
+def test_a_secret_that_everybody_can_read_is_warned_of(tmp_path: Path) -> None:
+    file = tmp_path / "secret"
+    file.write_bytes(b"s" * 32)
+    security = SecuritySettings(signing_key_files=(str(file),))
+    for mode, warned in ((0o600, 0), (0o640, 0), (0o644, 1)):
+        file.chmod(mode)
+        assert len(compose(composition(tmp_path, security=security), "token").warnings) == warned
+
+
 def composition(tmp_path: Path, **settings: Any) -> App:
     loaded = load({"HOME": str(tmp_path)}, str(tmp_path))
     return App(msgspec.structs.replace(loaded, **settings))

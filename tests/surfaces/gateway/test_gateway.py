@@ -35,6 +35,17 @@ def test_an_address_is_refused_before_its_credential_is_looked_at() -> None:
     assert refused.value.status == 403
 
 
+@pytest.mark.parametrize(("operator", "let_in"), [("key:9823", True), ("key:bob", True), ("key:eve", False)])
+def test_an_operator_is_named_by_the_principal_or_by_its_name(operator: str, let_in: bool) -> None:
+    visitor = Visitor(Caller("key:9823", surface="http"), "token", names=frozenset({"key:bob"}))
+    gateway = gateway_of(operators=[operator])
+    if let_in:
+        gateway.check_operator(visitor)
+    else:
+        with pytest.raises(Refused, match="for operators only"):
+            gateway.check_operator(visitor)
+
+
 def test_without_an_address_nobody_is_let_in_where_there_are_lists() -> None:
     with pytest.raises(Refused):
         admit(gateway_of(addresses=read_lists([], ["203.0.113.9"])[0]), None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from postil.settings.model import HttpSettings, Settings, WorkspaceSettings
-from postil.surfaces.gateway.named_callers import NobodysName, check_names
+from postil.surfaces.gateway.named_callers import NobodysName, check_names, find_strangers
 
 
 @pytest.mark.parametrize("name", ["@alice", "group:g", "key:ci", "id:alice", "id:", "alice bob", "", "-x", "oauth:"])
@@ -26,6 +26,25 @@ def test_a_workspaces_lists_are_read_too() -> None:
         check_names(Settings(workspaces={"web": WorkspaceSettings(path="/srv", readers=("group:x",))}))
     with pytest.raises(NobodysName, match=r"workspaces\.web\.members names '@alice'"):
         check_names(Settings(workspaces={"web": WorkspaceSettings(path="/srv", members=("@alice",))}))
+
+
+def test_an_operator_whom_nobody_can_be_stops_the_start() -> None:
+    with pytest.raises(NobodysName, match=r"http\.operators names '@alice'"):
+        named = ("*", "key:ci", "key:9823c9ecaa2b3d12", "gitlab:host:42", "id:42")
+    check_names(Settings(http=HttpSettings(operators=named)))
+
+
+def test_names_that_the_mode_gives_to_nobody_are_warned_of() -> None:
+    web = WorkspaceSettings(path="/srv", members=("ann", "key:ci"), readers=("*",))
+    http = HttpSettings(auth="key", members=("alice",), operators=("ann", "key:ci"))
+    warned = find_strangers(Settings(http=http, workspaces={"web": web}))
+    assert [sentence.split(",")[0] for sentence in warned] == [
+        "http.members names 'alice'",
+        "http.operators names 'ann'",
+        "workspaces.web.members names 'ann'",
+    ]
+    assert "say key:ann" in warned[2]
+    assert find_strangers(Settings(http=HttpSettings(auth="pat", members=("alice",)))) == []
 
 
 def test_every_form_of_the_page_is_taken() -> None:

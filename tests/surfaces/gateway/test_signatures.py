@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import shutil
 import subprocess
 import time
@@ -45,6 +46,18 @@ def test_the_contracts_snippet_in_node_makes_the_same_bytes() -> None:
     made = subprocess.run([node, "-e", SNIPPET, BODY.decode(), SECRET.decode()], capture_output=True, check=True)
     assert made.stdout == signature(SECRET, BODY)
     assert check({b"x-mcp-signature": made.stdout}) == 200
+
+
+def test_a_wrong_signature_says_what_is_signed() -> None:
+    stamp = str(int(time.time())).encode()
+    headers = {b"x-mcp-timestamp": stamp, b"x-mcp-signature": signature(SECRET, stamp + b"." + BODY)}
+    asked = Signatures("optional", [SECRET], MemoryEphemeralStore().first)
+    with pytest.raises(Refused, match=re.escape("<X-MCP-Timestamp>..<body>")):
+        asyncio.run(asked.check(headers, BODY))
+    with pytest.raises(Refused, match=re.escape("<X-MCP-Timestamp>.<X-MCP-Nonce>.<body>")):
+        asyncio.run(asked.check({**headers, b"x-mcp-nonce": b"n"}, BODY))
+    headers[b"x-mcp-signature"] = signature(SECRET, stamp + b".." + BODY)
+    assert check(headers, signatures=asked) == 200
 
 
 RIGHT = signature(SECRET, BODY)

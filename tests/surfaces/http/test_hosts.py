@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from postil.surfaces.http.hosts import LOOPBACK, MOST_REMEMBERED, Hosts, is_loopback, split_address
+from postil.surfaces.http.hosts import LOOPBACK, MOST_REMEMBERED, Hosts, NoHost, check_hosts, is_loopback, split_address
 
 HOSTS = Hosts([*LOOPBACK, "Postil.Example", "team.example:8443"], ["https://App.Example/"])
 
@@ -81,3 +81,13 @@ def test_an_address_is_split_into_host_and_port(address: str, split: tuple[str, 
 def test_what_is_no_address_is_refused(address: str) -> None:
     with pytest.raises(ValueError, match="HOST:PORT"):
         split_address(address)
+
+
+@pytest.mark.parametrize("name", ["https://postil.example.org", "postil.example.org/", "*", "*.example.org", ""])
+def test_a_name_that_no_request_can_have_stops_the_start(name: str) -> None:
+    with pytest.raises(NoHost, match="is no host"):
+        check_hosts(["postil.example.org", name])
+
+
+def test_hosts_with_and_without_a_port_are_names() -> None:
+    check_hosts(["postil.example.org", "Postil.Example.org:8443", "[::1]:3000", "10.0.0.1"])

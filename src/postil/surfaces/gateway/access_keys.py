@@ -112,7 +112,7 @@ class AccessKeys:
             return None
         brought = headers.get(b"private-token", b"").strip(b" \t").decode("latin-1")
         credential = brought or (unseal(record.sealed, record.id, self._secret()) if record.sealed else "")
-        caller = Caller(f"key:{record.id}", surface="http", credential=credential)
+        caller = Caller(f"key:{record.id}", surface="http", credential=credential, name=record.name)
         view, names = View(record.workspace, not record.read_only), frozenset({f"key:{record.name}"})
         return Visitor(caller, record.digest, view, must_sign=record.must_sign, names=names)
 

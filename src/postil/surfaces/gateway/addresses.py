@@ -125,7 +125,10 @@ def read_lists(
             closed.append(network)
             continue
         if not _NAME.fullmatch(entry) or re.fullmatch(r"[\d.]+", entry):
-            raise BadAddress(f"blocked_ips holds {entry!r}, which is no address, network or host name")
+            raise BadAddress(
+                f"blocked_ips holds {entry!r}, which is no address, network or host name",
+                advice="Give 203.0.113.7, 203.0.113.0/24 or bad.example",
+            )
         found = [network for text in (resolve or lookup)(entry) if (network := _network(text)) is not None]
         if not found:
             warnings.append(f"blocked_ips holds {entry!r}, which cannot be resolved: it blocks nothing")

@@ -13,7 +13,7 @@ from postil.core.failure import Failure
 from postil.surfaces.gateway.addresses import Addresses, read_lists
 from postil.surfaces.gateway.auth import Authenticator, Bearers, LocalToken
 from postil.surfaces.gateway.gateway import Gateway
-from postil.surfaces.gateway.named_callers import check_names
+from postil.surfaces.gateway.named_callers import check_names, find_strangers
 from postil.surfaces.gateway.quotas import Limits
 from postil.surfaces.gateway.signatures import Signatures
 from postil.wire.protocol.url_elicitation import Page
@@ -22,6 +22,7 @@ from postil.wire.transports.http.headers import Headers
 from postil.workspace.disk import read_named
 
 if TYPE_CHECKING:
+    from postil.settings.model import SecuritySettings
     from postil.surfaces.composition import Composition
     from postil.surfaces.gateway.gitlab_link import GitLabLinks
 
@@ -68,6 +69,7 @@ def compose(composed: Composition, token: str) -> Guard:
     addresses, warnings = read_lists(
         security.ip_whitelist, security.blocked_ips, http.trusted_proxies, header=http.forwarded_header
     )
+    warnings = [*warnings, *find_strangers(settings), *_warn_of_readers(security)]
     ephemeral = composed.ephemeral()
     limits = Limits(ephemeral, per_minute=settings.limits.per_minute, in_flight=settings.limits.in_flight)
     secrets = [read_secret(path) for path in security.signing_key_files]
@@ -172,6 +174,22 @@ def _gitlab_links(composed: Composition) -> GitLabLinks | None:
         composed.state_database(),
         lambda: secret.subkey(secret.load(settings), "gitlab-tokens"),
     )
+
+
+def _warn_of_readers(security: SecuritySettings) -> list[str]:
+    """Returns warnings of secrets that every user of this machine can read."""
+    return [
+        f"The secret {path} can be read by every user of this machine: chmod o-rwx {path}"
+        for path in (*security.signing_key_files, *security.webhook_key_files)
+        if _is_open_to_all(os.path.expanduser(path))
+    ]
+
+
+def _is_open_to_all(path: str) -> bool:
+    try:
+        return bool(os.stat(path).st_mode & 0o006)
+    except OSError:
+        return False  # the reading says what is wrong with it
 
 
 def read_secret(path: str) -> bytes:

@@ -96,7 +96,7 @@ class Gateway:
     def check_operator(self, visitor: Visitor) -> None:
         """Refuse what only those who run the server should see."""
         principal = visitor.caller.principal
-        if principal != LOCAL and self._operators.isdisjoint({"*", principal}):
+        if principal != LOCAL and self._operators.isdisjoint({"*", principal, *visitor.names}):
             said = f"Forbidden: for operators only; name {principal} in http.operators to make it one"
             raise Refused(403, said)
 

@@ -91,7 +91,8 @@ class GitLabTokens:
             return None
         if not verified.may_call:
             raise Refused(403, "Forbidden: this server is not for you; its operator names its callers (http.callers)")
-        caller = Caller(f"gitlab:{self._host}:{verified.user_id}", surface="http", credential=bearer)
+        principal = f"gitlab:{self._host}:{verified.user_id}"
+        caller = Caller(principal, surface="http", credential=bearer, name=verified.username)
         may_write = verified.scopes is None or "api" in verified.scopes
         # A token for registries or runners says nothing about who may read here.
         may_read = verified.scopes is None or not READING.isdisjoint(verified.scopes)

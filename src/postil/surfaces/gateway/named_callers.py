@@ -25,9 +25,26 @@ def check_names(settings: Settings) -> None:
     """Raises NobodysName where a list of callers, members or readers names somebody whom there cannot be."""
     _check("http.members", settings.http.members, MEMBERS)
     _check("http.callers", settings.http.callers, CALLERS)
+    _check("http.operators", settings.http.operators, (*MEMBERS, "key", "gitlab"))
     for name, each in settings.workspaces.items():
         _check(f"workspaces.{name}.members", each.members, (*MEMBERS, "key"))
         _check(f"workspaces.{name}.readers", each.readers, (*MEMBERS, "key"))
+
+
+def find_strangers(settings: Settings) -> list[str]:
+    """Returns warnings of names that the chosen way of signing in gives to nobody."""
+    if settings.http.auth != "key":
+        return []
+    lists = {"http.members": settings.http.members, "http.operators": settings.http.operators}
+    for name, each in settings.workspaces.items():
+        lists |= {f"workspaces.{name}.members": each.members, f"workspaces.{name}.readers": each.readers}
+    return [
+        f"{where} names {name!r}, but with --auth key there are access keys alone: "
+        + ("a key made with --workspace is a member" if where == "http.members" else f"say key:{name}")
+        for where, names in lists.items()
+        for name in names
+        if name != "*" and not name.startswith("key:")
+    ]
 
 
 def _check(where: str, names: Iterable[str], kinds: tuple[str, ...]) -> None:

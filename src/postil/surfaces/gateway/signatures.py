@@ -70,7 +70,9 @@ class Signatures:
         body = content.line() if isinstance(content, Bodiless) else content
         signed = _signed(headers, body, required=demanded or self._fresh or bodiless)
         if not self._is_ours(given.strip(b" \t"), signed, headers.get(KEY_ID)):
-            raise NeedsCredential(f"X-MCP-Signature does not fit this {'request' if bodiless else 'body'}")
+            raise NeedsCredential(
+                f"X-MCP-Signature does not fit this {'request' if bodiless else 'body'}{_tell_form(headers)}"
+            )
         if TIMESTAMP in headers:
             # The signature itself is the nonce where none was given: the same request twice is a replay either way.
             name = (headers.get(NONCE, b"").strip(b" \t") or given.strip(b" \t")).decode("latin-1")
@@ -97,6 +99,13 @@ def key_id(secret: bytes) -> str:
     import hashlib
 
     return hashlib.sha256(b"postil key id\n" + secret).hexdigest()[:16]
+
+
+def _tell_form(headers: Mapping[bytes, bytes]) -> str:
+    if TIMESTAMP not in headers:
+        return ""
+    nonce = "<X-MCP-Nonce>" if headers.get(NONCE, b"").strip(b" \t") else ""
+    return f": with X-MCP-Timestamp it is the HMAC-SHA256 of <X-MCP-Timestamp>.{nonce}.<body>"
 
 
 def _signed(headers: Mapping[bytes, bytes], body: bytes, *, required: bool) -> bytes:

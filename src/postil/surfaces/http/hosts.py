@@ -5,10 +5,30 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 
+from postil.core import codes
+from postil.core.failure import Failure
+
 _HOST = re.compile(r"(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::(\d{1,5}))?")
 _ADDRESS = re.compile(r"(\d{1,3}(\.\d{1,3}){3}|\[[0-9a-fA-F:.]+\])(:\d{1,5})?")
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 MOST_REMEMBERED = 64
+
+
+class NoHost(Failure):
+    """A name in the settings that no request can have as its Host."""
+
+    code = codes.INVALID_PARAMS
+    exit_status = 2
+
+
+def check_hosts(names: Iterable[str]) -> None:
+    """Raises NoHost where a name is none: every request would be refused, and nobody would know why."""
+    for name in names:
+        if not _HOST.fullmatch(name.lower()):
+            raise NoHost(
+                f"http.allowed_hosts names {name[:100]!r}, which is no host",
+                advice="Name it without https:// and path, and without patterns: postil.example.org, or with a port",
+            )
 
 
 class Hosts:

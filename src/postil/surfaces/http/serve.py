@@ -16,7 +16,7 @@ from postil.surfaces.gateway.compose import Route, compose
 from postil.surfaces.gateway.gateway import Gateway
 from postil.surfaces.http.app import HttpApp
 from postil.surfaces.http.cors import Cors
-from postil.surfaces.http.hosts import LOOPBACK, Hosts, is_loopback, split_address
+from postil.surfaces.http.hosts import LOOPBACK, Hosts, check_hosts, is_loopback, split_address
 from postil.surfaces.http.metrics import Metrics
 from postil.surfaces.http.workspaces import Room, Workspaces
 from postil.surfaces.setup.clients import http_snippets
@@ -89,6 +89,7 @@ def run(server: Server, composed: Composition, idle: float = 0.0) -> NoReturn:
         raise CannotListen(f"Cannot listen: {wrong}", advice="Give --http HOST:PORT") from None
     check_reach(host, settings)
     composed.state_operations.require_durable()
+    check_hosts(http.allowed_hosts)
     cors = Cors(http.cors_origins)
     token = secrets.token_urlsafe(24)
     guard = compose(composed, token)

@@ -66,7 +66,13 @@ def run_key(composed: Composition, words: list[str], program: str, options: Glob
     parser.add_argument("VERB", choices=("create", "list", "revoke"), help="what to do")
     parser.add_argument("NAME", nargs="?", default="", help="the key's name")
     parser.add_argument("--workspace", action="store_true", help="may use this workspace's inbox, comments and issues")
-    parser.add_argument("--gitlab-read-only", action="store_true", help="may change nothing on GitLab")
+    parser.add_argument(
+        "--read-only",
+        "--gitlab-read-only",
+        dest="gitlab_read_only",
+        action="store_true",
+        help="may change nothing, here or on GitLab",
+    )
     parser.add_argument("--gitlab-token-file", metavar="FILE", help="the GitLab token to use for it; - reads stdin")
     parser.add_argument("--require-signature", action="store_true", help="takes signed calls only (X-MCP-Signature)")
     parsed, common = parser.read(words[1:])
@@ -77,7 +83,10 @@ def run_key(composed: Composition, words: list[str], program: str, options: Glob
         if as_json:
             return show(keys, composed.settings, as_json=True)
         told = call.current().tell_moment
-        rows = [(str(key["name"]), told(str(key["created"])), ", ".join(map(str, key["may"]))) for key in keys]  # type: ignore[arg-type]
+        rows = [
+            (str(key["name"]), f"key:{key['id']}", told(str(key["created"])), ", ".join(map(str, key["may"])))  # type: ignore[arg-type]
+            for key in keys
+        ]
         return show(table(rows) if rows else "No access keys", composed.settings, as_json=False)
     if not access_keys.NAME.fullmatch(name):
         raise Usage("A key needs a name of letters, digits and . _ @ -", advice=f"{program} key {verb} NAME")
