@@ -30,7 +30,8 @@ def test_a_workspaces_lists_are_read_too() -> None:
 
 def test_an_operator_whom_nobody_can_be_stops_the_start() -> None:
     with pytest.raises(NobodysName, match=r"http\.operators names '@alice'"):
-        named = ("*", "key:ci", "key:9823c9ecaa2b3d12", "gitlab:host:42", "id:42")
+        check_names(Settings(http=HttpSettings(operators=("@alice",))))
+    named = ("*", "key:ci", "key:9823c9ecaa2b3d12", "gitlab:host:42", "id:42")
     check_names(Settings(http=HttpSettings(operators=named)))
 
 
