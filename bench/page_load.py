@@ -38,7 +38,8 @@ MOST_CPU, MOST_PAINT, MOST_LIVE = 100, 1.0, 0.5
 VIEWS = (
     "/changes", "/inbox", "/inbox?closed=1", "/comments", "/comments?tag=NOTE", "/comments?q=vulnerable",
     "/comments?file=package1/module1.py", "/comments/file?file=package1/module1.py", "/comments/doubts", "/issues",
-    "/issues?q=label:bug", "/issues?q=crash", "/board", "/board?by=label", "/board?by=milestone", "/milestones",
+    "/issues?q=label:bug", "/issues?q=crash", "/board", "/board?by=label", "/board?by=label&q=crash",
+    "/board?by=milestone", "/milestones",
 )  # fmt: skip
 """Every kind of view; an issue and a milestone of the repository come to them."""
 PAINTED = ("changes", "inbox", "comments", "issues")

@@ -63,8 +63,10 @@ class _Asked(NamedTuple):
     order: str = _URGENT
 
 
-def read_lanes(issues: Issues, by: By, names: Sequence[str] = (), filter_: str = "") -> list[Lane]:
-    """Returns the columns with their cards. Raises InvalidParams for a filter that cannot be asked."""
+def read_lanes(
+    issues: Issues, by: By, names: Sequence[str] = (), filter_: str = "", most: int = MOST_CARDS
+) -> list[Lane]:
+    """Returns the columns, each with its first cards. Raises InvalidParams for a filter that cannot be asked."""
     store = issues.refresh()
     index, now = store.index, store.now()
     with index.lock:
@@ -76,21 +78,21 @@ def read_lanes(issues: Issues, by: By, names: Sequence[str] = (), filter_: str =
         if wanted.needs_words:
             index.need_words()
         if by == "label":
-            return _read_labels(issues, names, wanted)
+            return _read_labels(issues, names, wanted, most)
         choose = {"status": _ask_statuses, "milestone": _ask_milestones}[by]
-        return [_read_lane(issues, asked, wanted) for asked in choose(issues, names, now)]
+        return [_read_lane(issues, asked, wanted, most) for asked in choose(issues, names, now)]
 
 
-def _read_lane(issues: Issues, asked: _Asked, wanted: Condition) -> Lane:
+def _read_lane(issues: Issues, asked: _Asked, wanted: Condition, most: int) -> Lane:
     query = issues.store.index.query
     where = f"kind = 'issue' AND ({asked.where}) AND ({wanted.sql})"
     values = (*asked.values, *wanted.values)
     found = [
         Row(*row)
-        for row in query(f"SELECT {COLUMNS} FROM ent WHERE {where} ORDER BY {asked.order} LIMIT {MOST_CARDS}", values)
+        for row in query(f"SELECT {COLUMNS} FROM ent WHERE {where} ORDER BY {asked.order} LIMIT {most}", values)
     ]
     total = len(found)
-    if total == MOST_CARDS:
+    if total == most:
         ((total,),) = query(f"SELECT count(*) FROM ent WHERE {where}", values)
     short = issues.shorten(row.id for row in found)
     return Lane(asked.key, asked.head, tuple(_make_card(row, short[row.id], asked.key) for row in found), total)
@@ -123,7 +125,7 @@ def _ask_statuses(issues: Issues, names: Sequence[str], now: datetime.datetime) 
     return [known[name] for name in names if name in known] or list(known.values())
 
 
-def _read_labels(issues: Issues, names: Sequence[str], wanted: Condition) -> list[Lane]:
+def _read_labels(issues: Issues, names: Sequence[str], wanted: Condition, most: int) -> list[Lane]:
     """Returns a column a label, those named or else the most used ones, and one for what has none of them.
 
     All columns are read in one pass over the open issues: a question a column would look at each issue many times.
@@ -144,7 +146,7 @@ def _read_labels(issues: Issues, names: Sequence[str], wanted: Condition) -> lis
             lanes = lanes_of[labels] = tuple(name for name in known if name in borne) or ("",)
         for name in lanes:
             totals[name] += 1
-            if totals[name] <= MOST_CARDS:
+            if totals[name] <= most:
                 first[name].append(n)
     shown = dict.fromkeys(n for some in first.values() for n in some)
     sql = f"SELECT {COLUMNS} FROM ent WHERE n IN (SELECT value FROM json_each(?))"  # more than values of a statement

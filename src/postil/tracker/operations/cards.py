@@ -85,7 +85,7 @@ class Cards:
         cards: Annotated[int, Meta(ge=0, le=MOST, description="how many of each column")] = 20,
     ) -> Columns:
         """The board: issues in columns by status, label or milestone; open and claimed ones stand under in progress"""
-        return Columns(by, [_make_column(lane, cards) for lane in read_lanes(self._issues, by, column, filter)])
+        return Columns(by, [_make_column(lane) for lane in read_lanes(self._issues, by, column, filter, cards)])
 
     @writes("issue_move", toolset="extra", shell="issue move", positional=("id", "to"), thing="id")
     def move(
@@ -114,6 +114,6 @@ class Cards:
         return Lane(named, named, (), 0)
 
 
-def _make_column(lane: Lane, cards: int) -> Column:
-    first = [Card(card.id, card.short, card.title, card.facts) for card in lane.cards[:cards]]
+def _make_column(lane: Lane) -> Column:
+    first = [Card(card.id, card.short, card.title, card.facts) for card in lane.cards]
     return Column(lane.key, lane.head, lane.total, first)
