@@ -117,7 +117,9 @@ def _compile_comparison(node: Compare, around: QueryContext) -> Condition:
 
 def _compile_value(kind: str, field: str, op: str, value: str, around: QueryContext) -> Condition:
     if kind == "words":
-        return Condition("n IN (SELECT n FROM words WHERE instr(text, ?))", (value.casefold(),), needs_words=True)
+        # Asked of each row that the rest leaves: `n IN (…)` would read every text before the first row is known.
+        sql = "EXISTS (SELECT 1 FROM words WHERE words.n = ent.n AND instr(text, ?))"
+        return Condition(sql, (value.casefold(),), needs_words=True)
     if kind in ("status", "kind"):
         return Condition(f"{kind} = ?", (value,))
     if kind == "prefix":
