@@ -61,9 +61,9 @@ def test_a_column_shows_its_first_cards_and_says_how_many_more(tracker: Tracker)
 
 def test_by_label_a_column_holds_the_cards_asked_for_and_counts_all_that_the_filter_finds(tracker: Tracker) -> None:
     for number in range(4):
-        tracker.tools.create(f"crash {number}", labels=["bug"])
+        tracker.tools.create(f"crash {number}", labels=("bug",))
     tracker.tools.create("crash elsewhere")
-    tracker.tools.create("slow", labels=["bug"])
+    tracker.tools.create("slow", labels=("bug",))
     found = tracker.cards.list_columns(by="label", filter="crash", cards=2)
     assert {one.key: (one.total, len(one.cards)) for one in found.columns} == {"": (1, 1), "bug": (4, 2)}
     nothing = tracker.cards.list_columns(by="label", filter="crash", cards=0)
