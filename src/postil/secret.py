@@ -11,6 +11,7 @@ from contextlib import suppress
 
 from postil.core.failure import StorageFailed
 from postil.settings.model import BadSettings, Settings
+from postil.workspace.disk import sync
 
 SHORTEST = 16
 
@@ -95,13 +96,5 @@ def _make(path: str) -> bytes:
     finally:
         os.close(file)
         os.unlink(draft)
-    _sync(folder)  # what is sealed with it is of no use without it
+    sync(folder)  # what is sealed with it is of no use without it
     return _read(path) or b""
-
-
-def _sync(folder: str) -> None:
-    file = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        os.fsync(file)
-    finally:
-        os.close(file)

@@ -83,7 +83,6 @@ READERS = {
     "workspace/files.py": "opens without blocking or to lock, and reads nothing of it",
     "wire/transports/stdio.py": "the null device",
     "storage/sqlite.py": "a folder, to make a new entry of it durable",
-    "tracker/index/index.py": "a file that we have just made, to make it durable",
 }
 WRITERS = {
     "surfaces/page/running_server.py": "exclusively",

@@ -317,7 +317,7 @@ def test_a_new_file_is_synced_before_it_has_its_name(
     def sync(one: str) -> None:
         synced.append((os.path.basename(one)[:8], path.exists()))
 
-    monkeypatch.setattr(sqlite_state, "_sync", sync)
+    monkeypatch.setattr(sqlite_state, "sync", sync)
     put(state)
     assert (".postil-", False) in synced
     assert ("postil", True) in synced, "the folder, so that the name is durable too"

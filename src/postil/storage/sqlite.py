@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 from postil.core.effects.joining import join
 from postil.storage.failures import StateBusy, StateDamaged, StateFull, StateNewer, StateUnwritable
 from postil.storage.steady_clock import Mark, read_now
+from postil.workspace.disk import sync
 
 if TYPE_CHECKING:
     from postil.core.ports import Changes, CounterRow, RecordRow, Records
@@ -214,13 +215,13 @@ class SqliteState:
                 with suppress(FileExistsError):  # another process was first: its file is as good
                     made.executescript("PRAGMA journal_mode = OFF;" + _SCHEMA)
                     made.close()
-                    _sync(unfinished)
+                    sync(unfinished)
                     with _locking(folder):
                         _publish(unfinished, self.path)
             finally:
                 with suppress(FileNotFoundError):
                     os.unlink(unfinished)
-            _sync(folder)
+            sync(folder)
         except OSError as error:
             if error.errno in (28, 122):  # no space, over quota
                 raise StateFull(self.path) from error
@@ -417,12 +418,4 @@ def _make_private(folder: str) -> None:
         os.makedirs(above, mode=0o700, exist_ok=True)
     with suppress(FileExistsError):
         os.mkdir(folder, 0o700)
-    _sync(above)
-
-
-def _sync(path: str) -> None:
-    file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        os.fsync(file)
-    finally:
-        os.close(file)
+    sync(above)

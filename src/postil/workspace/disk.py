@@ -73,3 +73,12 @@ def _read(file: BufferedReader, path: str, largest: int) -> bytes:
         if len(content) <= largest:
             return content
     raise OSError(errno.EFBIG, f"It is larger than {largest} bytes", path)
+
+
+def sync(path: str) -> None:
+    """Wait until a file, or what a folder lists, is on the disk."""
+    file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(file)
+    finally:
+        os.close(file)

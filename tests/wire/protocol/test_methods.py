@@ -64,6 +64,30 @@ async def test_a_cursor_of_no_page_is_refused(cursor: object) -> None:
     assert (await talk.ask("tools/list", {"cursor": cursor}))["error"]["code"] == -32602
 
 
+@pytest.mark.parametrize(
+    "params",
+    [
+        {},
+        {"ref": {"type": "ref/prompt", "name": "greet"}},
+        {"ref": "greet", "argument": {"name": "tone", "value": ""}},
+        {"ref": {"type": "ref/prompt", "name": "greet"}, "argument": {"name": 5, "value": ""}},
+        {"ref": {"type": "ref/prompt", "name": "greet"}, "argument": {"name": "tone"}},
+        {"ref": {"type": "ref/odd", "name": "greet"}, "argument": {"name": "tone", "value": ""}},
+    ],
+)
+async def test_what_cannot_be_completed_is_refused(params: dict[str, Any]) -> None:
+    talk = Talk()
+    await talk.initialize()
+    assert (await talk.ask("completion/complete", params))["error"]["code"] == -32602
+
+
+async def test_a_tool_is_listed_with_what_it_is_for() -> None:
+    talk = Talk(Server(Registry.of([("shelf", Shelf())]), Face("shelf", "1", UNITED)))
+    await talk.initialize()
+    first = (await talk.ask("tools/list"))["result"]["tools"][0]
+    assert (first["name"], first["title"], first["description"]) == ("book_one", "Book one", "One")
+
+
 async def test_prompts_are_listed_written_and_completed() -> None:
     talk = Talk()
     await talk.initialize()

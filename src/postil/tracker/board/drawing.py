@@ -48,7 +48,6 @@ class Style:
     HEAVY = "\x1b[1m"
     DIM = "\x1b[2m"
     TURNED = "\x1b[7m"
-    GREEN = "\x1b[32m"
 
 
 def draw_board(view: View, width: int, height: int) -> list[str]:

@@ -45,6 +45,7 @@ from postil.tracker.log.new_commits import LogVanished, find_new_commits, note_d
 from postil.tracker.log.refs import Tip, list_logs
 from postil.tracker.log.salvage import read_reflog, walk
 from postil.tracker.text import paused_collection
+from postil.workspace.disk import sync
 from postil.workspace.failures import LockBusy, WriteFailed
 from postil.workspace.files import FileLock, atomic_write
 from postil.workspace.paths import RelativePath
@@ -332,7 +333,7 @@ def _publish(root: str, folder: str) -> sqlite3.Connection | None:
     path = os.path.join(folder, name)
     try:
         _build(path, root, folder).close()
-        _sync(path)  # before it is named: the name must not outlive what it names when the power fails
+        sync(path)  # before it is named: the name must not outlive what it names when the power fails
         found = open_database(path)
         atomic_write(folder, RelativePath(POINTER), name.encode() + b"\n")
     except BaseException:
@@ -341,14 +342,6 @@ def _publish(root: str, folder: str) -> sqlite3.Connection | None:
         raise
     remove_databases(folder, but=name)
     return found
-
-
-def _sync(path: str) -> None:
-    file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        os.fsync(file)
-    finally:
-        os.close(file)
 
 
 def _build(path: str, root: str, folder: str | None) -> sqlite3.Connection:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from postil.wire.transports.http import body as body_module
-from postil.wire.transports.http.body import Budget, TooMany, peek
+from postil.wire.transports.http.body import Budget, TooLarge, TooMany, peek, read_body
 from tests.wire.http_client import Running, request, running
 
 
@@ -55,6 +55,31 @@ def test_of_a_refused_body_its_beginning_is_seen(
 ) -> None:
     monkeypatch.setattr(body_module, "PEEK", 0.2)
     assert asyncio.run(peek(body.receive, is_small=is_small)) == seen
+
+
+@pytest.mark.parametrize(
+    ("announced", "taken"),
+    [(b"2", True), (b"0" * 14 + b"2", True), (b"0" * 15 + b"2", False), (b"+2", False), (b"11", False), (b"10", True)],
+)
+def test_a_length_that_is_announced_is_a_short_number_within_the_bound(announced: bytes, taken: bool) -> None:
+    reading = read_body(Pieces(b"ab").receive, {b"content-length": announced}, 10)
+    if taken:
+        assert asyncio.run(reading) == b"ab"
+        return
+    with pytest.raises(TooLarge) as refused:
+        asyncio.run(reading)
+    assert not refused.value.begun
+
+
+@pytest.mark.parametrize(("pieces", "taken"), [((b"ab",), True), ((b"ab", b"cd"), True), ((b"abcd", b"e"), False)])
+def test_a_body_without_a_length_is_counted_while_it_comes(pieces: tuple[bytes, ...], taken: bool) -> None:
+    reading = read_body(Pieces(*pieces).receive, {}, 4)
+    if taken:
+        assert asyncio.run(reading) == b"".join(pieces)
+        return
+    with pytest.raises(TooLarge) as refused:
+        asyncio.run(reading)
+    assert refused.value.begun
 
 
 def test_a_client_that_sends_it_all_still_reads_the_refusal(server: Running) -> None:
