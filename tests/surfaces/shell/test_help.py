@@ -94,3 +94,9 @@ def test_a_flag_for_what_has_none_is_told_so(repository: Path) -> None:
     told = run("postil", "issue", "create", "--title", "X", cwd=repository).stderr
     assert "There is no flag --title: TITLE is given without one" in told
     assert "Did you mean" not in run("postil", "issue", "create", "T", "--title2", cwd=repository).stderr
+
+
+def test_what_follows_an_unknown_word_is_not_told_as_a_part_of_the_command(repository: Path) -> None:
+    told = run("git-mile", "shwo", "3f2a", cwd=repository).stderr
+    assert "There is no command `git mile shwo`" in told
+    assert "Did you mean 'show'?" in told

@@ -31,6 +31,7 @@ def test_beads_come_with_their_dependencies(repository: Path, tmp_path: Path):
             "title": "Second",
             "status": "closed",
             "issue_type": "task",
+            "priority": 1,
             "assignee": "ann",
             "labels": ["x"],
             "created_at": "2025-01-02T00:00:00Z",
@@ -48,8 +49,17 @@ def test_beads_come_with_their_dependencies(repository: Path, tmp_path: Path):
     mine = Tracker(repository)
     second = next(i for i in mine.list("issue", includeClosed=True).items if i.title == "Second")
     shown = mine.show("issue", second.id)
-    assert (shown.status, shown.labels, shown.comments[0].author) == ("closed", ("type:task", "x"), "bob")
+    assert (shown.status, shown.labels, shown.comments[0].author) == ("closed", ("x",), "bob")
+    assert shown.fields == {"type": "task", "priority": "high"}  # once, as fields: not as labels too
     assert [(link.type, link.title) for link in shown.links or ()] == [("blocked-by", "First")]
+
+
+def test_what_no_field_can_say_of_a_bead_is_a_label(repository: Path, tmp_path: Path):
+    file = tmp_path / "issues.jsonl"
+    file.write_text(json.dumps({"id": "bd-1", "title": "First", "issue_type": "molecule", "priority": 4}) + "\n")
+    answered(repository, "import", str(file))
+    (item,) = answered(repository, "list", "issue")["items"]
+    assert sorted(item["labels"]) == ["priority:4", "type:molecule"]
 
 
 def test_what_a_bead_waits_for_and_is_in_no_file_is_named_and_kept(repository: Path, tmp_path: Path):

@@ -68,7 +68,10 @@ def explain(entries: list[OperationEntry], words: list[str], program: str, prefi
         return 0
     known = [*commands, *{name.split()[0] for name in commands}, *(BUILTINS if program == "postil" else ()), "help"]
     guess = near(" ".join(spoken[:2]), known) or near(spoken[0], known)
-    raise Usage(f"There is no command `{program} {' '.join(spoken[:2])}`{guess}", advice=f"Run `{program} --help`")
+    # What follows a word that begins no command is its arguments, not its name.
+    begins = any(name.split()[0] == spoken[0] for name in commands)
+    name = " ".join(spoken[: 2 if begins else 1])
+    raise Usage(f"There is no command `{program} {name}`{guess}", advice=f"Run `{program} --help`")
 
 
 def refuse_withheld(

@@ -158,9 +158,10 @@ def _convert_bead(bead: _Beads) -> ForeignIssue:
     sections = [("Design", bead.design), ("Acceptance criteria", bead.acceptance_criteria), ("Notes", bead.notes)]
     description = "\n\n".join([bead.description, *(f"## {name}\n\n{text}" for name, text in sections if text)])
     labels = [*(bead.labels or ())]
-    if bead.issue_type:
+    # What a field says is no label too; what no field can say as exactly is one.
+    if bead.issue_type and bead.issue_type not in TYPES:
         labels.append(f"type:{bead.issue_type}")
-    if bead.priority is not None:
+    if bead.priority is not None and not 0 <= bead.priority < len(PRIORITIES):
         labels.append(f"priority:{bead.priority}")
     links = [
         (_BEADS_LINKS.get(dependency.type, "related"), f"beads:{dependency.depends_on_id}")
