@@ -1,6 +1,7 @@
 """What became of a span: how its state, its end and its reason follow from where its rows were found."""
 
-from postil.anchor.model import SETTLED, Source, Span
+from postil.anchor.judge import GONE
+from postil.anchor.model import SETTLED, Candidate, Source, Span
 from postil.anchor.other_files import OtherFiles
 from postil.anchor.page import Page
 from postil.anchor.search import Search
@@ -48,3 +49,30 @@ def test_a_fragment_counts_from_where_it_was() -> None:
     fragment = Page(Source("\n".join(OLD.split("\n")[8:12]), "a.py"))
     (found,) = Search(fragment, Page(Source(OLD, "a.py")), shift=8).relocate([Span(1)])
     assert (found.state, found.span) == ("exact", Span(9, 9))
+
+
+def test_a_place_in_doubt_is_taken_when_it_leads_back() -> None:
+    rows = [f"value_{number} = compute({number})" for number in range(12)]
+    search = Search(Page(Source("\n".join(rows))), Page(Source("\n".join(["first = 1", *rows]))))
+    look_back = search._look_back  # pyright: ignore[reportPrivateUsage]
+
+    def ask(line: int, confidence: float, row: int) -> float:
+        second = Candidate(Span(1), 0.5, "")
+        return look_back((Candidate(Span(line), confidence, ""), second), row)[0].confidence
+
+    assert ask(7, 0.6, 5) == 0.85
+    assert ask(7, 0.9, 5) == 0.9
+    assert ask(8, 0.6, 5) == 0.6  # it leads to the row below
+    assert ask(8, 0.9, 5) == 0.71, "less than what is taken without asking"
+    assert ask(8, 0.95, 5) == 0.95, "beyond doubt"
+    assert ask(7, 0.3, 5) == 0.3, "for a person to say"
+    assert ask(7, 0.05, 5) == 0.05
+    assert ask(8, 0.05, 5) == GONE / 2, "gone: what is there was another row"
+
+
+def test_what_leads_elsewhere_is_never_behind_the_others() -> None:
+    rows = [f"value_{number} = compute({number})" for number in range(12)]
+    search = Search(Page(Source("\n".join(rows))), Page(Source("\n".join(["first = 1", *rows]))))
+    given = (Candidate(Span(8), 0.9, ""), Candidate(Span(9), 0.8, ""), Candidate(Span(4), 0.1, ""))
+    found = search._look_back(given, 5)  # pyright: ignore[reportPrivateUsage]
+    assert [each.confidence for each in found] == [0.71, 0.71, 0.1]

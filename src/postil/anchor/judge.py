@@ -11,7 +11,7 @@ from postil.anchor.trees import NAMES, beginning, rest, trust
 
 # Above SURE the best candidate is taken, below GONE the code is taken to be deleted; between them a person decides.
 SURE = 0.72
-GONE = 0.03
+GONE = 0.015
 
 # Measures that are also seen beside those of the other candidates: by how much each is ahead of the best other one.
 RELATIVE = tuple(

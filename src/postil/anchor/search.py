@@ -1,6 +1,9 @@
 """Looks for the rows of an old page in a new one and says, span by span, what became of them."""
 
 from collections.abc import Iterable
+from functools import cached_property
+
+from msgspec.structs import replace
 
 from postil.anchor.bare import BareRows, is_bare
 from postil.anchor.candidates import Candidates
@@ -13,6 +16,10 @@ from postil.anchor.other_files import OtherFiles
 from postil.anchor.page import Page
 from postil.anchor.renames import Renames
 
+# Between these a place is taken when the search from it back to the old text leads to the row, and only then.
+_DOUBT, _TRUST = 0.55, 0.93
+_CONFIRMED = 0.85  # of those that it leads back to as many are right
+_UNLIKELY = 0.06  # below this a place that leads back to another row is that row: what was asked for is gone
 _DEEPEST = 12  # rows a row is under that are looked for before it; code that is nested deeper is generated
 # The end of a range is taken where it was found when that is at least as likely as not; else the length is kept.
 _LIKELY = 0.5
@@ -91,7 +98,7 @@ class Search:
         if not 1 <= span.start <= len(self.old):
             return Relocation("orphaned", None, 1.0, f"line {span.start} is past the end of the old text", "", "")
         start, end = span.start - 1, min(span.last, len(self.old)) - 1
-        candidates = self._list_candidates(start, end)
+        candidates = self._look_back(self._list_candidates(start, end), start)
         text = self.old.between(start, end)
         if not candidates or candidates[0].confidence < GONE:
             gone = 1 - candidates[0].confidence if candidates else 1.0
@@ -122,6 +129,30 @@ class Search:
         there = self._look_elsewhere(start, end)
         both = sorted([*here, *there], key=lambda each: -each.confidence)
         return tuple(both[:MOST_CANDIDATES])
+
+    def _look_back(self, candidates: tuple[Candidate, ...], row: int) -> tuple[Candidate, ...]:
+        """Returns the candidates; a first one in doubt is surer when it leads back to the row, and less sure when not.
+
+        A row that was deleted resembles one that has an origin of its own, and that is nearer to it.
+        """
+        if not candidates:
+            return candidates
+        best = candidates[0]
+        doubtful = _DOUBT <= best.confidence < _TRUST or GONE <= best.confidence < _UNLIKELY
+        if not doubtful or best.path or self._counterparts.partial or is_bare(self.old.keys[row]):
+            return candidates
+        origins = self._backwards.rank(best.span.start - 1)
+        likely = bool(origins) and origins[0][0] >= _LIKELY
+        if best.confidence < _UNLIKELY:
+            return _cap(candidates, GONE / 2) if likely and origins[0][1] != row else candidates
+        if likely and origins[0][1] == row:
+            return (replace(best, confidence=max(best.confidence, _CONFIRMED)), *candidates[1:])
+        return _cap(candidates, round(SURE - 0.01, 3))
+
+    @cached_property
+    def _backwards(self) -> "Search":
+        """Where rows of the new page were in the old one."""
+        return Search(self.new, self.old)
 
     def _look_elsewhere(self, start: int, end: int) -> list[Candidate]:
         """Returns candidates in other files: as likely as the row is in its block there, and its block in that file."""
@@ -188,6 +219,10 @@ class Search:
         if before not in (-1, declared) and len(self.old.places[self.old.keys[row]]) > 1:
             return True
         return any(chance >= SURE and at != now for chance, at in self._found.get(declared, [])[:1])
+
+
+def _cap(candidates: tuple[Candidate, ...], most: float) -> tuple[Candidate, ...]:
+    return tuple(replace(each, confidence=min(each.confidence, most)) for each in candidates)
 
 
 def _explain(state: State, best: Candidate, lines: int) -> str:

@@ -49,7 +49,7 @@ def test_a_file_joined_into_one_line_is_followed() -> None:
     assert found.span == Span(1, 1)
 
 
-@pytest.mark.timeout(20)
+@pytest.mark.timeout(60)
 @pytest.mark.parametrize(
     ("old", "new"),
     [
