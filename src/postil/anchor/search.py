@@ -19,6 +19,7 @@ from postil.anchor.renames import Renames
 # Between these a place is taken when the search from it back to the old text leads to the row, and only then.
 _DOUBT, _TRUST = 0.55, 0.93
 _CONFIRMED = 0.85  # of those that it leads back to as many are right
+_GONE_FRAGMENT = 0.03  # of a fragment there is no looking back, so it is gone sooner
 _UNLIKELY = 0.06  # below this a place that leads back to another row is that row: what was asked for is gone
 _DEEPEST = 12  # rows a row is under that are looked for before it; code that is nested deeper is generated
 # The end of a range is taken where it was found when that is at least as likely as not; else the length is kept.
@@ -100,7 +101,7 @@ class Search:
         start, end = span.start - 1, min(span.last, len(self.old)) - 1
         candidates = self._look_back(self._list_candidates(start, end), start)
         text = self.old.between(start, end)
-        if not candidates or candidates[0].confidence < GONE:
+        if not candidates or candidates[0].confidence < (_GONE_FRAGMENT if self._counterparts.partial else GONE):
             gone = 1 - candidates[0].confidence if candidates else 1.0
             return Relocation("orphaned", None, round(gone, 3), "nothing like it is left", text, "", candidates)
         best = candidates[0]
