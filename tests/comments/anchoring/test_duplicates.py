@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from postil.comments.anchoring import duplicates
 from tests.comments.workspaces import Comments, root_of, workspace, write
 
 CODE = "".join(f"def function_{n}(value):\n    return value + {n}\n\n\n" for n in range(8))
@@ -26,3 +27,13 @@ def test_a_copy_of_the_code_is_offered_and_the_comment_stays(comments: Comments)
     assert (shown.comment.filePath, shown.comment.line) == ("a.py", 6)
     assert [(each.path, each.line) for each in shown.copies] == [("pasted.py", 5)]
     assert f"postil comments copy {identity} pasted.py 5" in shown.for_model()
+
+
+def test_a_line_that_stands_everywhere_is_no_reason_to_fail(
+    comments: Comments, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    identity = comments.add("a.py", 6, "mind the sum", "NOTE").commentId
+    write(root_of(comments), "pasted.py", CODE)
+    assert len(comments.show(identity).copies) == 1
+    monkeypatch.setattr(duplicates, "MOST_PRINTED", 10)
+    assert comments.show(identity).copies == ()

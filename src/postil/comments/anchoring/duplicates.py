@@ -6,6 +6,7 @@ from postil.comments.model import Candidate, Place
 from postil.comments.source_tree import SourceTree
 from postil.comments.storage.store import SUFFIX
 from postil.core.failure import Failure
+from postil.workspace.failures import GitTimedOut, GitTooLarge
 from postil.workspace.git import try_git
 from postil.workspace.paths import RelativePath
 
@@ -14,6 +15,9 @@ LONGEST = 1000
 MOST_PLACES = 20
 """A line that stands in more places than these is no copy but a habit."""
 MOST_SHOWN = 5
+MOST_PRINTED = 1024 * 1024
+PATIENCE = 10.0
+_SOURCES = f":(exclude)*{SUFFIX}"
 
 
 def find_copies(tree: SourceTree, place: Place) -> tuple[Candidate, ...]:
@@ -21,8 +25,12 @@ def find_copies(tree: SourceTree, place: Place) -> tuple[Candidate, ...]:
     wanted = place.newText.split("\n")[0].strip()
     if not tree.git or place.state in ("orphaned", "review") or not SHORTEST <= len(wanted) <= LONGEST:
         return ()
-    asked = ("grep", "--untracked", "-I", "-n", "-z", "-F", "--full-name", "-e", wanted)
-    found = try_git(tree.root, *asked).out.decode("utf-8", "surrogateescape").split("\n")
+    asked = ("grep", "--untracked", "-I", "-n", "-z", "-F", "--full-name", "-e", wanted, "--", ".", _SOURCES)
+    try:
+        said = try_git(tree.root, *asked, timeout=PATIENCE, largest=MOST_PRINTED).out
+    except (GitTooLarge, GitTimedOut):
+        return ()  # a habit, or a workspace in which looking for copies takes longer than they are worth
+    found = said.decode("utf-8", "surrogateescape").split("\n")
     rows = (row for row in map(_fields, found) if row[2].strip() == wanted and not row[0].endswith(SUFFIX))
     hits = [(path, int(line)) for path, line, _ in rows if line.isdigit()]
     if len(hits) > MOST_PLACES:
