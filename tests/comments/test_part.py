@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from postil.comments.part import CommentsContext
 from postil.core.failure import InvalidArguments
 from tests.comments.workspaces import Comments, root_of, workspace, write
 
@@ -85,3 +86,10 @@ def test_words_in_a_query_are_filters_for_people_and_text_for_tools(comments: Co
         assert [each.tag for each in tool.run(**tool.decode({"query": "tag:TODO"})).comments] == ["NOTE"]
         with pytest.raises(InvalidArguments):
             tool.decode({"query": "tag:TODO", "words": True})
+
+
+def test_a_person_has_their_name_outside_of_a_repository_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "global").write_text("[user]\n\tname = Ann\n")
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(tmp_path / "global"))
+    (tmp_path / "folder").mkdir()
+    assert CommentsContext(str(tmp_path / "folder"), cache_home=str(tmp_path / "cache")).person() == "Ann"

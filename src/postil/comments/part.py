@@ -119,6 +119,6 @@ class CommentsContext:
         if not self.author:
             from postil.workspace.git import try_git  # only who writes in the shell
 
-            named = try_git(self.tree.root, "config", "user.name").out if self.tree.git else b""
+            named = try_git(self.tree.root, "config", "user.name").out  # outside of a repository it is the user's own
             self.author = named.decode("utf-8", "replace").strip()[:100] or "user"
         return self.author

@@ -86,3 +86,23 @@ def test_a_revision_that_is_not_there_is_told_with_what_helps_here(
     assert "no git repository" in refusal(beside / "empty", "HEAD")[0]
     git(beside / "empty", "init", "-q")
     assert "nothing is committed" in refusal(beside / "empty", "HEAD")[0]
+
+
+def test_what_changed_in_a_submodule_is_told_with_its_folder(
+    tree: SourceTree, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    root, beside = Path(tree.root), tmp_path_factory.mktemp("beside")
+    workspace(beside, **{"lib.py": CODE, "kept.py": CODE})
+    git(root, "-c", "protocol.file.allow=always", "submodule", "add", "-q", beside.as_uri(), "sub")
+    assert list_changed_lines(tree, "HEAD")["sub/lib.py"].touches(3, 3), "a new submodule is new as a whole"
+    git(root, "commit", "-q", "-m", "with a submodule")
+    assert list_changed_lines(tree, "HEAD") == {}
+    write(root / "sub", "lib.py", "first = 0\n" + CODE)
+    found = list_changed_lines(tree, "HEAD")
+    assert set(found) == {"sub/lib.py"}
+    assert found["sub/lib.py"].touches(1, 1)
+    assert not found["sub/lib.py"].touches(5, 5)
+    commit(root / "sub", "in the submodule")
+    commit(root, "its new commit")
+    assert set(list_changed_lines(tree, "HEAD~1")) == {"sub/lib.py"}
+    assert list_changed_lines(tree, "HEAD") == {}

@@ -91,3 +91,21 @@ def test_joining_a_comment_that_is_in_two_files_never_undoes_a_move(tmp_path: Pa
     (fault,) = find_faults(comments.store, fix=True)
     assert fault.fixed == "joined in b.py"
     assert [each.id for each in comments.file_comments("b.py").comments] == [identity]
+
+
+def test_a_sidecar_that_is_no_file_is_named(comments: Comments) -> None:
+    root = root_of(comments)
+    comments.add("a.py", 3, "kept", "NOTE")
+    os.mkfifo(root / "lib" / "b.py.comments")
+    os.symlink("a.py.comments", root / "c.py.comments")
+    found = comments.maintenance.check_files()
+    assert {fault.filePath for fault in found.faults} == {"lib/b.py", "c.py"}
+    assert all("it is not read" in fault.problem for fault in found.faults)
+    assert found.exit_status == 7
+
+
+def test_a_file_that_the_extension_would_not_take_says_what_to_do(comments: Comments) -> None:
+    write(root_of(comments), "simple.js", SOURCE)
+    write(root_of(comments), "simple.js.comments", as_javascript(REFERENCE))
+    (fault,) = comments.maintenance.check_files().faults
+    assert "`check --fix`" in fault.problem

@@ -29,6 +29,7 @@ def test_inline_comments_come_out_and_go_back(comments: Comments) -> None:
     ]
     assert comments.transfer.write_inline("inline.ts").written == 2
     assert comments.transfer.write_inline("inline.ts").written == 0
+    assert "holds no `@paired:` comment" in comments.transfer.import_files(("a.py",)).for_model()
     again = comments.transfer.import_files(("inline.ts",))
     assert (len(again.added), again.skipped) == (0, 2)
 

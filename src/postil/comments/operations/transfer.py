@@ -36,10 +36,16 @@ class Imported(Answer, frozen=True):
     removedFrom: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
     """Files that comments of a document speak of and that are not here."""
+    without: tuple[str, ...] = ()
+    """Sources in which no inline comment was found."""
 
     def for_model(self) -> str:
         lines = [f"{len(self.added)} imported, {self.skipped} were there already"]
         lines += [f"  {path} is not here: its comments were left out" for path in self.missing]
+        lines += [
+            f"  {path} holds no `@paired:` comment (of exports, json, jsonl and csv can be read)"
+            for path in self.without
+        ]
         lines += [f"  {each.filePath}:{each.line}  {each.commentId}" for each in self.added]
         return "\n".join(lines + [f"  taken out of {path}" for path in self.removedFrom])
 
@@ -82,6 +88,7 @@ class TransferTools:
             sum(one.skipped for one in done),
             tuple(path for one in done for path in one.removedFrom),
             tuple(path for one in done for path in one.missing),
+            tuple(path for one in done for path in one.without),
         )
 
     def _import_records(self, some: Sequence[Record]) -> Imported:
@@ -127,7 +134,7 @@ class TransferTools:
         """Make comments of a source's inline ones."""
         taken = extract_inline(source.text, remove=remove)
         if not taken.found:
-            return Imported((), 0)
+            return Imported((), 0, without=(source.path,))
         target = self._make_changed(source, taken.without) if remove else source
         known = {(each.comment.text, each.place.line) for each in self._context.reader.file(source.path)}
         standing = extract_inline(source.text, remove=False).found  # the same ones, on the lines they are on now

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
@@ -14,6 +15,11 @@ from postil.workspace.git import run_git, try_git
 
 _HUNK = re.compile(rb"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 _NOTHING = "/dev/null"
+_EMPTY_TREE = (
+    "4b825dc642cb6eb9a060e54bf8d69288fbee4904",
+    "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321",
+)
+"""A tree without files, in repositories of SHA-1 and of SHA-256: every git knows it."""
 EVERY = range(1, 1 << 31)
 """The lines of a file that is new as a whole."""
 
@@ -39,10 +45,50 @@ def find_base(tree: SourceTree, revision: str) -> str:
 
 
 def list_changed_lines(tree: SourceTree, commit: str, files: Sequence[str] = ()) -> dict[str, Changed]:
-    """Returns for each file that differs from a commit what is new in it; for one that went, what it was."""
-    arguments = ("-U0", "--no-color", "--no-renames", "--no-prefix", "--no-ext-diff", commit, "--", *(files or (".",)))
-    found = _parse(run_git(tree.root, "diff", *arguments))
-    new = run_git(tree.root, "ls-files", "-z", "--others", "--exclude-standard", "--", *(files or (".",)))
+    """Returns for each file that differs from a commit what is new in it; for one that went, what it was.
+
+    Those in submodules are compared with the commit of the submodule that the commit names.
+    """
+    found = _list_changed(tree.root, commit, files)
+    if not files and os.path.lexists(os.path.join(tree.root, ".gitmodules")):
+        for folder, inside, old in _list_submodules(tree.root, commit):
+            found |= {f"{folder}/{path}": each for path, each in _list_changed(inside, old, ()).items()}
+    return found
+
+
+def _list_submodules(root: str, commit: str) -> Iterator[tuple[str, str, str]]:
+    """Yields each submodule that is here, its folder and the commit it was at; a tree without files if it was not."""
+    then = dict(_parse_links(run_git(root, "ls-tree", "-r", "-z", "--full-tree", commit), at=2))
+    for folder, _ in _parse_links(run_git(root, "ls-files", "-s", "-z"), at=1):
+        inside = os.path.join(os.path.realpath(root), *folder.split("/"))
+        if os.path.realpath(inside) != inside or not os.path.lexists(os.path.join(inside, ".git")):
+            continue  # a link out of here, or never fetched
+        old = then.get(folder, "")
+        known = old and try_git(inside, "cat-file", "-e", f"{old}^{{commit}}").status == 0
+        yield folder, inside, old if known else _EMPTY_TREE[len(commit) > 40]
+
+
+def _parse_links(listed: bytes, at: int) -> Iterator[tuple[str, str]]:
+    for row in listed.split(b"\0"):
+        head, _, path = row.partition(b"\t")
+        if head.startswith(b"160000 "):
+            yield path.decode("utf-8", "surrogateescape"), head.split()[at].decode()
+
+
+def _list_changed(root: str, commit: str, files: Sequence[str]) -> dict[str, Changed]:
+    arguments = (
+        "-U0",
+        "--no-color",
+        "--ignore-submodules=all",
+        "--no-renames",
+        "--no-prefix",
+        "--no-ext-diff",
+        commit,
+        "--",
+        *(files or (".",)),
+    )
+    found = _parse(run_git(root, "diff", *arguments))
+    new = run_git(root, "ls-files", "-z", "--others", "--exclude-standard", "--", *(files or (".",)))
     for name in new.split(b"\0"):
         if name:
             found[name.decode("utf-8", "surrogateescape")] = Changed((EVERY,))

@@ -26,6 +26,11 @@ from postil.workspace.files import atomic_write, read_file, remove_file
 from postil.workspace.git import read_blob, run_git
 from postil.workspace.paths import RelativePath
 
+INCOMPLETE = (
+    "the extension does not take it as it is: fields that it demands are missing, or two comments have one id; "
+    "`check --fix`, or the next comment in it, completes it"
+)
+
 
 class Fault(Struct, frozen=True, omit_defaults=True):
     """Something wrong with one sidecar, and what was done about it."""
@@ -42,6 +47,8 @@ class Fault(Struct, frozen=True, omit_defaults=True):
 
 def find_faults(store: Store, *, fix: bool) -> Iterator[Fault]:
     """Yields every sidecar that is damaged, not what the extension takes, or holds a comment that another one holds."""
+    for path in store.irregular():
+        yield Fault(path, "it is a link or a pipe and no file: it is not read")
     seen: dict[str, RelativePath] = {}
     paths = list(store.paths())
     for number, path in enumerate(paths):
@@ -58,7 +65,7 @@ def find_faults(store: Store, *, fix: bool) -> Iterator[Fault]:
         if not sidecar.writable:
             yield Fault(path, f"its version {sidecar.version!r} is not known here: it is read and never written")
         elif not sidecar.complete:
-            yield Fault(path, "the extension does not take it as it is", _complete(store, path) if fix else "")
+            yield Fault(path, INCOMPLETE, _complete(store, path) if fix else "")
         for comment in sidecar.comments:
             other = seen.setdefault(comment.id, path)
             if other != path:

@@ -367,7 +367,11 @@ class Store:
         """Yields every source path that has a sidecar, in order of name. Backups of the extension are none."""
         yield from (RelativePath(path) for path in sorted(self._walk("")))
 
-    def _walk(self, folder: str) -> Iterator[str]:
+    def irregular(self) -> list[RelativePath]:
+        """Returns the source paths whose sidecar is no regular file, and so never read."""
+        return [RelativePath(path) for path in sorted(self._walk("", regular=False))]
+
+    def _walk(self, folder: str, *, regular: bool = True) -> Iterator[str]:
         stack = [folder]
         while stack:
             inside = stack.pop()
@@ -383,7 +387,7 @@ class Store:
                     if entry.is_dir(follow_symlinks=False):
                         if entry.name not in _SKIPPED_FOLDERS:
                             stack.append(path)
-                    elif is_sidecar(entry.name) and entry.is_file(follow_symlinks=False):
+                    elif is_sidecar(entry.name) and entry.is_file(follow_symlinks=False) is regular:
                         yield path.removesuffix(SUFFIX)
 
 
