@@ -47,7 +47,7 @@ class Fault(Struct, frozen=True, omit_defaults=True):
 
 def find_faults(store: Store, *, fix: bool) -> Iterator[Fault]:
     """Yields every sidecar that is damaged, not what the extension takes, or holds a comment that another one holds."""
-    for path in store.irregular():
+    for path in store.paths(regular=False):
         yield Fault(path, "it is a link or a pipe and no file: it is not read")
     seen: dict[str, RelativePath] = {}
     paths = list(store.paths())

@@ -363,13 +363,12 @@ class Store:
         """Delete a sidecar."""
         remove_file(self.tree.root, sidecar_path(path))
 
-    def paths(self) -> Iterator[RelativePath]:
-        """Yields every source path that has a sidecar, in order of name. Backups of the extension are none."""
-        yield from (RelativePath(path) for path in sorted(self._walk("")))
+    def paths(self, *, regular: bool = True) -> Iterator[RelativePath]:
+        """Yields every source path that has a sidecar, in order of name. Backups of the extension are none.
 
-    def irregular(self) -> list[RelativePath]:
-        """Returns the source paths whose sidecar is no regular file, and so never read."""
-        return [RelativePath(path) for path in sorted(self._walk("", regular=False))]
+        Not `regular`: those whose sidecar is a link or a pipe, which is never read.
+        """
+        yield from (RelativePath(path) for path in sorted(self._walk("", regular=regular)))
 
     def _walk(self, folder: str, *, regular: bool = True) -> Iterator[str]:
         stack = [folder]
