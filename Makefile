@@ -14,7 +14,7 @@ UV := $(shell command -v uv 2>/dev/null)
 export PATH := $(CURDIR)/.tools/bin:$(CURDIR)/$(BIN):$(PATH)
 unexport PYTHONPATH VIRTUAL_ENV
 
-.PHONY: help setup run gitlab-emulator test check conformance fuzz chaos hosts replicas scale fairness attack attack-newest audit release mutants lazygit hooks terminals bench anchors fix docs tools assistants more-assistants neighbours frameworks setup-entries lock clean
+.PHONY: help setup run gitlab-emulator test check conformance fuzz chaos hosts replicas scale fairness attack attack-newest worst-sources audit release mutants lazygit hooks terminals bench anchors fix docs tools assistants more-assistants neighbours frameworks setup-entries lock clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -92,6 +92,9 @@ ATTACKS := tests/attack tests/workspace tests/core/test_limits.py tests/core/oth
 
 attack: setup ## the whole corpus (hostile repositories, requests, texts) against the product, with the installed git
 	$(BIN)/python -m pytest -n $(WORKERS) $(ATTACKS) $(ARGS)
+
+worst-sources: setup ## search for the sources that are dearest to parse, for every grammar (ARGS="--seconds 60")
+	$(BIN)/python -m tests.attack.worst_sources $(ARGS)
 
 attack-newest: .tools/git-newest/bin/git ## the same with the newest git, built from Debian's source package
 	PATH="$(CURDIR)/.tools/git-newest/bin:$$PATH" $(MAKE) attack

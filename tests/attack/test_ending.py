@@ -58,8 +58,8 @@ def test_a_server_that_parses_a_hostile_source_ends_when_told(tmp_path: Path) ->
         client = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
         send(server, "hello", "initialize", client)
         for number in range(TRIES):  # a worker may be over before it is seen: then the next text
-            (root / f"A{number}.java").write_text(f"// {number}\n{DEAR}")
-            arguments = {"filePath": f"A{number}.java", "line": 1, "text": "x"}
+            (root / f"A{number}.go").write_text(f"// {number}\n{DEAR}")
+            arguments = {"filePath": f"A{number}.go", "line": 1, "text": "x"}
             send(server, f"call {number}", "tools/call", {"name": "add_comment", "arguments": arguments})
             if worker := wait_for_child(server.pid):
                 break

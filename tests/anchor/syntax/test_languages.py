@@ -3,6 +3,7 @@
 import sys
 
 import pytest
+from tree_sitter import Parser
 
 from postil.anchor.model import Source, Span
 from postil.anchor.relocate import relocate_all
@@ -34,7 +35,8 @@ def test_files_are_known_by_their_names() -> None:
 
 
 def test_what_takes_too_long_to_parse_is_anchored_by_text(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("postil.anchor.syntax.languages.LONGEST_PARSE", 0.001)
+    for name in ("MOST_QUICK", "LONGEST_PARSE"):
+        monkeypatch.setattr(languages, name, 0.001)
     slow = "values = [\n" + "".join(f"    {number},\n" for number in range(60_000)) + "]\nlast = 1\n"
     parse.cache_clear()
     assert parse(slow, "python") is None
@@ -43,8 +45,16 @@ def test_what_takes_too_long_to_parse_is_anchored_by_text(monkeypatch: pytest.Mo
     (found,) = relocate_all(Source(slow, "a.py"), Source("import os\n" + slow, "a.py"), [Span(60_003)])
     assert (found.state, found.span) == ("moved", Span(60_004, 60_004))
     monkeypatch.undo()
+    monkeypatch.setattr(languages, "_judges", [lambda text, language: True])  # pyright: ignore[reportUnknownLambdaType, reportUnknownArgumentType]
     parse.cache_clear()
     assert parse(slow, "python") is not None
+
+
+def test_without_a_judge_a_slow_text_has_no_tree(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The page colours what anybody committed."""
+    monkeypatch.setattr(languages, "_judges", [])
+    monkeypatch.setattr(languages, "MOST_QUICK", 0.0)
+    assert parse.__wrapped__("x = 1\n" * 20_000, "python") is None
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
@@ -123,7 +133,7 @@ def test_without_its_grammar_a_language_is_text(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_of_a_large_text_that_is_dear_only_pieces_are_parsed_here(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The whole, 600 kB, took 40 s and 20 GB before the parser looked at its clock."""
+    """A parser may look at its clock too seldom to be stopped in time."""
     sizes: list[int] = []
     whole = languages._try_parse  # pyright: ignore[reportPrivateUsage]
 
@@ -136,6 +146,95 @@ def test_of_a_large_text_that_is_dear_only_pieces_are_parsed_here(monkeypatch: p
 
     monkeypatch.setattr(languages, "_try_parse", try_parse)
     monkeypatch.setattr(languages, "_judges", [refuse])
-    assert languages.parse("int a;\n" * 20_000 + "template<\n" * 60_000, "java") is None
+    assert languages.parse("var a int\n" * 20_000 + "<!--\n" * 60_000, "go") is None
     assert max(sizes) == languages.PIECE
     assert len(sizes) > 1, "the beginning was ordinary"
+
+
+# Angles
+
+
+@pytest.mark.parametrize("language", ["java", "csharp"])
+def test_types_that_are_never_closed_are_deep(language: str) -> None:
+    """16 kB of them took seconds and gigabytes in one step of the parser, in which nothing can stop it."""
+    assert is_too_deep("a<\n" * 300, language)
+    assert is_too_deep("class A {\n" + "a</* x */\n" * 300 + "}", language)
+    assert not is_too_deep("for (int i = 0; i < n; i++) { a << 1; }\n" * 300, language)
+    assert not is_too_deep("/** <p>a</p> {@code a} */ Map<A, List<B>> x;\n" * 300, language)
+
+
+# Slices
+
+
+class Stuck:
+    """A parser that never comes to an end."""
+
+    def __init__(self) -> None:
+        self.calls = 0
+
+    def parse(self, data: bytes) -> None:
+        self.calls += 1
+        raise ValueError
+
+
+def test_a_parser_works_in_slices_until_its_cpu_time_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    stuck, asked = Stuck(), list[float]()
+
+    def parser(language: str, seconds: float) -> Stuck:
+        asked.append(seconds)
+        return stuck
+
+    clock = iter(range(100))
+    monkeypatch.setattr(languages, "_parser", parser)
+    monkeypatch.setattr(languages.time, "thread_time", lambda: next(clock) / 1000)
+    assert languages._try_parse(b"", "python", 0.01) is None  # pyright: ignore[reportPrivateUsage]
+    assert stuck.calls == 10 * languages.LOOK_EVERY, "ten looks at the clock"
+    assert asked == [languages.SLICE]
+
+
+def test_a_parser_is_stopped_when_the_process_grows(monkeypatch: pytest.MonkeyPatch) -> None:
+    stuck, sizes = Stuck(), iter([100, 100, 100 + languages.MOST_GROWTH, 101 + languages.MOST_GROWTH])
+    monkeypatch.setattr(languages, "_parser", lambda language, seconds: stuck)  # pyright: ignore[reportUnknownLambdaType, reportUnknownArgumentType]
+    monkeypatch.setattr(languages, "_memory", lambda: next(sizes))
+    assert languages._try_parse(b"", "python", 60.0) is None  # pyright: ignore[reportPrivateUsage]
+    assert stuck.calls == 4 * 8 * languages.LOOK_EVERY
+
+
+def test_slices_give_the_same_tree() -> None:
+    text = "".join(f"def a{number}(b):\n    return [b, {{'c': {number}}}]\n" for number in range(500))
+    sliced, whole = parse.__wrapped__(text, "python"), Parser(grammar("python")).parse(text.encode())
+    assert sliced is not None
+    assert str(sliced.root_node) == str(whole.root_node)
+
+
+def test_a_broken_text_has_the_same_tree_every_time() -> None:
+    """A parser that is stopped by a clock recovers from an error in other ways on a busy machine."""
+    text = "def a(b:\n    return [b, {'c': 1}\n\nclass C\n  x = (1,\n" * 200
+    trees = [parse.__wrapped__(text, "python") for _ in range(5)]
+    assert len({str(tree.root_node) if tree else "" for tree in trees}) == 1
+
+
+def test_this_process_says_how_large_it_is() -> None:
+    if sys.platform != "linux":
+        pytest.skip("only Linux says it in a file")
+    assert 1 << 20 < languages._memory() < 1 << 40  # pyright: ignore[reportPrivateUsage]
+
+
+def test_only_what_is_stopped_here_is_asked_about(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who parsed, by counts: this process once where it came to an end; else the judge, and this process once more."""
+    done: list[str] = []
+    real = languages._try_parse  # pyright: ignore[reportPrivateUsage]
+
+    def try_parse(data: bytes, language: str, seconds: float) -> object:
+        done.append("quick" if seconds < 1 else "long")
+        return real(data, language, 60.0) if seconds > 1 or data.startswith(b"good") else None
+
+    def judge(text: str, language: str) -> bool:
+        done.append("worker")
+        return not text.startswith("hostile")
+
+    monkeypatch.setattr(languages, "_try_parse", try_parse)
+    monkeypatch.setattr(languages, "_judges", [judge])
+    texts = ("good = 1\n", "odd = 1\n", "hostile = 1\n")
+    seen = [(parse.__wrapped__(text, "python") is not None, [*done], done.clear())[:2] for text in texts]
+    assert seen == [(True, ["quick"]), (True, ["quick", "worker", "long"]), (False, ["quick", "worker"])]

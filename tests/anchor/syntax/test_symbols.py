@@ -3,7 +3,7 @@
 import pytest
 
 from postil.anchor.syntax.languages import LANGUAGES
-from postil.anchor.syntax.symbols import problem_at, symbol_at, symbols, syntax_problems
+from postil.anchor.syntax.symbols import MOST_CONTAINERS, problem_at, symbol_at, symbols, syntax_problems
 
 AUTH = """export class AuthService {
   // checks it
@@ -87,3 +87,17 @@ def test_a_syntax_error_matters_only_to_its_own_function() -> None:
     found = problem_at(problems, named, 6)
     assert found is not None
     assert found.span.start == 6
+
+
+def test_a_function_below_very_many_comments_begins_at_the_first() -> None:
+    """64 kB of them took 4 s: each asked the parser for the one before, which walks over all."""
+    text = "x = 1\n" + "//\n" * 12_000 + "function a() {}\n"
+    (found,) = symbols(text, "javascript")
+    assert (found.span.start, found.line) == (2, 12_002)
+
+
+def test_definitions_are_told_apart_to_a_depth() -> None:
+    text = "".join(f"<a id=n{level}>\n" for level in range(200))
+    found = symbols(text + "</a>\n" * 200, "html")
+    assert len(found) == MOST_CONTAINERS + 1
+    assert len(found[-1].containers) == MOST_CONTAINERS

@@ -6,16 +6,17 @@ Bounded by the size of the text and by the rows that are asked for; a text witho
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import cache
+from functools import cache, partial
 from importlib import import_module
 from importlib.resources import files
 from typing import TYPE_CHECKING, TypeAlias
 
 from postil.anchor.syntax.languages import _GRAMMARS as GRAMMARS  # pyright: ignore[reportPrivateUsage]
 from postil.anchor.syntax.languages import grammar, parse
+from postil.anchor.syntax.queries import run_query
 
 if TYPE_CHECKING:
-    from tree_sitter import Query
+    from tree_sitter import Node, Query, QueryCursor
 
 Color: TypeAlias = tuple[int, int, str]
 """The first character, one past the last, and what it is, by a letter of KINDS."""
@@ -68,15 +69,12 @@ def color_rows(text: str, language: str | None, rows: Iterable[int]) -> dict[int
     query = _query(language) if tree is not None else None
     if tree is None or query is None:
         return {}
-    from tree_sitter import QueryCursor
-
-    lines = text.split("\n")
+    lines, root = text.split("\n"), tree.root_node
     painted: dict[int, list[str]] = {}
     for first, last in _find_runs(wanted):
-        cursor = QueryCursor(query, match_limit=MOST_MATCHES)
-        cursor.set_point_range((first, 0), (last + 1, 0))
+        matches = run_query(query, root, partial(_match_rows, root, first, last), MOST_MATCHES)
         strokes: list[tuple[int, int, tuple[int, int], tuple[int, int], str]] = []
-        for pattern, captures in cursor.matches(tree.root_node):
+        for pattern, captures in matches or ():
             for name, nodes in captures.items():
                 kind = KINDS.get(name.partition(".")[0])
                 if kind is None:
@@ -90,6 +88,11 @@ def color_rows(text: str, language: str | None, rows: Iterable[int]) -> dict[int
                 _paint(painted, lines, row, start, end, kind)
     kept = {row: _join(letters) for row, letters in painted.items()}
     return {row: colors for row, colors in kept.items() if colors}
+
+
+def _match_rows(root: Node, first: int, last: int, cursor: QueryCursor) -> list[tuple[int, dict[str, list[Node]]]]:
+    cursor.set_point_range((first, 0), (last + 1, 0))
+    return cursor.matches(root)
 
 
 def _paint(

@@ -6,21 +6,24 @@ Read from the syntax tree; a language without a grammar has no symbols, and that
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from postil.anchor.model import Span
 from postil.anchor.syntax import definitions
-from postil.anchor.syntax.definitions import TYPES, first_row, last_row
+from postil.anchor.syntax.definitions import TYPES, Siblings, first_row, last_row
 from postil.anchor.syntax.languages import grammar, parse
+from postil.anchor.syntax.queries import run_query
 
 if TYPE_CHECKING:
-    from tree_sitter import Node, Query, Tree
+    from tree_sitter import Node, Query, QueryCursor, Tree
 
 # A query looks at all ancestors of every node; no definition that anybody reads stands deeper in its tree.
 DEEPEST_NODE = 500
+MOST_CONTAINERS = 40
+"""Definitions inside each other that are told apart: each level is looked at once more for each line inside it."""
 FUNCTIONS = frozenset({"function", "method", "constructor"})
 
 
@@ -123,30 +126,34 @@ def problem_at(problems: Sequence[SyntaxProblem], named: Sequence[Symbol], line:
 
 
 def symbols_of(tree: Tree, language: str) -> list[Symbol]:
-    """As `symbols`, of a tree already parsed."""
-    from tree_sitter import QueryCursor  # the grammar is loaded by now; its module is not needed before
-
+    """As `symbols`, of a tree already parsed; none where finding them takes too long."""
     found: list[Symbol] = []
     open_: list[tuple[int, Symbol]] = []  # the definitions that enclose the current one, with the byte they end at
-    cursor = QueryCursor(_query(language))
-    cursor.set_max_start_depth(DEEPEST_NODE)
-    nodes = cursor.captures(tree.root_node).get("definition", [])
+    siblings = Siblings()
+    nodes = run_query(_query(language), tree.root_node, partial(_find_definitions, tree.root_node)) or []
     for node in sorted(nodes, key=lambda node: (node.start_byte, -node.end_byte)):
         name = definitions.name(node, language)
         if not name:
             continue
         while open_ and open_[-1][0] <= node.start_byte:
             open_.pop()
+        if len(open_) > MOST_CONTAINERS:
+            continue
         kind = definitions.kind(node, language, bool(open_) and open_[-1][1].kind in TYPES)
         outer = open_[-1][1].path if open_ else ()
         *scope, name = name.split("::") if language == "cpp" else [name]
         containers = (*outer, *definitions.receiver(node), *scope)
-        span = Span(first_row(node) + 1, last_row(node) + 1)
+        span = Span(first_row(node, siblings) + 1, last_row(node) + 1)
         symbol = Symbol(name, kind, span, containers, definitions.head_row(node) + 1)
         found.append(symbol)
         open_.append((node.end_byte, symbol))
     found.sort(key=lambda symbol: (symbol.span.start, -symbol.span.last))
     return found
+
+
+def _find_definitions(root: Node, cursor: QueryCursor) -> list[Node]:
+    cursor.set_max_start_depth(DEEPEST_NODE)
+    return cursor.captures(root).get("definition", [])
 
 
 @cache

@@ -63,12 +63,13 @@ def _limit() -> None:
 def main() -> None:
     """Read a language and a text, do all that is done with its tree, and say whether it was cheap."""
     from postil.anchor.syntax.complexity import complexities
-    from postil.anchor.syntax.languages import MOST_BYTES, grammar, parse
+    from postil.anchor.syntax.languages import MOST_BYTES, ask_about_slow_texts, grammar, parse
     from postil.anchor.syntax.symbols import symbols, syntax_problems
 
     language, _, data = sys.stdin.buffer.read(MOST_BYTES + 100).partition(b"\n")
     text, named = data.decode("utf-8", "surrogatepass"), language.decode()
     grammar(named)
+    ask_about_slow_texts(lambda text, language: True)
     _limit()
     begun = time.process_time()
     found = parse(text, named) is not None
