@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import time
-from contextlib import suppress
+import urllib.request
+from collections.abc import Callable, Generator
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from threading import Thread
+from typing import Any, TypeVar
 
 import pytest
 
@@ -17,8 +21,13 @@ from tests.surfaces.programs import BIN
 from tests.workspace.repositories import new_repository
 from tests.workspace.workers.test_parsing import DEAR
 
+T = TypeVar("T")
 PATIENCE = 60.0
 TRIES = 20
+TICKS = os.sysconf("SC_CLK_TCK")
+pytestmark = pytest.mark.skipif(
+    not Path("/proc/self/task").is_dir(), reason="needs /proc to see a process's children and times"
+)
 
 
 def list_children(pid: int) -> list[int]:
@@ -30,44 +39,113 @@ def list_children(pid: int) -> list[int]:
     return found
 
 
-def send(server: subprocess.Popen[bytes], name: str, method: str, params: dict[str, Any]) -> None:
+def read_cpu_time(pid: int) -> float:
+    """Seconds of CPU of a process, without its children's."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / TICKS
+
+
+def wait_until(holds: Callable[[], T], seconds: float) -> T | None:
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        if found := holds():
+            return found
+        time.sleep(0.001)
+    return None
+
+
+def call(name: str, method: str, params: dict[str, Any]) -> bytes:
+    return json.dumps({"jsonrpc": "2.0", "id": name, "method": method, "params": params}).encode()
+
+
+def remark(file: str) -> bytes:
+    arguments = {"filePath": file, "line": 1, "text": "x"}
+    return call(f"call {file}", "tools/call", {"name": "add_comment", "arguments": arguments})
+
+
+@contextmanager
+def serve(folder: Path, root: Path, *words: str) -> Generator[subprocess.Popen[bytes]]:
+    environ = {**os.environ, **{f"XDG_{name}_HOME": str(folder / name) for name in ("STATE", "CACHE", "CONFIG")}}
+    pipe, errors = subprocess.PIPE, subprocess.PIPE if words else None
+    command = [BIN / "postil", "serve", *words]
+    with subprocess.Popen(command, cwd=root, env=environ, stdin=pipe, stdout=pipe, stderr=errors) as server:
+        try:
+            yield server
+        finally:
+            server.kill()
+
+
+def write(server: subprocess.Popen[bytes], frame: bytes) -> None:
     assert server.stdin is not None
-    server.stdin.write(json.dumps({"jsonrpc": "2.0", "id": name, "method": method, "params": params}).encode() + b"\n")
+    server.stdin.write(frame + b"\n")
     server.stdin.flush()
 
 
-def wait_for_child(pid: int) -> int:
-    until = time.monotonic() + 5.0
-    while time.monotonic() < until:
-        for child in list_children(pid):
-            with suppress(OSError):  # it has ended meanwhile
-                if b"python" in Path(f"/proc/{child}/cmdline").read_bytes():  # git is no worker
-                    return child
-        time.sleep(0.001)
-    return 0
+def greet(server: subprocess.Popen[bytes]) -> None:
+    client = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
+    write(server, call("hello", "initialize", client))
 
 
-@pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="needs /proc to see a process's children")
+def find_worker(server: subprocess.Popen[bytes], root: Path, ask: Callable[[str], None]) -> int:
+    for number in range(TRIES):  # a worker may be over before it is seen: then the next text
+        (root / f"A{number}.go").write_text(f"// {number}\n{DEAR}")
+        ask(f"A{number}.go")
+        if children := wait_until(lambda: list_children(server.pid), 5.0):
+            return children[0]
+    pytest.fail("no worker was seen")
+
+
+def check_end(server: subprocess.Popen[bytes], worker: int = 0) -> None:
+    server.send_signal(signal.SIGTERM)
+    assert server.wait(PATIENCE) in (0, 143, -signal.SIGTERM)
+    if worker:
+        wait_until(lambda: not os.path.exists(f"/proc/{worker}"), PATIENCE)
+        assert not os.path.exists(f"/proc/{worker}")
+
+
 def test_a_server_that_parses_a_hostile_source_ends_when_told(tmp_path: Path) -> None:
     """It ignored the signal for 40 s."""
     root = new_repository(tmp_path / "r")
-    environ = {**os.environ, **{f"XDG_{name}_HOME": str(tmp_path / name) for name in ("STATE", "CACHE", "CONFIG")}}
-    with subprocess.Popen(
-        [BIN / "postil", "serve"], cwd=root, env=environ, stdin=subprocess.PIPE, stdout=subprocess.PIPE
-    ) as server:
-        client = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
-        send(server, "hello", "initialize", client)
-        for number in range(TRIES):  # a worker may be over before it is seen: then the next text
-            (root / f"A{number}.go").write_text(f"// {number}\n{DEAR}")
-            arguments = {"filePath": f"A{number}.go", "line": 1, "text": "x"}
-            send(server, f"call {number}", "tools/call", {"name": "add_comment", "arguments": arguments})
-            if worker := wait_for_child(server.pid):
-                break
-        else:
-            pytest.fail("no worker was seen")
-        server.send_signal(signal.SIGTERM)
-        assert server.wait(PATIENCE) in (0, 143, -signal.SIGTERM)
-    until = time.monotonic() + PATIENCE
-    while os.path.exists(f"/proc/{worker}") and time.monotonic() < until:
-        time.sleep(0.01)
-    assert not os.path.exists(f"/proc/{worker}")
+    with serve(tmp_path, root) as server:
+        greet(server)
+        worker = find_worker(server, root, lambda file: write(server, remark(file)))
+        check_end(server, worker)
+
+
+def test_a_server_over_http_that_parses_a_hostile_source_ends_when_told(tmp_path: Path) -> None:
+    root = new_repository(tmp_path / "r")
+    with serve(tmp_path, root, "--http", "127.0.0.1:0") as server:
+        assert server.stderr is not None
+        where = re.search(r"serving (\S+)", server.stderr.readline().decode())
+        token = re.search(r"token (\S+)", server.stderr.readline().decode())
+        assert where is not None
+        assert token is not None
+        headers = {"Content-Type": "application/json", "Authorization": f"Bearer {token[1]}"}
+
+        def post(file: str) -> None:
+            arguments = {"filePath": file, "line": 1, "text": "x"}
+            request = urllib.request.Request(where[1], call(file, "add_comment", arguments), headers)
+            with suppress(OSError), urllib.request.urlopen(request, timeout=PATIENCE):
+                pass
+
+        def ask(file: str) -> None:
+            Thread(target=post, args=(file,), daemon=True).start()
+
+        worker = find_worker(server, root, ask)
+        check_end(server, worker)
+
+
+def test_a_server_that_parses_in_its_own_process_ends_when_told(tmp_path: Path) -> None:
+    """Each of these takes it half a second, all of which is native work."""
+    root = new_repository(tmp_path / "r")
+    with serve(tmp_path, root) as server:
+        greet(server)
+        assert server.stdout is not None
+        assert server.stdout.readline()
+        before = read_cpu_time(server.pid)
+        for number in range(TRIES * 3):
+            (root / f"a{number}.py").write_text(f"# {number}\n" + "~\n" * 30_000)
+            write(server, remark(f"a{number}.py"))
+        assert wait_until(lambda: read_cpu_time(server.pid) > before + 1.0, PATIENCE)
+        assert server.poll() is None, "it is still at work"
+        check_end(server)

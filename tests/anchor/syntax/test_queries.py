@@ -27,7 +27,7 @@ def test_a_query_that_takes_too_long_finds_nothing(monkeypatch: pytest.MonkeyPat
 def test_a_query_is_tried_again_while_others_have_the_processor(monkeypatch: pytest.MonkeyPatch) -> None:
     tree = parse("a = 1\n", "python")
     assert tree is not None
-    passed, spent = iter([0.0, 9.0, 9.0, 9.1]), iter([0.0, 0.01, 0.01])
+    passed, spent = iter([0.0, 9.0, 9.0, 9.01]), iter([0.0, 0.01, 0.01])
     monkeypatch.setattr(queries.time, "monotonic", lambda: next(passed))
     monkeypatch.setattr(queries.time, "thread_time", lambda: next(spent))
     tries: list[QueryCursor] = []

@@ -197,7 +197,7 @@ def _memory() -> int:
     """Returns how many bytes this process holds; 0 where the system does not say."""
     try:
         with open("/proc/self/statm", "rb") as file:
-            return int(file.read().split()[1]) * 4096
+            return int(file.read(200).split()[1]) * 4096
     except OSError:
         return 0
 

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from tree_sitter import Node, Query, QueryCursor
 
 _T = TypeVar("_T")
-LONGEST_QUERY, QUERY_BYTE = 0.1, 2e-7
-"""Seconds of CPU for a query, and for each byte of the text: ordinary code takes a quarter of the second."""
+LONGEST_QUERY, QUERY_BYTE = 0.02, 2e-7
+"""Seconds of CPU for a query, and for each byte of the text: ordinary code takes a quarter of the latter."""
 _STRETCHES = (1, 3, 10)
 """A cursor's own limit is of time that passes. Where others had the processor meanwhile, it gets so many times more."""
 
