@@ -17,10 +17,8 @@ from tests.workspace.repositories import new_repository
 MOST_GROWTH = 64 << 20
 ORDINARY = {"a.py": "def a(): pass\n", "a.java": "class A {}\n", "a.cs": "class A {}\n", "a.go": "package a\n"}
 HOSTILE = {
-    "b.py": "/*\n" * 2700, "c.py": "~\n" * 30_000, "d.py": "\\\n" * 30_000, "e.py": "0x\n" * 200_000,
-    "b.java": "a<\n" * 5000, "c.java": "template<\n" * 6000, "d.java": "a<;\n" * 250_000,
-    "b.cs": "a<\n" * 5000, "c.cs": "((}\n" * 180 + "a<b\n" * 4000, "b.go": "<!--\n" * 200_000,
-    "many.txt": "a\n" * 400_000, "deep.py": "[" * 100_000, "wide.py": "x" * 4_000_000,
+    "b.py": "/*\n" * 2700, "c.py": "~\n" * 30_000, "b.java": "a<\n" * 5000, "c.java": "template<\n" * 6000,
+    "b.cs": "a<\n" * 5000, "b.go": "<!--\n" * 3000, "many.txt": "a\n" * 200_000, "deep.py": "[" * 100_000,
 }  # fmt: skip
 
 
