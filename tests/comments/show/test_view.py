@@ -23,7 +23,8 @@ def test_a_comment_on_a_range_stands_below_its_last_line() -> None:
 
 def test_a_comment_that_may_be_in_another_file_says_where_and_what_it_was_about() -> None:
     unsure = comment(9, state="review", oldText="was_here()", candidates=(Candidate("b.py", 4, 0.7, "is_here()"),))
-    text = render_view(["one"], [unsure], {})
+    text = render_view(["row"] * 20, [unsure], {})
+    assert text.index("Without their code") < text.index("was: was_here()")
     assert "was: was_here()" in text
     assert "may be at b.py:4" in text
     assert "may be at b.py:4" in show_row(unsure, "1")

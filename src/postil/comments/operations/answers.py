@@ -67,9 +67,14 @@ class CommentNow(Struct, frozen=True, omit_defaults=True):
     @property
     def origin(self) -> str:
         """Where the comment is kept, or where its code may be, when that is another file: for lists that name both."""
-        if self.state == "review" and self.candidates and self.candidates[0].path != self.path:
+        if self.has_left:
             return f"may be at {self.candidates[0].path}:{self.candidates[0].line}"
         return f"was in {self.filePath}" if self.movedTo else ""
+
+    @property
+    def has_left(self) -> bool:
+        """Whether its code is not in its file any more, and where it went is for a person to say."""
+        return self.state == "review" and bool(self.candidates) and self.candidates[0].path != self.path
 
     @property
     def said(self) -> str:

@@ -30,7 +30,7 @@ def render_view(
     by_line: dict[int, list[CommentNow]] = {}
     lost: list[CommentNow] = []
     for each in comments:
-        if each.state == "orphaned" or not 1 <= each.line <= len(lines):
+        if each.state == "orphaned" or each.has_left or not 1 <= each.line <= len(lines):
             lost.append(each)
         else:
             by_line.setdefault(min(max(each.line, each.endLine), len(lines)), []).append(each)
