@@ -159,6 +159,8 @@ def visit(name: str, folder: Path) -> str:
         said = f"{len(api.read)} of {len(SCRIPT)} calls; tools {sorted(api.names)[:60]}\n{tail}"
         assert len(api.read) == len(SCRIPT), said
         assert "main" in api.read[0], api.read[0]
+        if name == "cline":
+            run(command[0], "hub", "stop")  # it leaves a program of its own behind, in a home that goes
         made = run("postil", "issue", "list", "--json").stdout
         assert "Made by the client" in made, made
     return written.stdout.splitlines()[0] if written.stdout else ""

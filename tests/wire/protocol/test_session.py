@@ -30,6 +30,19 @@ async def test_ping_shutdown_and_unknown_methods() -> None:
     assert talk.runner.session.ended
 
 
+@pytest.mark.parametrize(
+    ("asked", "meant"),
+    [("tool/list", "tools/list"), ("tools/calls", "tools/call"), ("resource/read", "resources/read")],
+)
+async def test_an_unknown_method_is_told_the_nearest_one(asked: str, meant: str) -> None:
+    refused = (await Talk().ask(asked))["error"]
+    assert refused == {
+        "code": -32601,
+        "message": "Method not found",
+        "data": {"suggestion": f"Did you mean {meant}?"},
+    }
+
+
 async def test_both_spellings_of_initialized_are_silent() -> None:
     talk = Talk()
     for method in ("initialized", "notifications/initialized", "notifications/unheard-of"):

@@ -48,7 +48,7 @@ class RequestTools:
     def __init__(self, inbox: Inbox) -> None:
         self._inbox = inbox
 
-    @writes("request_review", shell="inbox request", task="optional")
+    @writes("request_review", shell="inbox request", waits=True, task="optional")
     async def request_review(
         self,
         summary: Annotated[str, Meta(max_length=LONGEST_SUMMARY, description="what you did; what to look at")] = "",

@@ -5,7 +5,7 @@ Does no I/O and knows no event loop: `wire.runtime` does the work that a session
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from types import ModuleType
 from typing import Any, cast
@@ -122,8 +122,20 @@ class Session:
         handler = table.get(method)
         capability = methods.CAPABILITY.get(method)
         if handler is None or (capability is not None and capability not in self.profile.face.capabilities):
-            raise ProtocolFailure(codes.METHOD_NOT_FOUND, "Method not found")
+            raise self._unknown_method(method, table)
         return handler
+
+    def _unknown_method(self, method: str, table: Iterable[str]) -> ProtocolFailure:
+        """Returns the refusal of a method that is not there; beside a contract's own words, with the nearest one."""
+        if self.profile.face.contract:
+            return ProtocolFailure(codes.METHOD_NOT_FOUND, "Method not found")
+        from difflib import get_close_matches  # only a mistake pays for it
+
+        offered = self.profile.face.capabilities
+        known = [name for name in table if methods.CAPABILITY.get(name) in (None, *offered) and name != method]
+        near = get_close_matches(method[:100], known, 1, 0.75)
+        data = {"suggestion": f"Did you mean {near[0]}?"} if near else {}
+        return ProtocolFailure(codes.METHOD_NOT_FOUND, "Method not found", **data)
 
     def _batch(self, items: list[jsonrpc.Incoming], key: str) -> list[Event]:
         called = [item.method for item in items if isinstance(item, jsonrpc.Request)]
