@@ -17,9 +17,11 @@ Effect: TypeAlias = Literal["reads", "writes", "destroys"]
 TaskSupport: TypeAlias = Literal["", "optional", "required", "after_questions"]
 """Whether a call becomes a task: where the client knows of tasks, always, or once its questions are answered."""
 LONGEST_NAME = 100
-LONGEST_CHOICE = 256
-LONGEST_SENTENCE = 1000
 """Characters of a name that is not known in which is looked for what was meant."""
+LONGEST_CHOICE = 256
+"""Characters that are read of a text that is given for a choice."""
+LONGEST_SENTENCE = 1000
+"""Characters of what is told of wrong arguments."""
 EVERYTHING = "*"
 F = TypeVar("F", bound=Callable[..., object])
 

@@ -15,9 +15,9 @@ from collections.abc import Callable
 from postil.wire.runtime.pool import RecentCallers
 
 A_SECOND = 250
-"""FairShare of a caller while others call, too. A small request takes one, a large one some more."""
+"""Turns that a caller has a second while others call, too. A small request takes two, a large one some more."""
 SAVED = 16
-"""FairShare that a caller has saved up who has not called for a moment."""
+"""Turns that a caller has saved up who has not called for a moment."""
 MOST_CALLERS = 10_000
 
 
