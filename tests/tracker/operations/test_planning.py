@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import contextvars
 import datetime
+import os
+import re
+import shlex
 import subprocess
+import sys
 from pathlib import Path
 
 import msgspec
 import pytest
 
+from postil.core.call import enter
+from postil.surfaces.shell.output import ShellCall
 from postil.tracker import events as ev
 from postil.tracker.failures import ClaimLost, InvalidParams
 from postil.tracker.operations import planning
@@ -195,3 +202,36 @@ def test_the_commands_of_one_terminal_are_one_claimer_and_those_of_another_are_n
     assert on_a_terminal(repository, "claim", id_, "--minutes", "500") == 0  # prolonged
     assert on_a_terminal(repository, "claim", id_, ANOTHER_SHELL="1") == 6
     assert run(repository, "claim", id_).returncode == 6  # a program, not the person
+
+
+def test_of_jobs_that_run_beside_each_other_in_one_terminal_one_wins(repository: Path):
+    id_ = Tracker(repository).tools.create("Work").id
+    code = "import sys; from postil.surfaces.shell.main import git_mile as run; sys.exit(run())"
+    program = shlex.join([sys.executable, "-c", code])
+    claim = f"{program} claim {id_}"
+    lines = [*[f"{claim} & wait $!; echo got $?"] * 2, f"{program} release {id_}", *[f"{claim}; echo got $?"] * 2]
+    spawn = "import pty, sys; pty.spawn(sys.argv[1:])"
+    done = subprocess.run(
+        [sys.executable, "-c", spawn, "bash", "-m", "-c", "\n".join(lines)],
+        cwd=repository,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert re.findall(r"got (\d+)", done.stdout) == ["0", "6", "0", "0"], done.stdout
+
+
+def test_where_the_shell_is_not_seen_each_process_is_a_claimer(monkeypatch: pytest.MonkeyPatch):
+    """In a container that a shell outside of it started, the session has the number 0: that of every such session."""
+
+    def tell_nothing(pid: int) -> int:
+        return pid
+
+    monkeypatch.setattr(os, "getsid", tell_nothing)
+
+    def name() -> str:
+        enter(ShellCall(interactive=True))
+        return planning.name_session()
+
+    assert contextvars.copy_context().run(name).startswith("shell:")

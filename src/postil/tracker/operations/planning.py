@@ -214,7 +214,7 @@ class Planning:
         given = check_names("claimer", (who,))
         if given:
             return given[0], ""
-        return tx.author.name, _name_session()
+        return tx.author.name, name_session()
 
     def _find_holder(self, entity: Entity) -> Claim | None:
         claim = entity.claim
@@ -278,12 +278,20 @@ def _find_chain(before: dict[str, list[str]], start: str) -> Sequence[str]:
     return chain
 
 
-def _name_session() -> str:
+def name_session() -> str:
     """Returns what tells a claimer from others of the same git user: a person's terminal, or the client and process."""
-    if not call.current().interactive:
-        return f"{call.current().caller.client}.{_PROCESS}"
     leader = os.getsid(0)  # mostly the shell; its number is used again, but not with the same start
+    if not call.current().interactive or not leader or _is_in_background():
+        return f"{call.current().caller.client}.{_PROCESS}"
     stat = read_regular(f"/proc/{leader}/stat", 4096) or b""
     started = stat.rpartition(b")")[2].split()[19:20]
     told = f"{os.uname().nodename} {leader} {started}".encode("utf-8", "replace")
     return f"terminal:{hashlib.sha256(told).hexdigest()[:16]}"
+
+
+def _is_in_background() -> bool:
+    """Returns whether it is a job beside others of its terminal: of those that run at once one wins."""
+    try:
+        return os.tcgetpgrp(0) != os.getpgrp()
+    except OSError:  # a terminal that controls no jobs
+        return False
