@@ -11,11 +11,11 @@ import msgspec
 
 from postil.app import App
 from postil.settings.model import GitLabSettings, Settings, Toolset
+from postil.wire.protocol.eras.era import NEWEST
 from postil.wire.protocol.shapes import describe_tool
 from tests.emulator.recorded import answers, differences
 from tests.emulator.world import seeded
 from tests.gitlab.calls import ENTRIES
-from tests.test_app import NEWEST
 
 # A file of types recorded from real answers; it is not part of this project, so the test exists only where it is named.
 RECORDED = os.environ.get("RECORDED_TYPES", "")
