@@ -14,7 +14,7 @@ from postil.surfaces.gateway.addresses import read_lists
 from postil.surfaces.gateway.visitor import Visitor
 from postil.surfaces.http import app
 from postil.surfaces.http.app import LARGEST_BODY, SMALL_BODY, has_body
-from postil.wire.transports.http.fair_share import FairShare
+from postil.wire.transports.http.fair_share import FairShare, TooManyWait
 from tests.surfaces.gateway.gateways import RIGHT, gateway_of
 from tests.wire.http_client import BOTH, META, STATELESS, Connection, request, running
 
@@ -91,6 +91,26 @@ def test_each_piece_of_work_for_a_caller_takes_a_turn(monkeypatch: pytest.Monkey
         assert server.post(small.ljust(20 * SMALL_BODY), Authorization=RIGHT).status == 200
     assert len(taken) > 4  # the request, each of its pieces, and what is read from it
     assert len(set(taken)) == 1
+
+
+def test_a_caller_of_whom_too_many_requests_wait_is_told_to_make_fewer(monkeypatch: pytest.MonkeyPatch) -> None:
+    left = 0
+
+    async def take(_: FairShare, caller: str) -> None:
+        nonlocal left
+        left -= 1
+        if left < 0:
+            raise TooManyWait
+
+    monkeypatch.setattr(FairShare, "take", take)
+    small = json.dumps(request("nothing")).encode()
+    with running(gateway_of()) as server:
+        for turns, body in ((0, small), (2, small.ljust(20 * SMALL_BODY))):
+            left = turns
+            answer = server.post(body, Authorization=RIGHT)
+            assert (answer.status, answer.headers["retry-after"]) == (503, "1")
+        left = 100
+        assert server.post(small, Authorization=RIGHT).status == 200
 
 
 @pytest.mark.parametrize(

@@ -29,7 +29,7 @@ from postil.wire.transports.http import body as http_body
 from postil.wire.transports.http import headers as http_headers
 from postil.wire.transports.http.asked import Asked, Receive, Scope, Send, respond
 from postil.wire.transports.http.endpoint import Endpoint
-from postil.wire.transports.http.fair_share import FairShare
+from postil.wire.transports.http.fair_share import FairShare, TooManyWait
 from postil.wire.transports.http.headers import Headers
 from postil.wire.transports.http.two_addresses import MESSAGES, STREAM, TwoAddresses
 
@@ -246,7 +246,10 @@ class HttpApp:
         find: Callable[[Incoming | None], Awaitable[Endpoint | None]],
     ) -> None:
         """Check and count what a visitor asks, then speak to the endpoint that is found for it, if any."""
-        await self._fair.take(visitor.caller.principal)
+        try:
+            await self._fair.take(visitor.caller.principal)
+        except TooManyWait:
+            raise Unavailable("Too many of your requests wait: make fewer at once") from None
         try:
             incoming = await self._checked(gateway, visitor, scope, asked)
         except (Refused, http_body.TooLarge) as fault:
@@ -338,7 +341,7 @@ class HttpApp:
                 asked.body = await http_body.read_body(receive, asked.headers, LARGEST_BODY)
                 await self._fair.take(asked.caller.principal)
                 return asked.body
-        except http_body.TooMany:
+        except (http_body.TooMany, TooManyWait):
             raise Unavailable("The server is busy: try again in a second") from None
 
     def _in_turns(self, asked: Asked) -> Receive:

@@ -19,6 +19,12 @@ A_SECOND = 250
 SAVED = 16
 """Turns that a caller has saved up who has not called for a moment."""
 MOST_CALLERS = 10_000
+MOST_WAITING = 1000
+"""Requests of one caller that wait: four seconds of turns. Each takes 10 kB, also when its client has gone."""
+
+
+class TooManyWait(Exception):
+    """So many requests of this caller wait that another one would only take memory."""
 
 
 class _Line:
@@ -51,13 +57,15 @@ class FairShare:
         """Those callers of whom something waits; a timer runs while there are any."""
 
     async def take(self, caller: str) -> None:
-        """Wait until this caller may do a piece of work."""
+        """Wait until this caller may do a piece of work. Raises TooManyWait."""
         self._callers.note(caller)
         now, line = self._clock(), self._lines.get(caller)
         if line is None:
             line = self._add(caller, now)
         if not line.waiting and (line.pay(now) or self._callers.is_alone(caller)):
             return
+        if len(line.waiting) >= MOST_WAITING:
+            raise TooManyWait
         loop = asyncio.get_running_loop()
         turn: asyncio.Future[None] = loop.create_future()
         line.waiting.append(turn)
