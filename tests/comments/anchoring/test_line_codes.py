@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from binascii import b2a_base64
 from pathlib import Path
 
-from postil.comments.anchoring.line_codes import code_lines, know_lines, recall_lines
+from postil.comments.anchoring.line_codes import AROUND, LONGEST, code_lines, know_lines, recall_lines
+from postil.comments.anchoring.locate import MOST_KEPT, fingerprint_of
+from postil.comments.model import Anchor, Marker
 from tests.comments.workspaces import Comments, commit, workspace, write
 from tests.workspace.repositories import git
 
@@ -23,6 +26,21 @@ def test_nothing_known_or_codes_that_somebody_edited_say_nothing() -> None:
     assert recall_lines(code_lines(LINES), {}) == ()
     assert recall_lines("", know_lines(LINES)) == ()
     assert recall_lines("äö", know_lines(LINES)) == recall_lines("A", know_lines(LINES)) == ()
+
+
+def test_more_codes_than_anybody_writes_and_very_long_lines_take_no_memory() -> None:
+    known = know_lines(["y" * 60_000])
+    (code,) = known
+    assert recall_lines(code_lines(["y" * 60_000] * AROUND), known) == ("y" * LONGEST,) * AROUND
+    assert recall_lines(b2a_base64(code * (AROUND + 1)).decode(), known) == ()  # 80 kB of them became 2.4 GB
+
+
+def test_a_marker_with_a_million_lines_is_read_as_far_as_one_may_be_kept() -> None:
+    many = ("x" * 10_000,) * 1000
+    anchor = Anchor(blob="0" * 40, line=1, pre=many, post=many, body=many)
+    found = fingerprint_of(Marker("gm_1", 1, ("c_1",), lineText="x", anchor=anchor), {})
+    assert len(found.before) == len(found.after) == MOST_KEPT
+    assert len(found.text) + sum(map(len, found.before)) < 300_000
 
 
 def test_a_clone_without_history_looks_for_edited_code_where_the_full_one_does(tmp_path: Path) -> None:

@@ -12,7 +12,10 @@ from zlib import crc32
 
 AROUND = 25
 """Lines on each side."""
+LONGEST = 200
+"""Characters of a line that are recalled: a few codes must not become many copies of a very long line."""
 _SIZE = 3
+_MOST_CODES = AROUND * _SIZE * 4 // 3
 
 
 def code_lines(lines: Sequence[str]) -> str:
@@ -22,12 +25,12 @@ def code_lines(lines: Sequence[str]) -> str:
 
 def know_lines(lines: Iterable[str]) -> dict[bytes, str]:
     """Returns lines by their codes."""
-    return {_code(line): line for line in lines}
+    return {_code(line): line[:LONGEST] for line in lines}
 
 
 def recall_lines(codes: str, known: Mapping[bytes, str]) -> tuple[str, ...]:
     """Returns the lines that codes stand for: those that are known, and blank ones for the others."""
-    if not known:
+    if not known or len(codes) > _MOST_CODES:  # nobody writes more: it was made to take memory
         return ()
     try:
         data = a2b_base64(codes)

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 # Below this share of unchanged words the code under a comment is another one than the comment speaks of.
 STALE_BELOW = 0.6
+MOST_KEPT = 50
+"""Lines of each kind that are read from a marker: we write forty at most, and a sidecar may hold anything."""
 MOST_COMPARED = 100_000
 """Characters of a piece of code in which is looked how much of it is left."""
 VERY_SURE = 0.95
@@ -228,14 +230,18 @@ def _place_by_number(marker: Marker, now: PresentSource) -> Place:
 def fingerprint_of(marker: Marker, known: Mapping[bytes, str]) -> Fingerprint:
     """Returns what a marker keeps of its code, as the engine wants it; `known` are lines of today by their codes."""
     anchor = current_anchor(marker)
-    before = anchor.pre if anchor and anchor.pre else (marker.prevLineText,) if marker.prevLineText else ()
-    after = anchor.post if anchor and anchor.post else (marker.nextLineText,) if marker.nextLineText else ()
+    before = anchor.pre[-MOST_KEPT:] if anchor and anchor.pre else (marker.prevLineText,) if marker.prevLineText else ()
+    after = anchor.post[:MOST_KEPT] if anchor and anchor.post else (marker.nextLineText,) if marker.nextLineText else ()
     if anchor:
         before = (*recall_lines(anchor.above, known), *before)
         after = (*after, *recall_lines(anchor.below, known))
-    body = anchor.body if anchor else ()
-    text = "\n".join((marker.lineText, *body))
-    return Fingerprint(marker.line, text, tuple(before), tuple(after), marker.symbolPath)
+    body = anchor.body[:MOST_KEPT] if anchor else ()
+    text = "\n".join((marker.lineText, *_cut(body)))
+    return Fingerprint(marker.line, text, _cut(before), _cut(after), marker.symbolPath)
+
+
+def _cut(lines: Sequence[str]) -> tuple[str, ...]:
+    return tuple(line[:LONGEST_LINE] for line in lines)
 
 
 def _relocate_lost(text: str) -> Relocation:
