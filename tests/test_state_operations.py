@@ -63,15 +63,30 @@ def test_a_restore_that_was_killed_before_the_secret_is_resumed(repository: Path
     was = secret.read_bytes()
     other = b"another secret, of another machine"
     secret.write_bytes(other)
-    code = "import os, sys; from postil import secret; from postil.surfaces.shell.main import main\n"
-    code += "secret.replace = lambda *_: os._exit(9)\nsys.argv = ['postil', 'restore', sys.argv[1], '--force']; main()"
-    killed = subprocess.run([sys.executable, "-c", code, backup], cwd=repository, check=False)
+    killed = restore_killed_before_the_secret(repository, backup)
     assert (killed.returncode, secret.read_bytes()) == (9, other)
     resumed = run("postil", "restore", backup, cwd=repository)
     assert resumed.returncode == 0, resumed.stderr
     assert secret.read_bytes() == was
     again = run("postil", "restore", backup, cwd=repository)
     assert (again.returncode, "not empty" in again.stderr) == (6, True)
+
+
+def test_what_was_written_after_a_killed_restore_is_not_replaced_unasked(repository: Path, tmp_path: Path) -> None:
+    send(repository, "before the backup")
+    backup = str(tmp_path / "backup")
+    run("postil", "backup", backup, cwd=repository)
+    assert restore_killed_before_the_secret(repository, backup).returncode == 9
+    send(repository, "since the restore")
+    refused = run("postil", "restore", backup, cwd=repository)
+    assert (refused.returncode, "not empty" in refused.stderr) == (6, True)
+    assert "since the restore" in run("postil", "inbox", "list", "--json", cwd=repository).stdout
+
+
+def restore_killed_before_the_secret(folder: Path, backup: str) -> subprocess.CompletedProcess[bytes]:
+    code = "import os, sys; from postil import secret; from postil.surfaces.shell.main import main\n"
+    code += "secret.replace = lambda *_: os._exit(9)\nsys.argv = ['postil', 'restore', sys.argv[1], '--force']; main()"
+    return subprocess.run([sys.executable, "-c", code, backup], cwd=folder, check=False)
 
 
 def test_half_a_backup_is_refused_with_7_and_changes_nothing(repository: Path, tmp_path: Path) -> None:

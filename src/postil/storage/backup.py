@@ -13,7 +13,7 @@ import os
 import stat
 import time
 import zlib
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Iterable, Mapping
 from itertools import chain
 from typing import TYPE_CHECKING, Annotated, NamedTuple, Protocol, TypeVar
 
@@ -102,14 +102,19 @@ def restore(state: Restorable, path: str, *, force: bool) -> Saved:
     """Replace the state by a backup, all or nothing. Raises BadBackup; StateInUse unless it is empty or `force`.
 
     The secret is the caller's to put in its place, who then calls `finish`. Until then the same backup may be restored
-    once more: the first time was interrupted.
+    once more, unless something was written since: the first time was interrupted.
     """
     whole = check(path)  # before anything is changed
     given: dict[str, int] = {}
     try:
         counters, records = state.dump()
         given = dict(counters)
-        is_empty = next(records, None) is None or _is_half(state, whole)
+        first = next(records, None)
+        is_empty = first is None or (
+            _is_half(state, whole)
+            and dict(_read_counters(path, given)) == given
+            and _sum_lasting(chain([first], records)) == _sum_lasting(_read_living(path, 0.0))
+        )
     except Failure:
         if not force:
             raise
@@ -134,6 +139,16 @@ def _is_half(state: State, whole: Saved) -> bool:
     """Returns whether this backup was restored, and its secret not."""
     with state.reading() as records:
         return records.get(*HALF) == whole.digest.encode()
+
+
+def _sum_lasting(records: Iterable[RecordRow]) -> int:
+    """Returns a number that two sets of records have in common when those that do not expire are the same."""
+    total = 0
+    for space, key, value, lives in records:
+        if lives is None and (space, key) != HALF:
+            digest = hashlib.sha256(msgspec.msgpack.encode((space, key, value))).digest()
+            total += int.from_bytes(digest, "big")
+    return total
 
 
 def check(path: str) -> Saved:
