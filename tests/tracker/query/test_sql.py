@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import random
 
+from postil.tracker.index.as_of import read_past_page
 from postil.tracker.index.pages import read_page
 from postil.tracker.model import Entity
 from postil.tracker.query.parse import parse
 from postil.tracker.query.tree import All, Any, Node, Not
 from postil.tracker.store import Store
 from tests.tracker.questions import NOW, fill, random_filter
+from tests.tracker.stores import create
 
 
 def naive(node: Node, e: Entity, world: list[Entity]) -> bool:
@@ -79,3 +81,19 @@ def test_a_thousand_random_questions_get_the_naive_answer(store: Store):
         expected = {e.id for e in world if naive(tree, e, world)}
         found = read_page(store.index, None, text, (), 1000, None, True, NOW)
         assert {row.id for row in found.rows} == expected, text
+
+
+def test_letters_beyond_a_to_z_have_case_too(store: Store):
+    ids = {create(store, "Über Straßen"), create(store, "überall")}
+    create(store, "Uber")
+    store.refresh()
+    for text in ('title ~ "über"', "title ~ ÜBER", "text ~ ÜBER"):
+        first = read_page(store.index, None, text, (), 1, None, True, NOW)
+        assert first.next_cursor is not None
+        create(store, "Über again")
+        store.refresh()
+        second = read_page(store.index, None, text, (), 9, first.next_cursor, True, NOW)  # as it was at the first page
+        assert {row.id for row in (*first.rows, *second.rows)} == ids, text
+        past = read_past_page(store, "issue", text, (), 9, True, (), "2999-01-01")
+        assert ids < {row.id for row in past.rows}
+        ids = {row.id for row in past.rows}

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from postil.tracker.events import decode_lines
 from postil.tracker.failures import InvalidParams
+from postil.tracker.index.db_files import connect
 from postil.tracker.index.pages import Page, select_past
 from postil.tracker.index.rows import write_entity
 from postil.tracker.index.tables import INDEXES, TABLES, create_tables, write_meta
@@ -31,7 +31,7 @@ def read_past_page(
 ) -> Page:
     """Returns the first page of a list as it was at the end of a day. It has no cursor: ask for a larger page."""
     check_day(day)
-    past = sqlite3.connect(":memory:", isolation_level=None)
+    past = connect(":memory:")
     create_tables(past, TABLES + INDEXES)
     write_meta(past, "words", 1)
     for n, (id_, lines) in enumerate(store.index.read_all_histories(), 1):

@@ -48,7 +48,9 @@ def open_database(path: str, read_only: bool = False) -> sqlite3.Connection | No
 
 def connect(name: str) -> sqlite3.Connection:
     """Returns a connection that begins no transaction by itself and may be used by any thread, one at a time."""
-    return sqlite3.connect(name, timeout=_WAIT, isolation_level=None, check_same_thread=False, uri=True)
+    db = sqlite3.connect(name, timeout=_WAIT, isolation_level=None, check_same_thread=False, uri=True)
+    db.create_function("casefold", 1, str.casefold, deterministic=True)  # SQLite's own `lower` knows a to z only
+    return db
 
 
 def copy_to_memory(db: sqlite3.Connection) -> sqlite3.Connection:

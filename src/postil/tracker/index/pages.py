@@ -16,6 +16,7 @@ from operator import itemgetter
 
 import msgspec
 
+from postil.tracker.index.db_files import connect
 from postil.tracker.index.index import Index
 from postil.tracker.index.rows import write_entity, write_words
 from postil.tracker.index.tables import COLUMNS, TABLES, Row, create_tables, read_meta
@@ -172,7 +173,7 @@ def _select_rows(
 
 def _rebuild_past(db: sqlite3.Connection, generation: int, with_words: bool) -> sqlite3.Connection:
     """Returns the entities that changed after a generation, as they were then, in tables of their own."""
-    past = sqlite3.connect(":memory:", isolation_level=None)
+    past = connect(":memory:")
     create_tables(past, TABLES)
     then: list[tuple[str, bytes]] = []
     changed = db.execute(

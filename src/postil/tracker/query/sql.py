@@ -136,6 +136,8 @@ def _compile_value(kind: str, field: str, op: str, value: str, around: QueryCont
     if op == "contains":
         return Condition(f"instr({column}, ?) > 0", (value,))
     if op == "~":
+        if not value.isascii():
+            return Condition(f"instr(casefold({column}), ?) > 0", (value.casefold(),))
         return Condition(f"instr(lower({column}), lower(?)) > 0", (value,))
     if kind == "person":
         # "Name <mail>" answers to the whole, to the name and to the address.
