@@ -1,6 +1,7 @@
 """Help names every command."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -100,3 +101,22 @@ def test_what_follows_an_unknown_word_is_not_told_as_a_part_of_the_command(repos
     told = run("git-mile", "shwo", "3f2a", cwd=repository).stderr
     assert "There is no command `git mile shwo`" in told
     assert "Did you mean 'show'?" in told
+
+
+@pytest.mark.parametrize(
+    ("words", "meant"),
+    [
+        ("issue new", "issue create"),  # not `issue next`, which takes an issue
+        ("issue done 39d4", "issue close"),  # not `issue open`
+        ("issue view 39d4", "issue show"),
+        ("issue lsit", "issue list"),
+        ("milestone ls", "milestone list"),
+        ("isue list", "issue list"),
+        ("issue frobnicate", ""),
+        ("issue status", ""),
+    ],
+)
+def test_a_wrong_command_of_a_part_is_told_the_nearest_in_meaning(repository: Path, words: str, meant: str):
+    told = run("postil", *words.split(), cwd=repository).stderr
+    assert re.findall(r"Did you mean '(.*)'\?", told) == [meant] * bool(meant)
+    assert ("Run `postil issue --help`" in told) == words.startswith("issue ")

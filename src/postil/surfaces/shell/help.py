@@ -67,11 +67,38 @@ def explain(entries: list[OperationEntry], words: list[str], program: str, prefi
         sys.stdout.write(_everything(commands, program) + "\n")
         return 0
     known = [*commands, *{name.split()[0] for name in commands}, *(BUILTINS if program == "postil" else ()), "help"]
-    guess = near(" ".join(spoken[:2]), known) or near(spoken[0], known)
     # What follows a word that begins no command is its arguments, not its name.
-    begins = any(name.split()[0] == spoken[0] for name in commands)
-    name = " ".join(spoken[: 2 if begins else 1])
-    raise Usage(f"There is no command `{program} {name}`{guess}", advice=f"Run `{program} --help`")
+    part = f"{spoken[0]} " if any(name.startswith(f"{spoken[0]} ") for name in commands) else ""
+    name = " ".join(spoken[: 2 if part else 1])
+    raise Usage(
+        f"There is no command `{program} {name}`{_guess(spoken, part, known)}", advice=f"Run `{program} {part}--help`"
+    )
+
+
+_MEANT = {
+    "create": ("new", "add"),
+    "show": ("view", "get", "cat", "info"),
+    "list": ("ls", "search", "find", "all"),
+    "edit": ("update", "set", "change", "rename"),
+    "close": ("done", "finish", "complete"),
+    "open": ("reopen",),
+    "claim": ("take", "start", "begin"),
+    "release": ("unclaim", "drop"),
+    "delete": ("remove", "rm"),
+}
+"""Words of other programs for commands of ours."""
+
+
+def _guess(spoken: list[str], part: str, known: list[str]) -> str:
+    """Returns a question that names what was probably meant: where the part is clear, one of its commands."""
+    word = spoken[1 if part else 0]
+    below = {name.removeprefix(part).split()[0] for name in known if name.startswith(part)}
+    for ours, others in _MEANT.items():
+        if word in others and ours in below:
+            return f". Did you mean {part + ours!r}?"
+    if part:  # its name is in all of them, and would make any two alike
+        return near(word, sorted(below)).replace("mean '", f"mean '{part}")
+    return near(" ".join(spoken[:2]), known) or near(word, known)
 
 
 def refuse_withheld(
