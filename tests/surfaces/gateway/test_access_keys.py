@@ -87,6 +87,16 @@ def test_a_name_is_used_once_and_an_unknown_one_is_told() -> None:
     assert [key.name for key in access_keys.list_keys(state)] == ["ci"]
 
 
+def test_no_key_is_named_like_the_id_of_another() -> None:
+    """An operator may be named by its key's id in http.operators: a key with that name would have been one, too."""
+    state = MemoryState()
+    made(state)
+    (key,) = access_keys.list_keys(state)
+    with pytest.raises(KeyExists, match="id of another"):
+        made(state, name=key.id)
+    assert len(access_keys.list_keys(state)) == 1
+
+
 def signed(body: bytes, age: float = 0) -> dict[str, str]:
     stamp = str(int(time.time() - age))
     made = signature(SIGNING, b".".join((stamp.encode(), b"", body)))
