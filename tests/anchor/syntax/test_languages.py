@@ -139,7 +139,7 @@ def test_of_a_large_text_that_is_dear_only_pieces_are_parsed_here(monkeypatch: p
 
     def try_parse(data: bytes, language: str, seconds: float) -> object:
         sizes.append(len(data))
-        return whole(data, language, seconds if b"template" in data else 60.0)  # a busy machine is no odd text
+        return whole(data, language, seconds if b"<!--" in data else 60.0)  # a busy machine is no odd text
 
     def refuse(text: str, language: str) -> bool:
         return False
