@@ -45,6 +45,7 @@ def test_what_takes_too_long_to_parse_is_anchored_by_text(monkeypatch: pytest.Mo
     (found,) = relocate_all(Source(slow, "a.py"), Source("import os\n" + slow, "a.py"), [Span(60_003)])
     assert (found.state, found.span) == ("moved", Span(60_004, 60_004))
     monkeypatch.undo()
+    monkeypatch.setattr(languages, "LONGEST_PARSE", 100.0)
     monkeypatch.setattr(languages, "_judges", [lambda text, language: True])  # pyright: ignore[reportUnknownLambdaType, reportUnknownArgumentType]
     parse.cache_clear()
     assert parse(slow, "python") is not None
