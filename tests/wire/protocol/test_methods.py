@@ -147,6 +147,14 @@ async def test_hidden_tools_can_be_neither_listed_nor_called_by_any_way() -> Non
     assert "error" in await talk.stateless("tools/call", {"name": "count"})
 
 
+async def test_a_tool_that_the_settings_leave_out_is_no_misspelling() -> None:
+    talk = Talk(Server(Registry.of([("echo", Echo())], Offer(read_only=True)), Face("echo", "1", UNITED)))
+    await talk.initialize()
+    error = (await talk.ask("tools/call", {"name": "count"}))["error"]
+    assert error["message"].startswith("Unknown tool: count. The settings of this server leave it out")
+    assert error["data"]["suggestion"] in error["message"]
+
+
 @pytest.mark.parametrize(
     ("name", "said"),
     [

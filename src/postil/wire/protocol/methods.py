@@ -160,9 +160,13 @@ def _unknown_tool(session: Session, name: str, era: Era) -> ProtocolFailure:
     said = f"Unknown tool: {name[:100]}"
     if session.profile.face.contract:
         return ProtocolFailure(era.unknown_tool, said)
+    registry = session.profile.registry
+    if any(entry.tool and name in (entry.name, *entry.aliases) for entry in registry.withheld):
+        advice = "The settings of this server leave it out: read_only, parts or tools"
+        return ProtocolFailure(era.unknown_tool, f"{said}. {advice}", suggestion=advice)
     from difflib import get_close_matches  # only a mistake pays for it
 
-    near = get_close_matches(name[:100], [entry.name for entry in session.profile.registry.tools], 3, 0.75)
+    near = get_close_matches(name[:100], [entry.name for entry in registry.tools], 3, 0.75)
     advice = f"Did you mean {' or '.join(near)}?" if near else "tools/list names the tools that are offered"
     return ProtocolFailure(era.unknown_tool, f"{said}. {advice}" if near else said, suggestion=advice)
 
