@@ -10,6 +10,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from postil.comments.anchoring.marker import MOST_EVENTS
+from postil.comments.model import Anchor, Comment, Event, Marker
+from postil.comments.storage.move_journal import list_moves
 from postil.core.failure import NotFound
 from tests.comments.sidecars import EXTENSION, SOURCE, as_javascript, extension_accepts
 from tests.comments.workspaces import FUNCTIONS, Comments, commit, root_of, sidecar, split, workspace, write
@@ -129,3 +132,10 @@ def test_a_journal_whose_files_are_damaged_stops_no_other_write(comments: Commen
     comments.add("a.py", 2, "all the same", "NOTE")
     assert len(comments.file_comments("a.py").comments) == 2
     assert journal.exists()
+
+
+def test_of_a_sidecar_with_very_many_moves_the_last_are_told() -> None:
+    """Sixty thousand in a file of 4 MB were shown one by one."""
+    events = tuple(Event(f"2026-{n:05d}", "moved", line=n) for n in range(1000))
+    marker = Marker("gm_1", 1, ("c_1",), anchor=Anchor(blob="0" * 40, line=1, history=events))
+    assert list_moves(Comment("c_1", "text", "a", "2026", "2026"), marker) == events[-MOST_EVENTS:]

@@ -17,7 +17,7 @@ from postil.anchor.fingerprint import line_hash
 from postil.anchor.model import Span
 from postil.anchor.syntax.languages import language_of
 from postil.anchor.syntax.symbols import innermost, symbols
-from postil.comments.anchoring.marker import extend_history, make_marker, wrote_of
+from postil.comments.anchoring.marker import MOST_EVENTS, extend_history, make_marker, wrote_of
 from postil.comments.anchoring.reader import CommentReader
 from postil.comments.clock import new_id, now
 from postil.comments.failures import SidecarDamaged
@@ -144,7 +144,7 @@ def list_moves(comment: Comment, marker: Marker | None) -> tuple[Event, ...]:
 
     Only a move to another file notes the file. What was left before it was left in that file, whichever it is in now.
     """
-    events = marker.anchor.history if marker and marker.anchor else ()
+    events = marker.anchor.history[-MOST_EVENTS:] if marker and marker.anchor else ()  # nobody writes more
     found: list[Event] = []
     path = ""
     for each in reversed(events):
