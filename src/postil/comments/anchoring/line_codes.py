@@ -20,12 +20,13 @@ _MOST_CODES = AROUND * _SIZE * 4 // 3
 
 def code_lines(lines: Sequence[str]) -> str:
     """Returns the codes of some lines, one behind the other; whitespace at their ends does not count."""
-    return b2a_base64(b"".join(map(_code, lines)), newline=False).decode()
+    return b2a_base64(b"".join(_codes(lines)), newline=False).decode()
 
 
 def know_lines(lines: Iterable[str]) -> dict[bytes, str]:
     """Returns lines by their codes."""
-    return {_code(line): line[:LONGEST] for line in lines}
+    lines = tuple(lines)
+    return {code: line[:LONGEST] for code, line in zip(_codes(lines), lines, strict=True)}
 
 
 def recall_lines(codes: str, known: Mapping[bytes, str]) -> tuple[str, ...]:
@@ -39,5 +40,5 @@ def recall_lines(codes: str, known: Mapping[bytes, str]) -> tuple[str, ...]:
     return tuple(known.get(data[at : at + _SIZE], "") for at in range(0, len(data), _SIZE))
 
 
-def _code(line: str) -> bytes:
-    return crc32(line.strip().encode("utf-8", "surrogatepass")).to_bytes(4, "big")[:_SIZE]
+def _codes(lines: Sequence[str]) -> list[bytes]:
+    return [crc32(line.strip().encode("utf-8", "surrogatepass")).to_bytes(4, "big")[:_SIZE] for line in lines]
