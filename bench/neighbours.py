@@ -115,6 +115,7 @@ def neighbours(effort: Effort) -> list[Goal]:
             port = int(line.rpartition(":")[2].partition("/")[0])
             threading.Thread(target=lambda: [None for _ in server.stderr or ()], daemon=True).start()
             try:
+                measure(port, keys[1:], 2)  # what is loaded once counts for neither
                 alone = measure(port, keys[1:], seconds)
                 with subprocess.Popen([sys.executable, "-m", "bench.neighbours", str(port), keys[0]]) as hostile:
                     beside = measure(port, keys[1:], seconds)
