@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import time
 from collections.abc import Callable
@@ -198,7 +197,7 @@ def _memory() -> int:
     """Returns how many bytes this process holds; 0 where the system does not say."""
     try:
         with open("/proc/self/statm", "rb") as file:
-            return int(file.read(200).split()[1]) * os.sysconf("SC_PAGE_SIZE")
+            return int(file.read(200).split()[1]) * 4096
     except OSError:
         return 0
 
