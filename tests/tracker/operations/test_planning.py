@@ -21,7 +21,6 @@ from postil.tracker.failures import ClaimLost, InvalidParams
 from postil.tracker.operations import planning
 from tests.tracker.groups import Clock, Tracker
 from tests.tracker.programs import answered, git, run, said
-from tests.tracker.shell.test_input import on_a_terminal
 from tests.tracker.teams import MILE
 
 
@@ -196,20 +195,12 @@ def test_a_claim_for_longer_than_the_bound_counts_as_the_bound(tracker: Tracker)
     assert tracker.plan.claim(id_, minutes=10**12).until == "2026-02-01T00:00:00Z"
 
 
-def test_the_commands_of_one_terminal_are_one_claimer_and_those_of_another_are_not(repository: Path):
-    id_ = Tracker(repository).tools.create("Work").id
-    assert on_a_terminal(repository, "next") == 0
-    assert on_a_terminal(repository, "claim", id_, "--minutes", "500") == 0  # prolonged
-    assert on_a_terminal(repository, "claim", id_, ANOTHER_SHELL="1") == 6
-    assert run(repository, "claim", id_).returncode == 6  # a program, not the person
+GIT_MILE = "import sys; from postil.surfaces.shell.main import git_mile as run; sys.exit(run())"
+PROGRAM = shlex.join([sys.executable, "-c", GIT_MILE])
 
 
-def test_of_jobs_that_run_beside_each_other_in_one_terminal_one_wins(repository: Path):
-    id_ = Tracker(repository).tools.create("Work").id
-    code = "import sys; from postil.surfaces.shell.main import git_mile as run; sys.exit(run())"
-    program = shlex.join([sys.executable, "-c", code])
-    claim = f"{program} claim {id_}"
-    lines = [*[f"{claim} & wait $!; echo got $?"] * 2, f"{program} release {id_}", *[f"{claim}; echo got $?"] * 2]
+def type_in_a_terminal(repository: Path, *lines: str) -> list[str]:
+    """Returns the exit statuses that a shell with jobs, in a terminal and session of its own, says after `got`."""
     spawn = "import pty, sys; pty.spawn(sys.argv[1:])"
     done = subprocess.run(
         [sys.executable, "-c", spawn, "bash", "-m", "-c", "\n".join(lines)],
@@ -219,7 +210,24 @@ def test_of_jobs_that_run_beside_each_other_in_one_terminal_one_wins(repository:
         text=True,
         timeout=120,
     )
-    assert re.findall(r"got (\d+)", done.stdout) == ["0", "6", "0", "0"], done.stdout
+    return re.findall(r"got (\d+)", done.stdout)
+
+
+def test_the_commands_of_one_terminal_are_one_claimer_and_those_of_another_are_not(repository: Path):
+    id_ = Tracker(repository).tools.create("Work").id
+    prolonged = f"{PROGRAM} claim {id_} --minutes 500; echo got $?"
+    assert type_in_a_terminal(repository, f"{PROGRAM} next; echo got $?", prolonged) == ["0", "0"]
+    assert type_in_a_terminal(repository, prolonged) == ["6"]
+    assert run(repository, "claim", id_).returncode == 6  # a program, not the person
+
+
+def test_of_jobs_that_run_beside_each_other_in_one_terminal_one_wins(repository: Path):
+    id_ = Tracker(repository).tools.create("Work").id
+    claim = f"{PROGRAM} claim {id_}"
+    beside = f"{claim} & wait $!; echo got $?"
+    after = f"{claim}; echo got $?"
+    lines = [beside, beside, f"{PROGRAM} release {id_}", after, after]
+    assert type_in_a_terminal(repository, *lines) == ["0", "6", "0", "0"]
 
 
 def test_where_the_shell_is_not_seen_each_process_is_a_claimer(monkeypatch: pytest.MonkeyPatch):

@@ -42,7 +42,7 @@ def test_editing_with_flags_opens_no_editor_and_without_a_terminal_says_what_to_
 
 
 def on_a_terminal(where: Path, *words: str, **environ: str) -> int:
-    """Run `git mile` as a person at a terminal does; its exit status. Another shell is another session."""
+    """Run `git mile` as a person at a terminal does; its exit status."""
     parent, child = pty.openpty()
     code = "import sys; from postil.surfaces.shell.main import git_mile as run; sys.exit(run())"
     done = subprocess.run(
@@ -52,7 +52,6 @@ def on_a_terminal(where: Path, *words: str, **environ: str) -> int:
         stdout=child,
         stderr=child,
         env={**os.environ, **environ},
-        start_new_session="ANOTHER_SHELL" in environ,
         timeout=60,
     )
     os.close(child)
