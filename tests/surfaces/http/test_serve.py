@@ -147,7 +147,20 @@ def test_a_start_that_would_be_unsafe_is_refused(repository: Path, words: tuple[
     ended = run("postil", "serve", *words, cwd=repository, GITLAB_TOKEN="glpat-static-token")
     assert ended.returncode != 0
     assert said in ended.stderr
+    assert "serving" not in ended.stderr
     assert "glpat" not in ended.stderr
+
+
+def test_a_workspace_that_cannot_be_served_stops_the_start_before_an_address_is_said(
+    repository: Path, tmp_path: Path
+) -> None:
+    (settings := tmp_path / "settings.toml").write_text('[workspaces.api]\npath = "/nowhere"\nmembers = ["alice"]\n')
+    ended = run(
+        "postil", "serve", "--http", "127.0.0.1:0", "--auth", "key", cwd=repository, POSTIL_CONFIG=str(settings)
+    )
+    assert ended.returncode != 0
+    assert "/nowhere" in ended.stderr
+    assert "serving" not in ended.stderr
 
 
 @pytest.mark.parametrize(

@@ -76,6 +76,28 @@ def warn_of_names(host: str, names: Iterable[str], *, behind_proxy: bool) -> str
     )
 
 
+def warn_of_state(composed: Composition) -> str:
+    """Returns what to say where replicas do not share their limits, or where what they share is not reached."""
+    if composed.is_shared and not composed.settings.ephemeral_address:
+        return "POSTIL_EPHEMERAL names no Redis: limits, nonces and sessions are each replica's own"
+    try:
+        composed.state_operations.check_ephemeral()
+    except Failure as away:
+        return away.message
+    return ""
+
+
+def say_address(url: str, token: str) -> None:
+    """Say where it serves, once nothing can refuse the start any more; of a local server also how to reach it."""
+    say(f"serving {url}")
+    if not token:
+        return
+    say(f"token {token}")
+    say("it ends with this process; for one that lasts, `postil key create NAME --workspace` and serve --auth key")
+    for whom, snippet in http_snippets(url):
+        say(f"for {whom}:\n  {snippet}")
+
+
 def run(server: Server, composed: Composition, idle: float = 0.0) -> NoReturn:
     """Serve over HTTP until a signal ends it; then the process ends, with 128 and the signal's number.
 
@@ -98,27 +120,10 @@ def run(server: Server, composed: Composition, idle: float = 0.0) -> NoReturn:
     listener = listen(host, port)
     shown = f"[{host}]" if ":" in host else host
     url = f"{'https' if tls else 'http'}://{shown}:{listener.getsockname()[1]}/mcp"
-    say(f"serving {url}")
-    if http.auth in ("", "local"):
-        say(f"token {token}")
-        say("it ends with this process; for one that lasts, `postil key create NAME --workspace` and serve --auth key")
-        for whom, snippet in http_snippets(url):
-            say(f"for {whom}:\n  {snippet}")
-    for sentence in guard.warnings:
-        say(f"warning: {sentence}")
     peer = urlsplit(http.peer_address).netloc
     names = (*http.allowed_hosts, *guard.hosts, *([peer] if peer else []))
     origins = (*http.allowed_origins, *http.cors_origins, *guard.origins)
     hosts = hosts_for(host, names, origins)
-    if unnamed := warn_of_names(host, names, behind_proxy=http.behind_proxy):
-        say(f"warning: {unnamed}")
-    if composed.is_shared and not settings.ephemeral_address:
-        say("warning: POSTIL_EPHEMERAL names no Redis: limits, nonces and sessions are each replica's own")
-    try:
-        composed.state_operations.check_ephemeral()
-    except Failure as away:
-        say(f"warning: {away.message}")
-    composed.state_operations.tell_outages(say)
     note_call = None
     if log is not None:
         from postil.surfaces.http.access_log import note_call
@@ -135,7 +140,17 @@ def run(server: Server, composed: Composition, idle: float = 0.0) -> NoReturn:
     server = server.with_hooks(hooks)
     if not server.face.contract:
         server = server.with_website(website_of(settings, own))
+    workspaces = compose_workspaces(composed, server, hooks, http.peer_address or own)
     is_local = http.auth in ("", "local")
+    say_address(url, token if is_local else "")
+    for sentence in (
+        *guard.warnings,
+        warn_of_names(host, names, behind_proxy=http.behind_proxy),
+        warn_of_state(composed),
+    ):
+        if sentence:
+            say(f"warning: {sentence}")
+    composed.state_operations.tell_outages(say)
     page = open_page(server, composed, guard.gateway, token if is_local else "", base)
     from postil.surfaces.page.running_server import Running, drop_note, write_note
 
@@ -149,7 +164,6 @@ def run(server: Server, composed: Composition, idle: float = 0.0) -> NoReturn:
         if tracing is not None:
             tracing.close()
 
-    workspaces = compose_workspaces(composed, server, hooks, http.peer_address or own)
     composed.state_operations.remove_leftovers()  # last: a refused start must not end beside a thread at work
     serve(
         server,
