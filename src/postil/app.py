@@ -411,7 +411,7 @@ def group_class(part: str, name: str) -> type[Any]:
 def read_catalogue(parts: Iterable[str] = ()) -> Catalogue:
     """Returns the generated catalogue of these parts (all by default), in the order of PARTS. Imports no part."""
     decoder = msgspec.json.Decoder(Catalogue)
-    whole = Catalogue([], [], [], [], [], [])
+    whole = Catalogue([], [], [], [], [], [], [])
     for name in parts or PARTS:
         with open(os.path.join(CATALOGUE, f"{name}.json"), "rb") as file:
             one = decoder.decode(file.read())
@@ -421,6 +421,7 @@ def read_catalogue(parts: Iterable[str] = ()) -> Catalogue:
         whole.checks.extend(one.checks)
         whole.announcers.extend(one.announcers)
         whole.glances.extend(one.glances)
+        whole.completers.extend(one.completers)
     return whole
 
 

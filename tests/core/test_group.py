@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from postil.core.group import Announcement, Finding, Tell, announcer, check, glance
+from postil.core.group import Announcement, Finding, Tell, announcer, check, completer, glance
 from postil.core.operation import reads
 from postil.core.registry import Offer, Registry
 
@@ -76,3 +76,17 @@ def test_the_line_is_offered_under_the_part_s_name() -> None:
 
 def test_a_part_that_is_turned_off_says_nothing() -> None:
     assert Registry.of([("pond", Pond())], Offer(parts=("other",))).glances == []
+
+
+class Shelf:
+    @completer("id", "more")
+    def complete_id(self, typed: str) -> dict[str, str]:
+        return {"b1": "a book"} if "b1".startswith(typed) else {}
+
+
+def test_a_completer_is_offered_for_each_of_its_arguments() -> None:
+    registry = Registry.of([("shelf", Shelf())])
+    assert [(each.name, registry.method(each)("b")) for each in registry.completers] == [
+        ("id", {"b1": "a book"}),
+        ("more", {"b1": "a book"}),
+    ]

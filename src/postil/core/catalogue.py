@@ -108,7 +108,7 @@ class PromptEntry(Struct, frozen=True, omit_defaults=True):
 
 
 class HookEntry(Struct, frozen=True):
-    """A method that is found by its mark: a check of the doctor, an announcer, or a part's line of the status."""
+    """A method that is found by its mark: a check of the doctor, an announcer, a completer, a line of the status."""
 
     name: str
     part: str
@@ -125,6 +125,7 @@ class Catalogue(Struct, frozen=True):
     checks: list[HookEntry] = []
     announcers: list[HookEntry] = []
     glances: list[HookEntry] = []
+    completers: list[HookEntry] = []
 
     def of_parts(self, parts: Container[str]) -> Catalogue:
         """Returns what these parts have of it."""

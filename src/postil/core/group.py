@@ -60,6 +60,21 @@ def announcer(name: str) -> Callable[[F], F]:
     return attach(AnnouncerMark(name))
 
 
+MOST_OFFERED = 50
+"""How many values a completer returns at most."""
+
+
+class CompleterMark(Struct, frozen=True):
+    """The arguments whose values a method knows."""
+
+    arguments: tuple[str, ...]
+
+
+def completer(*arguments: str) -> Callable[[F], F]:
+    """Mark a method `(typed) -> {value: what it is}`: values of these arguments of the part's commands."""
+    return attach(CompleterMark(arguments))
+
+
 class GlanceMark(Struct, frozen=True):
     """Marks the method that says a part's line of the status."""
 

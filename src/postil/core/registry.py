@@ -97,6 +97,7 @@ class Registry:
         self.templates: list[ResourceEntry] = [e for e in catalogue.resources if "{" in e.uri]
         self.prompts: dict[str, PromptEntry] = {e.name: e for e in catalogue.prompts}
         self.checks, self.glances, self._announcers = catalogue.checks, catalogue.glances, catalogue.announcers
+        self.completers = catalogue.completers
         self._make = make
         self._groups: dict[tuple[str, str], object] = {}
         self._bound: dict[str, Operation] = {}

@@ -1,5 +1,6 @@
 """Shell completion offers what may come next."""
 
+import json
 import os
 import subprocess
 from pathlib import Path
@@ -53,3 +54,42 @@ def test_git_mile_completes_its_own_commands(repository: Path) -> None:
     both = run("postil", "completion", "bash", cwd=repository).stdout
     assert "_postil_complete()" in both
     assert "_git_mile()" in both
+
+
+def test_bash_completes_an_id_without_its_description(repository: Path) -> None:
+    made = json.loads(run("postil", "issue", "create", "A door", "--json", cwd=repository).stdout)
+    script = 'eval "$(postil completion bash)"; COMP_WORDS=(git mile show ""); COMP_CWORD=3; _git_mile;'
+    script += 'echo "${COMPREPLY[@]}"'
+    path = f"{BIN}:{os.environ['PATH']}"
+    words = ["bash", "-c", script]
+    done = subprocess.run(words, cwd=repository, env={**os.environ, "PATH": path}, capture_output=True, text=True)
+    assert done.stdout == f"{made['id']}\n"
+
+
+def complete(repository: Path, *words: str, program: str = "postil") -> dict[str, str]:
+    done = run(program, "complete-words", *words, cwd=repository)
+    return dict(line.split("\t") for line in done.stdout.splitlines() if "\t" in line)
+
+
+def test_ids_are_offered_with_what_they_name(repository: Path) -> None:
+    made = json.loads(run("postil", "issue", "create", "Fix  the \u202edoor", "--json", cwd=repository).stdout)
+    id_ = made["id"]
+    assert complete(repository, "issue", "show", "") == {id_: "Fix the door"}
+    assert complete(repository, "close", id_[:5], program="git-mile") == {id_: "Fix the door"}
+    assert complete(repository, "issue", "close", id_, id_, id_[:5]) == {id_: "Fix the door"}
+    assert complete(repository, "issue", "show", "zzz") == {}
+    (repository / "a.py").write_text("one = 1\n")
+    added = run("postil", "comments", "add", "a.py", "1", "Why " + "so " * 40, "--json", cwd=repository)
+    ((name, about),) = complete(repository, "comments", "show", "").items()
+    assert json.loads(added.stdout)["commentId"].endswith(name)
+    assert about.startswith("a.py:1 Why so so")
+    assert about.endswith("…")
+    assert complete(repository, "comments", "show", "c_") == {json.loads(added.stdout)["commentId"]: about}
+    run("postil", "inbox", "send", "-f", "a.py", "-c", "Look here", cwd=repository)
+    assert complete(repository, "inbox", "show", "") == {"1": "Look here"}
+    assert complete(repository, "inbox", "edit", "1", "") == {}  # its second argument is a text
+
+
+def test_where_there_is_no_repository_no_ids_are_offered(tmp_path: Path) -> None:
+    done = run("postil", "complete-words", "issue", "show", "", cwd=tmp_path)
+    assert (done.returncode, done.stderr, "\t" in done.stdout) == (0, "", False)

@@ -26,6 +26,7 @@ from postil.comments.operations.validation import (
 from postil.comments.search.filters import Conditions, is_glob
 from postil.core import call
 from postil.core.answer import Answer
+from postil.core.group import MOST_OFFERED, completer
 from postil.core.operation import Spelling, reads, writes
 
 if TYPE_CHECKING:
@@ -258,6 +259,16 @@ class CommentsById:
         now_ = self._context.explain(each)
         moves = list_moves(each.comment, each.marker)
         return Shown(now_, now_.commit, moves, now_.newText, find_copies(self._tree, each.place))
+
+    @completer("commentId")
+    def complete_id(self, typed: str) -> dict[str, str]:
+        """Returns the short names (or else ids) of comments that begin so, with file, line and what they say."""
+        named = {id_: name for id_, name in self._context.short_names().items() if name.startswith(typed)}
+        if not named:
+            named = {id_: id_ for id_ in self._context.overview.index.ids(typed) if id_.startswith(typed)}
+        some = sorted(named)[-MOST_OFFERED:]  # ours begin with their moment: the newest
+        found = self._context.overview.where(f"id {LISTED}", encode(some).decode())
+        return {named[each.comment.id]: f"{each.filePath}:{each.place.line} {each.comment.text}" for each in found}
 
     @writes(
         "comments_reply",

@@ -15,7 +15,7 @@ from postil.core.arguments.described import describe_fields
 from postil.core.arguments.schema import arguments_schema, result_schema, without, without_blank_defaults
 from postil.core.arguments.short_flags import choose_letters
 from postil.core.catalogue import NOTHING, Catalogue, HookEntry, OperationEntry, PromptEntry, ResourceEntry
-from postil.core.group import AnnouncerMark, CheckMark, GlanceMark
+from postil.core.group import AnnouncerMark, CheckMark, CompleterMark, GlanceMark
 from postil.core.operation import Mark, description_of, is_async, marks_of, signature_types
 from postil.core.prompt import PromptArgument, PromptMark
 from postil.core.resource import ResourceMark
@@ -26,7 +26,7 @@ def describe(groups: Iterable[tuple[str, str, type]], *, outputs: bool = False) 
 
     With `outputs` it has the schemas of the results: those operations then send structured content beside their text.
     """
-    catalogue = Catalogue([], [], [], [], [], [])
+    catalogue = Catalogue([], [], [], [], [], [], [])
     for part, group, owner in groups:
         for attribute, mark in marks_of(owner, Mark):
             catalogue.operations.extend(_operations(part, group, attribute, owner, mark, outputs))
@@ -57,6 +57,8 @@ def describe(groups: Iterable[tuple[str, str, type]], *, outputs: bool = False) 
             catalogue.checks.append(HookEntry(mark.name, part, group, attribute))
         for attribute, mark in marks_of(owner, AnnouncerMark):
             catalogue.announcers.append(HookEntry(mark.name, part, group, attribute))
+        for attribute, mark in marks_of(owner, CompleterMark):
+            catalogue.completers.extend(HookEntry(each, part, group, attribute) for each in mark.arguments)
         for attribute, _ in marks_of(owner, GlanceMark):
             catalogue.glances.append(HookEntry(part, part, group, attribute))
     return catalogue

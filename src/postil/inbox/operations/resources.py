@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from postil.core.failure import Failure
-from postil.core.group import Announcement, Finding, Tell, announcer, check, glance
+from postil.core.group import MOST_OFFERED, Announcement, Finding, Tell, announcer, check, completer, glance
 from postil.core.resource import resource
 from postil.inbox import contract
 from postil.inbox.answers import Listed, cut_page, show
@@ -119,6 +119,14 @@ class MessageResources:
         if outside := self._inbox.warn_outside():
             return Finding("warning", outside.removesuffix(OUTSIDE).rstrip(), OUTSIDE)
         return Finding("ok", f"{counts.waiting} {'message' if counts.waiting == 1 else 'messages'} waiting")
+
+    @completer("id")
+    def complete_id(self, typed: str) -> dict[str, str]:
+        """Returns the messages whose number begins so, open ones first, and what they say."""
+        messages = self._inbox.messages
+        found = [*messages.open_messages(), *messages.drafts(), *messages.closed_messages()]
+        begins = [each for each in found if str(each.id).startswith(typed)]
+        return {str(each.id): each.comment for each in begins[:MOST_OFFERED]}
 
     @glance
     def glance(self) -> str:

@@ -7,6 +7,9 @@ import sys
 import msgspec
 
 from postil.core.catalogue import OperationEntry
+from postil.core.failure import Failure
+from postil.core.others.untrusted import clean, shorten
+from postil.core.registry import Registry
 from postil.surfaces.composition import Composition
 from postil.surfaces.setup.clients import CLIENTS
 from postil.surfaces.shell.argv import HIDDEN, PROGRAMS, Globals, find
@@ -19,6 +22,7 @@ SCRIPTS = {
 _postil_complete() {
     local IFS=$'\\n'
     COMPREPLY=($(postil complete-words "${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null))
+    COMPREPLY=("${COMPREPLY[@]%%$'\\t'*}")
 }
 complete -o default -F _postil_complete postil
 """,
@@ -26,9 +30,10 @@ complete -o default -F _postil_complete postil
 #compdef postil
 # postil completion for zsh: put  eval "$(postil completion zsh)"  into ~/.zshrc
 _postil_complete() {
-    local -a found
+    local -a found shown
     found=("${(@f)$(postil complete-words "${(@)words[2,CURRENT]}" 2>/dev/null)}")
-    if [[ -n "$found" ]]; then compadd -- $found; else _files; fi
+    shown=("${(@)found/$'\\t'/  }")
+    if [[ -n "$found" ]]; then compadd -l -d shown -- "${(@)found%%$'\\t'*}"; else _files; fi
 }
 compdef _postil_complete postil
 """,
@@ -48,6 +53,7 @@ _git_mile() {
     local IFS=$'\\n' first=1
     [ "${COMP_WORDS[0]}" = git ] && first=2
     COMPREPLY=($(git-mile complete-words "${COMP_WORDS[@]:first:COMP_CWORD-first+1}" 2>/dev/null))
+    COMPREPLY=("${COMPREPLY[@]%%$'\\t'*}")
 }
 complete -o default -F _git_mile git-mile
 """,
@@ -55,9 +61,10 @@ complete -o default -F _git_mile git-mile
 #compdef git-mile
 # completion of git mile for zsh: put  eval "$(git-mile completion zsh)"  into ~/.zshrc
 _git-mile() {
-    local -a found
+    local -a found shown
     found=("${(@f)$(git-mile complete-words "${(@)words[2,CURRENT]}" 2>/dev/null)}")
-    if [[ -n "$found" ]]; then compadd -- $found; else _files; fi
+    shown=("${(@)found/$'\\t'/  }")
+    if [[ -n "$found" ]]; then compadd -l -d shown -- "${(@)found%%$'\\t'*}"; else _files; fi
 }
 compdef _git-mile git-mile
 """,
@@ -74,6 +81,8 @@ complete -c git -n '__fish_seen_subcommand_from mile' -f -a '(__git_mile_complet
 """,
 }
 """Git's own completion calls `_git_mile` for `git mile`."""
+WIDTH = 60
+"""How much is shown of what a value is."""
 COMMON = ("--json", "--no-input", "--help")
 
 
@@ -94,7 +103,8 @@ def run_completion(composed: Composition, words: list[str], program: str, option
 def run_complete_words(composed: Composition, words: list[str], program: str, options: Globals) -> int:
     """Print what may stand in place of the last word, one a line."""
     *before, last = words[1:] or [""]
-    entries = list(composed.registry().operations.values())
+    registry = composed.registry()
+    entries = list(registry.operations.values())
     found = candidates(entries, before, last)
     if program == "git mile":
         unspoken = PROGRAMS[program]
@@ -106,8 +116,29 @@ def run_complete_words(composed: Composition, words: list[str], program: str, op
         )
         parts = {entry.shell.split()[0] for entry in entries if entry.shell and entry.part != "tracker"}
         found = found if before else [word for word in found if word not in parts and word not in BUILTINS]
-    sys.stdout.write("".join(f"{word}\n" for word in found))
+    values = complete_argument(registry, [[*prefix.split(), *before] for prefix in PROGRAMS.get(program, ("",))], last)
+    sys.stdout.write("".join(f"{line}\n" for line in values or found))
     return 0
+
+
+def complete_argument(registry: Registry, ways: list[list[str]], last: str) -> list[str]:
+    """Returns lines `value TAB what it is` for the argument that is typed, where the part of its command knows any."""
+    entries = registry.operations.values()
+    found = next(filter(None, (find(entries, words) for words in ways)), None)
+    if found is None or not found[0].positional or any(word.startswith("-") for word in (*found[1], last)):
+        return []
+    entry, given = found
+    fields: dict[str, Schema] = msgspec.json.decode(entry.command_schema).get("properties", {})
+    *_, final = names = entry.positional
+    if len(given) >= len(names) and fields[final].get("type") != "array":
+        return []
+    argument = names[min(len(given), len(names) - 1)]
+    known = [each for each in registry.completers if (each.part, each.name) == (entry.part, argument)]
+    try:
+        values: dict[str, str] = registry.method(known[0])(last) if known else {}
+    except Failure:  # no repository here, or one that cannot be read: a press of TAB is no place to say so
+        return []
+    return [f"{value}\t{shorten(clean(' '.join(about.split())), WIDTH)}" for value, about in values.items()]
 
 
 def candidates(entries: list[OperationEntry], before: list[str], last: str) -> list[str]:

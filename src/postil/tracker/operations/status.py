@@ -8,8 +8,9 @@ from msgspec import UNSET, UnsetType
 
 from postil.core import call
 from postil.core.answer import Answer
-from postil.core.group import Finding, check, glance
+from postil.core.group import MOST_OFFERED, Finding, check, completer, glance
 from postil.core.operation import reads
+from postil.tracker.index.pages import find_by_prefix
 from postil.tracker.issues import Issues
 from postil.tracker.log.refs import list_logs
 from postil.tracker.text import format_count
@@ -41,6 +42,11 @@ class Status:
         sql = "SELECT kind, count(*) FROM ent WHERE status <> 'closed' GROUP BY kind"
         counted = dict(self._issues.refresh().index.query(sql))
         return ", ".join(format_count(counted.get(kind, 0), f"open {kind}") for kind in ("issue", "milestone"))
+
+    @completer("id", "more", "target")
+    def complete_id(self, typed: str) -> dict[str, str]:
+        """Returns the issues and milestones whose id begins so, and their titles."""
+        return {row.id: row.title for row in find_by_prefix(self._issues.refresh().index, typed, None, MOST_OFFERED)}
 
     @check("tracker")
     def check_logs(self) -> Finding:
