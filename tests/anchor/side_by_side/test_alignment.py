@@ -133,3 +133,57 @@ def test_a_comment_of_a_deleted_method_is_on_no_other() -> None:
     old, new = java("first", "second", "third"), java("first", "third")
     (found,) = relocate_all(Source(old, "A.java"), Source(new, "A.java"), [Span(line_of(old, "second", -4))])
     assert found.state in ("review", "orphaned")
+
+
+def _share(name: str, limits: str, first: str, body: list[str]) -> list[str]:
+    told = [
+        f'"""{first}',
+        "",
+        "Args:",
+        "    amount (int): What there is.",
+        "",
+        "Returns:",
+        "    list: All of it.",
+        '"""',
+    ]
+    return [
+        f"def {name}(",
+        f"    amount: int, weights: list[int], {limits}",
+        ") -> list[int]:",
+        *_under(told),
+        *_under(body),
+    ]
+
+
+def _under(rows: list[str]) -> list[str]:
+    return [f"    {row}" if row else "" for row in rows]
+
+
+def test_a_function_with_the_same_words_put_above_does_not_take_the_head_of_another() -> None:
+    """What is under a row tells where it went, whatever stands next to it now."""
+    body = [
+        "total = sum(weights)",
+        "assert total > 0",
+        "shares = []",
+        "lows = least or [0] * len(weights)",
+        "for weight, low in zip(weights, lows):",
+        "    shares.append(max(low, amount * weight // total))",
+        "    total -= weight",
+        "return shares",
+    ]
+    reduced = [
+        "weights = [each for each in weights if each]",
+        "if not weights:",
+        "    return values[:]",
+        "return weights",
+    ]
+    above = _share("reduce", "most: list[int]", "Share an amount by weights.", reduced)
+    old = "\n".join(["import math", "", *_share("share", "least=None", "Share an amount by weights.", body), ""])
+    new = "\n".join(
+        ["import math", "", *above, "", "", *_share("spread", "least=None", "Spread an amount by weights.", body), ""]
+    )
+    line = old.split("\n").index(") -> list[int]:") + 1
+    truth = [at for at, row in enumerate(new.split("\n"), 1) if row == ") -> list[int]:"][1]
+    (found,) = relocate_all(Source(old, "a.py"), Source(new, "a.py"), [Span(line)])
+    assert found.span is not None
+    assert found.span.start == truth or truth in [each.span.start for each in found.candidates], found

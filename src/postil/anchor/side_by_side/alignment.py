@@ -16,6 +16,8 @@ from postil.anchor.side_by_side.slide import slide_insertions
 _TELLING = 3  # rows on a side that must be where they were, lone brackets and blank ones not counted
 _ALIKE = 0.55  # of the characters of a row that was edited in its place
 _FEW = 4  # rows from one to the next that were side by side
+_TELLTALE = 3  # rows under a row that are the only ones of their kind: so many tell where it went
+_MOST_ASKED = 32  # of them
 _RARE = 6  # characters of a row that is not unique by chance
 
 Range = tuple[int, int, int, int]  # old rows from, to (excluded), new rows from, to (excluded)
@@ -30,6 +32,7 @@ class Alignment:
         self.backward = [-1] * len(new)
         self.pins: list[tuple[int, int]] = []  # pairs of rows whose code is unique in both pages, in order
         self._drifts: dict[int, dict[int, Drift]] = {}
+        self._left: dict[tuple[int, int], bool] = {}
         self._align()
 
     def drift(self, row: int) -> "Drift | None":
@@ -86,8 +89,12 @@ class Alignment:
         key = self.old.keys[row]
         if self._is_pin[row] or not key or len(self.new.places.get(key, ())) <= len(self.old.places[key]):
             return True
+        if self._is_left(row, at):
+            return False
         up, over = self.old.parents[row], self.new.parents[at]
         while up >= 0 and over >= 0:
+            if self._is_left(up, over):
+                return False
             if self.forward[up] != over and (
                 self.forward[up] >= 0
                 or (self.old.opening(up) == self.new.opening(over) and self.old.name(up) != self.new.name(over))
@@ -95,6 +102,16 @@ class Alignment:
                 return False
             up, over = self.old.parents[up], self.new.parents[over]
         return True
+
+    def _is_left(self, row: int, at: int) -> bool:
+        """Returns whether most of what is under an old row, as far as it can be told, is not under the new one."""
+        found = self._left.get((row, at))
+        if found is None:
+            first, last = bisect_right(self._pinned, row), bisect_right(self._pinned, self.old.ends[row])
+            asked = self._pinned[first : last : (last - first) // _MOST_ASKED + 1]
+            inside = sum(at < self.forward[each] <= self.new.ends[at] for each in asked)
+            found = self._left[row, at] = len(asked) >= _TELLTALE and 2 * inside < len(asked)
+        return found
 
     def _find_edited(self, row: int) -> int:
         """Returns the new row in the place of an old one, when both begin alike and are much alike, else -1."""
