@@ -7,7 +7,7 @@ import pytest
 from postil.core.failure import StorageFailed
 from postil.storage import writable
 from postil.workspace.operations import checks
-from postil.workspace.operations.checks import WorkspaceChecks
+from postil.workspace.operations.checks import WorkspaceChecks, list_unused
 from tests.workspace.repositories import workspace
 
 
@@ -46,3 +46,21 @@ def test_a_full_disk_is_an_error_of_the_doctor(folder: Path, monkeypatch: pytest
     monkeypatch.setattr(writable, "LEAST_FREE", 1 << 62)
     finding = WorkspaceChecks(workspace(folder)).repository_is_found()
     assert (finding.status, "full" in finding.seen, "Free some space" in finding.fix) == ("error", True, True)
+
+
+def test_settings_that_only_the_users_own_git_obeys_are_named(folder: Path) -> None:
+    asked = WorkspaceChecks(workspace(folder))
+    assert asked.settings_are_used().seen == "every setting of the repository is used"
+    with (folder / ".git" / "config").open("a") as config:
+        config.write('[http]\n\tproxy = http://127.0.0.1:1\n[filter "x\x1b"]\n\tclean = touch ran\n\tsmudge = cat\n')
+        config.write("[alias]\n" + "".join(f"\ta{number} = status\n" for number in range(9)))
+    finding = asked.settings_are_used()
+    assert finding.status == "ok"
+    assert "alias.a0, alias.a1" in finding.seen
+    assert "and 4 more" in finding.seen
+    assert "git config --global" in finding.seen
+    names = list_unused(workspace(folder).find())
+    assert names[9:] == ["filter.x\x1b.clean", "filter.x\x1b.smudge", "http.proxy"]
+    assert "\x1b" not in finding.seen
+    (folder / ".git" / "config").write_text("[core")
+    assert "not looked for" in asked.settings_are_used().seen

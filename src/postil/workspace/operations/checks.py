@@ -12,9 +12,11 @@ from msgspec import Meta
 from postil.core.failure import Failure
 from postil.core.group import Finding, check
 from postil.core.operation import destroys
+from postil.workspace.disk import read_regular
 from postil.workspace.failures import NoRepository, printable
 from postil.workspace.files import find_leftovers, remove_leftovers
 from postil.workspace.git import git_lines, read_git_version
+from postil.workspace.git_config import LARGEST, keep_allowed, parse_config
 from postil.workspace.operations.answers import Cleaned
 from postil.workspace.part import Workspace
 from postil.workspace.repository import Repository
@@ -22,6 +24,10 @@ from postil.workspace.watch import Watch
 
 OLDEST_GIT = (2, 36)
 """Before it, `core.fsync` does not exist, and what git acknowledged may be lost with the power."""
+
+
+MOST_NAMED = 8
+"""How many settings of the repository are named."""
 
 
 class WorkspaceChecks:
@@ -57,6 +63,20 @@ class WorkspaceChecks:
             advice = "Free some space: comments and issues are written there"
             return Finding("error", f"{printable(found.root)}: the disk is full, or nearly", advice)
         return Finding("ok", printable(found.root))
+
+    @check("git config")
+    def settings_are_used(self) -> Finding:
+        """Which settings of the repository git sees in your shell and not here."""
+        try:
+            unused = list_unused(self._workspace.find())
+        except Failure as failure:
+            return Finding("ok", f"not looked for: {failure.message}")
+        if not unused:
+            return Finding("ok", "every setting of the repository is used")
+        shown = ", ".join(printable(name) for name in unused[:MOST_NAMED])
+        more = f" and {len(unused) - MOST_NAMED} more" if len(unused) > MOST_NAMED else ""
+        seen = f"not used here, since a repository may bring them: {shown}{more}"
+        return Finding("ok", f"{seen}. Set those that Postil shall use with `git config --global`")
 
     @check("state")
     def state_is_sound(self) -> Finding:
@@ -116,6 +136,15 @@ class Leftovers:
                 "warning", f"{len(found)} temporary files of killed processes", "Run `postil workspace clean --fix`"
             )
         return Finding("ok", "none")
+
+
+def list_unused(repository: Repository) -> list[str]:
+    """Returns the names of the repository's settings that git is not told of, sorted. Raises DamagedConfig."""
+    file = os.path.join(repository.common_dir, "config")
+    text = (read_regular(file, LARGEST) or b"").decode("utf-8", "surrogateescape")
+    settings = [*parse_config(text, file)]
+    used = set(keep_allowed(settings, file))
+    return sorted({".".join(filter(None, each[:3])) for each in settings if each not in used})
 
 
 def clean_leftovers(repository: Repository, *, fix: bool) -> list[str]:
