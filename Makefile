@@ -14,7 +14,7 @@ UV := $(shell command -v uv 2>/dev/null)
 export PATH := $(CURDIR)/.tools/bin:$(CURDIR)/$(BIN):$(PATH)
 unexport PYTHONPATH VIRTUAL_ENV
 
-.PHONY: help setup run gitlab-emulator test check conformance fuzz chaos hosts replicas scale fairness attack attack-newest worst-sources audit release mutants lazygit hooks terminals bench anchors fix docs tools assistants more-assistants neighbours frameworks setup-entries lock clean
+.PHONY: help setup run gitlab-emulator test check lint types suite conformance fuzz chaos hosts replicas scale fairness attack attack-newest worst-sources audit release mutants lazygit hooks terminals bench anchors fix docs tools assistants more-assistants neighbours frameworks setup-entries lock clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -28,15 +28,23 @@ gitlab-emulator: setup ## a stand-in for GitLab, to try that part without an acc
 	$(if $(DATA),$(BIN)/python -m tests.emulator.recorded $(DATA))
 	$(BIN)/python -m tests.emulator.server $(ARGS)
 
-test: check .tools/.stamp $(NODE)/node_modules/.stamp $(if $(CI),assistants) ## every check and every test, as CI runs them
-	$(BIN)/python -m scripts.suite -n $(WORKERS) --dist worksteal --durations 15 --durations-min 3 $(ARGS)
+# The types are checked beside the tests: pyright needs a minute of one processor, and the tests wait a good deal.
+test: ## every check and every test, as CI runs them
+	$(MAKE) --no-print-directory --jobs=4 types suite
 
-check: setup ## formatting, lint, layers and types
+check: lint types ## formatting, lint, layers and types
+
+lint: setup
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/lint-imports
-	$(BIN)/pyright
 	$(BIN)/python -m scripts.supply licences
+
+types: setup
+	$(BIN)/pyright
+
+suite: lint .tools/.stamp $(NODE)/node_modules/.stamp $(if $(CI),assistants)
+	$(BIN)/python -m scripts.suite -n $(WORKERS) --dist worksteal --durations 15 --durations-min 3 $(ARGS)
 
 # Needs the database of advisories: where it cannot be had, it says so and CI's other checks still count.
 audit: setup .venv-audit/.stamp ## known vulnerabilities of the locked packages, where pip-audit and its data can be had
@@ -192,6 +200,6 @@ bench/peers/node_modules/.stamp $(NODE)/more_assistants/node_modules/.stamp $(NO
 	cd $* && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
 	touch $@
 
-.tools/.stamp: scripts/tools tests/e2e/lazygit.lock | .venv/.stamp-lock
+.tools/.stamp: scripts/tools tests/e2e/lazygit.lock | .venv/bin/python
 	$(PYTHON) scripts/tools
 	mkdir -p .tools && touch $@
