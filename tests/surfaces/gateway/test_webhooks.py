@@ -180,6 +180,21 @@ def test_a_signed_event_is_taken_and_a_tampered_old_or_foreign_one_is_not() -> N
         assert len(server.events()) == 1
 
 
+def test_a_delivery_that_was_read_is_refused_at_once_on_a_connection_that_stays() -> None:
+    context, state = serving([SIGNING])
+    odd, good = b"[1]", json.dumps(PUSH).encode()
+    with context as served:
+        client = WireConnection(served.port)
+        for body, headers in ((good, {}), (b"", {}), (odd, signed(odd)), (good, signed(good))):
+            named = {name.replace("_", "-"): value for name, value in headers.items()}
+            client.ask("POST", PATH, body, {"X-Gitlab-Event": "Push Hook", **named})
+            answer = client.answer()
+            assert "connection" not in answer.headers, answer
+        assert answer.json() == {"stored": True}
+        client.close()
+        assert len(Server(served, state).events()) == 1
+
+
 def test_where_both_kinds_of_secret_are_set_both_must_pass() -> None:
     context, state = serving([SIGNING, TOKEN])
     body = json.dumps(PUSH).encode()

@@ -146,7 +146,7 @@ class HttpApp:
             elif path not in self._routes and path.startswith(DISCOVERY):
                 raise Refused(404, "Not Found: this server has no such page", codes.INVALID_REQUEST)
             elif path in self._routes:
-                await self._routes[path](scope, headers, receive, send)
+                await _follow(self._routes[path], scope, headers, receive, send)
             else:
                 await self._other(path, headers, scope, send)
         except Refused as refused:
@@ -467,6 +467,16 @@ def has_body(headers: Headers) -> bool:
     """Returns whether the client is sending more than what is read along with the head."""
     length = headers.get(b"content-length", b"")
     return b"transfer-encoding" in headers or (length.isdigit() and int(length) > SMALL_BODY)
+
+
+async def _follow(route: Route, scope: Scope, headers: Headers, receive: Receive, send: Send) -> None:
+    """Serve a route. A refusal after the whole body was read is told at once: nothing more of it can come."""
+    watched = http_body.Watched(receive)
+    try:
+        await route(scope, headers, watched, send)
+    except Refused as refused:
+        refused.is_read = watched.has_ended
+        raise
 
 
 def _ask(scope: Scope, headers: Headers, caller: Caller, receive: Receive, send: Send) -> Asked:

@@ -83,6 +83,18 @@ async def read_body(receive: Receive, headers: Headers, most: int) -> bytes:
     return b"".join(pieces)
 
 
+class Watched:
+    """A `receive` that remembers whether the body has ended: after that only the end of the connection comes."""
+
+    def __init__(self, receive: Receive) -> None:
+        self._receive, self.has_ended = receive, False
+
+    async def __call__(self) -> MutableMapping[str, Any]:
+        message = await self._receive()
+        self.has_ended = message["type"] != "http.request" or not message.get("more_body")
+        return message
+
+
 async def peek(receive: Receive, *, is_small: bool) -> tuple[bytes, bool]:
     """Returns the beginning of a body that is refused unread, and whether it is all.
 
