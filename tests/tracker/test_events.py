@@ -46,6 +46,7 @@ def test_a_line_is_one_event_or_none():
     assert ev.decode_lines(balanced) == []
     assert [event.id for event in ev.decode_lines(one + b"],[" + two + b"\n" + two)] == ["b"]
     assert ev.decode_lines(one + b"," + two) == ev.decode_lines(b"") == []
-    spanning = one[:-1] + b',"unknown":[[1\n2]]}'  # what is put between lines makes an array of it
-    assert ev.decode_lines(one + b"],[" + two + b"\n" + spanning) == []
+    spanning = one[:-1] + b',"unknown":[\n]}'  # what is put between lines makes an array of it
+    assert ev.decode_lines(one + b" " + two + b"\n" + spanning) == []
+    assert [event.id for event in ev.decode_lines(one + b"\n5\n\n" + two + b"\n6")] == ["a", "b"]  # numbers are none
     assert [event.id for part in ev.decode_parts(b"\n".join([one, two] * 9), 100) for event in part] == ["a", "b"] * 9

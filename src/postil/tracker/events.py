@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
-from typing import Annotated, Literal
+from typing import Annotated, Literal, cast
 
 import msgspec
 
@@ -27,7 +27,7 @@ LARGE = 1 << 20
 """Bytes of an entity's events from which on they are not held all at once."""
 
 _SECRET = int.from_bytes(os.urandom(7), "big")
-_BETWEEN = b"\n,%d],[" % _SECRET
+_BETWEEN = b"\n%d\n" % _SECRET
 """What stands between lines when they are decoded together. A line that held it could pass for two."""
 
 # Checked while decoding, in C: an event that breaks these is not believed, and so is none.
@@ -177,7 +177,7 @@ Known = (
 Event = Known | Unknown
 
 _known = msgspec.json.Decoder(Known)
-_known_each = msgspec.json.Decoder(list[tuple[Known, Literal[_SECRET]]])  # pyright: ignore[reportInvalidTypeForm]
+_known_or_between = msgspec.json.Decoder(Known | Literal[_SECRET])  # pyright: ignore[reportInvalidTypeForm]
 _unknown = msgspec.json.Decoder(Unknown)
 _encoder = msgspec.json.Encoder()
 
@@ -201,13 +201,14 @@ def decode(line: bytes) -> Event | None:
 def decode_lines(lines: bytes) -> list[Event]:
     """Returns every event of a run of lines; lines that are none, or more than one, are left out."""
     text = lines.removesuffix(b"\n")
-    # A list for each line, which ends with the secret: two on a line do not have it, and where one spans two lines
-    # there are too few. (`decode_lines` of msgspec takes any space for the end of an event.)
+    # Msgspec takes any space for the end of an event. With the secret between lines each second value must be that:
+    # it is not where two events are on a line, and where one spans two lines there are too few.
     parted = text.replace(b"\n", _BETWEEN)
+    ends = (len(parted) - len(text)) // (len(_BETWEEN) - 1)
     try:
-        found = _known_each.decode(b"[[%b,%d]]" % (parted, _SECRET))
-        if (len(found) - 1) * (len(_BETWEEN) - 1) == len(parted) - len(text):
-            return [event for event, _ in found]
+        found = _known_or_between.decode_lines(parted)
+        if len(found) == 2 * ends + 1 and found[1::2].count(_SECRET) == ends:
+            return cast(list[Event], found[::2])
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         pass
     each = (decode(line) for line in text.split(b"\n") if line)

@@ -16,7 +16,7 @@ from tests.tracker.worlds import ENTITY, Replica, act, meet, pair
 def grown_row(events: list[ev.Event]) -> tuple[object, ...] | None:
     """What a build of the index makes of an entity, or None where it leaves it to the fold."""
     bulk = BulkFold()
-    bulk.take((event.l, number, event, "a") for number, event in enumerate(events))
+    bulk.take((event.l, event, "a") for event in events)
     (builder,) = bulk.entities.values()
     if builder.broken:
         return None

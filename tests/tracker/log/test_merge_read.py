@@ -37,7 +37,7 @@ def test_every_event_comes_once_and_no_clock_goes_back(logs: list[list[int]]):
     read = [
         event
         for run in merge_in_order("/nowhere", sources, lambda id_, line: held.append((id_, line)))
-        for _, _, event, _ in run
+        for _, event, _ in run
     ]
     assert [event.l for event in read] == sorted(clock for clocks in logs for clock in clocks)
     assert len({event.id for event in read}) == len(read) == len(held)
@@ -51,7 +51,7 @@ def test_lines_that_are_no_events_are_left_out_and_not_held(tmp_path: Path):
     read = [
         event.l
         for run in merge_in_order(str(tmp_path), sources, lambda _, line: held.append(line))
-        for _, _, event, _ in run
+        for _, event, _ in run
     ]
     assert read == [1, 2]
     assert len(held) == 2
@@ -75,7 +75,7 @@ def test_segments_are_read_ahead_and_a_lost_one_among_them_is_replaced(
         sources.append(LogSource(segments, [], lambda fault, segment: commit("found", [5000, 5001]).lines.split(b"\n")))
     held_lines: list[bytes] = []
     runs = merge_in_order(root, sources, lambda _, line: held_lines.append(line))
-    read = [(clock, event.l, place) for run in runs for clock, _, event, place in run]
+    read = [(clock, event.l, place) for run in runs for clock, event, place in run]
     assert [clock for clock, _, _ in read] == sorted(own for _, own, _ in read)
     assert len(read) == 3 * 40 * 2
     assert [place for _, _, place in read if place.startswith("1.")] == [
@@ -96,4 +96,4 @@ def test_more_logs_than_git_may_be_asked_for_at_once(tmp_path: Path, monkeypatch
         oid = run_git(root, "hash-object", "-w", "--stdin", input=lines).decode().strip()
         sources.append(LogSource([(f"{log}", Segment(0, 1, oid))], [], refuse))
     runs = merge_in_order(root, sources, lambda _, line: None)
-    assert [clock for run in runs for clock, _, _, _ in run] == list(range(1, 13))
+    assert [clock for run in runs for clock, _, _ in run] == list(range(1, 13))

@@ -170,11 +170,11 @@ class BulkFold:
         self._same: dict[Names, Names] = {}
         self._changes: dict[tuple[Names, Names, Names], Names] = {}
 
-    def take(self, events: Iterable[tuple[int, int, Event, str]]) -> None:
+    def take(self, events: Iterable[tuple[int, Event, str]]) -> None:
         """Let events have their effect; with each comes its clock, and the mark of the segment it is in, or nothing."""
         # Once an event, so the usual case is written out here: the same writer goes on, and mostly comments.
         known = self.entities.get
-        for l, _, event, place in events:  # noqa: E741 - as events have it
+        for l, event, place in events:  # noqa: E741 - as events have it
             builder = known(event.ent)
             if builder is None:
                 self._begin(event, place)

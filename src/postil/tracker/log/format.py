@@ -11,8 +11,9 @@ greater `v`.
 
 from __future__ import annotations
 
+import fcntl
 from collections.abc import Generator, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import IO
 
 import msgspec
@@ -23,6 +24,7 @@ from postil.workspace.git import git_dialogue, try_git
 
 SEAL = 256
 """Events after which a segment is sealed."""
+_PIPE = 1 << 20
 _SHORT = 64
 """A gap of so many commits is walked; a longer one is read from segments where they exist."""
 
@@ -177,6 +179,8 @@ class Objects:
 def open_objects(root: str) -> Generator[Objects]:
     """Git's objects, for as long as they are needed."""
     with git_dialogue(root, "cat-file", "--batch") as (asked, answered):
+        with suppress(OSError, AttributeError):  # several segments at a time: each change of the process costs
+            fcntl.fcntl(answered, fcntl.F_SETPIPE_SZ, _PIPE)
         yield Objects(asked, answered)
 
 

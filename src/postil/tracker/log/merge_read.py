@@ -10,14 +10,15 @@ from bisect import bisect_right
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, suppress
-from itertools import chain, count, islice, repeat
-from operator import attrgetter
+from itertools import chain, islice, repeat
+from operator import attrgetter, itemgetter
 from typing import Self
 
 from postil.tracker.events import Event, decode, decode_lines
 from postil.tracker.log.format import LogCommit, LogDamaged, Objects, Segment, open_objects
 
 _clock = attrgetter("l")
+_first = itemgetter(0)
 
 
 class LogSource:
@@ -70,20 +71,16 @@ def merge_in_order(root: str, sources: Sequence[LogSource], held: Callable[[str,
             waiting = [source for source in waiting if source.at < len(source.events) or _advance(talk, source, held)]
 
 
-Read = Iterable[tuple[int, int, Event, str]]
-"""Events, each with its clock before it and the mark of its segment after it, which is empty for those of commits.
-
-The number between is one of a run: where clocks are equal it keeps the order, so that no events are compared.
-"""
+Read = Iterable[tuple[int, Event, str]]
+"""Events, each with its clock before it and the mark of its segment after it, which is empty for those of commits."""
 
 
 def _merge(ready: Sequence[tuple[LogSource, int]]) -> Read:
-    number = count()
     parts: list[Read] = []
     for source, cut in ready:
         events = source.events[source.at : cut]
-        parts.append(zip(map(_clock, events), number, events, repeat(source.place)))
-    return parts[0] if len(parts) == 1 else sorted(chain.from_iterable(parts))
+        parts.append(zip(map(_clock, events), events, repeat(source.place)))
+    return parts[0] if len(parts) == 1 else sorted(chain.from_iterable(parts), key=_first)
 
 
 def _advance(talk: _SegmentReader, source: LogSource, held: Callable[[str, bytes], object]) -> bool:
