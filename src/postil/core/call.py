@@ -33,6 +33,8 @@ class Caller(Struct, frozen=True):
     """A secret the caller brought for an upstream service; never logged, never stored."""
     name: str = ""
     """What those who let the caller in call it: of an access key its name, of a GitLab user the username."""
+    types: bool = False
+    """Whether the command is read from a terminal, wherever its answers and errors go."""
 
     def __repr__(self) -> str:
         return f"Caller(principal={self.principal!r}, client={self.client!r}, surface={self.surface!r})"

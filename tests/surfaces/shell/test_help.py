@@ -109,6 +109,7 @@ def test_what_follows_an_unknown_word_is_not_told_as_a_part_of_the_command(repos
         ("issue new", "issue create"),  # not `issue next`, which takes an issue
         ("issue done 39d4", "issue close"),  # not `issue open`
         ("issue view 39d4", "issue show"),
+        ("issue tick 39d4 2", "issue check"),
         ("issue lsit", "issue list"),
         ("milestone ls", "milestone list"),
         ("isue list", "issue list"),

@@ -216,7 +216,11 @@ def type_in_a_terminal(repository: Path, *lines: str) -> list[str]:
 def test_the_commands_of_one_terminal_are_one_claimer_and_those_of_another_are_not(repository: Path):
     id_ = Tracker(repository).tools.create("Work").id
     prolonged = f"{PROGRAM} claim {id_} --minutes 500; echo got $?"
-    assert type_in_a_terminal(repository, f"{PROGRAM} next; echo got $?", prolonged) == ["0", "0"]
+    redirected = [
+        prolonged.replace("; echo", f" {where}; echo") for where in ("2>/dev/null", "2>&1 | cat", "--no-input")
+    ]
+    lines = ["set -o pipefail", f"{PROGRAM} next; echo got $?", prolonged, *redirected]
+    assert type_in_a_terminal(repository, *lines) == ["0"] * 5
     assert type_in_a_terminal(repository, prolonged) == ["6"]
     assert run(repository, "claim", id_).returncode == 6  # a program, not the person
 
@@ -236,7 +240,11 @@ def test_where_the_shell_is_not_seen_each_process_is_a_claimer(monkeypatch: pyte
     def tell_nothing(pid: int) -> int:
         return pid
 
+    def is_terminal(fd: int) -> bool:
+        return fd == 0
+
     monkeypatch.setattr(os, "getsid", tell_nothing)
+    monkeypatch.setattr(os, "isatty", is_terminal)
 
     def name() -> str:
         enter(ShellCall(interactive=True))

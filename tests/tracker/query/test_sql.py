@@ -83,6 +83,15 @@ def test_a_thousand_random_questions_get_the_naive_answer(store: Store):
         assert {row.id for row in found.rows} == expected, text
 
 
+def test_what_ignores_case_takes_letters_for_what_they_are_without_it(store: Store):
+    """A capital ß is SS, so `strasse` is how both are written without case."""
+    wanted = {create(store, title) for title in ("Straße 1", "STRASSE 2", "strasse 3")}
+    create(store, "Strase 4")
+    store.refresh()
+    for text in ("title ~ strasse", "title ~ STRASSE", "title ~ straße", "text ~ strasse"):
+        assert {row.id for row in read_page(store.index, None, text, (), 9, None, True, NOW).rows} == wanted, text
+
+
 def test_letters_beyond_a_to_z_have_case_too(store: Store):
     ids = {create(store, "Über Straßen"), create(store, "überall")}
     create(store, "Uber")

@@ -85,6 +85,7 @@ _MEANT = {
     "claim": ("take", "start", "begin"),
     "release": ("unclaim", "drop"),
     "delete": ("remove", "rm"),
+    "check": ("tick",),
 }
 """Words of other programs for commands of ours."""
 

@@ -22,7 +22,7 @@ class ShellCall(Call):
     """A call from the command line: progress is drawn on a terminal, warnings are told, questions only to a person."""
 
     def __init__(self, *, interactive: bool, terminal: Terminal | None = None) -> None:
-        super().__init__(Caller(client=f"shell:{os.getpid()}", surface="shell"))
+        super().__init__(Caller(client=f"shell:{os.getpid()}", surface="shell", types=os.isatty(0)))
         self.interactive = interactive
         self.columns = measure_columns()
         self.terminal = sys.stdout.isatty()

@@ -281,8 +281,9 @@ def _find_chain(before: dict[str, list[str]], start: str) -> Sequence[str]:
 def name_session() -> str:
     """Returns what tells a claimer from others of the same git user: a person's terminal, or the client and process."""
     leader = os.getsid(0)  # mostly the shell; its number is used again, but not with the same start
-    if not call.current().interactive or not leader or _is_in_background():
-        return f"{call.current().caller.client}.{_PROCESS}"
+    caller = call.current().caller
+    if not caller.types or not leader or _is_in_background():
+        return f"{caller.client}.{_PROCESS}"
     stat = read_regular(f"/proc/{leader}/stat", 4096) or b""
     started = stat.rpartition(b")")[2].split()[19:20]
     told = f"{os.uname().nodename} {leader} {started}".encode("utf-8", "replace")

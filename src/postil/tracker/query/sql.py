@@ -136,9 +136,11 @@ def _compile_value(kind: str, field: str, op: str, value: str, around: QueryCont
     if op == "contains":
         return Condition(f"instr({column}, ?) > 0", (value,))
     if op == "~":
-        if not value.isascii():
-            return Condition(f"instr(casefold({column}), ?) > 0", (value.casefold(),))
-        return Condition(f"instr(lower({column}), lower(?)) > 0", (value,))
+        found = f"instr(casefold({column}), ?) > 0"
+        if value.isascii():  # then Python is asked only where other letters are: `Straße` is found by `strasse`
+            others = f"length(CAST({column} AS BLOB)) > length({column})"
+            return Condition(f"(instr(lower({column}), ?) > 0 OR {others} AND {found})", (value.casefold(),) * 2)
+        return Condition(found, (value.casefold(),))
     if kind == "person":
         # "Name <mail>" answers to the whole, to the name and to the address.
         return Condition(
