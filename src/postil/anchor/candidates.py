@@ -2,13 +2,13 @@
 
 from collections import Counter
 from collections.abc import Iterable
-from functools import cached_property
 
 from rapidfuzz import fuzz, process
 from rapidfuzz.distance import Indel
 
 from postil.anchor.counterparts import Counterparts
 from postil.anchor.model import Ranked
+from postil.anchor.page import find_word
 from postil.anchor.renames import Renames
 
 _POOL = 3000  # rows that are searched for a similar one, the nearest to where the row is expected
@@ -27,6 +27,7 @@ class Candidates:
         self.old, self.new, self.aligned = counterparts.old, counterparts.new, counterparts.aligned
         self.renames = renames
         self._counterparts = counterparts
+        self._named: dict[str, list[int]] = {}
 
     def find(self, row: int, home: Ranked, heads: Ranked, documented: Ranked) -> list[int]:
         """Returns new rows worth measuring.
@@ -49,7 +50,7 @@ class Candidates:
         found.update(self._alike(key, range(pool.start, pool.stop), _SIMILAR))
         found.update(self._adopted(row))
         name = self.old.name(row)
-        found.update(sorted(self._named.get(name, ()), key=lambda at: abs(at - expected))[:_NAMED])
+        found.update(sorted(self._list_named(name), key=lambda at: abs(at - expected))[:_NAMED])
         for _, parent in home[:_HOMES]:
             found.update(self._at_home(row, self.new.children.get(parent, [])))
         found.update(self._in_region(row, expected))
@@ -124,12 +125,13 @@ class Candidates:
         start = max(0, min(expected - _POOL // 2, count - _POOL))
         return range(start, min(count, start + _POOL))
 
-    @cached_property
-    def _named(self) -> dict[str, list[int]]:
-        """The new rows of each name, those left out that are known to be other rows."""
-        found: dict[str, list[int]] = {}
-        for at, row in enumerate(self.aligned.backward):
-            if row < 0:
-                found.setdefault(self.new.name(at), []).append(at)
-        found.pop("", None)
+    def _list_named(self, name: str) -> list[int]:
+        """Returns the new rows of a name, those left out that are known to be other rows."""
+        if not name:
+            return []
+        found = self._named.get(name)
+        if found is None:
+            rows = find_word(self.new, name)
+            backward = self.aligned.backward
+            found = self._named[name] = [at for at in rows if backward[at] < 0 and self.new.name(at) == name]
         return found

@@ -1,10 +1,8 @@
 """What speaks for a new row being an old one: the measures of each candidate. judge.py weighs them."""
 
 from bisect import bisect_left
-from collections import Counter
 from collections.abc import Sequence
 from functools import cached_property
-from itertools import chain
 from math import fsum, log1p
 
 from rapidfuzz import process
@@ -12,12 +10,11 @@ from rapidfuzz.distance import Indel
 
 from postil.anchor.counterparts import Counterparts
 from postil.anchor.model import Ranked
-from postil.anchor.page import Page, is_remark
+from postil.anchor.page import Page, count_tokens, is_remark
 from postil.anchor.renames import Renames
 
 _CONTEXT = 4
 _BLOCK = 60  # rows of a block that are compared
-_WEIGHED = 12_000  # rows of a page whose tokens are counted
 _NEAR = 60
 
 # What kind of statement a word opens, where it says so in most languages.
@@ -63,6 +60,8 @@ class Evidence:
         self._token_sets: dict[tuple[bool, int], tuple[frozenset[str], float]] = {}
         self._kepts: dict[tuple[int, int], float] = {}
         self._rivals: dict[int, list[tuple[float, int]]] = {}
+        self._weights: dict[str, float] = {}
+        self._counts = count_tokens(self.old), count_tokens(self.new)
 
     def measure(
         self, row: int, rows: Sequence[int], home: Ranked, heads: Ranked, documented: Ranked
@@ -222,12 +221,13 @@ class Evidence:
             self._rivals[at] = [(likeness, lost[place]) for _, likeness, place in best]
         return max((likeness for likeness, near in self._rivals[at] if near != row), default=0.0)
 
-    @cached_property
-    def _weights(self) -> dict[str, float]:
-        """Returns how telling each token is: the rarer in both pages, the more."""
-        rows = [page.tokens(row) for page in (self.old, self.new) for row in range(min(len(page), _WEIGHED))]
-        counts = Counter(chain.from_iterable(rows))
-        return {token: 1.0 / (1.0 + log1p(count)) for token, count in counts.items()}
+    def _weigh(self, token: str) -> float:
+        """Returns how telling a token is: the rarer in both pages, the more."""
+        weight = self._weights.get(token)
+        if weight is None:
+            count = self._counts[0].count(token) + self._counts[1].count(token)
+            weight = self._weights[token] = 1.0 / (1.0 + log1p(count))
+        return weight
 
     def _tokens(self, row: int, at: int) -> tuple[float, float]:
         """Returns the weight of the tokens that two rows share, as part of both and as part of the lighter.
@@ -237,16 +237,15 @@ class Evidence:
         (mine, a), (theirs, b) = self._weighed(self.old, row), self._weighed(self.new, at)
         if not a or not b:
             return 0.0, 0.0
-        weights = self._weights
-        both = fsum([weights.get(token, 1.0) for token in mine & theirs])
+        both = fsum(map(self._weigh, mine & theirs))
         return 2 * both / (a + b), both / min(a, b)
 
     def _weighed(self, page: Page, row: int) -> tuple[frozenset[str], float]:
         name = (page is self.old, row)
         found = self._token_sets.get(name)
         if found is None:
-            tokens, weights = frozenset(page.tokens(row)), self._weights
-            found = self._token_sets[name] = tokens, fsum([weights.get(token, 1.0) for token in tokens])
+            tokens = frozenset(page.tokens(row))
+            found = self._token_sets[name] = tokens, fsum(map(self._weigh, tokens))
         return found
 
     def _blocks(self, row: int, at: int) -> float:

@@ -7,16 +7,18 @@ from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from postil.anchor.model import Source
+from postil.anchor.side_by_side.token_counts import TOKEN, TokenCounts
 from postil.anchor.syntax.languages import language_of, parse
 from postil.anchor.syntax.symbols import Symbol, symbols
 
 if TYPE_CHECKING:
     from tree_sitter import Tree
 
-_TOKEN = re.compile(r"\w+|[^\w\s]")
+_OPENING = re.compile(r"\b[A-Za-z_]\w*")
 _NAME = re.compile(r"(?<![\w$])([A-Za-z_$][\w$]*+)\s*+(?:[=;(:,){]|$)")  # never goes back: linear in the row
 _TAB = 4
 _DEEPEST = 1 << 30
+_COUNTED = 12_000  # rows whose tokens are counted
 _FRAME = 200  # rows of a long function
 # A statement may run over several lines; more than this is data, and its beginning is enough to know it by.
 _HEADER_LINES = 6
@@ -57,7 +59,7 @@ class Page:
     def tokens(self, row: int) -> list[str]:
         found = self._tokens.get(row)
         if found is None:
-            found = self._tokens[row] = _TOKEN.findall(self.rows[row][: 2 * LONGEST_KEY])
+            found = self._tokens[row] = TOKEN.findall(self.rows[row][: 2 * LONGEST_KEY])
         return found
 
     def between(self, first: int, last: int) -> str:
@@ -147,9 +149,9 @@ class Page:
         """The first word of a row, or its first sign where it has no word."""
         found = self._openings.get(row)
         if found is None:
-            tokens = self.tokens(row)
-            words = (token for token in tokens if token[0].isalpha() or token[0] == "_")
-            found = self._openings[row] = next(words, tokens[0] if tokens else "")
+            text = self.rows[row][: 2 * LONGEST_KEY]
+            word = _OPENING.search(text) if text.isascii() else None
+            found = self._openings[row] = word[0] if word else _find_opening(self.tokens(row))
         return found
 
     def name(self, row: int) -> str:
@@ -275,6 +277,20 @@ def is_remark(key: str) -> bool:
     return key.startswith(_REMARKS)
 
 
+def _find_opening(tokens: list[str]) -> str:
+    words = (token for token in tokens if token[0].isalpha() or token[0] == "_")
+    return next(words, tokens[0] if tokens else "")
+
+
+@lru_cache(4)
+def count_tokens(page: Page) -> TokenCounts:
+    """How often each token stands there; of a page that is very long, in the beginnings of its first rows."""
+    rows = page.rows[:_COUNTED]
+    if len(rows) == len(page.rows) and max(map(len, rows)) <= 2 * LONGEST_KEY:
+        return TokenCounts(page.text)
+    return TokenCounts("\n".join(row[: 2 * LONGEST_KEY] for row in rows))
+
+
 def find_word(page: Page, word: str) -> list[int]:
     """The rows that hold a word as a whole, each once."""
     text, starts = page.text, _find_starts(page)
@@ -291,7 +307,7 @@ def find_word(page: Page, word: str) -> list[int]:
     return found
 
 
-@lru_cache(2)
+@lru_cache(4)
 def _find_starts(page: Page) -> list[int]:
     """Where each row begins in the text."""
     return [0, *accumulate(len(row) + 1 for row in page.rows)][:-1]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from postil.anchor.page import LONGEST_KEY, Page, find_word
@@ -68,8 +69,9 @@ class Renames:
         votes = self._ask_uses(mine[0], row)
         likely = [name for name, count in votes.items() if name and 4 * count >= votes[""]]
         names = sorted(likely, key=lambda name: (-votes[name], name))[:2]
-        found = [at for name in names for at in find_word(self.new, name) if name in self.list_declared(self.new, at)]
-        return sorted(found, key=lambda at: (abs(at - expected), at))[:3]
+        rows = [(abs(at - expected), at, name) for name in names for at in find_word(self.new, name)]
+        found = (at for _, at, name in sorted(rows) if name in self.list_declared(self.new, at))
+        return list(islice(found, 3))
 
     def _ask_uses(self, name: str, row: int) -> Counter[str]:
         """Returns what stands now where a name stood: votes for words, and under "" how many rows voted."""

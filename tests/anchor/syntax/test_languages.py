@@ -188,8 +188,9 @@ def test_a_parser_works_in_slices_until_its_cpu_time_is_over(monkeypatch: pytest
     clock = iter(range(100))
     monkeypatch.setattr(languages, "_parser", parser)
     monkeypatch.setattr(languages.time, "thread_time", lambda: next(clock) / 1000)
+    monkeypatch.setattr(languages.time, "monotonic", lambda: stuck.calls / 500)  # others have the processor, too
     assert languages._try_parse(b"", "python", 0.01) is None  # pyright: ignore[reportPrivateUsage]
-    assert stuck.calls == 10, "a look at the clock after each"
+    assert stuck.calls == 5 + 10 - 1, "a look at the CPU's clock after each, once so much time has passed at all"
     assert asked == [languages.SLICE]
 
 
@@ -239,3 +240,13 @@ def test_only_what_is_stopped_here_is_asked_about(monkeypatch: pytest.MonkeyPatc
     texts = ("good = 1\n", "odd = 1\n", "hostile = 1\n")
     seen = [(parse.__wrapped__(text, "python") is not None, [*done], done.clear())[:2] for text in texts]
     assert seen == [(True, ["quick"]), (True, ["quick", "worker", "long"]), (False, ["quick", "worker"])]
+
+
+def test_brackets_count_together_whatever_their_kind() -> None:
+    deep = "([{" * 66 + "((("
+    assert is_too_deep(deep, "python")
+    assert not is_too_deep(deep[:DEEPEST] + ")" * DEEPEST, "python")
+    assert is_too_deep("()" * 5_000 + deep + ")" * 500, "python")
+    assert not is_too_deep("(" * 150 + ")" * 150 + "[" * 150, "python")
+    assert is_too_deep("(" * 150 + "x)(" * 300 + "{" * 51, "python")
+    assert not is_too_deep(")" * 500 + "(" * 300, "python")

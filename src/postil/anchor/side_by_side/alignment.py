@@ -279,24 +279,36 @@ class Drift:
 def trace_range(old: Page, new: Page, gap: Range) -> dict[int, Drift]:
     """Returns where the tokens of each old row of a range went, by their longest common subsequence."""
     a0, a1, b0, b1 = gap
-    a = [(token, row) for row in range(a0, a1) for token in old.tokens(row)]
-    b = [(token, row) for row in range(b0, b1) for token in new.tokens(row)]
+    (a, rows), (b, ats) = _list_tokens(old, a0, a1), _list_tokens(new, b0, b1)
     if not a or not b or len(a) * len(b) > MOST_CELLS:
         return {}
     found: dict[int, Drift] = {}
-    for block in LCSseq.opcodes([token for token, _ in a], [token for token, _ in b]):
+    for block in LCSseq.opcodes(a, b):
         if block.tag != "equal":
             continue
-        for step in range(block.src_end - block.src_start):
-            token, row = a[block.src_start + step]
-            at = b[block.dest_start + step][1]
+        first, last, shift = block.src_start, block.src_end, block.dest_start - block.src_start
+        for place in range(first, last):
+            row, at = rows[place], ats[place + shift]
             drift = found.get(row)
             if drift is None:
                 drift = found[row] = Drift(at)
             drift.votes[at] = drift.votes.get(at, 0) + 1
-            if not drift.word and (token[0].isalnum() or token[0] == "_"):
-                drift.first, drift.word = at, True
+            if not drift.word:
+                letter = a[place][0]
+                if letter.isalnum() or letter == "_":
+                    drift.first, drift.word = at, True
     return found
+
+
+def _list_tokens(page: Page, start: int, stop: int) -> tuple[list[str], list[int]]:
+    """Returns the tokens of a range of rows, and the row of each."""
+    found: list[str] = []
+    rows: list[int] = []
+    for row in range(start, stop):
+        tokens = page.tokens(row)
+        found += tokens
+        rows += [row] * len(tokens)
+    return found, rows
 
 
 def _find_singles(keys: list[int], start: int, stop: int) -> dict[int, int]:

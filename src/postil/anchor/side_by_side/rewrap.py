@@ -5,14 +5,16 @@ the words of a row and those around it are all there in one run, the row is wher
 be weighed.
 """
 
-import re
+from bisect import bisect_left, bisect_right
+from functools import cached_property
+from itertools import accumulate, chain
 
 from rapidfuzz.distance import LCSseq
 
 from postil.anchor.model import MOST_CELLS
 from postil.anchor.page import Page
+from postil.anchor.side_by_side.token_counts import split_rows
 
-_WORD = re.compile(r"\w+")
 _LONGEST = 100_000  # characters of a row: a minified file is rewrapped too, a dump of data need not be
 _AROUND = 8  # words on each side that must be the same too
 
@@ -21,39 +23,52 @@ class Rewrap:
     """The words of two pages, aligned."""
 
     def __init__(self, old: Page, new: Page) -> None:
-        words, _, self._starts = _split_words(old)
-        now, self._rows, _ = _split_words(new)
-        self._count = len(words)
-        # first old word, one past the last, how far the run moved
-        self._runs = _find_runs(words, now)
+        self._words = _split_words(old)
+        self._now = _split_words(new)
+        self._starts = [0, *accumulate(map(len, self._words))]
 
     def find_row(self, row: int) -> int:
         """Returns the new row of the first word of an old row, or -1 where the words around it are not the same."""
         start, stop = self._starts[row], self._starts[row + 1]
         if start == stop:
             return -1
-        low, high = max(0, start - _AROUND), min(self._count, stop + _AROUND)
+        low, high = max(0, start - _AROUND), min(self._starts[-1], stop + _AROUND)
+        if f" {' '.join(self._list_words(low, high))} " not in self._line:
+            return -1  # words that are nowhere in one run need no alignment
         for first, last, shift in self._runs:
             if first <= low and high <= last:
-                return self._rows[start + shift]
+                return bisect_right(self._starts_now, start + shift) - 1
         return -1
 
+    def _list_words(self, low: int, high: int) -> list[str]:
+        first, last = bisect_right(self._starts, low) - 1, bisect_left(self._starts, high)
+        words = list(chain.from_iterable(self._words[first:last]))
+        return words[low - self._starts[first] : high - self._starts[first]]
 
-def _split_words(page: Page) -> tuple[list[str], list[int], list[int]]:
-    """Returns every word, the row of each, and for each row (and one past the last) the place of its first word."""
-    found: list[str] = []
-    rows: list[int] = []
-    starts: list[int] = [0]
-    find = _WORD.findall
+    @cached_property
+    def _line(self) -> str:
+        """The new words in one row."""
+        return f" {' '.join(chain.from_iterable(self._now))} "
+
+    @cached_property
+    def _starts_now(self) -> list[int]:
+        return [0, *accumulate(map(len, self._now))]
+
+    @cached_property
+    def _runs(self) -> list[tuple[int, int, int]]:
+        """The first old word of each run, one past the last, and how far the run moved."""
+        return _find_runs([*chain.from_iterable(self._words)], [*chain.from_iterable(self._now)])
+
+
+def _split_words(page: Page) -> list[list[str]]:
+    """Returns the words of every row, in small letters."""
     # Small letters of all at once where that keeps every row its own: some letters become two.
     lowered = page.text.lower()
-    small = lowered.split("\n") if len(lowered) == len(page.text) else [text.lower() for text in page.rows]
-    for row, text in enumerate(small[: len(page.rows)]):
-        words = find(text[:_LONGEST])
-        found += words
-        rows += [row] * len(words)
-        starts.append(len(found))
-    return found, rows, starts
+    if len(lowered) != len(page.text):
+        lowered = "\n".join(text.lower() for text in page.rows)
+    if len(lowered) > _LONGEST:
+        lowered = "\n".join(row[:_LONGEST] for row in lowered.split("\n"))
+    return split_rows(lowered)[: len(page.rows)]
 
 
 def _find_runs(a: list[str], b: list[str]) -> list[tuple[int, int, int]]:

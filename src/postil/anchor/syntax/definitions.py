@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from functools import cache
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -57,6 +59,7 @@ _WRAPPERS = frozenset(
     {"decorated_definition", "export_statement", "type_declaration", "lexical_declaration", "template_declaration"}
 )
 _NAME_FIELDS = ("name", "declarator", "type", "key")
+_VARIABLES = frozenset({"variable_declarator", "public_field_definition", "field_definition"})
 _FUNCTION_VALUES = frozenset({"arrow_function", "function_expression", "generator_function"})
 _LONGEST_NAME = 80
 _LONGEST_TEXT = 4096
@@ -79,15 +82,16 @@ def text(node: Node | None) -> str:
 
 
 def name(node: Node, language: str) -> str:
-    if node.type in ("variable_declarator", "public_field_definition", "field_definition"):
+    type_ = node.type
+    if type_ in _VARIABLES:
         value = node.child_by_field_name("value")
         if value is None or value.type not in _FUNCTION_VALUES:
             return ""
         return text(node.child_by_field_name("name") or node.child_by_field_name("property"))
-    if language in ("c", "cpp") and node.type.endswith("_specifier") and node.child_by_field_name("body") is None:
+    if type_ in _SPECIAL_NAMES:
+        return _SPECIAL_NAMES[type_](node)
+    if language in ("c", "cpp") and type_.endswith("_specifier") and node.child_by_field_name("body") is None:
         return ""
-    if node.type in _SPECIAL_NAMES:
-        return _SPECIAL_NAMES[node.type](node)
     for field in _NAME_FIELDS:
         child = node.child_by_field_name(field)
         while child is not None and child.type.endswith("declarator"):
@@ -152,15 +156,33 @@ def kind(node: Node, language: str, inside_type: bool) -> str:
 
 def receiver(node: Node) -> tuple[str, ...]:
     """The type a Go method belongs to, which stands before its name and not around it."""
-    receiver = node.child_by_field_name("receiver") if node.type == "method_declaration" else None
+    if node.type != "method_declaration":
+        return ()
+    receiver = node.child_by_field_name("receiver")
     words = text(receiver).strip("()").replace("*", " ").split()
     return (words[-1].partition("[")[0],) if words else ()
 
 
-def head_row(node: Node) -> int:
-    """The row of a definition's name, or of the definition where the name has no node of its own."""
-    named = node.child_by_field_name("name")
-    return named.start_point[0] if named else node.start_point[0]
+class Rows:
+    """The rows of a tree's text, found by bytes: a node takes ten times as long to say its own."""
+
+    def __init__(self, root: Node) -> None:
+        lines = (root.text or b"").split(b"\n")
+        self._starts = [*accumulate((len(line) + 1 for line in lines), initial=root.start_byte)]
+        self._before = root.start_point[0] - 1
+
+    def first(self, node: Node) -> int:
+        return bisect_right(self._starts, node.start_byte) + self._before
+
+    def last(self, node: Node) -> int:
+        """The row a node ends on; the end of a line belongs to it."""
+        end = node.end_byte
+        place = bisect_right(self._starts, end)
+        return max(self.first(node), place + self._before - (self._starts[place - 1] == end))
+
+    def head(self, node: Node) -> int:
+        """The row of a definition's name, or of the definition where the name has no node of its own."""
+        return self.first(node.child_by_field_name("name") or node)
 
 
 class Siblings:
@@ -172,9 +194,8 @@ class Siblings:
     def __init__(self) -> None:
         self._known: dict[int, tuple[list[Node], dict[int, int]]] = {}
 
-    def before(self, node: Node) -> Iterator[Node]:
+    def before(self, node: Node, parent: Node | None) -> Iterator[Node]:
         """Yields them, the nearest first."""
-        parent = node.parent
         if parent is None:
             return
         if parent.id not in self._known:
@@ -185,19 +206,19 @@ class Siblings:
             yield children[index]
 
 
-def first_row(node: Node, siblings: Siblings) -> int:
+def first_row(node: Node, siblings: Siblings, rows: Rows) -> int:
     """The row a definition begins on, decorators and the comment directly above included."""
     while (parent := node.parent) is not None and parent.type in _WRAPPERS:
         node = parent
-    row = node.start_point[0]
+    row = rows.first(node)
     above: Node | None = None  # the comment that was taken last
-    for before in siblings.before(node):
-        comment, last = "comment" in before.type, last_row(before)
+    for before in siblings.before(node, parent):
+        comment, last = "comment" in before.type, rows.last(before)
         if above is not None and last == row and not comment:
             return row  # a comment at the end of a line of code is about that line
         if not comment or last != row - 1:
             return row
-        row, above = before.start_point[0], before
+        row, above = rows.first(before), before
     return row
 
 

@@ -38,6 +38,8 @@ seconds of CPU: ordinary code takes a tenth."""
 DEEPEST = 200
 _BRACKET = re.compile(r"[()\[\]{}]")
 _STEP = {**dict.fromkeys("([{", 1), **dict.fromkeys(")]}", -1)}
+_OPEN_OR_CLOSED = bytes.maketrans(b"[{]}", b"(())")
+_NO_BRACKETS = bytes(set(range(256)) - set(b"()[]{}"))
 # Where `a <` may begin a list of types or compare, a parser keeps both readings of each until the text ends, and then
 # copies them all for each: 16 kB of it took 3.6 s and 2 GB. An expression does not go on behind these marks.
 _WITH_ANGLES = frozenset({"java", "csharp"})
@@ -157,7 +159,7 @@ def parse(text: str, language: str | None) -> Tree | None:
     if language not in _GRAMMARS or not is_installed(language):
         return None
     data = text.encode("utf-8", "surrogatepass")
-    if len(data) > MOST_BYTES or _longest_line(text) > LONGEST_LINE or is_too_deep(text, language):
+    if len(data) > MOST_BYTES or max(map(len, text.split("\n"))) > LONGEST_LINE or is_too_deep(text, language):
         return None
     tree = None
     if not _is_dear(data, language):
@@ -179,12 +181,13 @@ def _is_dear(data: bytes, language: str) -> bool:
 def _try_parse(data: bytes, language: str, seconds: float) -> Tree | None:
     """Returns the tree, or None where that takes more CPU than these seconds or more memory than MOST_GROWTH."""
     parser, until, most, slices = _parser(language, SLICE), time.thread_time() + seconds, 0, 0
+    passed = time.monotonic() + seconds  # before it the CPU's clock, which takes ten times as long to read, says no
     while True:
         try:
             return parser.parse(data)
         except ValueError:  # the slice is over: the same call goes on where it stopped
             slices += 1
-        if time.thread_time() >= until:
+        if time.monotonic() >= passed and time.thread_time() >= until:
             return None
         if slices % LOOK_EVERY == 0:
             size = _memory()
@@ -202,22 +205,32 @@ def _memory() -> int:
         return 0
 
 
-def _longest_line(text: str) -> int:
-    return max(map(len, text.split("\n")))
-
-
 def is_too_deep(text: str, language: str) -> bool:
     """Whether the text may nest deeper than DEEPEST; at worst an ordinary text with very odd lines is said to."""
-    if _count(text) > DEEPEST and max(accumulate(map(_STEP.__getitem__, _BRACKET.findall(text)))) > DEEPEST:
+    if _count(text) > DEEPEST and _has_deep_brackets(text):
         return True
     if language in _WITH_ANGLES and text.count("<") > DEEPEST and _count_angles(text) > DEEPEST:
         return True
     marks = _YAML_MARKS if language == "yaml" else " \t"
     # A level takes at least one column, so only lines that begin far to the right can be deep.
-    widths = [len(line) - len(line.lstrip(marks)) for line in text.split("\n")]
-    if max(widths) <= DEEPEST:
+    lines = text.split("\n")
+    if not any(len(line) - len(line.lstrip(marks)) > DEEPEST for line in lines if len(line) > DEEPEST):
         return False
-    return language == "yaml" or _count_levels(widths) > DEEPEST
+    return language == "yaml" or _count_levels([len(line) - len(line.lstrip(marks)) for line in lines]) > DEEPEST
+
+
+def _has_deep_brackets(text: str) -> bool:
+    """Whether brackets stand more than DEEPEST inside each other, of whatever kind."""
+    left = text.encode("utf-8", "surrogatepass").translate(_OPEN_OR_CLOSED, _NO_BRACKETS)
+    for taken in range(DEEPEST):
+        # Each time the innermost pairs go, and with them one level at most: soon so few are left that it is not deep.
+        if left.count(b"(") + taken <= DEEPEST:
+            return False
+        fewer = left.replace(b"()", b"")
+        if len(fewer) * 8 > len(left) * 7:
+            break
+        left = fewer
+    return max(accumulate(map(_STEP.__getitem__, _BRACKET.findall(text)))) > DEEPEST
 
 
 def _count(text: str) -> int:

@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from postil.anchor.model import Span
 from postil.anchor.syntax import definitions
-from postil.anchor.syntax.definitions import TYPES, Siblings, first_row, last_row
+from postil.anchor.syntax.definitions import TYPES, Rows, Siblings, first_row, last_row
 from postil.anchor.syntax.languages import grammar, parse
 from postil.anchor.syntax.queries import run_query
 
@@ -129,7 +129,7 @@ def symbols_of(tree: Tree, language: str) -> list[Symbol]:
     """As `symbols`, of a tree already parsed; none where finding them takes too long."""
     found: list[Symbol] = []
     open_: list[tuple[int, Symbol]] = []  # the definitions that enclose the current one, with the byte they end at
-    siblings = Siblings()
+    siblings, rows = Siblings(), Rows(tree.root_node)
     nodes = run_query(_query(language), tree.root_node, partial(_find_definitions, tree.root_node)) or []
     for node in sorted(nodes, key=lambda node: (node.start_byte, -node.end_byte)):
         name = definitions.name(node, language)
@@ -141,10 +141,12 @@ def symbols_of(tree: Tree, language: str) -> list[Symbol]:
             continue
         kind = definitions.kind(node, language, bool(open_) and open_[-1][1].kind in TYPES)
         outer = open_[-1][1].path if open_ else ()
-        *scope, name = name.split("::") if language == "cpp" else [name]
-        containers = (*outer, *definitions.receiver(node), *scope)
-        span = Span(first_row(node, siblings) + 1, last_row(node) + 1)
-        symbol = Symbol(name, kind, span, containers, definitions.head_row(node) + 1)
+        containers = (*outer, *definitions.receiver(node))
+        if language == "cpp":
+            *scope, name = name.split("::")
+            containers = (*containers, *scope)
+        span = Span(first_row(node, siblings, rows) + 1, rows.last(node) + 1)
+        symbol = Symbol(name, kind, span, containers, rows.head(node) + 1)
         found.append(symbol)
         open_.append((node.end_byte, symbol))
     found.sort(key=lambda symbol: (symbol.span.start, -symbol.span.last))
