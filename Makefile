@@ -12,7 +12,8 @@ WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2) + 1)
 # uv where the machine has it, else pip: the same lock, the same hashes.
 UV := $(shell command -v uv 2>/dev/null)
 export PATH := $(CURDIR)/.tools/bin:$(CURDIR)/$(BIN):$(PATH)
-unexport PYTHONPATH VIRTUAL_ENV
+# Containers like to forbid bytecode; without it every process of the tests compiles what it imports.
+unexport PYTHONPATH VIRTUAL_ENV PYTHONDONTWRITEBYTECODE
 
 .PHONY: help setup run gitlab-emulator test check lint types suite conformance fuzz chaos hosts replicas scale fairness attack attack-newest worst-sources audit release mutants lazygit hooks terminals bench anchors fix docs tools assistants more-assistants neighbours frameworks setup-entries lock clean
 

@@ -3,7 +3,7 @@
 import ast
 import builtins
 from collections.abc import Iterator
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import NamedTuple
 
@@ -19,14 +19,21 @@ EXCEPTIONS = {
 }
 
 
-class Module(NamedTuple):
-    """One source file."""
+class Module:
+    """One source file; it is read when its text is asked for, so that listing the tree is cheap."""
 
-    name: str
-    """Dotted, a package by its own name."""
-    path: Path
-    text: str
-    tree: ast.Module
+    def __init__(self, name: str, path: Path) -> None:
+        self.name = name
+        """Dotted, a package by its own name."""
+        self.path = path
+
+    @cached_property
+    def text(self) -> str:
+        return self.path.read_text("utf-8")
+
+    @cached_property
+    def tree(self) -> ast.Module:
+        return ast.parse(self.text)
 
     @property
     def where(self) -> str:
@@ -58,8 +65,7 @@ def modules() -> dict[str, Module]:
     for path in sorted(PACKAGE.rglob("*.py")):
         parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
         name = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
-        text = path.read_text("utf-8")
-        found[name] = Module(name, path, text, ast.parse(text))
+        found[name] = Module(name, path)
     return found
 
 
