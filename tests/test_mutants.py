@@ -1,16 +1,45 @@
 """The tests are tested: broken on purpose, the code fails them. Thirty mutants are drawn anew for every tree."""
 
 import json
+import os
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
-from scripts import mutants
+from postil.core.resource import join_page
+from scripts.mutants import forked, make, near
 from tests.needs import ROOT
 
 SAMPLE, LEAST = 30, 27
+THREE = """
+import time
+from postil.core.resource import join_page
+
+def test_that_fails_by_itself():
+    assert False
+
+def test_that_hangs_by_itself():
+    time.sleep(600)
+
+def test_that_notices():
+    assert join_page("x://a", "b") == "x://a?after=b"
+"""
+JUDGE = """
+import sys
+from pathlib import Path
+from scripts.mutants import copied, forked, make
+folder, key = Path(sys.argv[1]), sys.argv[2]
+chosen = [one for one in make.every_mutant(["core/resource.py"], listed=False, whole=True) if one.key == key]
+forked.STILL = 3.0
+forked.near = lambda package: [folder / "test_three.py"]
+forked.tests_for = lambda path: (["test_three.py"], [])
+forked.ROOT = copied.ROOT = folder
+for one in forked.judge_all(chosen, 1, 15, mapped=False):
+    print(one.caught, one.by)
+"""
 
 
 def tree() -> str:
@@ -22,7 +51,7 @@ def tree() -> str:
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 def test_of_thirty_mutants_the_tests_notice_twenty_seven() -> None:
-    words = [*mutants.GATED, "--sample", str(SAMPLE), "--seed", tree(), "--least", str(LEAST)]
+    words = [*make.GATED, "--sample", str(SAMPLE), "--seed", tree(), "--least", str(LEAST)]
     done = subprocess.run(
         [sys.executable, "-m", "scripts.mutants", *words], cwd=ROOT, capture_output=True, text=True, timeout=590
     )
@@ -31,8 +60,8 @@ def test_of_thirty_mutants_the_tests_notice_twenty_seven() -> None:
 
 
 def test_what_is_listed_is_a_mutant_and_has_a_reason() -> None:
-    listed = mutants.Listed()
-    every = {mutant.key for mutant in mutants.every_mutant([], listed=False)}
+    listed = make.Listed()
+    every = {mutant.key for mutant in make.every_mutant([], listed=False)}
     assert {*listed.equivalent, *listed.open} - every == set(), "they are no mutants any more: take them off the list"
     assert [key for key, reason in listed.equivalent.items() if len(reason) < 20] == []
     assert not {*listed.equivalent} & {*listed.open}
@@ -40,16 +69,16 @@ def test_what_is_listed_is_a_mutant_and_has_a_reason() -> None:
 
 def test_nine_of_ten_mutants_are_caught() -> None:
     """What no test catches is listed by name; more than a tenth of a package may not be."""
-    listed = mutants.Listed()
-    for package in mutants.GATED:
+    listed = make.Listed()
+    for package in make.GATED:
         caught_by_none = [key for key in listed.open if key.startswith(package + "/")]
-        assert len(caught_by_none) <= len(mutants.every_mutant([package], listed=False)) / 10, package
+        assert len(caught_by_none) <= len(make.every_mutant([package], listed=False)) / 10, package
 
 
 def test_a_mutant_changes_one_place() -> None:
-    path = mutants.SRC / "postil" / "core" / "failure.py"
+    path = make.SRC / "postil" / "core" / "failure.py"
     original = path.read_bytes()
-    made = mutants.mutants_of(path)
+    made = make.mutants_of(path)
     assert made
     for mutant in made:
         changed = original[: mutant.start] + mutant.text.encode() + original[mutant.end :]
@@ -57,19 +86,40 @@ def test_a_mutant_changes_one_place() -> None:
         assert changed != original
 
 
+def test_the_code_of_a_function_is_exchanged_and_what_else_changes_is_not() -> None:
+    mutants = make.mutants_of(make.SRC / "postil" / "core" / "resource.py")
+    exchanged = {mutant.where: found for mutant in mutants if (found := forked.find_exchange(mutant)) is not None}
+    assert exchanged["join_page"].function is join_page
+    assert exchanged["join_page"].code != join_page.__code__
+    assert exchanged["join_page"].name == "core/resource.py:join_page"
+    assert {mutant.where for mutant in mutants} - {*exchanged} == {"ResourceMark.paged"}, "a default of a field"
+
+
+def test_only_a_test_that_passes_without_the_mutant_catches_it(tmp_path: Path) -> None:
+    """One test fails by itself, one hangs and one notices the mutant: only the last of them judges."""
+    (tmp_path / "test_three.py").write_text(THREE)
+    mutants = [one for one in make.mutants_of(make.SRC / "postil" / "core" / "resource.py") if one.where == "join_page"]
+    program = tmp_path / "run.py"
+    program.write_text(JUDGE)
+    words = [sys.executable, str(program), str(tmp_path), mutants[0].key]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(words, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=100)
+    assert done.stdout.split() == ["True", "test_three.py::test_that_notices"], done.stdout + done.stderr
+
+
 def test_the_same_seed_draws_the_same_mutants() -> None:
-    every = mutants.every_mutant([])
-    assert mutants.sample(every, 30, "a") == mutants.sample(every, 30, "a")
-    assert mutants.sample(every, 30, "a") != mutants.sample(every, 30, "b")
+    every = make.every_mutant([])
+    assert make.sample(every, 30, "a") == make.sample(every, 30, "a")
+    assert make.sample(every, 30, "a") != make.sample(every, 30, "b")
 
 
 def test_the_list_is_sorted_so_that_a_change_shows() -> None:
-    written = mutants.EQUIVALENT.read_text("utf-8")
-    assert json.loads(written) == {"equivalent": mutants.Listed().equivalent, "open": mutants.Listed().open}
-    assert mutants.Listed().open == sorted(mutants.Listed().open)
+    written = make.EQUIVALENT.read_text("utf-8")
+    assert json.loads(written) == {"equivalent": make.Listed().equivalent, "open": make.Listed().open}
+    assert make.Listed().open == sorted(make.Listed().open)
     assert not re.search(r":\d+:", written), "a key has no line number"
 
 
 def test_the_tests_that_judge_a_package_exist() -> None:
-    for package in mutants.PACKAGES:
-        assert [str(file) for file in mutants.near(package) if not file.is_file()] == []
+    for package in make.PACKAGES:
+        assert [str(file) for file in near.near(package) if not file.is_file()] == []

@@ -1,0 +1,190 @@
+"""Judges a mutant by running the nearest tests over a copy of the source that has it.
+
+Slow, two to sixty seconds for one; but it sees what only another process runs, and what a module does when imported.
+"""
+
+import multiprocessing
+import os
+import re
+import shutil
+import signal
+import sys
+import tempfile
+import time
+import traceback
+from collections.abc import Iterator
+from itertools import islice
+from multiprocessing.queues import SimpleQueue
+from pathlib import Path
+from typing import Any, NoReturn
+
+from scripts.mutants.make import ROOT, SRC, Mutant
+from scripts.mutants.near import Judged, quick, tests_for
+
+BROKEN = 70
+
+
+class Budget:
+    """A pytest plugin: no further test is started when the time for one mutant is used up; slow tests are left out."""
+
+    def __init__(self, seconds: float) -> None:
+        # Of processor time, so that a busy machine lets nobody escape; tests that wait have four times as much.
+        self.until, self.deadline = time.process_time() + seconds, time.monotonic() + 4 * seconds
+        self.failed = False
+
+    def pytest_collection_modifyitems(self, items: list) -> None:
+        items[:] = quick(items)
+
+    def pytest_runtest_logreport(self, report) -> None:
+        self.failed |= report.failed
+
+    def pytest_collectreport(self, report) -> None:
+        self.failed |= report.failed
+
+    def pytest_runtest_setup(self, item) -> None:
+        if time.process_time() > self.until or time.monotonic() > self.deadline:
+            item.session.shouldstop = "the time for this mutant is used up"
+
+
+def judge(source: Path, tests: list[str], budget: float, scratch: Path) -> tuple[bool, str]:
+    """Run the tests over one copy of the source in a child; whether one failed, and which."""
+    log = scratch / "log"
+    child = os.fork()
+    if child == 0:
+        os.setsid()
+        with open(log, "wb") as file:
+            os.dup2(file.fileno(), 1)
+            os.dup2(file.fileno(), 2)
+        _run(source, tests, budget, scratch)
+    deadline = time.monotonic() + 4 * budget + 45
+    while True:
+        ended, status = os.waitpid(child, os.WNOHANG)
+        if ended:
+            break
+        if time.monotonic() > deadline:
+            os.killpg(child, signal.SIGKILL)
+            os.waitpid(child, 0)
+            return True, "it hangs"
+        time.sleep(0.01)
+    try:
+        os.killpg(child, signal.SIGKILL)  # servers that a failed test left behind
+    except ProcessLookupError:
+        pass
+    said = log.read_text("utf-8", "replace")
+    failed = re.search(r"^(?:FAILED|ERROR) (\S+)", said, re.MULTILINE)
+    code = os.waitstatus_to_exitcode(status)
+    if code == BROKEN:
+        raise RuntimeError(said)
+    return code != 0, failed[1] if failed else f"exit status {code}"
+
+
+def _run(source: Path, tests: list[str], budget: float, scratch: Path) -> NoReturn:
+    os.environ["HYPOTHESIS_STORAGE_DIRECTORY"] = str(scratch / "hypothesis")
+    code = BROKEN
+    try:
+        plugin = Budget(budget)
+        ended = run_pytest(source, ["-x", "--timeout=15", f"--basetemp={scratch / 'tmp'}", *tests], plugin)
+        code = 1 if plugin.failed or ended in (3, 4) else 0  # 3, 4: a conftest could not be imported
+    except BaseException:  # noqa: BLE001 # the child must not go on as its parent
+        traceback.print_exc()
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
+
+
+def run_pytest(source: Path, arguments: list[str], plugin: object) -> int:
+    """Run pytest in this process over a tree of the source; nothing is cached, and every run draws the same."""
+    import pytest
+
+    os.chdir(ROOT)
+    for name in [name for name in os.environ if name.startswith(("PYTEST_", "COV_"))]:
+        del os.environ[name]
+    os.environ["PYTHONPATH"] = str(source)
+    os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
+    os.environ["CI"] = ""
+    sys.dont_write_bytecode = True
+    sys.path[:0] = [str(source), str(ROOT)]
+    sys.argv = ["pytest"]
+    options = ["-q", "-p", "no:cacheprovider", "--hypothesis-seed=0", "--no-header", "--tb=line"]
+    options += ["-W", "ignore::pytest.PytestAssertRewriteWarning"]
+    return pytest.main([*options, *arguments], plugins=[plugin])
+
+
+def work(todo: "SimpleQueue[Mutant | None]", done: "SimpleQueue[Judged]", folder: Path, budget: float) -> None:
+    """One worker: a copy of the source of its own, one mutant after the other."""
+    source, scratch = folder / "src", folder / "scratch"
+    shutil.copytree(SRC, source)
+    scratch.mkdir()
+    while (mutant := todo.get()) is not None:
+        file = source / "postil" / mutant.path
+        original, times = file.read_bytes(), file.stat()
+        kept = list(file.parent.glob(f"__pycache__/{file.stem}.*.pyc"))
+        compiled = [(path, path.read_bytes()) for path in kept]
+        for path in kept:
+            path.unlink()
+        file.write_bytes(original[: mutant.start] + mutant.text.encode("utf-8") + original[mutant.end :])
+        began = time.monotonic()
+        caught, by = False, ""
+        for tests in tests_for(mutant.path):
+            if tests and not caught:
+                caught, by = judge(source, tests, budget, scratch)
+        done.put(Judged(mutant, caught, by, time.monotonic() - began))
+        file.write_bytes(original)
+        os.utime(file, ns=(times.st_atime_ns, times.st_mtime_ns))
+        for path, data in compiled:
+            path.write_bytes(data)
+
+
+def warm_up() -> None:
+    """Import what every child needs, and nothing of ours: it is loaded from the copy."""
+    import asyncio
+    import email.message
+    import http.client
+    import sqlite3
+
+    import _pytest.assertion.rewrite
+    import anyio
+    import httptools
+    import httpx2
+    import hypothesis
+    import hypothesis.internal.conjecture.engine
+    import hypothesis.strategies
+    import jwt
+    import msgspec
+    import pytest
+    import uvicorn
+    import uvloop
+    import xdist.plugin
+
+    loaded = [asyncio, email.message, http.client, sqlite3, _pytest.assertion.rewrite, anyio, httptools, httpx2]
+    loaded += [hypothesis, hypothesis.internal, hypothesis.strategies, jwt, msgspec, pytest, uvicorn, uvloop, xdist]
+    assert loaded
+    assert not any(name == "postil" or name.startswith("postil.") for name in sys.modules)
+
+
+def judge_all(mutants: list[Mutant], workers: int, budget: float) -> Iterator[Judged]:
+    """Yields what became of each mutant, several at a time."""
+    warm_up()
+    context = multiprocessing.get_context("fork")
+    todo: SimpleQueue[Mutant | None] = context.SimpleQueue()
+    done: SimpleQueue[Judged] = context.SimpleQueue()
+    with tempfile.TemporaryDirectory(prefix="postil-mutants-") as folder:
+        hands: list[Any] = []
+        for number in range(workers):
+            place = Path(folder) / f"worker{number}"
+            place.mkdir()
+            hands.append(context.Process(target=work, args=(todo, done, place, budget)))
+            hands[-1].start()
+        waiting = iter(mutants)
+        try:
+            for mutant in islice(waiting, 2 * workers):
+                todo.put(mutant)
+            for _ in mutants:
+                yield done.get()
+                if (following := next(waiting, None)) is not None:
+                    todo.put(following)
+        finally:
+            for hand in hands:
+                hand.terminate()
+                hand.join()
