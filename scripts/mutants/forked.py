@@ -282,7 +282,8 @@ class Judge:
 class Running:
     """A fork that runs tests."""
 
-    def __init__(self, child: int, folder: Path) -> None:
+    def __init__(self, child: int, folder: Path, still: float | None = None) -> None:
+        self._still = STILL if still is None else still
         self._child, self._folder, self._began = child, folder, time.monotonic()
         self._ended = ""
 
@@ -290,7 +291,7 @@ class Running:
         ended, status = os.waitpid(self._child, os.WNOHANG)
         if ended:
             self._ended = "passed" if os.waitstatus_to_exitcode(status) == PASSED else "failed"
-        elif self._seconds_of_test() > STILL:
+        elif self._seconds_of_test() > self._still:
             os.killpg(self._child, signal.SIGKILL)
             os.waitpid(self._child, 0)
             self._ended = "hung"
@@ -343,8 +344,8 @@ def _serve(mutants: list[Mutant], workers: int, budget: float, folder: Path, wri
 
     def judge(session: Session) -> NoReturn:
         if mapped:
-            mapping = Running(*session.start(session.tests, Mapper(), lambda: None))
-            mapping.wait()
+            mapping = Running(*session.start(session.tests, Mapper(), lambda: None), still=600)
+            assert mapping.wait().ended == "passed", "the tests could not be traced"
         known = json.loads(MAP.read_text("utf-8")) if mapped else {}
         verdicts = Judge(session, budget, known).judge(mutants, workers)
         try:

@@ -16,7 +16,7 @@ from postil.core import limits
 from postil.core.call import Caller
 from postil.core.ports import Dumpable, State
 from postil.storage.audit.audit_log import AuditLog
-from postil.storage.backup import BadBackup, FileInUse, StateInUse, check, restore, save
+from postil.storage.backup import BadBackup, FileInUse, StateInUse, check, finish, restore, save
 from postil.storage.sqlite import SqliteState
 from tests.storage.postgres_server import PostgresServer
 from tests.storage.redis_server import RedisServer
@@ -231,6 +231,75 @@ def test_a_state_that_no_backup_could_hold_is_not_written(
         save(state, str(tmp_path / "backup"), b"secret", "1.0")
     state.close()
     assert not (tmp_path / "backup").exists()
+
+
+def test_what_is_written_can_be_restored_and_what_is_larger_is_neither_written_nor_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = str(tmp_path / "backup")
+    state = SqliteState(str(tmp_path / "state.db"))
+    with state.writing() as changes:
+        changes.put("space", "key", b"a value")
+
+    def save_with(name: str, bound: int) -> bool:
+        """Returns whether it was written; what was written is read too."""
+        Path(path).unlink(missing_ok=True)
+        with monkeypatch.context() as bounded:
+            bounded.setattr(limits, name, bound)
+            try:
+                save(state, path, b"secret", "1.0")
+            except BadBackup:
+                return False
+            return check(path).records == 1
+
+    assert save_with("BACKUP", 10**9)
+    whole = gzip.decompress(Path(path).read_bytes())
+    longest = max(len(line) for line in whole.splitlines(keepends=True))
+    # The time in its first line may have one or two digits less the next time.
+    assert [save_with("BACKUP", len(whole) + more) for more in (-100, 20)] == [False, True]
+    assert [save_with("BACKUP_LINE", longest + more) for more in (-20, 20)] == [False, True]
+    sizes = [size for size in range(len(whole) - 20, len(whole) + 20) if save_with("BACKUP", size)]
+    assert sizes
+    assert save_with("BACKUP", 10**9)
+    for name, bound in (("BACKUP", len(whole) - 20), ("BACKUP_LINE", longest - 20)):
+        with monkeypatch.context() as bounded:
+            bounded.setattr(limits, name, bound)
+            with pytest.raises(BadBackup, match="larger than Postil writes any"):
+                check(path)
+    state.close()
+
+
+def test_a_restore_is_repeated_until_it_is_finished_or_something_was_written(tmp_path: Path) -> None:
+    source = SqliteState(str(tmp_path / "source.db"))
+    fill(source)
+    path, other = str(tmp_path / "backup"), str(tmp_path / "other")
+    save(source, path, b"secret", "1.0")
+    with source.writing() as changes:
+        changes.put("inbox/é", "2", b"another")
+    save(source, other, b"secret", "1.0")
+    source.close()
+    state = SqliteState(str(tmp_path / "state.db"))
+    for _ in range(2):  # the first time it was interrupted
+        restore(state, path, force=False)
+    with pytest.raises(StateInUse):
+        restore(state, other, force=False)
+    with state.writing() as changes:
+        changes.put("keys", "new", b"", time.time() + 1000)  # what expires is nobody's only copy
+    restore(state, path, force=False)
+    with state.writing() as changes:
+        changes.next("messages")
+    with pytest.raises(StateInUse):  # a number was given out
+        restore(state, path, force=False)
+    restore(state, path, force=True)
+    with state.writing() as changes:
+        changes.put("inbox/é", "3", b"mine")
+    with pytest.raises(StateInUse, match="not empty"):
+        restore(state, path, force=False)
+    restore(state, path, force=True)
+    finish(state)
+    with pytest.raises(StateInUse):
+        restore(state, path, force=False)
+    state.close()
 
 
 def test_a_backup_that_cannot_be_written_leaves_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

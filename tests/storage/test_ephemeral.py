@@ -176,6 +176,21 @@ def test_a_name_and_a_kept_value_end_exactly_when_their_time_is_over() -> None:
     asyncio.run(test())
 
 
+def test_of_names_only_those_are_forgotten_whose_time_is_over() -> None:
+    async def test() -> None:
+        clock = Clock()
+        store = MemoryEphemeralStore(clock)
+        assert await store.first("short", 1)
+        assert await store.first("long", 100)
+        assert await store.first("short, behind the long one", 1)
+        clock.now += 1
+        assert await store.first("short", 1)
+        assert not await store.first("long", 100)
+        assert await store.first("short, behind the long one", 1)
+
+    asyncio.run(test())
+
+
 def test_of_kept_values_the_longest_unused_makes_room() -> None:
     async def test() -> None:
         store = MemoryEphemeralStore(most_bytes=3 * (OVERHEAD + 10))

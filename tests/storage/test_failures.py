@@ -1,6 +1,7 @@
 """Each failure of the state says what is wrong and what to do next, with the exit status of its kind."""
 
 import contextvars
+from collections.abc import Callable
 
 import pytest
 
@@ -17,6 +18,7 @@ from postil.storage.failures import (
     StateDamaged,
     StateFull,
     StateNewer,
+    StateReadOnly,
     StateUnclear,
     StateUnwritable,
 )
@@ -29,6 +31,7 @@ from postil.wire.protocol.dialects.direct_methods import describe
         (StateDamaged("/s.db", "torn"), 7, "/s.db is damaged: torn", "mv /s.db /s.db.damaged"),
         (StateNewer("/s.db", 9, 1), 7, "has format 9; this version of Postil knows up to 1", "Update Postil"),
         (StateUnwritable("/s.db", "read-only"), 7, "cannot be written: read-only", "XDG_STATE_HOME"),
+        (StateUnwritable("PostgreSQL at db/postil", "denied"), 7, "cannot be used: denied", "POSTIL_STATE"),
         (StateFull("/s.db"), 7, "nothing was added", "Free some space"),
         (StateBusy("/s.db", 1.5), 6, "busy for 1.5 seconds", "again in a moment"),
         (KeyReused(), 6, "with other arguments", "new key"),
@@ -43,9 +46,19 @@ def test_it_says_what_is_wrong_and_what_to_do(failure: Failure, status: int, say
 
 
 @pytest.mark.parametrize(
-    ("failure", "status"), [(KeyReused(), 422), (KeyInterrupted(), 409), (KeyInFlight(60), 409), (KeyEffected(), 409)]
+    ("make", "status"),
+    [
+        (KeyReused, 422),
+        (KeyInterrupted, 409),
+        (lambda: KeyInFlight(60), 409),
+        (KeyEffected, 409),
+        (lambda: StateAway("silent"), 503),
+        (lambda: StateReadOnly("PostgreSQL at db", "read-only"), 503),
+        (lambda: StateUnclear("silent"), 504),
+    ],
 )
-def test_a_program_gets_a_status_and_a_message_for_a_refused_key(failure: Failure, status: int) -> None:
+def test_a_program_gets_a_status_and_a_message(make: Callable[[], Failure], status: int) -> None:
+    failure = make()
     message, data = describe(failure)
     assert (data["status"], data["message"]) == (status, message) == (status, failure.message)
 

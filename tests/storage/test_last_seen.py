@@ -119,6 +119,17 @@ def test_stale_records_answer_and_report_the_greatest_age(clock: Clock) -> None:
     ]
 
 
+def test_an_answer_of_this_moment_is_reported_too(clock: Clock) -> None:
+    seen = LastSeen()
+    seen.note(GET, b"v")
+    stale = StaleRecords(seen, Failure("away"))
+    assert stale.get("s", "k") == b"v"
+    heard = Heard()
+    call.enter(heard)
+    stale.report_age()
+    assert heard.said[0] == ("X-Postil-Stale", "0")
+
+
 def test_where_nothing_is_remembered_the_state_is_away(clock: Clock) -> None:
     stale = StaleRecords(LastSeen(), StorageFailed("away"))
     with pytest.raises(StorageFailed, match="away"):

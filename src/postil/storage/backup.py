@@ -10,7 +10,6 @@ import gzip
 import hashlib
 import io
 import os
-import stat
 import time
 import zlib
 from collections.abc import Generator, Iterable, Mapping
@@ -87,11 +86,9 @@ def save(state: Dumpable, path: str, secret: bytes, version: str) -> Saved:
         for record in records:
             put(["r", *record])
             kept += 1
-        end = {"end": kept + len(counters), "sha256": digest.hexdigest()}
-        out.write(msgspec.json.encode(end) + b"\n")
+        put({"end": kept + len(counters), "sha256": digest.hexdigest()})
     folder, name = os.path.split(path)
     try:
-        _close_to_others(path)
         atomic_write(folder, RelativePath(name), written.getvalue(), mode=0o600)
     except (OSError, Failure) as error:
         raise BadBackup(f"The backup {path} cannot be written: {error}", advice="Name another place") from error
@@ -189,16 +186,6 @@ def _check_free(path: str) -> None:
             is_backup = False
         if not is_backup:
             raise FileInUse(f"{path} is there, and no backup: it was left as it is", advice="Name another file")
-
-
-def _close_to_others(path: str) -> None:
-    """Let its owner alone read a file that is replaced: the write keeps its mode, and the secret will be in it."""
-    try:
-        if stat.S_ISREG(os.lstat(path).st_mode):
-            with open_regular(path) as file:
-                os.fchmod(file.fileno(), 0o600)
-    except OSError:  # none is there, or the write says what is wrong with it
-        return
 
 
 class _Header(msgspec.Struct):

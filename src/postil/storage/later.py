@@ -58,7 +58,6 @@ class Later:
             with self._condition:
                 if not self._tasks:
                     self._worker = None
-                    self._condition.notify_all()
                     return
                 task = self._tasks[0]
             done = True
