@@ -102,3 +102,23 @@ def test_where_there_is_no_revision_it_is_said_so(tmp_path: Path, make: Callable
     ):
         with pytest.raises(NotFound):
             ask()
+
+
+def test_a_bare_repository_is_said_to_be_one(tmp_path: Path) -> None:
+    origin = made(tmp_path / "origin")
+    git(tmp_path, "clone", "-q", "--bare", str(origin), "bare.git")
+    comments = Comments(str(tmp_path / "bare.git"), cache_home=str(tmp_path / "cache"), author="Ann")
+    for ask in (
+        comments.listed,
+        lambda: comments.search("two"),
+        comments.reviewing.list_orphans,
+        comments.relocate,
+        lambda: comments.export("json"),
+        comments.resources.read_all,
+    ):
+        with pytest.raises(NotFound, match="bare repository") as refused:
+            ask()
+        assert "git worktree add" in refused.value.advice
+    assert comments.contract.glance() == "no comments"
+    for check in (comments.maintenance.doctor_cache, comments.maintenance.doctor_erased):
+        assert check().status == "ok"

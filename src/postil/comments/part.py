@@ -6,6 +6,8 @@ import os
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from postil.comments.anchoring.locate import current_anchor
 from postil.comments.anchoring.reader import CommentReader
 from postil.comments.failures import CommentNotFound
@@ -15,7 +17,7 @@ from postil.comments.sidecar.short_ids import is_named, is_short, shorten_ids
 from postil.comments.source_tree import SourceTree
 from postil.comments.storage.file_versions import FileVersions
 from postil.comments.storage.store import Store
-from postil.core.failure import InvalidArguments
+from postil.core.failure import InvalidArguments, NotFound
 from postil.workspace.paths import RelativePath
 
 if TYPE_CHECKING:
@@ -38,7 +40,12 @@ class CommentsContext:
 
     @cached_property
     def overview(self) -> Overview:
-        """All comments of the workspace, through the cache."""
+        """All comments of the workspace, through the cache. Raises NotFound where there are no files at all."""
+        if self.tree.bare:
+            raise NotFound(
+                "This is a bare repository: it has no files, and so no comments beside them",
+                advice="Run it in a work tree of it: `git worktree add ../work` makes one",
+            )
         from postil.comments.index.overview import Overview  # brings in SQLite, which adding a comment does not need
 
         return Overview(self.reader)
@@ -112,7 +119,18 @@ class CommentsContext:
             from postil.comments.git.blame import find_culprit  # only for code that is not where or what it was
 
             commit = find_culprit(self.tree, self.versions, each.filePath, anchor.blob, each.marker.line, each.place)
-        return comment_now(each, commit=commit)
+        return self.name_anchor(comment_now(each, commit=commit))
+
+    def name_anchor(self, each: CommentNow) -> CommentNow:
+        """Returns a comment whose code is in another file with what it is in there; its marker names what it was in."""
+        source = self.tree.source_or_none(RelativePath(each.movedTo)) if each.movedTo else None
+        if source is None:
+            return each
+        from postil.anchor.syntax.languages import language_of  # only where code went to another file
+        from postil.anchor.syntax.symbols import innermost, symbols
+
+        symbol = innermost(symbols(source.text, language_of(each.movedTo)), each.line)
+        return replace(each, anchor=symbol.short if symbol else f"line {each.line}")
 
     def person(self) -> str:
         """Returns the name git knows the user by."""

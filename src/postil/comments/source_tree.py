@@ -69,6 +69,7 @@ class SourceTree:
         self.cautious = cautious
         """Whether a place that is not quite sure is left to a person."""
         self.git = found is not None and not found.bare
+        self.bare = found is not None and found.bare
         if found is not None and not found.bare:
             self.root, self.git_dir, self.common_dir = found.root, found.git_dir, found.common_dir
             self.folder = found.postil_folder()

@@ -50,7 +50,9 @@ def test_a_file_renamed_and_edited_keeps_its_comments(tmp_path: Path) -> None:
     old = "\n".join(["def run(state):", *steps, "    return result_39"]) + "\n"
     edited = [row + ", True)" if 12 <= at <= 28 else row for at, row in enumerate(steps)]
     new = (
-        "\n".join(["import logging", "", "", "def run(state):", *edited, "    return result_39"]).replace("), ", ", ")
+        "\n".join(["import logging", "", "", "def loop(state):", *edited, "    return result_39"]).replace(
+            "), ", ", "
+        )
         + "\n"
     )
     comments = workspace(tmp_path, **{"job.py": old})
@@ -62,6 +64,7 @@ def test_a_file_renamed_and_edited_keeps_its_comments(tmp_path: Path) -> None:
     commit(root, "renamed, and edited all around the comment")
     place = comments.show(identity).comment
     assert (place.state, place.movedTo, place.line) == ("modified", "task.py", line_of(new, "result_20 ="))
+    assert place.anchor == comments.file_comments("job.py").comments[0].anchor == "loop()"
 
 
 def test_of_a_renamed_file_it_is_said_where_it_is_when_the_code_is_gone(comments: Comments) -> None:

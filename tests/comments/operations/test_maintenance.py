@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.comments.workspaces import commit, sidecar, workspace, write
+from tests.comments.workspaces import Comments, commit, sidecar, workspace, write
 from tests.workspace.repositories import git
 
 SOURCE = "".join(f"value_{n} = {n}\n" for n in range(1, 31))
@@ -76,6 +76,62 @@ def test_git_merges_the_same_comment_edited_on_both_branches(tmp_path: Path, sea
     git(root, "checkout", "-q", "-b", "picked", "main~1")  # and so do cherry-picks
     git(root, "cherry-pick", "other", PATH=search)
     assert {each.text for each in comments.file_comments(name).comments} >= {"our words", "edited by them"}
+
+
+def without_postil() -> str:
+    """A PATH on which git finds no Postil."""
+    folders = os.environ["PATH"].split(os.pathsep)
+    return os.pathsep.join(each for each in folders if not Path(each, "postil").exists())
+
+
+def make_branches(root: Path, comments: Comments) -> None:
+    """Two branches that each add a comment to the same file."""
+    comments.add("a.py", 1, "base", "NOTE")
+    commit(root, "base")
+    git(root, "checkout", "-q", "-b", "other")
+    comments.add("a.py", 1, "theirs", "NOTE")
+    commit(root, "theirs")
+    git(root, "checkout", "-q", "main")
+    comments.add("a.py", 1, "ours", "NOTE")
+    commit(root, "ours")
+
+
+def test_git_finds_the_program_that_set_it_up(tmp_path: Path, search: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    root = tmp_path / "work"
+    comments = workspace(root, **{"a.py": SOURCE})
+    program = tmp_path / "bin" / "postil"
+    odd = tmp_path / "50% of it's mine"
+    odd.mkdir()
+    monkeypatch.setattr("sys.argv", [str(program.rename(odd / "postil"))])
+    comments.maintenance.setup_git()
+    make_branches(root, comments)
+    git(root, "merge", "-q", "--no-edit", "other", PATH=without_postil())
+    assert {each.text for each in comments.file_comments("a.py").comments} == {"base", "ours", "theirs"}
+    assert "ours" in git(root, "log", "-p", "-1", "--first-parent", "main~1", PATH=without_postil())
+    assert "ghostMarkers" not in git(root, "log", "-p", "main", "--", "*.comments", PATH=without_postil())
+
+
+@pytest.mark.parametrize("left", ["nothing", "a program whose Python is gone"])
+def test_git_goes_on_without_postil(tmp_path: Path, left: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    root = tmp_path / "work"
+    comments = workspace(root, **{"a.py": SOURCE})
+    program = tmp_path / "postil"
+    write(tmp_path, "postil", "#!/no/such/python\n")
+    program.chmod(0o755)
+    monkeypatch.setattr("sys.argv", [str(program)])
+    comments.maintenance.setup_git()
+    make_branches(root, comments)
+    if left == "nothing":
+        program.unlink()
+    path = without_postil()
+    shown = git(root, "log", "-p", "main", "--", "*.comments", PATH=path)
+    assert "ghostMarkers" in shown, "the plain bytes"
+    asked = ["git", "merge", "-q", "other"]
+    done = subprocess.run(asked, cwd=root, capture_output=True, env={**os.environ, "PATH": path})
+    assert done.returncode == 1, "a conflict, as without Postil"
+    assert b"<<<<<<<" in sidecar(root, "a.py")
+    comments.maintenance.check_files(fix=True)
+    assert {each.text for each in comments.file_comments("a.py").comments} == {"base", "ours", "theirs"}
 
 
 def test_setting_up_git_can_be_undone(tmp_path: Path) -> None:

@@ -71,3 +71,15 @@ def test_the_review_keeps_ranges_and_asks_about_stale_comments(
     found = {each.id: each for each in comments.listed().comments}
     assert (found[lost].line, found[lost].endLine) == (7, 9)
     assert not found[stale].stale
+
+
+def test_places_without_any_likelihood_are_not_offered(comments: Comments) -> None:
+    comments.add("a.py", 13, "about 13", "NOTE")
+    write(root_of(comments), "a.py", "".join(f"alpha_{n}('a')\n" for n in range(1, 31)))
+    (lost,) = comments.listed().comments
+    (shown,) = comments.reviewing.list_orphans().comments
+    unlikely = sum(each.confidence < 0.005 for each in lost.candidates)
+    assert unlikely
+    assert len(shown.candidates) == len(lost.candidates) - unlikely
+    assert "less than 0.5% likely left out" in shown.reason
+    assert "(0.00)" not in comments.reviewing.list_orphans().for_model()

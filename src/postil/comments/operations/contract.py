@@ -366,7 +366,8 @@ class ContractTools:
         located = sorted(self._context.overview.file(path), key=lambda each: (each.comment.created, each.comment.id))
         orphaned = sum(each.place.state == "orphaned" for each in located)
         listed = [each for each in located if includeOrphaned or each.place.state != "orphaned"]
-        return FileComments(path, tuple(comment_now(each) for each in listed), len(listed), orphaned)
+        shown = tuple(self._context.name_anchor(comment_now(each)) for each in listed)
+        return FileComments(path, shown, len(listed), orphaned)
 
     @writes(
         "move_comment",
@@ -477,10 +478,10 @@ class ContractTools:
     @glance
     def glance(self) -> str:
         """The comments in one line, for `postil status`."""
-        overview = self._context.overview
-        files = sum(1 for _ in self._store.paths())
+        files = 0 if self._tree.bare else sum(1 for _ in self._store.paths())
         if not files:
             return "no comments"
+        overview = self._context.overview
         if files > len(overview.index.paths()) + QUICKLY_READ:
             return f"{files} files have comments"  # never read before: too much for a glance
         overview.refresh()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from shlex import quote
 from typing import TYPE_CHECKING, Annotated
 
 from msgspec import Meta
@@ -26,6 +27,7 @@ from postil.workspace.failures import GitFailed
 from postil.workspace.files import atomic_write
 from postil.workspace.git import change_config, try_git
 from postil.workspace.paths import RelativePath
+from postil.workspace.program import find_own_program
 from postil.workspace.repository import find_repository
 
 if TYPE_CHECKING:
@@ -35,11 +37,22 @@ DRIVER = "postil-comments"
 MOST_NAMED = 20
 ATTRIBUTE = f"*.comments merge={DRIVER} diff={DRIVER}"
 _OLD_ATTRIBUTE = f"*.comments merge={DRIVER}"  # before comment files were shown as text
-_DRIVER_SETTINGS = {
-    f"merge.{DRIVER}.name": "Postil's merge of comment files",
-    f"merge.{DRIVER}.driver": "postil comments merge %O %A %B -- %P",
-    f"diff.{DRIVER}.textconv": "postil comments text --",
-}
+# The program that set it up, then the one on the PATH; where neither starts, git goes on as it would without Postil.
+_MERGE = """\
+f() { for p in %s postil; do command -v "$p" >/dev/null 2>&1 || continue; \
+"$p" comments merge "$1" "$2" "$3" -- "$4"; s=$?; [ $s -lt 126 ] && return $s; done; \
+git merge-file "$2" "$1" "$3"; }; f %%O %%A %%B %%P"""
+_SHOW = """\
+f() { for p in %s postil; do "$p" comments text -- "$1" 2>/dev/null && return; done; cat "$1"; }; f"""
+
+
+def list_settings(program: str) -> dict[str, str]:
+    """Returns the settings by which git merges and shows comment files with a program."""
+    return {
+        f"merge.{DRIVER}.name": "Postil's merge of comment files",
+        f"merge.{DRIVER}.driver": _MERGE % quote(program.replace("%", "%%")),
+        f"diff.{DRIVER}.textconv": _SHOW % quote(program),
+    }
 
 
 class Checked(Answer, frozen=True):
@@ -172,7 +185,7 @@ class MaintenanceTools:
     @check("comment cache")
     def doctor_cache(self) -> Finding:
         """Whether the cache shows what the files hold, in a sample of them."""
-        found = self._context.overview.find_lies()
+        found = [] if self._context.tree.bare else self._context.overview.find_lies()
         if found:
             return Finding("error", "; ".join(found[:3]), "Run `postil comments check --fix`")
         return Finding("ok", "the cache shows what the comment files hold")
@@ -180,7 +193,7 @@ class MaintenanceTools:
     @check("erased comments")
     def doctor_erased(self) -> Finding:
         """Whether another program took out comments that were written here."""
-        found = self._find_erased()
+        found = {} if self._context.tree.bare else self._find_erased()
         if not found:
             return Finding("ok", "no comment that was written here was taken out by another program")
         named = "; ".join(f"{each.id} in {each.path}{SUFFIX}" for each in list(found.values())[:5])
@@ -265,7 +278,7 @@ class MaintenanceTools:
             return GitSetUp(False, False, "git merges comment files line by line again")
         if not state.attributes:
             _write_lines(root, [*(line for line in lines if line.strip() != _OLD_ATTRIBUTE), ATTRIBUTE])
-        for key, value in _DRIVER_SETTINGS.items():
+        for key, value in list_settings(find_own_program()).items():
             done = change_config(find_repository(root), key, value)
             if done.status != 0:
                 raise GitFailed("config", done.status, done.err.decode("utf-8", "replace"))

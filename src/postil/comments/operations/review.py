@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from postil.comments.part import CommentsContext
 
 LONGEST_SHOWN = 120
+LIKELY = 0.005
+"""How sure a place must be to be offered: what is less is shown as 0.00."""
 
 
 class Orphaned(Answer, frozen=True, omit_defaults=True):
@@ -102,7 +104,12 @@ class ReviewTools:
     def _add_surroundings(self, each: CommentNow) -> CommentNow:
         """Returns a comment whose candidates can be told apart: each with the lines around it, and what it is in."""
         options: list[Candidate] = []
-        for option in each.candidates:
+        likely = [option for option in each.candidates if option.confidence >= LIKELY]
+        left_out = len(each.candidates) - len(likely)
+        if left_out:
+            places = "a place" if left_out == 1 else f"{left_out} places"
+            each = replace(each, reason=f"{each.reason}; {places} less than {LIKELY:.1%} likely left out")
+        for option in likely:
             source = self._context.tree.source_or_none(RelativePath(option.path))
             lines = source.lines if source else []
             symbol = innermost(symbols(source.text, language_of(option.path)), option.line) if source else None
