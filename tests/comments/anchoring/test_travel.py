@@ -50,9 +50,7 @@ def test_a_file_renamed_and_edited_keeps_its_comments(tmp_path: Path) -> None:
     old = "\n".join(["def run(state):", *steps, "    return result_39"]) + "\n"
     edited = [row + ", True)" if 12 <= at <= 28 else row for at, row in enumerate(steps)]
     new = (
-        "\n".join(["import logging", "", "", "def loop(state):", *edited, "    return result_39"]).replace(
-            "), ", ", "
-        )
+        "\n".join(["import logging", "", "", "def loop(state):", *edited, "    return result_39"]).replace("), ", ", ")
         + "\n"
     )
     comments = workspace(tmp_path, **{"job.py": old})
