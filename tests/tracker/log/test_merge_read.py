@@ -73,6 +73,7 @@ def test_segments_are_read_ahead_and_a_lost_one_among_them_is_replaced(
             oid = run_git(root, "hash-object", "-w", "--stdin", input=lines).decode().strip()
             segments.append((f"{log}.{at}", Segment(2 * at, 2, lost if (log, at) == (1, 7) else oid)))
         sources.append(LogSource(segments, [], lambda fault, segment: commit("found", [5000, 5001]).lines.split(b"\n")))
+    monkeypatch.setattr(merge_read, "_AT_ONCE", 1 if held == 1000 else 1 << 15)  # an event at a time, or a segment
     held_lines: list[bytes] = []
     runs = merge_in_order(root, sources, lambda _, line: held_lines.append(line))
     read = [(clock, event.l, place) for run in runs for clock, event, place in run]

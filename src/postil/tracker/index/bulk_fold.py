@@ -7,7 +7,8 @@ events do not form such a chain (concurrent edits, copies, another order) is mar
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from postil.tracker.events import (
@@ -36,6 +37,9 @@ _MOST_CHANGES = 4096
 """Changes of labels remembered."""
 
 Names = tuple[str, ...]
+
+_stamp: Callable[[Event], tuple[str, str, str, int, str]] = attrgetter("ent", "id", "r", "n", "ts")
+"""At once: of events of many kinds each attribute is looked for anew."""
 
 
 class RareValues:
@@ -68,6 +72,8 @@ class RowBuilder:
         "l",
         "labels",
         "n",
+        "other",
+        "other_n",
         "places",
         "r",
         "rare",
@@ -82,8 +88,11 @@ class RowBuilder:
     l: int  # noqa: E741 - as events have it
     ts: str
     ids: str
+    other: str | None
+    """The writer before, if there is one, and its last number."""
+    other_n: int
     seen: dict[str, int] | None
-    """The last number of each writer, once there are several."""
+    """The last number of each writer, once there are more than two."""
     birth: tuple[str, str, str]
     """Kind, author and writer of the first event."""
     created_l: int
@@ -94,11 +103,6 @@ class RowBuilder:
     comments: int
     rare: RareValues | None
 
-    def __init__(self, event: Event, place: str) -> None:
-        self.places = place
-        self.r, self.n, self.l, self.ts, self.ids = event.r, event.n, event.l, event.ts, event.id
-        self.seen = self.rare = None
-
     @property
     def broken(self) -> bool:
         """Whether it is left to the fold."""
@@ -106,13 +110,28 @@ class RowBuilder:
 
     def saw_all(self, r: str, n: int, dep: dict[str, int] | None) -> bool:
         """Returns whether a writer who had seen `dep` had seen all that came before; its number is then the last."""
+        if not dep:
+            return False
+        if self.seen is None and len(dep) == 1:  # mostly there are two
+            if r == self.r:
+                return n > self.n and dep.get(self.other or "") == self.other_n
+            if self.other is None or (r == self.other and n > self.other_n):
+                if dep.get(self.r) != self.n:
+                    return False
+                self.other, self.other_n, self.r = self.r, self.n, r
+                return True
+        return self._saw_several(r, n, dep)
+
+    def _saw_several(self, r: str, n: int, dep: dict[str, int]) -> bool:
         seen = self.seen
         if seen is None:
             seen = self.seen = {self.r: self.n}
-        if n <= seen.get(r, 0) or not dep or r in dep:
+            if self.other is not None:
+                seen[self.other] = self.other_n
+        if n <= seen.get(r, 0) or r in dep:
             return False
         seen[r] = n
-        self.r = r
+        self.other, self.r = self.r, r
         return {**dep, r: n} == seen  # else it lacks some, or names what is not here: not fetched yet, or a lie
 
     def give_up_on(self) -> None:
@@ -175,24 +194,30 @@ class BulkFold:
         # Once an event, so the usual case is written out here: the same writer goes on, and mostly comments.
         known = self.entities.get
         for l, event, place in events:  # noqa: E741 - as events have it
-            builder = known(event.ent)
+            entity, id_, r, n, ts = _stamp(event)
+            builder = known(entity)
             if builder is None:
-                self._begin(event, place)
+                builder = self.entities[entity] = RowBuilder()
+                builder.r, builder.n, builder.l, builder.ts, builder.ids, builder.places = r, n, l, ts, id_, place
+                builder.other = builder.seen = builder.rare = None
+                self._begin(builder, event)
                 continue
             if place not in builder.places:
                 builder.places += place
-            ids, id_, r, n = builder.ids, event.id, event.r, event.n
+            ids = builder.ids
             if (
                 l <= builder.l
                 or id_ in ids
-                or (n <= builder.n if builder.seen is None and r == builder.r else not builder.saw_all(r, n, event.dep))
+                or (
+                    n <= builder.n if builder.other is None and r == builder.r else not builder.saw_all(r, n, event.dep)
+                )
             ):
                 builder.l = MAX_CLOCK
                 continue
-            builder.n, builder.l, builder.ts = n, l, event.ts
+            builder.n, builder.l, builder.ts = n, l, ts
             if type(event) is Commented:
                 comment = event.c
-                builder.ids = f"{ids}{id_}{comment}"
+                builder.ids = ids + id_ + comment
                 builder.comments += 1
                 if comment in ids or len(ids) > _MOST:
                     builder.l = MAX_CLOCK
@@ -206,12 +231,11 @@ class BulkFold:
             else:
                 self._change(builder, event)
 
-    def _begin(self, event: Event, place: str) -> None:
-        self.entities[event.ent] = builder = RowBuilder(event, place)
+    def _begin(self, builder: RowBuilder, event: Event) -> None:
         if type(event) is not Created:
             builder.give_up_on()
             return
-        birth = (event.kind, event.a, event.r)
+        birth = (event.kind, event.a, builder.r)
         birth = builder.birth = self._births.setdefault(birth, birth)
         builder.r, builder.created_l, builder.created_ts = birth[2], builder.l, builder.ts
         status, labels = event.status or "open", event.labels

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from itertools import count
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from postil.tracker.events import (
@@ -58,7 +60,7 @@ def write_build(
     kin = _Related(most)
     db.executemany(
         "INSERT INTO log(n, id, places) VALUES (?, ?, ?)",
-        ((n, id_, one.places) for n, (id_, one) in enumerate(builder.items(), 1)),
+        zip(count(1), builder, map(attrgetter("places"), builder.values())),
     )
     db.executemany(_INSERT_USUAL, kin.usual_rows(builder))
     db.executemany(INSERT_ENT, kin.rows)
@@ -99,9 +101,10 @@ class _Related:
                 self.clock = clock
             if one.n > numbers.get(one.r, 0):
                 numbers[one.r] = one.n
-            for replica, number in one.seen.items() if one.seen else ():
-                if number > numbers.get(replica, 0):
-                    numbers[replica] = number
+            if one.other is not None:
+                for replica, number in (one.seen or {one.other: one.other_n}).items():
+                    if number > numbers.get(replica, 0):
+                        numbers[replica] = number
             rare = one.rare
             if rare is not None and rare.deleted:
                 continue
@@ -112,8 +115,22 @@ class _Related:
             bearers.append(n)
             if rare is None:
                 kind, author, r = one.birth
-                created = (author, one.created_l, r, one.created_ts)
-                yield (n, id_, kind, one.title, one.status, labels, *created, clock, one.r, one.ts, one.comments)
+                yield (
+                    n,
+                    id_,
+                    kind,
+                    one.title,
+                    one.status,
+                    labels,
+                    author,
+                    one.created_l,
+                    r,
+                    one.created_ts,
+                    clock,
+                    one.r,
+                    one.ts,
+                    one.comments,
+                )
             else:
                 self.rows.append(one.row(n, id_, labels))
                 self._assignees += [(name, n) for name in set(rare.assignees)]

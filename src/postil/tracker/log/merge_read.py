@@ -31,6 +31,10 @@ class LogSource:
         self.asked = 0
         """How many segments git was asked for and has not given yet."""
         self.arrived: dict[str, bytes] = {}
+        self.sealed = b""
+        """The lines of the segment that `place` marks."""
+        self.decoded = 0
+        """How many bytes of them are events already."""
         self.events: Sequence[Event] = ()
         self.at = 0
         self.count = 0
@@ -86,9 +90,10 @@ def _merge(ready: Sequence[tuple[LogSource, int]]) -> Read:
 def _advance(talk: _SegmentReader, source: LogSource, held: Callable[[str, bytes], object]) -> bool:
     """Let the next events of a log wait for their turn. Returns whether there were any left."""
     source.events, source.at = (), 0
-    while not source.events and (found := talk.next(source)):
-        source.place, lines = found
-        source.events = decode_lines(lines)
+    while not source.events and (source.decoded < len(source.sealed) or talk.next(source)):
+        cut = source.sealed.find(b"\n", source.decoded + _AT_ONCE) + 1 or len(source.sealed)
+        source.events = decode_lines(source.sealed[source.decoded : cut])
+        source.decoded = cut
     if not source.events and source.lines:
         found = [(event, line) for line in source.lines if (event := decode(line)) is not None]
         for event, line in found:
@@ -99,6 +104,8 @@ def _advance(talk: _SegmentReader, source: LogSource, held: Callable[[str, bytes
     return bool(source.events)
 
 
+_AT_ONCE = 32 << 10
+"""Bytes of a log that are decoded at a time: as events they fit into the cache of a processor, with those of others."""
 _AHEAD = 128
 """Segments asked for ahead, of all logs together; of one log at most the next."""
 _IN_ONE = 16
@@ -132,8 +139,8 @@ class _SegmentReader:
     def __exit__(self, *_: object) -> None:
         self._open.close()
 
-    def next(self, source: LogSource) -> tuple[str, bytes] | None:
-        """Returns the next segment of a log, its mark and its lines; None when none is left that can be read."""
+    def next(self, source: LogSource) -> bool:
+        """Let a log have the mark and lines of its next segment. Returns whether one was left that can be read."""
         while source.segments:
             mark, segment = source.segments[0]
             lines = source.arrived.pop(segment.oid, None)
@@ -142,11 +149,12 @@ class _SegmentReader:
                 self._held -= len(lines)
                 if not source.arrived and not source.asked:
                     self._ask(source, self._ahead)
-                return mark, lines
+                source.place, source.sealed, source.decoded = mark, lines, 0
+                return True
             if not source.asked:
                 self._ask(source, 1)
             self._receive()
-        return None
+        return False
 
     def _receive(self) -> None:
         """Take the next answer of git."""
