@@ -6,19 +6,30 @@ import json
 import re
 import subprocess
 import sys
+from collections.abc import Generator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from postil.workspace.workers.parsing import LARGEST
-from tests.attack.test_ending import greet, remark, serve, write
-from tests.workspace.repositories import new_repository
+from tests.attack.test_ending import call, greet, remark, serve, write
+from tests.workspace.repositories import git, new_repository
+
+needs_proc = pytest.mark.skipif(
+    not Path("/proc/self/status").is_file(), reason="needs /proc to see a process's peak of memory"
+)
 
 MOST_GROWTH = 64 << 20
 ORDINARY = {"a.py": "def a(): pass\n", "a.java": "class A {}\n", "a.cs": "class A {}\n", "a.go": "package a\n"}
 HOSTILE = {
     "b.py": "/*\n" * 2700, "c.py": "~\n" * 30_000, "b.java": "a<\n" * 5000, "c.java": "template<\n" * 6000,
     "b.cs": "a<\n" * 5000, "b.go": "<!--\n" * 3000, "many.txt": "a\n" * 200_000, "deep.py": "[" * 100_000,
+}  # fmt: skip
+LARGE = {
+    "lines.txt": "ab\n" * 400_000, "one.js": "a" * 4_000_000,
+    "wide.py": f"x = '{'-' * 30}'\n" * 100_000, "mid.go": "template<\n" * 20_000,
 }  # fmt: skip
 
 
@@ -28,31 +39,123 @@ def read_peak(pid: int) -> int:
     return int(found[1]) * 1024
 
 
-@pytest.mark.skipif(not Path("/proc/self/status").is_file(), reason="needs /proc to see a process's peak of memory")
+class Watched:
+    """A server whose peak of memory is read after each answer."""
+
+    def __init__(self, server: subprocess.Popen[bytes]) -> None:
+        self._server = server
+        self.grown: dict[str, int] = {}
+        greet(server)
+        self._read()
+        self._before = 0
+
+    def begin(self) -> None:
+        self._before = read_peak(self._server.pid)
+
+    def ask(self, frame: bytes, name: str) -> dict[str, Any]:
+        wanted = json.loads(frame)["id"]
+        write(self._server, frame)
+        while (said := self._read()).get("id") != wanted:
+            pass
+        self.grown[name] = read_peak(self._server.pid) - self._before
+        return said
+
+    def call(self, tool: str, **arguments: object) -> dict[str, Any]:
+        name = f"{tool} {len(self.grown)}"
+        return self.ask(call(name, "tools/call", {"name": tool, "arguments": arguments}), name)
+
+    def check(self) -> None:
+        shown = {name: f"{size >> 20} MB" for name, size in self.grown.items()}
+        assert max(self.grown.values()) <= MOST_GROWTH, shown
+
+    def _read(self) -> dict[str, Any]:
+        assert self._server.stdout is not None
+        return json.loads(self._server.stdout.readline())
+
+
+@contextmanager
+def watch(folder: Path, root: Path) -> Generator[Watched]:
+    """A server that has done ordinary work: what it grows by from now on is the attack's."""
+    for name, text in ORDINARY.items():
+        (root / name).write_text(text)
+    with serve(folder, root) as server:
+        watched = Watched(server)
+        for name in ORDINARY:
+            watched.ask(remark(name), name)
+        watched.begin()
+        watched.grown.clear()
+        yield watched
+        watched.check()
+
+
+@needs_proc
 def test_the_server_itself_does_not_grow_when_hostile_sources_are_commented(tmp_path: Path) -> None:
     root = new_repository(tmp_path / "r")
-    for name, text in {**ORDINARY, **HOSTILE}.items():
+    for name, text in HOSTILE.items():
         (root / name).write_text(text)
     (root / "nested.txt").write_text("a\n")
     (root / "nested.txt.comments").write_text("[" * 2_000_000)
-    with serve(tmp_path, root) as server:
-        assert server.stdout is not None
-        greet(server)
-        server.stdout.readline()
-
-        def ask(frame: bytes) -> None:
-            name = json.loads(frame)["id"]
-            write(server, frame)
-            while json.loads(server.stdout.readline()).get("id") != name:  # pyright: ignore[reportOptionalMemberAccess]
-                pass
-
-        for name in ORDINARY:
-            ask(remark(name))
-        before, grown = read_peak(server.pid), dict[str, int]()
+    with watch(tmp_path, root) as server:
         for name in (*HOSTILE, "nested.txt"):
-            ask(remark(name))
-            grown[name] = read_peak(server.pid) - before
-        assert max(grown.values()) <= MOST_GROWTH, {name: f"{size >> 20} MB" for name, size in grown.items()}
+            server.ask(remark(name), name)
+
+
+@needs_proc
+def test_listing_and_searching_over_large_hostile_sources_does_not_make_it_grow(tmp_path: Path) -> None:
+    """It held all texts, their lines, trees and old versions at once: 489 MB. A file that moved took minutes."""
+    root = new_repository(tmp_path / "r")
+    for name, text in (all_ := {**HOSTILE, **LARGE}).items():
+        (root / name).write_text(text)
+    git(root, "add", "-A")
+    git(root, "commit", "-qm", "all")
+    with watch(tmp_path, root) as server:
+        for name in all_:
+            server.ask(remark(name), name)
+        server.call("comments_list")
+        for name, text in all_.items():
+            half = len(text) // 2
+            (root / name).write_text(f"changed\n{text[:half]}\nxx\n{text[half + 9 :]}")
+        found = server.call("search_comments", query="x")
+        assert "lines.txt" in json.dumps(found)
+        for name in ("lines.txt", "one.js"):
+            (root / name).rename(root / f"moved-{name}")
+        server.call("comments_list")
+
+
+@needs_proc
+def test_comments_that_span_a_large_file_do_not_hold_it_once_each(tmp_path: Path) -> None:
+    """A sidecar of a few hundred kB could ask for gigabytes."""
+    root = new_repository(tmp_path / "r")
+    (root / "a.txt").write_text("some line of it, and not a short one\n" * 3400)
+    with watch(tmp_path, root) as server:
+        server.call("add_comment", filePath="a.txt", line=1, endLine=3400, text="x")
+        kept = root / "a.txt.comments"
+        held = json.loads(kept.read_text())
+        (comment,), (marker,) = held["comments"], held["ghostMarkers"]
+        held["comments"] = [{**comment, "id": f"c_{n}", "markerId": f"gm_{n}"} for n in range(800)]
+        held["ghostMarkers"] = [{**marker, "id": f"gm_{n}", "commentIds": [f"c_{n}"]} for n in range(800)]
+        kept.write_text(json.dumps(held))
+        assert "c_1" in json.dumps(server.call("comments_list", limit=5, file="a.txt"))
+
+
+@needs_proc
+def test_objects_configs_and_sidecars_that_claim_giants_do_not_make_it_grow(tmp_path: Path) -> None:
+    root = new_repository(tmp_path / "r")
+    for name in ("bomb.txt", "one.txt"):
+        (root / name).write_bytes(b"a\n" * (8 << 20) if name == "bomb.txt" else b"a\n")
+    git(root, "add", "-A")
+    git(root, "commit", "-qm", "a blob of 16 MB in a few kB")
+    (root / "bomb.txt").write_text("a\n")
+    (root / "one.txt.comments").write_bytes(b" " * (15 << 20) + b"{}")
+    with (root / ".git/config").open("a") as file:
+        file.write('[remote "x"]\n' + "\turl = https://example.org/x\n" * 20_000)
+    with watch(tmp_path, root) as server:
+        for name in ("bomb.txt", "one.txt"):
+            server.ask(remark(name), name)
+        server.call("comments_list")
+        server.call("workspace_status")
+        server.call("workspace_diff")
+        server.call("git_mile_list")
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems bound a process's memory otherwise, or not")

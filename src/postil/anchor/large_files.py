@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from msgspec.structs import replace
 
 from postil.anchor.model import SETTLED, Candidate, Relocation, Source, Span
+from postil.anchor.page import LONGEST_TEXT
 
 MOST_LINES = 100_000
 """Lines of both versions together that are compared at once: half a second, 80 MB."""
@@ -88,7 +89,8 @@ def _stay(text: str, span: Span, drift: int) -> Relocation:
     lines = _cut(text, span)
     now = Span(span.start + drift, span.last + drift)
     reason = f"moved by {drift:+d} lines" if drift else "unchanged"
-    return Relocation("moved" if drift else "exact", now, SETTLED, reason, lines, lines)
+    shown = lines[:LONGEST_TEXT]
+    return Relocation("moved" if drift else "exact", now, SETTLED, reason, shown, shown)
 
 
 def _find_same(old: str, new: str, span: Span) -> Relocation:
@@ -98,7 +100,7 @@ def _find_same(old: str, new: str, span: Span) -> Relocation:
     before, after = f"\n{old}\n", f"\n{new}\n"
     if len(lines.strip()) < LONG_ENOUGH or before.count(row) != 1 or after.count(row) != 1:
         reason = f"too many lines lie between the first change and the last to look for it (at most {MOST_LINES})"
-        return Relocation("orphaned", None, 1.0, reason, lines, "")
+        return Relocation("orphaned", None, 1.0, reason, lines[:LONGEST_TEXT], "")
     drift = after.count("\n", 0, after.find(row)) + 1 - span.start
     return replace(_stay(old, span, drift), reason="the only such lines of a very large file")
 

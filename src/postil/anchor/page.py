@@ -25,6 +25,8 @@ _HEADER_LINES = 6
 _LONGEST_COMMENT = 200
 # A minified line is known by its beginning too: comparing is quadratic in the length.
 LONGEST_KEY = 400
+# Of the code of a span so much is handed back, in characters and rows: thousands of spans may be asked for.
+LONGEST_TEXT, MOST_ROWS = 4_000, 400
 # Braces hold bodies: they do not belong to the head of a statement.
 _REMARKS = ("//", "/*", "*", "#", "--", "<!--", ";", "%", '"""')
 _DEPTH = {"(": 1, "[": 1, ")": -1, "]": -1}
@@ -63,10 +65,11 @@ class Page:
         return found
 
     def between(self, first: int, last: int) -> str:
-        """The text of the rows from first to last, both included."""
+        """The text of the rows from first to last, both included; of very much its beginning."""
         if first == last:
-            return self.rows[first].rstrip("\r")
-        return "\n".join(row.rstrip("\r") for row in self.rows[first : last + 1])
+            return self.rows[first][:LONGEST_TEXT].rstrip("\r")
+        rows = self.rows[first : min(last + 1, first + MOST_ROWS)]
+        return "\n".join(row[:LONGEST_TEXT].rstrip("\r") for row in rows)[:LONGEST_TEXT]
 
     @cached_property
     def places(self) -> dict[str, list[int]]:

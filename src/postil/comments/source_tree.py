@@ -8,12 +8,14 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+import sys
 import time
-from functools import lru_cache
+from collections.abc import Sequence
 
 from msgspec import Struct
 
 from postil.comments.failures import FileAccessDenied, InvalidFilePath, InvalidLine, SourceNotFound, SourceNotParsed
+from postil.comments.lines import split_lines
 from postil.comments.model import LONGEST_PATH
 from postil.core import call, limits
 from postil.core.failure import Failure, InvalidArguments
@@ -25,6 +27,8 @@ from postil.workspace.paths import RelativePath, resolve_inside
 from postil.workspace.repository import locate
 
 LARGEST_SOURCE = limits.FILE
+LINE_COST = 64
+"""Bytes that a line takes beside its characters, where the lines are held."""
 ONE_TICK = 20_000_000
 # Blanks of one line: those of all lines would be tried from each of them.
 _SHA256 = re.compile(rb"(?im)^[ \t]*objectformat[ \t]*=[ \t]*sha256")
@@ -40,24 +44,9 @@ class Source(Struct, frozen=True):
     blob: str
 
     @property
-    def lines(self) -> list[str]:
+    def lines(self) -> Sequence[str]:
         """Its lines, without their ends; an empty file has one."""
         return split_lines(self.text)
-
-
-def split_lines(text: str) -> list[str]:
-    """Returns the lines of a text. The piece after the last newline is none; lone carriage returns end lines, too."""
-    return list(_split(text))
-
-
-@lru_cache(2)  # adding a comment asks for the same ones several times
-def _split(text: str) -> tuple[str, ...]:
-    if "\n" not in text and "\r" in text:
-        text = text.replace("\r", "\n")
-    found = text.split("\n")
-    if len(found) > 1 and not found[-1]:
-        found.pop()
-    return tuple(line.removesuffix("\r") for line in found) if "\r" in text else tuple(found)
 
 
 class SourceTree:
@@ -144,7 +133,10 @@ class SourceTree:
             raise SourceNotParsed(path, "the file is binary", "Comment on a text file")
         if len(content) > limits.LINES and content.count(b"\n") > limits.LINES:
             raise SourceNotParsed(path, f"it has more than {limits.LINES} lines", "Comment on a smaller file")
-        return Source(path, decode(content), blob)
+        text = decode(content)
+        if len(content) > limits.HERE and is_too_large(text):
+            raise SourceNotParsed(path, "its characters and lines take too much memory", "Comment on a smaller file")
+        return Source(path, text, blob)
 
     def _translate(self, path: RelativePath, fault: Failure) -> Failure:
         """Returns what the contract says when a source cannot be read."""
@@ -174,6 +166,13 @@ class SourceTree:
         fresh = f"-{now}" if now - max(seen.st_mtime_ns, seen.st_ctime_ns) < ONE_TICK else ""
         return f"{seen.st_mtime_ns}-{seen.st_size}-{seen.st_ino}-{seen.st_ctime_ns}{fresh}"
 
+    def size(self, path: str) -> int:
+        """Returns how many bytes a file has; 0 when it is not there."""
+        try:
+            return os.stat(os.path.join(self.root, path)).st_size
+        except (OSError, ValueError):
+            return 0
+
     def shown_root(self) -> str:
         """Returns the root for a failure's data; empty for callers who may not know a path of this machine."""
         return self.root if call.current().reveals_paths else ""
@@ -181,6 +180,12 @@ class SourceTree:
     def not_found(self, path: str) -> SourceNotFound:
         """Returns the failure that says this file is not there."""
         return SourceNotFound(path, self.shown_root())
+
+
+def is_too_large(text: str) -> bool:
+    """Whether a text takes more memory than it may: one wide character makes all of them wide."""
+    lines = text.count("\n")
+    return lines > limits.LINES or sys.getsizeof(text) + LINE_COST * lines > limits.HELD
 
 
 def decode(content: bytes) -> str:

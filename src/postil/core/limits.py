@@ -74,6 +74,12 @@ FILE: Final = 16 * MIB
 """A source file, a sidecar, a file named by a caller."""
 LINES: Final = 500_000
 """Lines of a source file: each costs more to hold than its bytes."""
+HELD: Final = 40 * MIB
+"""A source file as it is held: its characters, up to four bytes each, and its lines."""
+HERE: Final = 128 * KIB
+"""A source or a sidecar that the server compares itself; larger ones are left to a worker."""
+LINES_HERE: Final = 10_000
+"""Lines of such a source: comparing takes a kilobyte or two for each."""
 SETTINGS: Final = 256 * KIB
 """A settings file."""
 SMALL_FILE: Final = 1 * MIB

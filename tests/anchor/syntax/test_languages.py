@@ -19,6 +19,7 @@ from postil.anchor.syntax.languages import (
     is_too_deep,
     language_of,
     parse,
+    parse_kept,
 )
 from postil.anchor.syntax.symbols import symbols, syntax_problems
 
@@ -38,7 +39,7 @@ def test_what_takes_too_long_to_parse_is_anchored_by_text(monkeypatch: pytest.Mo
     for name in ("MOST_QUICK", "LONGEST_PARSE"):
         monkeypatch.setattr(languages, name, 0.001)
     slow = "values = [\n" + "".join(f"    {number},\n" for number in range(60_000)) + "]\nlast = 1\n"
-    parse.cache_clear()
+    parse_kept.cache_clear()
     assert parse(slow, "python") is None
     assert symbols(slow, "python") == []
     assert syntax_problems(slow, "python") == []
@@ -47,7 +48,7 @@ def test_what_takes_too_long_to_parse_is_anchored_by_text(monkeypatch: pytest.Mo
     monkeypatch.undo()
     monkeypatch.setattr(languages, "LONGEST_PARSE", 100.0)
     monkeypatch.setattr(languages, "_judges", [lambda text, language: True])  # pyright: ignore[reportUnknownLambdaType, reportUnknownArgumentType]
-    parse.cache_clear()
+    parse_kept.cache_clear()
     assert parse(slow, "python") is not None
 
 
@@ -55,7 +56,7 @@ def test_without_a_judge_a_slow_text_has_no_tree(monkeypatch: pytest.MonkeyPatch
     """The page colours what anybody committed."""
     monkeypatch.setattr(languages, "_judges", [])
     monkeypatch.setattr(languages, "MOST_QUICK", 0.0)
-    assert parse.__wrapped__("x = 1\n" * 20_000, "python") is None
+    assert parse_kept.__wrapped__("x = 1\n" * 20_000, "python") is None
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
@@ -123,13 +124,13 @@ def test_without_its_grammar_a_language_is_text(monkeypatch: pytest.MonkeyPatch)
     """The plain install has the grammars of eight languages."""
     monkeypatch.setitem(sys.modules, "tree_sitter_ruby", None)
     is_installed.cache_clear()
-    parse.cache_clear()
+    parse_kept.cache_clear()
     assert not is_installed("ruby")
     assert parse("def a\nend\n", "ruby") is None
     assert symbols("def a\nend\n", "ruby") == []
     monkeypatch.undo()
     is_installed.cache_clear()
-    parse.cache_clear()
+    parse_kept.cache_clear()
     assert parse("def a\nend\n", "ruby") is not None
 
 
@@ -204,7 +205,7 @@ def test_a_parser_is_stopped_when_the_process_grows(monkeypatch: pytest.MonkeyPa
 
 def test_slices_give_the_same_tree() -> None:
     text = "".join(f"def a{number}(b):\n    return [b, {{'c': {number}}}]\n" for number in range(500))
-    sliced, whole = parse.__wrapped__(text, "python"), Parser(grammar("python")).parse(text.encode())
+    sliced, whole = parse_kept.__wrapped__(text, "python"), Parser(grammar("python")).parse(text.encode())
     assert sliced is not None
     assert str(sliced.root_node) == str(whole.root_node)
 
@@ -212,7 +213,7 @@ def test_slices_give_the_same_tree() -> None:
 def test_a_broken_text_has_the_same_tree_every_time() -> None:
     """A parser that is stopped by a clock recovers from an error in other ways on a busy machine."""
     text = "def a(b:\n    return [b, {'c': 1}\n\nclass C\n  x = (1,\n" * 200
-    trees = [parse.__wrapped__(text, "python") for _ in range(5)]
+    trees = [parse_kept.__wrapped__(text, "python") for _ in range(5)]
     assert len({str(tree.root_node) if tree else "" for tree in trees}) == 1
 
 
@@ -238,7 +239,7 @@ def test_only_what_is_stopped_here_is_asked_about(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(languages, "_try_parse", try_parse)
     monkeypatch.setattr(languages, "_judges", [judge])
     texts = ("good = 1\n", "odd = 1\n", "hostile = 1\n")
-    seen = [(parse.__wrapped__(text, "python") is not None, [*done], done.clear())[:2] for text in texts]
+    seen = [(parse_kept.__wrapped__(text, "python") is not None, [*done], done.clear())[:2] for text in texts]
     assert seen == [(True, ["quick"]), (True, ["quick", "worker", "long"]), (False, ["quick", "worker"])]
 
 

@@ -6,11 +6,14 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from postil.comments.index import refresh_worker
 from postil.comments.index.refresh_worker import ENOUGH
+from postil.core import limits
 from tests.comments.shop import CODE, line_of
 from tests.comments.workspaces import Comments, commit, root_of, workspace, write
 
@@ -68,3 +71,69 @@ def test_after_a_pull_that_changed_many_files_all_are_placed(comments: Comments)
     assert {(each.filePath, each.line, each.text) for each in found} == {
         (f"many/shop{number}.py", here + number % 3 + 1, f"in {number}") for number in range(ENOUGH + 5)
     }
+
+
+LARGE = "".join(f"def function_{number}(value):\n    return value + {number}\n\n\n" for number in range(3000))
+"""More than this process compares itself: a worker does."""
+
+
+def test_comments_of_a_large_file_follow_their_code(comments: Comments, monkeypatch: pytest.MonkeyPatch) -> None:
+    root = root_of(comments)
+    assert len(LARGE) > limits.HERE
+    write(root, "large.py", LARGE)
+    comments.add("large.py", line_of(LARGE, "value + 2000"), "here", "NOTE")
+    write(root, "large.py", "import os\n\n\n" + LARGE.replace("value + 7\n", "value + 77\n"))
+
+    def fail(*_: object) -> None:
+        raise AssertionError("this process compared it itself")
+
+    monkeypatch.setattr(refresh_worker, "locate_comments", fail)
+    (found,) = comments.listed("large.py").comments
+    assert (found.line, found.state) == (line_of(LARGE, "value + 2000") + 3, "moved")
+    comments.add("large.py", 1, "there", "NOTE")  # which renews the other's marker, too
+    held = json.loads((root / "large.py.comments").read_text())
+    assert sorted(each["line"] for each in held["ghostMarkers"]) == [1, line_of(LARGE, "value + 2000") + 3]
+
+
+def test_comments_of_a_large_file_follow_it_to_another_name(comments: Comments) -> None:
+    root = root_of(comments)
+    write(root, "large.py", LARGE)
+    commit(root, "large")
+    comments.add("large.py", line_of(LARGE, "value + 2000"), "here", "NOTE")
+    (root / "large.py").rename(root / "other.py")
+    (found,) = comments.listed().comments
+    assert (found.path, found.line, found.state) == ("other.py", line_of(LARGE, "value + 2000"), "moved")
+
+
+def test_what_takes_a_worker_too_long_stays_where_it_was_for_a_person(
+    comments: Comments, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = root_of(comments)
+    for name in ("a.py", "b.py", "c.py"):
+        write(root, name, LARGE)
+        comments.add(name, 2, f"in {name}", "NOTE")
+        write(root, name, "import os\n" + LARGE)
+    heard = refresh_worker._run_workers  # pyright: ignore[reportPrivateUsage]
+
+    def run(jobs: list[refresh_worker.Job]) -> Iterator[refresh_worker.Read]:
+        """Workers that die of b.py."""
+        for read in heard(jobs):
+            if read.path == "b.py" and not jobs[0].plain:
+                return
+            yield read
+
+    monkeypatch.setattr(refresh_worker, "_run_workers", run)
+    found = {each.path: (each.line, each.state) for each in comments.listed().comments}
+    assert found == {"a.py": (3, "moved"), "b.py": (2, "review"), "c.py": (3, "moved")}
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems bound a process's memory otherwise, or not")
+def test_a_worker_for_large_files_has_limits() -> None:
+    program = (
+        "import resource\nfrom postil.comments.index import refresh_worker as worker\n"
+        "worker._limit_memory()\nworker._allow_time(worker.LONGEST)\n"
+        "soft = resource.getrlimit(resource.RLIMIT_CPU)[0]\nassert 0 < soft <= worker.LONGEST + 3, soft\n"
+        "try:\n    bytearray(worker.LARGEST)\nexcept MemoryError:\n    print('refused')\n"
+    )
+    said = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert said.stdout == "refused\n"

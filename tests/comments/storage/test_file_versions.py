@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import tracemalloc
+import zlib
 from pathlib import Path
 
 import pytest
@@ -65,3 +67,32 @@ def test_a_full_disk_stops_no_comment(comments: Comments, monkeypatch: pytest.Mo
     monkeypatch.setattr("postil.comments.storage.file_versions.atomic_write", full)
     FileVersions(comments.tree).keep(comments.tree.source(RelativePath("a.py")))
     assert copies(comments) == []
+
+
+def test_a_copy_that_unpacks_to_a_giant_is_not_held(comments: Comments) -> None:
+    """A repository that somebody packed with its .git folder may hold such copies."""
+    source = comments.tree.source(RelativePath("a.py"))
+    versions = FileVersions(comments.tree)
+    versions.keep(source)
+    (copy,) = copies(comments)
+    copy.chmod(0o600)
+    copy.write_bytes(zlib.compress(bytes(200 << 20), 9))
+    left_out: set[str] = set()
+    tracemalloc.start()
+    try:
+        assert versions.read([source.blob], left_out=left_out) == {}
+        assert tracemalloc.get_traced_memory()[1] < 64 << 20
+    finally:
+        tracemalloc.stop()
+    assert left_out == {source.blob}
+
+
+def test_versions_are_left_out_where_they_are_too_many_together(comments: Comments) -> None:
+    versions, blobs = FileVersions(comments.tree), list[str]()
+    for number in range(4):
+        write(Path(comments.tree.root), "a.py", f"value = {number}\n" * 1000)
+        blobs.append((source := comments.tree.source(RelativePath("a.py"))).blob)
+        versions.keep(source)
+    left_out: set[str] = set()
+    assert len(versions.read(blobs, most=25_000, left_out=left_out)) == 2
+    assert left_out == set(blobs[2:])

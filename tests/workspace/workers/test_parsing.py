@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from postil.anchor.syntax import languages
-from postil.anchor.syntax.languages import ask_about_slow_texts, parse
+from postil.anchor.syntax.languages import ask_about_slow_texts, parse, parse_kept
 from postil.anchor.syntax.symbols import symbols
 from postil.workspace.workers import parsing
 from postil.workspace.workers.parsing import is_cheap
@@ -27,10 +27,10 @@ def asked() -> Iterator[list[str]]:
         return False
 
     ask_about_slow_texts(refuse)
-    parse.cache_clear()
+    parse_kept.cache_clear()
     yield seen
     languages._judges[:] = before  # pyright: ignore[reportPrivateUsage]
-    parse.cache_clear()
+    parse_kept.cache_clear()
 
 
 def test_a_dear_text_is_found_out_by_a_worker_that_is_ended() -> None:
@@ -62,7 +62,7 @@ def test_only_a_slow_text_is_asked_about(asked: list[str], monkeypatch: pytest.M
     assert asked == []
     monkeypatch.setattr(languages, "QUICK_PARSE", 1e-6)
     monkeypatch.setattr(languages, "QUICK_BYTE", 0.0)
-    parse.cache_clear()
+    parse_kept.cache_clear()
     assert parse(ORDINARY, "java") is None
     assert asked == [ORDINARY]
 

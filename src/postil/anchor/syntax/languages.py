@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 # A file larger than this, or with a longer line, is generated or minified: its tree tells no more than its text.
 MOST_BYTES = 4_000_000
 LONGEST_LINE = 20_000
+# Characters of a text of which the tree and the names are kept for whoever asks next.
+LARGEST_KEPT = 128 * 1024
 # Seconds of CPU that parsing may take; an ordinary file of MOST_BYTES needs less than one. What takes longer is text.
 LONGEST_PARSE = 2.0
 # Seconds of CPU after which a text is odd, and for each of its bytes: ordinary files need a tenth of the first.
@@ -37,6 +39,12 @@ seconds of CPU: ordinary code takes a tenth."""
 # at 256 levels. Nobody writes so deep; a text that does is compared line by line, as one without a grammar.
 DEEPEST = 200
 _BRACKET = re.compile(r"[()\[\]{}]")
+# Asked of a large text as a whole: its lines would take more memory than it where they are short.
+_LONG_LINE = re.compile(rf"(?m)^.{{{LONGEST_LINE + 1}}}")
+_FAR_RIGHT = re.compile(rf"(?m)^[ \t]{{{DEEPEST + 1}}}")
+_FAR_RIGHT_IN_YAML = re.compile(rf"(?m)^[ \t?:-]{{{DEEPEST + 1}}}")
+# What may stand before the first word of a line of YAML, each opening a level of its own.
+_YAML_MARKS = " \t-?:"
 _STEP = {**dict.fromkeys("([{", 1), **dict.fromkeys(")]}", -1)}
 _OPEN_OR_CLOSED = bytes.maketrans(b"[{]}", b"(())")
 _NO_BRACKETS = bytes(set(range(256)) - set(b"()[]{}"))
@@ -44,8 +52,6 @@ _NO_BRACKETS = bytes(set(range(256)) - set(b"()[]{}"))
 # copies them all for each: 16 kB of it took 3.6 s and 2 GB. An expression does not go on behind these marks.
 _WITH_ANGLES = frozenset({"java", "csharp"})
 _ANGLES = re.compile("[<>;{}]")
-# What may stand before the first word of a line of YAML, each opening a level of its own.
-_YAML_MARKS = " \t-?:"
 
 # language: (distribution module, function that gives the grammar)
 _GRAMMARS = {
@@ -150,16 +156,22 @@ def _parser(language: str, seconds: float) -> Parser:
         return Parser(grammar(language))
 
 
-@lru_cache(2)
 def parse(text: str, language: str | None) -> Tree | None:
     """The syntax tree, or None where there is no grammar, the text is not something to parse, or it takes too long.
 
-    The last two are kept: whoever compares two versions, or comments on one again, asks for the same ones.
+    The last two are kept: whoever compares two versions, or comments on one again, asks for the same ones. A tree takes
+    ten times the memory of its text and more, so those of large texts are not.
     """
+    return (parse_kept if len(text) <= LARGEST_KEPT else parse_kept.__wrapped__)(text, language)
+
+
+@lru_cache(2)
+def parse_kept(text: str, language: str | None) -> Tree | None:
+    """The same, kept whatever its size."""
     if language not in _GRAMMARS or not is_installed(language):
         return None
     data = text.encode("utf-8", "surrogatepass")
-    if len(data) > MOST_BYTES or max(map(len, text.split("\n"))) > LONGEST_LINE or is_too_deep(text, language):
+    if len(data) > MOST_BYTES or _has_long_line(text) or is_too_deep(text, language):
         return None
     tree = None
     if not _is_dear(data, language):
@@ -199,10 +211,11 @@ def _try_parse(data: bytes, language: str, seconds: float) -> Tree | None:
 def _memory() -> int:
     """Returns how many bytes this process holds; 0 where the system does not say."""
     try:
-        with open("/proc/self/statm", "rb") as file:
-            return int(file.read(200).split()[1]) * 4096
+        with open("/proc/self/status", "rb") as file:
+            said = file.read(4096).partition(b"VmRSS:")[2].split(None, 2)
     except OSError:
         return 0
+    return int(said[0]) * 1024 if said else 0  # in kB, whatever a page is
 
 
 def is_too_deep(text: str, language: str) -> bool:
@@ -211,8 +224,10 @@ def is_too_deep(text: str, language: str) -> bool:
         return True
     if language in _WITH_ANGLES and text.count("<") > DEEPEST and _count_angles(text) > DEEPEST:
         return True
-    marks = _YAML_MARKS if language == "yaml" else " \t"
     # A level takes at least one column, so only lines that begin far to the right can be deep.
+    if len(text) > LARGEST_KEPT and not (_FAR_RIGHT_IN_YAML if language == "yaml" else _FAR_RIGHT).search(text):
+        return False
+    marks = _YAML_MARKS if language == "yaml" else " \t"
     lines = text.split("\n")
     if not any(len(line) - len(line.lstrip(marks)) > DEEPEST for line in lines if len(line) > DEEPEST):
         return False
@@ -231,6 +246,12 @@ def _has_deep_brackets(text: str) -> bool:
             break
         left = fewer
     return max(accumulate(map(_STEP.__getitem__, _BRACKET.findall(text)))) > DEEPEST
+
+
+def _has_long_line(text: str) -> bool:
+    if len(text) > LARGEST_KEPT:
+        return _LONG_LINE.search(text) is not None
+    return max(map(len, text.split("\n"))) > LONGEST_LINE
 
 
 def _count(text: str) -> int:

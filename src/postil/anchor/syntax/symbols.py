@@ -14,7 +14,7 @@ from msgspec import Struct
 from postil.anchor.model import Span
 from postil.anchor.syntax import definitions
 from postil.anchor.syntax.definitions import TYPES, Rows, Siblings, first_row, last_row
-from postil.anchor.syntax.languages import grammar, parse
+from postil.anchor.syntax.languages import LARGEST_KEPT, grammar, parse
 from postil.anchor.syntax.queries import run_query
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ class SyntaxProblem(Struct, frozen=True):
 
 def symbols(text: str, language: str | None) -> list[Symbol]:
     """Every named thing, in the order they begin, outer before inner."""
-    return list(_symbols(text, language))
+    return list((_symbols if len(text) <= LARGEST_KEPT else _symbols.__wrapped__)(text, language))
 
 
 @lru_cache(2)

@@ -19,13 +19,15 @@ from postil.anchor.fingerprint import Fingerprint, relocate_fingerprints
 from postil.anchor.model import Candidate as Option
 from postil.anchor.model import Relocation, Span
 from postil.anchor.model import Source as Version
+from postil.anchor.page import LONGEST_TEXT, MOST_ROWS
 from postil.anchor.relocate import relocate_all
 from postil.anchor.syntax.languages import language_of
 from postil.anchor.syntax.symbols import Symbol, owners, symbols
 from postil.comments.anchoring.line_codes import know_lines, recall_lines
+from postil.comments.lines import split_lines
 from postil.comments.model import Anchor, Candidate, Located, Marker, OtherFile, Place, State
 from postil.comments.sidecar.dialects import LONGEST_LINE, trim_line
-from postil.comments.source_tree import Source, split_lines
+from postil.comments.source_tree import Source
 
 if TYPE_CHECKING:
     from postil.comments.sidecar.document import Sidecar
@@ -48,7 +50,7 @@ class PresentSource:
         self.source = source
         self.text = source.text if source else ""
         self.blob = source.blob if source else ""
-        self.lines = split_lines(self.text) if source else []
+        self.lines: Sequence[str] = split_lines(self.text) if source else []
 
     def still_has(self, marker: Marker) -> bool:
         """Whether a marker that keeps only texts stands where it stood: its line, and a neighbour or no twin of it."""
@@ -133,6 +135,19 @@ def locate_comments(
     ]
 
 
+def place_by_number(sidecar: Sidecar, reason: str) -> list[Located]:
+    """Returns a sidecar's comments where their markers say, for a person to look at: nothing was compared."""
+    own = {marker.id: marker for marker in sidecar.markers}
+    found: list[Located] = []
+    for comment in sidecar.comments:
+        marker = own.get(comment.markerId)
+        line, end = (marker.line, marker.endLine) if marker else (comment.line, comment.endLine)
+        text = marker.lineText if marker else ""
+        place = Place("review", sidecar.path, line, end, 0.5, reason, text)
+        found.append(Located(comment, marker, place, sidecar.path))
+    return found
+
+
 def _bare_marker(line: int, end: int) -> Marker:
     return Marker("", line, (), end)
 
@@ -186,7 +201,8 @@ def _is_ours(marker: Marker, old: str) -> bool:
 
 
 def _place_unmoved(marker: Marker, now: PresentSource, confidence: float, reason: str) -> Place:
-    text = "\n".join(now.lines[marker.line - 1 : max(marker.endLine, marker.line)])
+    last = min(max(marker.endLine, marker.line), marker.line + MOST_ROWS)
+    text = "\n".join(line[:LONGEST_TEXT] for line in now.lines[marker.line - 1 : last])[:LONGEST_TEXT]
     return Place(
         "exact",
         now.path,
@@ -221,7 +237,7 @@ def _place_by_number(marker: Marker, now: PresentSource) -> Place:
         return _add_symbol(place, now)
     if not 1 <= line <= len(now.lines):
         return Place("orphaned", now.path, line, confidence=0.9, reason="Line number out of bounds")
-    text = now.lines[line - 1].strip()
+    text = now.lines[line - 1].strip()[:LONGEST_TEXT]
     reason = f"inside '{name}'" if inside else "only a line number was kept"
     place = Place("exact", now.path, line, marker.endLine, 0.9 if inside else 0.5, reason, oldText=text, newText=text)
     return _add_symbol(place, now)

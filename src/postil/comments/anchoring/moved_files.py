@@ -15,6 +15,7 @@ from postil.comments.model import Located, OtherFile
 from postil.comments.source_tree import SourceTree, decode
 from postil.comments.storage.file_versions import FileVersions
 from postil.comments.storage.store import SUFFIX
+from postil.core import limits
 from postil.core.failure import Failure
 from postil.workspace.git import git_lines, try_git
 from postil.workspace.paths import RelativePath
@@ -23,6 +24,8 @@ MOST_FILES = 5
 SHORTEST_LINE = 8
 MOST_CHANGED = 2000
 MOST_COMMITS = 1000
+MOST_READ = 64 * limits.MIB
+"""Characters that are read of them: one file after another."""
 ALIKE = 0.8
 """Where another file got this share of the lines that one got, nobody can tell which of them it became."""
 EVER = ""
@@ -34,9 +37,12 @@ FEWEST = 4
 
 
 def find_other_files(
-    tree: SourceTree, orphans: Sequence[Located], versions: FileVersions
+    tree: SourceTree, orphans: Sequence[Located], versions: FileVersions, largest: int = limits.HERE
 ) -> dict[str, list[OtherFile]]:
-    """Returns for each file with lost code the other files that have got its lines since, the likeliest first."""
+    """Returns for each file with lost code the other files that have got its lines since, the likeliest first.
+
+    None of them is larger than `largest`: the server itself compares no larger ones.
+    """
     if not tree.git:
         return {}
     wanted: dict[str, set[str]] = {}
@@ -45,12 +51,12 @@ def find_other_files(
         wanted.setdefault(each.filePath, set()).update(_list_lines(each))
         if each.marker and each.marker.anchor and each.marker.anchor.blob:
             blobs.setdefault(each.filePath, set()).add(each.marker.anchor.blob)
-    whole = _list_whole(tree, blobs, versions)
+    whole = _list_whole(tree, blobs, versions, largest)
     then = _find_commits(tree, blobs)
     unknown = _list_unknown(tree, wanted, then)
     whole |= {origin: frozenset(wanted[origin]) for origin in unknown}
     then |= dict.fromkeys(unknown, EVER)
-    known = _Changed(tree)
+    known = _Changed(tree, {line for lines in (*wanted.values(), *whole.values()) for line in lines}, largest)
     hits: dict[str, Counter[str]] = {}
     for origin, lines in wanted.items():
         holding = known.since(then.get(origin, "HEAD"))
@@ -59,7 +65,7 @@ def find_other_files(
         likely = dict.fromkeys(path for path, _ in (*near.most_common(MOST_FILES), *most.most_common(MOST_FILES)))
         hits[origin] = Counter({path: near[path] + most[path] for path in likely})
     before = _read_lines_at(
-        tree, {(then.get(origin, "HEAD"), path) for origin, count in hits.items() for path in count}
+        tree, {(then.get(origin, "HEAD"), path) for origin, count in hits.items() for path in count}, largest
     )
     found: dict[str, list[OtherFile]] = {}
     for origin, count in hits.items():
@@ -96,10 +102,12 @@ def _list_unknown(tree: SourceTree, origins: Iterable[str], then: dict[str, str]
     return gone
 
 
-def _list_whole(tree: SourceTree, blobs: dict[str, set[str]], versions: FileVersions) -> dict[str, frozenset[str]]:
+def _list_whole(
+    tree: SourceTree, blobs: dict[str, set[str]], versions: FileVersions, largest: int
+) -> dict[str, frozenset[str]]:
     """Returns the telling lines of the files that are gone, as far as their last version can be had."""
     gone = {path: some for path, some in blobs.items() if not tree.stat(path)}
-    texts = versions.read(blob for some in gone.values() for blob in some) if gone else {}
+    texts = versions.read((blob for some in gone.values() for blob in some), largest) if gone else {}
     return {
         path: frozenset(line for blob in some for line in _telling_lines(texts.get(blob, "")))
         for path, some in gone.items()
@@ -107,12 +115,13 @@ def _list_whole(tree: SourceTree, blobs: dict[str, set[str]], versions: FileVers
 
 
 class _Changed:
-    """The files that differ from what they were at a commit, and which of them hold a line."""
+    """The files that differ from what they were at a commit, and which of them hold a line that is looked for."""
 
-    def __init__(self, tree: SourceTree) -> None:
-        self._tree = tree
+    def __init__(self, tree: SourceTree, wanted: set[str], largest: int) -> None:
+        self._tree, self._wanted, self._largest = tree, wanted, largest
         self._texts: dict[str, str] = {}
         self._lines: dict[str, frozenset[str]] = {}
+        self._left = MOST_READ
         self._since: dict[str, dict[str, list[str]]] = {}
 
     def since(self, commit: str) -> dict[str, list[str]]:
@@ -126,19 +135,26 @@ class _Changed:
         return self._since[commit]
 
     def lines(self, path: str) -> frozenset[str]:
-        """Returns the lines a file holds now, trimmed, but for the short ones that stand everywhere."""
+        """Returns those of the lines that are looked for which a file holds now."""
         if path not in self._lines:
-            self._lines[path] = _telling_lines(self.text(path))
+            text = self._read(path)
+            self._left -= len(text)
+            self._lines[path] = _telling_lines(text) & self._wanted
         return self._lines[path]
 
     def text(self, path: str) -> str:
-        """Returns a file as it is now; nothing when it cannot be read."""
+        """Returns a file as it is now, one of the few that are likely; nothing when it cannot be read."""
         if path not in self._texts:
-            try:
-                self._texts[path] = self._tree.source(RelativePath(path)).text
-            except Failure:
-                self._texts[path] = ""
+            self._texts[path] = self._read(path)
         return self._texts[path]
+
+    def _read(self, path: str) -> str:
+        if self._left <= 0 or self._tree.size(path) > self._largest:
+            return ""
+        try:
+            return self._tree.source(RelativePath(path)).text
+        except Failure:
+            return ""
 
 
 def list_changed(tree: SourceTree, commit: str) -> list[str]:
@@ -185,7 +201,10 @@ def _find_commits(tree: SourceTree, blobs: dict[str, set[str]]) -> dict[str, str
     return found
 
 
-def _read_lines_at(tree: SourceTree, places: set[tuple[str, str]]) -> dict[tuple[str, str], frozenset[str]]:
+def _read_lines_at(
+    tree: SourceTree, places: set[tuple[str, str]], largest: int
+) -> dict[tuple[str, str], frozenset[str]]:
     """Returns the telling lines of files at commits; one that was not there has none."""
-    there = read_objects(tree.root, (f"{commit}:{path}" for commit, path in places if commit != EVER))
+    names = (f"{commit}:{path}" for commit, path in places if commit != EVER)
+    there = read_objects(tree.root, names, max(largest, 4 * limits.HERE), MOST_READ)
     return {place: _telling_lines(decode(there[name])) for place in places if (name := ":".join(place)) in there}

@@ -12,11 +12,12 @@ from postil.anchor.syntax.symbols import Symbol, symbols
 from postil.comments.anchoring.locate import PresentSource, current_anchor, locate_all, locate_comments
 from postil.comments.anchoring.marker import renew_marker
 from postil.comments.clock import now
-from postil.comments.model import Located, OtherFile
+from postil.comments.model import Located, Marker, OtherFile, Place
 from postil.comments.sidecar.document import Sidecar, place_comment
 from postil.comments.source_tree import Source, SourceTree
 from postil.comments.storage.file_versions import FileVersions
 from postil.comments.storage.store import SUFFIX, Store
+from postil.core import limits
 from postil.workspace.paths import RelativePath
 
 MOST_KNOWN = 256
@@ -36,11 +37,19 @@ class CommentReader:
         known = self._known.get(path)
         if known and known[0] == stamp:
             return list(known[1])
-        found = self.locate(self.store.read(path), self.tree.source_or_none(path))
+        found = self._locate_file(path)
         if len(self._known) >= MOST_KNOWN:
             self._known.clear()
         self._known[path] = stamp, found
         return list(found)
+
+    def _locate_file(self, path: RelativePath) -> list[Located]:
+        if self.tree.size(path) > limits.HERE:
+            from postil.comments.index.refresh_worker import locate_apart
+
+            self.store.read(path)  # says in the contract's words what is wrong with it
+            return locate_apart(self, path)
+        return self.locate(self.store.read(path), self.tree.source_or_none(path))
 
     def locate(self, sidecar: Sidecar, source: Source | None, elsewhere: Sequence[OtherFile] = ()) -> list[Located]:
         """Returns a sidecar's comments in their places. `elsewhere` are other files their code may have gone to."""
@@ -49,12 +58,7 @@ class CommentReader:
 
     def old_texts(self, sidecars: Sequence[tuple[Sidecar, PresentSource]]) -> dict[str, str]:
         """Returns the versions that the markers of some files were made on, as far as they can be had."""
-        wanted = {
-            anchor.blob
-            for sidecar, present in sidecars
-            for marker in sidecar.markers
-            if (anchor := current_anchor(marker)) and anchor.blob != present.blob
-        }
+        wanted = {blob for sidecar, present in sidecars for blob in list_versions(sidecar, present)}
         return self.versions.read(wanted) if wanted else {}
 
     def update_markers(self, sidecar: Sidecar, source: Source | None) -> None:
@@ -62,9 +66,7 @@ class CommentReader:
         if source is None or sidecar.is_made_on(source.blob):
             return
         named: list[Symbol] | None = None
-        present, markers = PresentSource(sidecar.path, source, cautious=self.tree.cautious), sidecar.markers
-        places = locate_all(present, markers, self.old_texts([(sidecar, present)]))
-        for marker, place in zip(markers, places, strict=True):
+        for marker, place in self._locate_markers(sidecar, source):
             if place.state in ("moved", "modified") and place.path == sidecar.path:
                 named = named if named is not None else symbols(source.text, language_of(source.path))
                 sidecar.change_marker(marker.id, renew_marker(marker, place, source, named, now()))
@@ -72,6 +74,23 @@ class CommentReader:
                     place_comment(sidecar, comment, place.line, place.endLine if marker.endLine else 0)
         if named is not None:
             self.versions.keep(source)
+
+    def _locate_markers(self, sidecar: Sidecar, source: Source) -> list[tuple[Marker, Place]]:
+        present, markers = PresentSource(sidecar.path, source, cautious=self.tree.cautious), sidecar.markers
+        if len(source.text) > limits.HERE:  # as in a refresh, a worker compares it: the sidecar on disk is this one
+            from postil.comments.index.refresh_worker import locate_apart
+
+            places = {each.marker.id: each.place for each in locate_apart(self, sidecar.path) if each.marker}
+            return [(marker, places[marker.id]) for marker in markers if marker.id in places]
+        places = locate_all(present, markers, self.old_texts([(sidecar, present)]))
+        return list(zip(markers, places, strict=True))
+
+
+def list_versions(sidecar: Sidecar, present: PresentSource) -> set[str]:
+    """Returns the other versions of a file that its markers were made on, by blob id."""
+    return {
+        anchor.blob for marker in sidecar.markers if (anchor := current_anchor(marker)) and anchor.blob != present.blob
+    }
 
 
 def _is_cheap(text: str, language: str) -> bool:

@@ -8,35 +8,51 @@ from postil.core import limits
 from postil.workspace.failures import GitFailed, GitTooLarge
 from postil.workspace.git import run_git
 
+FIRST = 8 * limits.MIB
+"""Bytes that are asked for together."""
+EVERY = 1 << 62
 
-def read_objects(root: str, names: Iterable[str], largest: int = limits.GIT_OBJECT) -> dict[str, bytes]:
-    """Returns the files of these names (`<blob>` or `<revision>:<path>`), but for what is no file or too large."""
+
+def read_objects(
+    root: str,
+    names: Iterable[str],
+    largest: int = limits.GIT_OBJECT,
+    most: int = EVERY,
+    left_out: set[str] | None = None,
+) -> dict[str, bytes]:
+    """Returns the files of these names (`<blob>` or `<revision>:<path>`), but for what is no file or too large.
+
+    Where all are larger than `most` together, the last are too large as well. `left_out` gets the names of such files.
+    """
     asked = [name for name in dict.fromkeys(names) if name and "\n" not in name]
     if not asked:
         return {}
+    large: set[str] = set() if left_out is None else left_out
     try:
-        return _read(root, asked, largest)
-    except (GitTooLarge, GitFailed):  # one of them is a giant: ask for the sizes first
-        small = _list_small(root, asked, largest)
+        return _read(root, asked, largest, large, min(most, FIRST))
+    except (GitTooLarge, GitFailed):  # one of them is a giant, or they are many: ask for the sizes first
         found: dict[str, bytes] = {}
-        while small:
-            part: list[str] = []
-            size = 0
-            while small and (not part or size + small[-1][1] < limits.GIT_OUTPUT // 2):
-                part.append(small[-1][0])
-                size += small.pop()[1]
-            found |= _read(root, part, largest)
-        return found
+        part: list[str] = []
+        size = 0
+        for name, announced in _list_sizes(root, asked):
+            if announced > min(largest, most):
+                large.add(name)
+                continue
+            most -= announced
+            if part and size + announced > FIRST:
+                found |= _read(root, part, largest, large)
+                part, size = [], 0
+            part.append(name)
+            size += announced
+        return found | _read(root, part, largest, large) if part else found
 
 
-def _list_small(root: str, asked: list[str], largest: int) -> list[tuple[str, int]]:
-    """Returns the names of files that are not too large, with the sizes that git announces."""
+def _list_sizes(root: str, asked: list[str]) -> list[tuple[str, int]]:
+    """Returns the names of files with the sizes that git announces."""
     said = run_git(root, "cat-file", "--batch-check", input=_join(asked)).split(b"\n")
     rows = ((name, line.rsplit(b" ", 2)) for name, line in zip(asked, said, strict=False))
     return [
-        (name, int(words[2]))
-        for name, words in rows
-        if len(words) == 3 and words[1] == b"blob" and words[2].isdigit() and int(words[2]) <= largest
+        (name, int(words[2])) for name, words in rows if len(words) == 3 and words[1] == b"blob" and words[2].isdigit()
     ]
 
 
@@ -44,8 +60,10 @@ def _join(names: Iterable[str]) -> bytes:
     return "".join(f"{name}\n" for name in names).encode("utf-8", "surrogateescape")
 
 
-def _read(root: str, asked: list[str], largest: int) -> dict[str, bytes]:
-    answer = run_git(root, "cat-file", "--batch", input=_join(asked))
+def _read(
+    root: str, asked: list[str], largest: int, left_out: set[str], most: int = limits.GIT_OUTPUT
+) -> dict[str, bytes]:
+    answer = run_git(root, "cat-file", "--batch", input=_join(asked), largest=most)
     found: dict[str, bytes] = {}
     at = 0
     for name in asked:
@@ -57,5 +75,7 @@ def _read(root: str, asked: list[str], largest: int) -> dict[str, bytes]:
         size = int(words[2])
         if words[1] == b"blob" and size <= largest:
             found[name] = answer[at : at + size]
+        elif words[1] == b"blob":
+            left_out.add(name)
         at += size + 1
     return found

@@ -17,7 +17,7 @@ from postil.comments.anchoring.reader import CommentReader
 from postil.comments.index.cache import IN_FILE, Index, Note, Seen, find_held, make_note
 from postil.comments.index.change_gate import FolderWatch
 from postil.comments.index.joined import find_doubled, join_notes, list_homes
-from postil.comments.index.refresh_worker import Read, read_many
+from postil.comments.index.refresh_worker import Read, list_large, read_apart, read_many
 from postil.comments.model import Damage, Located, OtherFile
 from postil.comments.search.filters import file_matches
 from postil.comments.source_tree import ONE_TICK
@@ -98,7 +98,7 @@ class Overview:
             seen, orphans = self._judge(read, stamp, before, lost)
             batch.append(seen)
             if orphans:
-                with_lost[read.path] = seen, orphans
+                with_lost[read.path] = seen, () if read.searched else orphans
             held += len(read.notes or ())
             if len(batch) >= at_once or held >= MOST_HELD:
                 self.index.replace(batch)
@@ -135,12 +135,14 @@ class Overview:
         """Look in other files for what some have lost, for all of them together."""
         orphans = [each for _, some in with_lost.values() for each in some if each.marker]
         others = find_other_files(self.tree, orphans, self.reader.versions) if orphans else {}
+        again = [path for path, (seen, some) in with_lost.items() if some and seen.notes is None]
+        apart = {read.path: read.notes for read in read_apart(self.reader, list_large(self.reader, again), {})}
         for at in range(0, len(with_lost), AT_ONCE):
             call.current().check()
             batch: list[Seen] = []
             for seen, _ in list(with_lost.values())[at : at + AT_ONCE]:
-                elsewhere = others.get(seen.path)
-                notes = self._make_notes(seen.path, elsewhere) if elsewhere else None
+                elsewhere = others.get(seen.path) if seen.path not in apart else None
+                notes = self._make_notes(seen.path, elsewhere) if elsewhere else apart.get(seen.path)
                 batch.append(Seen(seen.path, f"{seen.stamp}{lost.value}", seen.content, notes))
             self.index.replace(batch)
 

@@ -12,19 +12,21 @@ import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, NamedTuple
 
 import msgspec
 from msgspec import Struct
 
-from postil.comments.anchoring.locate import PresentSource, locate_comments
-from postil.comments.anchoring.reader import CommentReader
+from postil.comments.anchoring.locate import PresentSource, locate_comments, place_by_number
+from postil.comments.anchoring.moved_files import find_other_files
+from postil.comments.anchoring.reader import CommentReader, list_versions
 from postil.comments.index.cache import Note, make_note
 from postil.comments.model import Located
 from postil.comments.sidecar.document import Sidecar
 from postil.comments.source_tree import SourceTree
 from postil.comments.storage.file_versions import FileVersions
-from postil.comments.storage.store import Store
+from postil.comments.storage.store import SUFFIX, Store
+from postil.core import limits
 from postil.core.failure import Failure
 from postil.workspace.paths import RelativePath
 from postil.workspace.worker_process import start_worker
@@ -37,6 +39,16 @@ ENOUGH = 80
 MOST_WORKERS = 8
 PIECE = 50
 """So many files are read before their comments are located: git is asked for their old versions together."""
+LARGEST_PIECE = 1 * limits.MIB
+"""Characters of sources that are read before."""
+LARGEST_OTHER = 4 * limits.MIB
+"""A file in which a worker looks for code that a large one has lost."""
+MOST_VERSIONS = 8 * limits.MIB
+"""Bytes of their old versions that are held at once."""
+LONGEST, MOST_LONGER, LARGEST = 2.0, 18.0, 384 * limits.MIB
+"""Seconds of CPU and bytes of memory for a file that is large or has large versions; with very many comments more."""
+SECONDS_A_BYTE = 8e-6
+TOO_DEAR = "comparing it with the version it was written on takes too long"
 MOST_QUEUED = 20
 """Files that were read and are not kept yet."""
 _MARK = {False: "", True: " cautious"}  # what is kept of a file was decided with it or without
@@ -52,6 +64,8 @@ class Read(Struct, frozen=True):
     orphans: Sequence[Located] = ()
     """The comments whose code is not in the file any more, or perhaps not."""
     problem: str = ""
+    searched: bool = False
+    """Whether other files were looked in for what is lost."""
 
 
 class Job(Struct, frozen=True):
@@ -62,52 +76,166 @@ class Job(Struct, frozen=True):
     paths: list[str]
     known: dict[str, str]
     cautious: bool = False
+    limited: bool = False
+    """Whether each file may take LONGEST and LARGEST only: the worker ends where one takes more."""
+    plain: bool = False
+    """Whether nothing is compared: comments stay where their markers say, for a person to look at."""
 
 
 def read_many(reader: CommentReader, paths: Sequence[str], known: Mapping[str, str]) -> Iterator[Read]:
     """Yields files and their comments in their places, in any order; several processes read when there are enough."""
-    workers = min(MOST_WORKERS, os.cpu_count() or 1, len(paths) // (ENOUGH // 2))
-    if workers < 2:
-        yield from read_files(reader, paths, known)
-        return
-    tree = reader.tree
-    cache_home = os.path.abspath(tree.cache_home) if tree.cache_home else ""  # a worker has another cwd
-    left = dict.fromkeys(paths)
-    shares = [list(paths[number::workers]) for number in range(workers)]
-    jobs = [
-        Job(tree.root, cache_home, share, {path: known[path] for path in share if path in known}, tree.cautious)
-        for share in shares
-    ]
-    for read in _run_workers(jobs):
-        left.pop(read.path, None)
-        yield read
+    large = dict.fromkeys(path for path in paths if _is_large(reader.tree, path))
+    small = [path for path in paths if path not in large] if large else paths
+    workers = min(MOST_WORKERS, os.cpu_count() or 1, len(small) // (ENOUGH // 2))
+    left = dict.fromkeys(small)
+    if workers >= 2:
+        jobs = [_make_job(reader.tree, small[number::workers], known) for number in range(workers)]
+        for read in _run_workers(jobs):
+            left.pop(read.path, None)
+            yield read
     # A worker that could not do it (no memory, no process) costs time, not an answer.
-    yield from read_files(reader, list(left), known)
+    yield from read_files(reader, list(left), known, large)
+    yield from read_apart(reader, list(large), known)
 
 
-def read_files(reader: CommentReader, paths: Sequence[str], known: Mapping[str, str]) -> Iterator[Read]:
-    """Yields the same, read by this process."""
-    for at in range(0, len(paths), PIECE):
-        sidecars: list[tuple[Sidecar, PresentSource, str]] = []
-        for path in paths[at : at + PIECE]:
-            try:
-                data = reader.store.read_bytes(RelativePath(path))
-                source = reader.tree.source_or_none(RelativePath(path))
-                now = PresentSource(path, source, cautious=reader.tree.cautious)
-                content = (
-                    f"{hashlib.sha1(data or b'', usedforsecurity=False).hexdigest()} {now.blob}{_MARK[now.cautious]}"
-                )
-                if known.get(path) == content:
-                    yield Read(path, content, None)
-                else:
-                    sidecars.append((reader.store.parse(RelativePath(path), data), now, content))
-            except Failure as fault:
-                yield Read(path, problem=str(fault.data.get("problem") or fault.message))
-        texts = reader.old_texts([(sidecar, now) for sidecar, now, _ in sidecars])
-        for sidecar, now, content in sidecars:
-            located = locate_comments(sidecar, now, texts)
-            lost = [each for each in located if each.place.state in ("orphaned", "review")]
-            yield Read(sidecar.path, content, [make_note(each) for each in located], lost)
+def _make_job(
+    tree: SourceTree, paths: Sequence[str], known: Mapping[str, str], *, limited: bool = False, plain: bool = False
+) -> Job:
+    cache_home = os.path.abspath(tree.cache_home) if tree.cache_home else ""  # a worker has another cwd
+    held = {path: known[path] for path in paths if path in known}
+    return Job(tree.root, cache_home, list(paths), held, tree.cautious, limited, plain)
+
+
+def _is_large(tree: SourceTree, path: str) -> bool:
+    """Whether a file or its comments are too large to be compared by this process."""
+    return tree.size(path) > limits.HERE or tree.size(path + SUFFIX) > limits.HERE
+
+
+def read_apart(reader: CommentReader, paths: Sequence[str], known: Mapping[str, str]) -> Iterator[Read]:
+    """Yields files that are read by a worker, because they may take much time or memory.
+
+    Where one takes too much, the worker ends: its comments stay where they were last, for a person to look at, and
+    another worker reads the rest.
+    """
+    left = list(paths)
+    while left:
+        done = 0
+        for read in _run_workers([_make_job(reader.tree, left, known, limited=True)]):
+            done += 1
+            yield read
+        if done < len(left):
+            plain = _make_job(reader.tree, left[done : done + 1], {}, limited=True, plain=True)
+            yield next(
+                _run_workers([plain]), Read(left[done], problem=f"reading it takes more than {LARGEST >> 20} MB")
+            )
+        left = left[done + 1 :]
+
+
+def locate_apart(reader: CommentReader, path: str) -> list[Located]:
+    """Returns the comments of one large file in their places."""
+    decode = msgspec.msgpack.Decoder(Located).decode
+    return [decode(note.body) for read in read_apart(reader, [path], {}) for note in read.notes or ()]
+
+
+def read_files(
+    reader: CommentReader, paths: Sequence[str], known: Mapping[str, str], large: dict[str, None]
+) -> Iterator[Read]:
+    """Yields the same, read by this process; `large` gets those that are left to a worker."""
+    held: list[_Held] = []
+    size = 0
+    for path in paths:
+        try:
+            each = _hold(reader, RelativePath(path), known.get(path, ""))
+            if each is None:
+                yield Read(path, known[path], None)
+            elif len(each.now.lines) > limits.LINES_HERE:
+                large[path] = None
+            else:
+                held.append(each)
+                size += len(each.now.text)
+        except Failure as fault:
+            yield Read(path, problem=str(fault.data.get("problem") or fault.message))
+        if len(held) >= PIECE or size >= LARGEST_PIECE:
+            yield from _locate_held(reader, held, large)
+            held, size = [], 0
+    yield from _locate_held(reader, held, large)
+
+
+class _Held(NamedTuple):
+    """A file that was read, and whose comments are to be located."""
+
+    sidecar: Sidecar
+    now: PresentSource
+    content: str
+
+
+def _hold(reader: CommentReader, path: RelativePath, before: str) -> _Held | None:
+    """Returns a file with its comments; None when it holds what it held before."""
+    data = reader.store.read_bytes(path)
+    now = PresentSource(path, reader.tree.source_or_none(path), cautious=reader.tree.cautious)
+    digest = hashlib.sha1(data or b"", usedforsecurity=False).hexdigest()
+    content = f"{digest} {now.blob}{_MARK[now.cautious]}"
+    return _Held(reader.store.parse(path, data), now, content) if content != before else None
+
+
+def _locate_held(reader: CommentReader, held: Sequence[_Held], large: dict[str, None]) -> Iterator[Read]:
+    texts = _read_versions(reader, held, large)
+    for each in held:
+        if each.sidecar.path not in large:
+            yield _make_read(each, locate_comments(each.sidecar, each.now, texts))
+
+
+def _read_versions(reader: CommentReader, held: Sequence[_Held], large: dict[str, None]) -> dict[str, str]:
+    """Returns the versions that comments were written on; `large` gets the files that have large ones."""
+    wanted = {each.sidecar.path: list_versions(each.sidecar, each.now) for each in held}
+    if not any(wanted.values()):
+        return {}
+    left_out: set[str] = set()
+    asked = (blob for some in wanted.values() for blob in some)
+    texts = reader.versions.read(asked, limits.HERE, MOST_VERSIONS, left_out)
+    left_out.update(blob for blob, text in texts.items() if text.count("\n") > limits.LINES_HERE)
+    large |= dict.fromkeys(path for path, some in wanted.items() if some & left_out)
+    return texts
+
+
+def _make_read(each: _Held, located: list[Located], *, searched: bool = False) -> Read:
+    lost = [one for one in located if one.place.state in ("orphaned", "review")]
+    notes = [make_note(one) for one in located]
+    return Read(each.sidecar.path, each.content, notes, lost, searched=searched)
+
+
+def _read_large(reader: CommentReader, paths: Sequence[str], known: Mapping[str, str]) -> Iterator[Read]:
+    """Yields large files, one after another, and looks in other files for what they have lost."""
+    for path in paths:
+        try:
+            each = _hold(reader, RelativePath(path), known.get(path, ""))
+        except Failure as fault:
+            yield Read(path, problem=str(fault.data.get("problem") or fault.message))
+            continue
+        if each is None:
+            yield Read(path, known[path], None)
+            continue
+        texts = reader.old_texts([(each.sidecar, each.now)])
+        located = locate_comments(each.sidecar, each.now, texts)
+        lost = [one for one in located if one.marker and one.place.state in ("orphaned", "review")]
+        others = find_other_files(reader.tree, lost, reader.versions, LARGEST_OTHER) if lost else {}
+        if elsewhere := others.get(path):
+            located = locate_comments(each.sidecar, each.now, texts, elsewhere)
+        yield _make_read(each, located, searched=True)
+
+
+def list_large(reader: CommentReader, paths: Sequence[str]) -> list[str]:
+    """Returns the files that this process does not compare with the versions that their comments were written on."""
+    large = dict.fromkeys(path for path in paths if _is_large(reader.tree, path))
+    small = [path for path in paths if path not in large]
+    for at in range(0, len(small), PIECE):
+        held: list[_Held] = []
+        for path in small[at : at + PIECE]:
+            with suppress(Failure):
+                each = _hold(reader, RelativePath(path), "")
+                held += [each] if each else []
+        _read_versions(reader, held, large)
+    return list(large)
 
 
 def _run_workers(jobs: Sequence[Job]) -> Iterator[Read]:
@@ -162,17 +290,59 @@ def _read_answer(pipe: IO[bytes]) -> Read | None:
 
 def main() -> None:
     """Answer one share of the work."""
-    import gc  # a process that ends with its work has no use for collecting
-
-    gc.disable()
     job = msgspec.msgpack.decode(sys.stdin.buffer.read(), type=Job)
     tree = SourceTree(job.root, job.cache_home, cautious=job.cautious)
     reader = CommentReader(tree, Store(tree), FileVersions(tree))
-    for read in read_files(reader, job.paths, job.known):
+    if not job.limited:
+        import gc  # a process that ends with its work has no use for collecting
+
+        gc.disable()
+        _answer(_read_small(reader, job.paths, job.known))
+        return
+    _limit_memory()
+    for path in job.paths:
+        _allow_time(LONGEST + min(MOST_LONGER, SECONDS_A_BYTE * tree.size(path + SUFFIX)))
+        _answer((_read_plain if job.plain else _read_large)(reader, [path], job.known))
+
+
+def _answer(reads: Iterator[Read]) -> None:
+    for read in reads:
         data = msgspec.msgpack.encode(read)
         sys.stdout.buffer.write(len(data).to_bytes(8, "big"))
         sys.stdout.buffer.write(data)
         sys.stdout.buffer.flush()
+
+
+def _read_small(reader: CommentReader, paths: Sequence[str], known: Mapping[str, str]) -> Iterator[Read]:
+    return read_files(reader, paths, known, {})  # large ones are not answered, and asked of another worker
+
+
+def _read_plain(reader: CommentReader, paths: Sequence[str], known: Mapping[str, str]) -> Iterator[Read]:
+    for path in paths:
+        try:
+            located = place_by_number(reader.store.read(RelativePath(path)), TOO_DEAR)
+        except Failure as fault:
+            yield Read(path, problem=str(fault.data.get("problem") or fault.message))
+        else:
+            yield Read(path, "", [make_note(each) for each in located])
+
+
+def _limit_memory() -> None:
+    import resource
+
+    null = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(null, 2)  # whoever gets no memory complains
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_DATA, (LARGEST, LARGEST))
+
+
+def _allow_time(seconds: float) -> None:
+    """Let this process use so much CPU from now on; then it ends."""
+    import resource
+
+    used, hard = resource.getrusage(resource.RUSAGE_SELF), resource.getrlimit(resource.RLIMIT_CPU)[1]
+    soft = round(used.ru_utime + used.ru_stime + seconds) + 1
+    resource.setrlimit(resource.RLIMIT_CPU, (soft if hard == resource.RLIM_INFINITY else min(soft, hard), hard))
 
 
 if __name__ == "__main__":

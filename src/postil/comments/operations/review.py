@@ -111,7 +111,7 @@ class ReviewTools:
             each = replace(each, reason=f"{each.reason}; {places} less than {LIKELY:.1%} likely left out")
         for option in likely:
             source = self._context.tree.source_or_none(RelativePath(option.path))
-            lines = source.lines if source else []
+            lines = source.lines if source else ()
             symbol = innermost(symbols(source.text, language_of(option.path)), option.line) if source else None
             around = tuple(line[:LONGEST_SHOWN] for line in lines[max(0, option.line - 2) : option.line + 1])
             options.append(replace(option, inside=symbol.label if symbol else "", around=around))

@@ -10,13 +10,15 @@ import os
 import zlib
 from collections.abc import Iterable
 
-from postil.comments.source_tree import Source, SourceTree, decode
+from postil.comments.source_tree import Source, SourceTree, decode, is_too_large
 from postil.core import limits
 from postil.core.failure import Failure
 from postil.workspace.files import atomic_write, make_folder, read_file
 from postil.workspace.paths import RelativePath
 
 LARGEST_TEXT = limits.GIT_OBJECT
+MOST_TOGETHER = 2 * limits.GIT_OBJECT
+"""Bytes of the versions that are held at once."""
 MOST_COPIES = 5000
 PRUNED_AT = "00"
 """One copy in 256 looks whether there are too many: its id begins so."""
@@ -54,31 +56,45 @@ class FileVersions:
         for entry in sorted(copies, key=lambda each: each.stat().st_mtime)[: max(0, len(copies) - MOST_COPIES)]:
             os.unlink(entry.path)
 
-    def read(self, blobs: Iterable[str]) -> dict[str, str]:
-        """Returns the texts that can be had, by blob id."""
+    def read(
+        self,
+        blobs: Iterable[str],
+        largest: int = LARGEST_TEXT,
+        most: int = MOST_TOGETHER,
+        left_out: set[str] | None = None,
+    ) -> dict[str, str]:
+        """Returns the texts that can be had, by blob id; `left_out` gets those that are too large, or too many."""
         found: dict[str, str] = {}
         asked: list[str] = []
+        large: set[str] = set() if left_out is None else left_out
         for blob in dict.fromkeys(blobs):
             if not _is_id(blob):
                 continue
-            text = self._read_copy(blob)
-            if text is None:
+            content = self._read_copy(blob, min(largest, most))
+            if content is None:
                 asked.append(blob)
-            else:
+            elif len(content) > min(largest, most):
+                large.add(blob)
+            elif not is_too_large(text := decode(content)):
                 found[blob] = text
+                most -= len(content)
         if asked and self._tree.git:
             from postil.comments.git.objects import read_objects  # only where an old version is not among our copies
 
-            there = read_objects(self._tree.root, asked, LARGEST_TEXT)
-            found |= {blob: decode(content) for blob, content in there.items()}
-        return {blob: text for blob, text in found.items() if text.count("\n") <= limits.LINES}
+            there = read_objects(self._tree.root, asked, min(largest, most), most, large)
+            texts = ((blob, decode(content)) for blob, content in there.items())
+            found |= {blob: text for blob, text in texts if not is_too_large(text)}
+        return found
 
-    def _read_copy(self, blob: str) -> str | None:
+    def _read_copy(self, blob: str, largest: int) -> bytes | None:
+        """Returns our copy of a version, of a larger one a byte more than that; None where there is none."""
         try:
             packed = read_file(self._tree.folder, _place(blob), LARGEST_TEXT)
-            return zlib.decompress(packed).decode("utf-8")
-        except (Failure, OSError, zlib.error, UnicodeDecodeError):
+            unpacker = zlib.decompressobj()
+            content = unpacker.decompress(packed, largest + 1)  # not more: a copy may claim to hold gigabytes
+        except (Failure, OSError, zlib.error):
             return None
+        return content if unpacker.eof or len(content) > largest else None
 
 
 def _is_id(blob: str) -> bool:

@@ -356,7 +356,7 @@ class Store:
         try:
             lines = self.tree.source(RelativePath(sidecar.path)).lines
         except Failure:
-            lines = []
+            lines = ()
         sidecar.finish(lambda line: LineTexts.at(lines, line), now(), new_id)
 
     def remove(self, path: RelativePath) -> None:

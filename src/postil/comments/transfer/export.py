@@ -7,18 +7,20 @@ from __future__ import annotations
 
 import base64
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from importlib import import_module
 from itertools import islice
 from typing import TYPE_CHECKING, Any, BinaryIO, cast, get_args
 
 from msgspec.structs import replace
 
+from postil.anchor.page import LONGEST_TEXT, MOST_ROWS
 from postil.comments.failures import ExtraMissing
+from postil.comments.lines import split_lines
 from postil.comments.model import Located, State
 from postil.comments.operations.answers import CommentNow, Exported, comment_now
 from postil.comments.operations.validation import ExportOptions
-from postil.comments.source_tree import SourceTree, split_lines
+from postil.comments.source_tree import SourceTree
 from postil.core import call
 from postil.core.failure import Failure, StorageFailed
 from postil.workspace.paths import RelativePath
@@ -136,7 +138,8 @@ class _Context:
 
     def __init__(self, tree: SourceTree, options: ExportOptions) -> None:
         self._tree, self._options = tree, options
-        self._path, self._lines = "", list[str]()
+        self._path = ""
+        self._lines: Sequence[str] = []
 
     def around(self, each: Located) -> str:
         place = each.place
@@ -152,7 +155,8 @@ class _Context:
                 self._lines = []
         around = self._options.contextLines
         first = max(place.line - 1 - around, 0)
-        return "\n".join(self._lines[first : max(place.line, place.endLine) + around])
+        last = min(max(place.line, place.endLine) + around, first + MOST_ROWS)
+        return "\n".join(line[:LONGEST_TEXT] for line in self._lines[first:last])[:LONGEST_TEXT]
 
 
 def _parquet(rows: Rows, out: BinaryIO) -> int:
