@@ -103,6 +103,7 @@ WRITERS = {
     "surfaces/shell/main.py": "the three standard streams",
     "surfaces/shell/run.py": "the null device",
     "workspace/workers/parsing.py": "the null device",
+    "comments/index/refresh_worker.py": "the null device",
 }
 
 
