@@ -9,11 +9,11 @@ from scripts.mutants.make import PACKAGES, ROOT, Mutant
 # The tests that know a package from outside; they follow the module's own test and those that import it.
 NEAR = {
     "core": ["tests/core", "tests/wire/test_server.py", "tests/test_app.py"],
-    "wire": ["tests/wire", "tests/contracts"],
+    "wire": ["tests/wire", "tests/contracts", "tests/surfaces/http/test_app.py"],
     "surfaces/gateway": ["tests/surfaces/gateway", "tests/surfaces/http/test_app.py"],
     "gitlab/instance": ["tests/gitlab/instance", "tests/gitlab"],
     "gitlab/policy": ["tests/gitlab/policy", "tests/gitlab"],
-    "storage": ["tests/storage"],
+    "storage": ["tests/storage", "tests/test_state_operations.py"],
 }
 
 

@@ -29,7 +29,7 @@ CALLS = {"compile", "search", "match", "fullmatch", "sub", "subn", "split", "fin
 
 def list_difflib() -> Iterator[str]:
     for module in modules().values():
-        for node in ast.walk(module.tree):
+        for node in ast.walk(module.tree) if "difflib" in module.text else ():
             named = [each.name for each in node.names] if isinstance(node, ast.Import) else []
             if isinstance(node, ast.ImportFrom):
                 named = [node.module or ""]

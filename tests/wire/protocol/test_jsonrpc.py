@@ -83,6 +83,45 @@ def test_an_id_is_a_short_text_or_a_number_of_64_bits(value: object, taken: bool
     assert jsonrpc.is_id(value) is taken
 
 
+LONG = b'"' + b"x" * 70_000 + b'", NaN'
+"""More than a lenient reader takes, and no JSON."""
+
+
+@pytest.mark.parametrize(
+    ("frame", "found"),
+    [
+        (b'{"jsonrpc":"2.0","id":7,"method":"ping","params":{"a":[%s]}}' % LONG, 7),
+        (b'{"jsonrpc":"2.0","method":"ping","params":{"id":8,"a":[%s]},"id":7}' % LONG, 7),
+        (b'{"jsonrpc":"2.0","method":"ping","params":[{"id":8},%s],"id":"own"}' % LONG, "own"),
+        (b'{"jsonrpc":"2.0","method":"ping","params":{"id":8,"a":[%s]}}' % LONG, None),
+        (b'{"jsonrpc":"2.0","method":%s,"id":7}' % LONG, 7),
+        (b'{"id":7,"method":%s' % LONG, 7),
+        (b'"id":7,%s}' % LONG, None),
+        (LONG, None),
+    ],
+)
+def test_of_a_large_odd_frame_only_its_own_id_is_found(frame: bytes, found: int | str | None) -> None:
+    refused = parse(frame)
+    assert isinstance(refused, Invalid)
+    assert refused.id == found
+
+
+@pytest.mark.parametrize(
+    ("head", "found"),
+    [
+        (b'{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":', 7),
+        (b' \n{"id":"own","params":{"id":8', "own"),
+        (b'{"method":"tools/call","params":{"id":8,"name":', None),
+        (b'{"method":"tools/call","params":[{"id":8,"name":', None),
+        (b'[{"id":7,"method":"ping"},', None),
+        (b'"id":7,{"id":8,', None),
+        (b"", None),
+    ],
+)
+def test_the_id_of_a_beginning_is_the_one_before_anything_nested(head: bytes, found: int | str | None) -> None:
+    assert jsonrpc.find_id_at_start(head) == found
+
+
 def test_brackets_in_strings_do_not_count_as_nesting() -> None:
     assert isinstance(parse(CALL % (b'"' + b'\\"[{\\\\' * 1000 + b'"')), Request)
 
