@@ -66,6 +66,9 @@ SETTINGS_OF_TRUST = {
     "boost_from_average": False,
 }
 
+SETTINGS_OF_GONE = {**SETTINGS_OF_TRUST, "num_leaves": 6}
+AGAIN, LAST = 200, 150  # trees that judge again: whether the first is right, whether the code is gone
+
 texts = {}  # by blob; workers inherit it
 
 
@@ -111,6 +114,7 @@ def use(source):
     trees = {}
     exec(source, trees)
     judge.beginning, judge.rest, judge.trust = trees["beginning"], trees["rest"], trees["trust"]
+    judge.again, judge.gone = trees["again"], trees["gone"]
 
 
 def examples(job):
@@ -190,6 +194,48 @@ def learn_folds(found, repos, whole):
         return sources, write(final.get(), learn_trust([lesson for _, lesson in lessons])) if final else ""
 
 
+def doubts(job):
+    """For each anchor of a piece that has to be weighed: repository, what search.describe says of it, what is true."""
+    source, (repo, items) = job
+    use(source)
+    found = []
+    for view, pair in items:
+        if pair["old_blob"] == pair["new_blob"]:
+            continue
+        old = Page(Source(texts[pair["old_blob"]], pair["old_path"]))
+        search = Search(old, Page(Source(texts[pair["new_blob"]], pair["new_path"])))
+        for anchor in pair["anchors"]:
+            row, truth = anchor["line"] - 1, anchor["truth"]
+            told = search.describe(row) if row < len(old) else []
+            if told:
+                found.append((repo, (told, search.rank(row)[0][1] + 1 == truth, truth is None, view == "back")))
+    return found
+
+
+def learn_doubts(lessons):
+    """The source of the trees that judge again: whether the first is right if the code is there, whether it is gone."""
+    told, right, gone, back = (numpy.array(each, numpy.float32) for each in zip(*lessons, strict=True))
+    there, asked = gone == 0, back == 0  # backwards nothing is gone
+    again = lightgbm.train(
+        SETTINGS_OF_TRUST, lightgbm.Dataset(told[there], right[there], init_score=told[there, 0]), AGAIN
+    )
+    last = lightgbm.train(
+        SETTINGS_OF_GONE, lightgbm.Dataset(told[asked], gone[asked], init_score=-told[asked, 0]), LAST
+    )
+    return write_doubts(again, last)
+
+
+def add_doubts(sources, final, pieces, repos):
+    """The sources with what judges again, each learnt from other projects than those it is for."""
+    jobs = [(sources[fold_of(repo, repos)], (repo, items)) for repo, items in pieces]
+    with Pool(WORKERS) as pool:
+        lessons = [each for found in pool.imap(doubts, jobs) for each in found]
+        seen = [[lesson for repo, lesson in lessons if fold_of(repo, repos) != fold] for fold in range(FOLDS)]
+        parts = pool.map(learn_doubts, [*seen, [lesson for _, lesson in lessons]], chunksize=1)
+    together = [source.partition(DOUBTS)[0] + part for source, part in zip([*sources, final], parts, strict=True)]
+    return together[:-1], together[-1]
+
+
 def answers(job):
     """Where the engine says the anchors of a piece are, with what is true."""
     source, (_, items) = job
@@ -252,15 +298,27 @@ def write(*models):
         HEAD.replace("%names", names)
         + function("beginning", "The first trees: enough to tell the hopeless candidates.", trees[:BEGINNING])
         + function("rest", "The other trees, for the finalists.", trees[BEGINNING:])
+        + function("trust", "What the score of the first of the finalists is wrong by, from judge.describe_best.", last)
+        + NO_DOUBTS
+    )
+
+
+def write_doubts(*models):
+    """The end of trees.py: what judges again."""
+    again, gone = ([expression(tree["tree_structure"]) for tree in each.dump_model()["tree_info"]] for each in models)
+    return (
+        DOUBTS
         + function(
-            "trust", "What the score of the first of the finalists is wrong by, from judge.describe_best.", last
-        ).rstrip()
+            "again", "What the score of the first is wrong by, from search.describe, if the code is there.", again
+        )
+        + function("gone", "What the score of its being there is wrong by, from search.describe.", gone).rstrip()
         + "\n"
     )
 
 
 def function(name, sentence, trees):
-    lines = "\n        + ".join(trees)
+    pairs = [" + ".join(trees[at : at + 2]) for at in range(0, len(trees), 2)]  # a file has at most 500 lines
+    lines = "\n        + ".join(pairs)
     return f'def {name}(f: Sequence[float]) -> float:\n    """{sentence}"""\n    return (\n        {lines}\n    )\n\n\n'
 
 
@@ -291,7 +349,14 @@ def rest(f):
     return 0.0
 def trust(f):
     return 0.5 * min(f[5], 2.0)
+def again(f):
+    return 0.0
+def gone(f):
+    return 0.0
 """
+
+DOUBTS = "# What a place is judged by that was looked at again.\n\n\n"
+NO_DOUBTS = DOUBTS + "def again(f):\n    return 0.0\n\n\ndef gone(f):\n    return 0.0\n"
 
 
 def main():
@@ -309,6 +374,7 @@ def main():
         found = measure([(sources[fold_of(repo, repos)], (repo, items)) for repo, items in chosen])
         print(f"round {number}: {len(found)} anchors to be weighed, {len(MEASURES)} measures", flush=True)
         sources, final = learn_folds(found, repos, whole=last)
+    sources, final = add_doubts(sources, final, pieces, repos)
     check([(sources[fold_of(repo, repos)], (repo, items)) for repo, items in pieces])
     if "--check" not in sys.argv:
         TARGET.write_text(final, "utf-8")

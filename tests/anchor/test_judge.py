@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from postil.anchor.evidence import MEASURES
-from postil.anchor.judge import FINALISTS, GONE, RELATIVE, SURE, compare, describe_best, rank
+from postil.anchor.judge import FINALISTS, GONE, RELATIVE, SURE, compare, describe_best, judge_again, rank
 from postil.anchor.model import MOST_CANDIDATES
 
 ROWS = st.lists(
@@ -15,16 +15,17 @@ ROWS = st.lists(
 @given(ROWS)
 @settings(max_examples=50, deadline=None)
 def test_the_first_is_the_likeliest_and_each_place_is_named_once(measures: list[list[float]]) -> None:
-    ranked = rank(measures)
+    ranked, told = rank(measures)
     chances, places = [chance for chance, _ in ranked], [place for _, place in ranked]
     assert len(ranked) == min(len(measures), MOST_CANDIDATES)
     assert all(0 <= chance <= chances[0] <= 1 for chance in chances)
     assert len(set(places)) == len(places)
     assert set(places) <= set(range(len(measures)))
+    assert len(told) == len(describe_best(measures, [(0.0, 0)])) + 1
 
 
 def test_nothing_is_ranked_where_nothing_is_found() -> None:
-    assert rank([]) == []
+    assert rank([]) == ([], [])
 
 
 @given(ROWS)
@@ -51,3 +52,10 @@ def test_what_is_told_of_the_best_has_the_same_length_however_many_there_are() -
 def test_the_borders_leave_room_for_a_person_to_decide() -> None:
     assert 0 < GONE < SURE < 1
     assert FINALISTS >= MOST_CANDIDATES
+
+
+@given(st.lists(st.floats(-12, 12, width=32), min_size=28, max_size=28))
+@settings(max_examples=100, deadline=None)
+def test_what_is_judged_again_is_taken_left_to_a_person_or_gone_and_nothing_between(told: list[float]) -> None:
+    chance = judge_again(told)
+    assert 0 <= chance <= GONE / 2 or GONE <= chance <= SURE - 0.01 or SURE <= chance <= 1

@@ -1,6 +1,7 @@
 """What became of a span: how its state, its end and its reason follow from where its rows were found."""
 
-from postil.anchor.judge import GONE
+import pytest
+
 from postil.anchor.model import SETTLED, Candidate, Source, Span
 from postil.anchor.other_files import OtherFiles
 from postil.anchor.page import Page
@@ -51,28 +52,47 @@ def test_a_fragment_counts_from_where_it_was() -> None:
     assert (found.state, found.span) == ("exact", Span(9, 9))
 
 
-def test_a_place_in_doubt_is_taken_when_it_leads_back() -> None:
-    rows = [f"value_{number} = compute({number})" for number in range(12)]
-    search = Search(Page(Source("\n".join(rows))), Page(Source("\n".join(["first = 1", *rows]))))
-    look_back = search._look_back  # pyright: ignore[reportPrivateUsage]
-
-    def ask(line: int, confidence: float, row: int) -> float:
-        second = Candidate(Span(1), 0.5, "")
-        return look_back((Candidate(Span(line), confidence, ""), second), row)[0].confidence
-
-    assert ask(7, 0.6, 5) == 0.85
-    assert ask(7, 0.9, 5) == 0.9
-    assert ask(8, 0.6, 5) == 0.6  # it leads to the row below
-    assert ask(8, 0.9, 5) == 0.71, "less than what is taken without asking"
-    assert ask(8, 0.95, 5) == 0.95, "beyond doubt"
-    assert ask(7, 0.3, 5) == 0.3, "for a person to say"
-    assert ask(7, 0.05, 5) == 0.05
-    assert ask(8, 0.05, 5) == GONE / 2, "gone: what is there was another row"
+ROWS = [f"value_{number} = compute({number})" for number in range(12)]
 
 
-def test_what_leads_elsewhere_is_never_behind_the_others() -> None:
-    rows = [f"value_{number} = compute({number})" for number in range(12)]
-    search = Search(Page(Source("\n".join(rows))), Page(Source("\n".join(["first = 1", *rows]))))
-    given = (Candidate(Span(8), 0.9, ""), Candidate(Span(9), 0.8, ""), Candidate(Span(4), 0.1, ""))
-    found = search._look_back(given, 5)  # pyright: ignore[reportPrivateUsage]
-    assert [each.confidence for each in found] == [0.71, 0.71, 0.1]
+def pair(old: list[str], new: list[str]) -> Search:
+    return Search(Page(Source("\n".join(old))), Page(Source("\n".join(new))))
+
+
+def test_what_is_told_of_a_place_in_doubt_says_whether_it_leads_back() -> None:
+    """A row that was deleted resembles one that has an origin of its own."""
+    new = ["before_all()", *ROWS[:4], "value_5 = derive(other)", "value_6 = derive(other)", *ROWS[8:]]
+    mine, other, _ = _origins(pair(ROWS, new).describe(5))
+    assert mine > other
+    mine, other, leads = _origins(pair(ROWS, new).describe(4))
+    assert (mine < other, leads) == (True, 0.0), "what resembles it was value_5"
+
+
+def _origins(told: list[float]) -> list[float]:
+    """What describe says of the first: how likely it was the row, how likely another, whether it leads back."""
+    assert len(told) == 28
+    return told[13:16]
+
+
+def test_nothing_is_told_of_rows_that_were_not_weighed() -> None:
+    settled = pair(ROWS, ["first = 1", *ROWS])
+    assert settled.describe(5) == []
+    assert pair([*ROWS, "}", *ROWS], ["}", *ROWS[3:]]).describe(12) == []
+    fragment = Search(Page(Source("\n".join(ROWS[3:6]))), Page(Source("\n".join(ROWS[4:]))), shift=3)
+    assert fragment.describe(0) == []
+
+
+@pytest.mark.parametrize(
+    ("said", "again", "now"), [(0.5, 0.8, 0.8), (0.5, 0.001, 0.001), (0.95, 0.1, 0.95), (0.01, 0.9, 0.01)]
+)
+def test_only_a_place_in_doubt_is_looked_at_again(
+    monkeypatch: pytest.MonkeyPatch, said: float, again: float, now: float
+) -> None:
+    def answer(_: list[float]) -> float:
+        return again
+
+    monkeypatch.setattr("postil.anchor.search.judge_again", answer)
+    search = pair(ROWS, [*ROWS[:5], "value_6 = compute_now(6, 6)", *ROWS[7:]])
+    given = (Candidate(Span(6), said, ""), Candidate(Span(9), min(said, 0.4), ""))
+    found = search._look_again(given, 5)  # pyright: ignore[reportPrivateUsage]
+    assert [each.confidence for each in found] == [now, min(now, 0.4, said)], "none is likelier than the first"

@@ -7,11 +7,14 @@ from collections.abc import Sequence
 from math import exp, log1p
 
 from postil.anchor.model import MOST_CANDIDATES
-from postil.anchor.trees import NAMES, beginning, rest, trust
+from postil.anchor.trees import NAMES, again, beginning, gone, rest, trust
 
 # Above SURE the best candidate is taken, below GONE the code is taken to be deleted; between them a person decides.
 SURE = 0.72
 GONE = 0.015
+# A place that was looked at again is taken when it is so likely the right one, if the code is there at all, and the
+# code is so unlikely gone; the code is taken to be deleted when that is so likely.
+_RIGHT, _THERE, _DELETED = 0.655, 0.14, 0.92
 
 # Measures that are also seen beside those of the other candidates: by how much each is ahead of the best other one.
 RELATIVE = tuple(
@@ -35,21 +38,39 @@ FINALISTS = 8
 _HOPELESS = 11.5  # a score, as far from zero as it is told
 
 
-def rank(measures: Sequence[Sequence[float]]) -> list[tuple[float, int]]:
+def rank(measures: Sequence[Sequence[float]]) -> tuple[list[tuple[float, int]], list[float]]:
     """Returns the likeliest candidates, best first, each with its probability and its place in what was given.
 
     The probability of the first is how often such a first one is right, seen beside the others: a candidate may look
-    good and another as good. None of the others is said to be likelier.
+    good and another as good. None of the others is said to be likelier. With them comes what was told of the first.
     """
     if not measures:
-        return []
+        return [], []
     rows = compare(measures)
     scores = [beginning(row) for row in rows]
     finalists = sorted(range(len(rows)), key=lambda place: -scores[place])[:FINALISTS]
     best = sorted(((scores[place] + rest(rows[place]), place) for place in finalists), key=lambda each: -each[0])
     best = best[:MOST_CANDIDATES]
-    first = _chance(best[0][0] + trust(describe_best(measures, best)))
-    return [(first, best[0][1]), *((min(first, _chance(score)), place) for score, place in best[1:])]
+    told = describe_best(measures, best)
+    score = best[0][0] + trust(told)
+    first = _chance(score)
+    ranked = [(first, best[0][1]), *((min(first, _chance(score)), place) for score, place in best[1:])]
+    return ranked, [*told, max(-_HOPELESS, min(_HOPELESS, score))]
+
+
+def judge_again(told: Sequence[float]) -> float:
+    """Returns how likely the first candidate is, by what `rank` told of it and what was found out about it since.
+
+    `told` is what search.describe says. Two things are asked: whether the code is gone, and if not, whether this is
+    its place. That the first is right is as likely as both together, and as often true.
+    """
+    right, deleted = _chance(told[0] + again(told)), _chance(gone(told) - told[0])
+    chance = right * (1.0 - deleted)
+    if deleted >= _DELETED:
+        return min(chance, GONE / 2)
+    if right >= _RIGHT and deleted <= _THERE:
+        return max(chance, SURE)
+    return max(GONE, min(chance, SURE - 0.01))
 
 
 def describe_best(measures: Sequence[Sequence[float]], best: Sequence[tuple[float, int]]) -> list[float]:

@@ -9,18 +9,19 @@ from postil.anchor.bare import BareRows, is_bare
 from postil.anchor.candidates import Candidates
 from postil.anchor.counterparts import Counterparts
 from postil.anchor.evidence import Evidence
-from postil.anchor.judge import GONE, SURE
+from postil.anchor.judge import GONE, SURE, judge_again
 from postil.anchor.judge import rank as rank_measures
 from postil.anchor.model import MOST_CANDIDATES, SETTLED, Candidate, Ranked, Relocation, Span, State
 from postil.anchor.other_files import OtherFiles
 from postil.anchor.page import Page
 from postil.anchor.renames import Renames
 
-# Between these a place is taken when the search from it back to the old text leads to the row, and only then.
-_DOUBT, _TRUST = 0.55, 0.93
-_CONFIRMED = 0.85  # of those that it leads back to as many are right
-_GONE_FRAGMENT = 0.03  # of a fragment there is no looking back, so it is gone sooner
-_UNLIKELY = 0.06  # below this a place that leads back to another row is that row: what was asked for is gone
+# A place less sure than this is looked at again: from it back to the old text, and where the rows beside it went.
+_CERTAIN = 0.9
+_GONE_FRAGMENT = 0.03  # of a fragment there is no looking again, so it is gone sooner
+_BESIDE, _NEAR = 2, 7  # telling rows on each side that are asked where they went, and how far they may be
+_LOOSE, _FAR = 8, 20.0  # rows by which they may be farther away than they were; more than so many is told as so many
+_NOWHERE = 1 << 30
 _DEEPEST = 12  # rows a row is under that are looked for before it; code that is nested deeper is generated
 # The end of a range is taken where it was found when that is at least as likely as not; else the length is kept.
 _LIKELY = 0.5
@@ -45,6 +46,7 @@ class Search:
         self._evidence, self._worth = Evidence(self._counterparts, renames), Candidates(self._counterparts, renames)
         self._bare = BareRows(self._counterparts.aligned, self._counterparts.expect, self.rank)
         self._found: dict[int, Ranked] = {}
+        self._told: dict[int, list[float]] = {}  # of rows that were weighed, what judge.rank told of their first
         self._others: dict[str, Search] = {}
 
     def relocate(self, spans: Iterable[Span]) -> list[Relocation]:
@@ -74,7 +76,8 @@ class Search:
         if is_bare(self.old.keys[row]):
             return self._bare.rank(row)
         rows, measures = self._measure(row)
-        return [(chance, rows[place]) for chance, place in rank_measures(measures)]
+        ranked, self._told[row] = rank_measures(measures)
+        return [(chance, rows[place]) for chance, place in ranked]
 
     def _measure(self, row: int) -> tuple[list[int], list[tuple[float, ...]]]:
         parent = self.old.parents[row]
@@ -99,7 +102,7 @@ class Search:
         if not 1 <= span.start <= len(self.old):
             return Relocation("orphaned", None, 1.0, f"line {span.start} is past the end of the old text", "", "")
         start, end = span.start - 1, min(span.last, len(self.old)) - 1
-        candidates = self._look_back(self._list_candidates(start, end), start)
+        candidates = self._look_again(self._list_candidates(start, end), start)
         text = self.old.between(start, end)
         if not candidates or candidates[0].confidence < (_GONE_FRAGMENT if self._counterparts.partial else GONE):
             gone = 1 - candidates[0].confidence if candidates else 1.0
@@ -131,24 +134,62 @@ class Search:
         both = sorted([*here, *there], key=lambda each: -each.confidence)
         return tuple(both[:MOST_CANDIDATES])
 
-    def _look_back(self, candidates: tuple[Candidate, ...], row: int) -> tuple[Candidate, ...]:
-        """Returns the candidates; a first one in doubt is surer when it leads back to the row, and less sure when not.
+    def _look_again(self, candidates: tuple[Candidate, ...], row: int) -> tuple[Candidate, ...]:
+        """Returns the candidates; a first one in doubt is surer, or less sure, for what is found out about it."""
+        if not candidates or candidates[0].path or not GONE <= candidates[0].confidence < _CERTAIN:
+            return candidates
+        told = self.describe(row)
+        if not told:
+            return candidates
+        chance = round(judge_again(told), 3)
+        return (replace(candidates[0], confidence=chance), *_cap(candidates[1:], chance))
 
-        A row that was deleted resembles one that has an origin of its own, and that is nearer to it.
+    def describe(self, row: int) -> list[float]:
+        """Returns what tells whether the first candidate of a row is right, or the row gone.
+
+        Nothing where none was weighed. Else it is what was told of it before; whether it and the next one lead back to
+        the row, or to another that has a better claim; and whether the rows beside it went to the same place.
         """
-        if not candidates:
-            return candidates
-        best = candidates[0]
-        doubtful = _DOUBT <= best.confidence < _TRUST or GONE <= best.confidence < _UNLIKELY
-        if not doubtful or best.path or self._counterparts.partial or is_bare(self.old.keys[row]):
-            return candidates
-        origins = self._backwards.rank(best.span.start - 1)
-        likely = bool(origins) and origins[0][0] >= _LIKELY
-        if best.confidence < _UNLIKELY:
-            return _cap(candidates, GONE / 2) if likely and origins[0][1] != row else candidates
-        if likely and origins[0][1] == row:
-            return (replace(best, confidence=max(best.confidence, _CONFIRMED)), *candidates[1:])
-        return _cap(candidates, round(SURE - 0.01, 3))
+        ranked = self.rank(row)
+        told = self._told.get(row)
+        if not told or self._counterparts.partial:
+            return []
+        second = self._ask_origins(ranked[1][1], row) if len(ranked) > 1 else [-1.0] * 3
+        at = ranked[0][1]
+        return [*told, *self._ask_origins(at, row), *second, *self._ask_beside(row, at)]
+
+    def _ask_origins(self, at: int, row: int) -> list[float]:
+        """Returns how likely a new row was this one, how likely another, and whether this is the likelier."""
+        origins = self._backwards.rank(at)[:3]
+        mine = max((chance for chance, origin in origins if origin == row), default=0.0)
+        other = max((chance for chance, origin in origins if origin != row), default=0.0)
+        return [mine, other, float(mine >= _LIKELY and origins[0][1] == row)]
+
+    def _ask_beside(self, row: int, at: int) -> list[float]:
+        """Returns what the rows above and below say of a place, and how sure one of them is that it is there itself.
+
+        For each side: how many know where they went, how many of those are on their side of the place, how sure the
+        nearest is, and by how much it is nearer or farther than it was.
+        """
+        found: list[float] = []
+        claim = 0.0
+        for step in (-1, 1):
+            beside = self._list_beside(row, step)
+            places = [(near - row, *(self.rank(near) or [(0.0, _NOWHERE)])[0]) for near in beside]
+            known = [(far, place - at) for far, chance, place in places if chance >= _LIKELY]
+            kept = sum(0 < away * step <= abs(far) + _LOOSE for far, away in known)
+            found.append(len(known) / len(places) if places else -1.0)
+            found.append(kept / len(known) if known else -1.0)
+            found += [places[0][1], min(_FAR, float(abs(places[0][2] - at - places[0][0])))] if places else [-1.0, -1.0]
+            claim = max([claim, *(chance for _, chance, place in places if place == at)])
+        return [*found, claim]
+
+    def _list_beside(self, row: int, step: int) -> list[int]:
+        """Returns the telling rows next to a row, above (step -1) or below it."""
+        last = max(-1, row - _NEAR - 1) if step < 0 else min(len(self.old), row + _NEAR + 1)
+        keys = self.old.keys
+        telling = [near for near in range(row + step, last, step) if len(keys[near]) > 2 and not is_bare(keys[near])]
+        return telling[:_BESIDE]
 
     @cached_property
     def _backwards(self) -> "Search":
