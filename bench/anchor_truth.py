@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from bench.hard_anchors import judge
-from postil.anchor.model import Source, Span
+from postil.anchor.model import Relocation, Source, Span
 from postil.anchor.relocate import relocate_all
 
 WIDTH = 20  # signs of a bar that is full
@@ -42,12 +42,16 @@ def ask(path: Path) -> Iterator[Answer]:
             pair = item["pair"]
             old, new = (Source(texts[pair[f"{age}_blob"]], pair[f"{age}_path"]) for age in ("old", "new"))
             places = relocate_all(old, new, [Span(each["line"]) for each in pair["anchors"]])
-            for each, found in zip(pair["anchors"], places, strict=True):
-                truth = each["truth"]
-                # Of code that is gone the confidence is that of its being gone: the likeliest place has the rest.
-                sure = found.confidence if found.span else 1.0 - found.confidence
-                best = found.span.start if found.span else found.candidates[0].span.start if found.candidates else None
-                yield Answer(pair["set"], judge(truth, found), sure, best is not None and best == truth)
+            yield from (
+                read(pair["set"], each["truth"], found) for each, found in zip(pair["anchors"], places, strict=True)
+            )
+
+
+def read(name: str, truth: int | None, found: Relocation) -> Answer:
+    """Returns what one answer is worth. Of code that is gone the likeliest place is as sure as its being there."""
+    sure = found.confidence if found.span else 1.0 - found.confidence
+    best = found.span.start if found.span else found.candidates[0].span.start if found.candidates else None
+    return Answer(name, judge(truth, found), sure, best is not None and best == truth)
 
 
 def show_sets(answers: Iterable[Answer]) -> Iterator[str]:

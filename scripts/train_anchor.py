@@ -29,6 +29,7 @@ from textwrap import wrap
 import lightgbm
 import numpy
 
+from bench.anchor_truth import read, show_reliability
 from postil.anchor import judge
 from postil.anchor.evidence import MEASURES
 from postil.anchor.model import MOST_CANDIDATES, Relocation, Source, Span
@@ -246,7 +247,10 @@ def answers(job):
             old, new = (Source(texts[pair[f"{age}_blob"]], pair[f"{age}_path"]) for age in ("old", "new"))
             places = relocate_all(old, new, [Span(each["line"]) for each in pair["anchors"]])
             truths = [each["truth"] for each in pair["anchors"]]
-            found += [(pair["set"], outcome(truth, each)) for truth, each in zip(truths, places, strict=True)]
+            found += [
+                (pair["set"], outcome(truth, each), read(pair["set"], truth, each))
+                for truth, each in zip(truths, places, strict=True)
+            ]
     return found
 
 
@@ -264,10 +268,12 @@ def outcome(truth, found: Relocation):
 def check(jobs):
     """Print how the engine answers, each project judged by the trees that it is given with."""
     counts = defaultdict(Counter)
+    said = []
     with Pool(WORKERS) as pool:
         for found in pool.imap_unordered(answers, jobs):
-            for name, verdict in found:
+            for name, verdict, answer in found:
                 counts[name][verdict] += 1
+                said.append((answer.confidence, answer.right))
     print("| truth | lines | found | silently wrong | in review | truth missing | wrongly orphaned |")
     print("|---|---|---|---|---|---|---|")
     for name, count in sorted(counts.items()):
@@ -277,6 +283,7 @@ def check(jobs):
         found = share.get("right", 0.0) + share.get("review", 0.0)
         shares = " | ".join(f"{each:.2f}" for each in (found, wrong, review, missing, lost))
         print(f"| {name} | {count.total()} | {shares} |")
+    print("", *show_reliability(said), sep="\n")
 
 
 OTHERS = ("silently wrong", "review, truth missing", "wrongly orphaned")
