@@ -235,6 +235,8 @@ class _Untangling:
             heapify(ready)
             while ready:
                 at = heappop(ready)
+                if done[at]:  # freed, and then what it did not wait for any more came
+                    continue
                 done[at] = True
                 found.append(self._events[at])
                 for after in self._awaited.pop(at, ()):

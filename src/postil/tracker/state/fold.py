@@ -148,15 +148,16 @@ def _decide(
     """Returns the value of each field, and the values that lost against it without being known to it."""
     values: dict[str, str | None] = {}
     lost: dict[str, Sequence[int]] = {}
-    for field, candidates in writes.items():
+    for candidates, fields in _group_fields(writes):
         heads = find_heads(seen, candidates) if len(candidates) > 1 else candidates
-        value = values[field] = _read_value(seen.read(heads[-1]), field)
+        last = seen.read(heads[-1])
+        values.update((field, _read_value(last, field)) for field in fields)
         if len(heads) > 1:
-            losers: Sequence[int] = heads[:-1]
-            if field == "description":
-                text, losers = resolve_texts(seen, candidates, heads, _read_text)
-                value = values[field] = text
-            lost[field] = _sort_by_id(seen, field, losers, value)
+            if "description" in fields:
+                fields.remove("description")
+                values["description"], losers = resolve_texts(seen, candidates, heads, _read_text)
+                lost |= _sort_by_id(seen, losers, ["description"], values)
+            lost |= _sort_by_id(seen, heads[:-1], fields, values)
     refs, fields, ends = seen.make_refs(), sorted(lost), [0]
     for field in fields:
         refs.extend(lost[field])
@@ -169,15 +170,36 @@ def _decide(
     return values, seen.gather(len(refs), make)
 
 
-def _sort_by_id(seen: History[Replica], field: str, refs: Sequence[int], held: str | None) -> Sequence[int]:
-    """Returns those of some events that wrote another value, by their ids."""
-    other, ids = seen.make_refs(), list[str]()
-    for ref, event in zip(refs, seen.read_many(refs), strict=True):
-        if _read_value(event, field) != held:
+def _group_fields(writes: dict[str, MutableSequence[int]]) -> list[tuple[MutableSequence[int], list[str]]]:
+    """Returns the writes and the fields that have just these: a creation writes five of them."""
+    groups: list[tuple[MutableSequence[int], list[str]]] = []
+    for field in _CREATED:
+        own = writes[field]
+        same = next((fields for other, fields in groups if len(other) == len(own) and other == own), None)
+        if same is None:
+            groups.append((own, [field]))
+        else:
+            same.append(field)
+    return groups + [(own, [field]) for field, own in writes.items() if field not in _CREATED]
+
+
+def _sort_by_id(
+    seen: History[Replica], refs: Sequence[int], fields: Sequence[str], held: dict[str, str | None]
+) -> dict[str, Sequence[int]]:
+    """Returns by field those of some events that wrote another value, by their ids."""
+    other, ids, which = seen.make_refs(), list[str](), bytearray()
+    for ref, event in zip(refs, seen.read_many(refs), strict=True) if fields else ():
+        differing = sum(1 << at for at, field in enumerate(fields) if _read_value(event, field) != held[field])
+        if differing:
             other.append(ref)
             ids.append(event.id)
-    found = seen.make_refs()
-    found.extend(other[at] for at in sorted(range(len(ids)), key=ids.__getitem__))
+            which.append(differing)
+    order = sorted(range(len(ids)), key=ids.__getitem__)
+    found: dict[str, Sequence[int]] = {}
+    for at, field in enumerate(fields):
+        own = seen.make_refs()
+        own.extend(other[one] for one in order if which[one] >> at & 1)
+        found[field] = own
     return found
 
 

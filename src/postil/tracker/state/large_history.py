@@ -1,8 +1,7 @@
 """The events of one entity where they are too many to hold: their places in memory, their words where they are stored.
 
-Answers what `Causality` answers, from arrays of numbers: about seventy bytes an event instead of a thousand. It does
-not untangle: where clocks contradict what writers knew, or one id says two things, `Tangled` is raised and the events
-have to be held after all.
+Answers what `Causality` answers, from arrays of numbers: about seventy bytes an event instead of a thousand. Where one
+id says two things, or is in two places, `Tangled` is raised and the events have to be held after all.
 """
 
 from __future__ import annotations
@@ -17,6 +16,8 @@ from postil.tracker.events import MAX_CLOCK, Event, decode, decode_lines
 
 T = TypeVar("T")
 _CHUNK = 1 << 20
+_NEAR = 4096
+"""Bytes between lines that are read with them: less than what another read costs."""
 _TOGETHER = 4096
 """Events decoded at a time where they are not in the order in which they are stored."""
 
@@ -30,7 +31,7 @@ class StoredLines(Protocol):
 
 
 class Tangled(Exception):
-    """The order of these events does not follow from their clocks."""
+    """One id stands for several events."""
 
 
 class MadeOnDemand(Sequence[T]):
@@ -80,7 +81,7 @@ class LargeHistory:
         if repeated or not is_sorted:
             self._order = self._sort(clocks, ranks, self._find_repeats(repeated))
         if not self._is_causal():
-            raise Tangled
+            self._untangle()
 
     def read(self, ref: int) -> Event:
         """Returns one of the events."""
@@ -100,7 +101,7 @@ class LargeHistory:
         """Yields some of the events."""
         places = iter(refs)
         while some := [self._order[ref] for ref in islice(places, _TOGETHER)]:
-            yield from decode_lines(b"\n".join(map(self._line, some)))
+            yield from decode_lines(b"\n".join(self._read_lines(some)))
 
     def places(self, ref: int) -> Iterable[tuple[int, int]]:
         """Returns where an event is written: here always in one place."""
@@ -150,6 +151,28 @@ class LargeHistory:
     def _line(self, at: int) -> bytes:
         begin = self._begin[at]
         return self._lines[begin : begin + self._size[at]]
+
+    def _read_lines(self, some: Sequence[int]) -> Iterable[bytes]:
+        """Returns lines in the order asked for. Those that are stored near each other are read together."""
+        found = dict.fromkeys(some, b"")
+        near: list[int] = []
+        end = 0
+        for at in sorted(some):
+            begin = self._begin[at]
+            if near and not (begin - end < _NEAR and begin - self._begin[near[0]] < _CHUNK):
+                self._read_near(near, end, found)
+                near = []
+            near.append(at)
+            end = begin + self._size[at]
+        self._read_near(near, end, found)
+        return [found[at] for at in some]
+
+    def _read_near(self, near: Sequence[int], end: int, found: dict[int, bytes]) -> None:
+        first = self._begin[near[0]]
+        block = self._lines[first:end]
+        for at in near:
+            begin = self._begin[at] - first
+            found[at] = block[begin : begin + self._size[at]]
 
     def _chunks(self) -> Iterator[tuple[int, list[bytes], list[Event]]]:
         """Yields some lines after the other: where they begin, the lines, and the events that they are."""
@@ -230,6 +253,30 @@ class LargeHistory:
         ]
         keys.sort()
         return array("I", (key % by_place for key in keys))
+
+    def _untangle(self) -> None:
+        """Let the order be that of `causality.py` where clocks contradict what writers knew."""
+        from postil.tracker.state.large_untangling import LargeUntangling  # hardly anybody lies so often
+
+        order = array("I", self._order)
+        alike: list[int] = []
+        for ref, at in enumerate(order):  # those that claim one place stand by their ids
+            before = order[ref - 1]
+            same = ref and (self._writer[at], self._number[at]) == (self._writer[before], self._number[before])
+            if not same:
+                self._order_alike(order, alike)
+                alike = []
+            alike.append(ref)
+        self._order_alike(order, alike)
+        self._order = order
+        found = LargeUntangling(self, len(order), self._writers).sort()
+        self._order = array("I", map(order.__getitem__, found))
+
+    def _order_alike(self, order: array[int], alike: Sequence[int]) -> None:
+        if len(alike) > 1:
+            keys = {order[ref]: (event.l, event.id) for ref, event in zip(alike, self.read_many(alike), strict=True)}
+            for ref, at in zip(alike, sorted(keys, key=keys.__getitem__), strict=True):
+                order[ref] = at
 
     def _is_causal(self) -> bool:
         """Returns whether nothing comes before what it knew, and no place is taken twice."""
