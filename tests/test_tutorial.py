@@ -9,8 +9,6 @@ import textwrap
 from pathlib import Path
 from typing import NamedTuple
 
-import pytest
-
 from tests.needs import ROOT
 
 BLOCK = re.compile(r"^ *```python\n(.*?)^ *```", re.DOTALL | re.MULTILINE)
@@ -37,11 +35,9 @@ def blocks() -> list[Block]:
     return found
 
 
-@pytest.fixture(scope="module")
-def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy of the tree with every block of the tutorial in its place and what is generated generated anew."""
-    folder = tmp_path_factory.mktemp("tutorial")
-    ignored = shutil.ignore_patterns("node_modules", "__pycache__", ".hypothesis")
+def follow(folder: Path) -> None:
+    """Make a copy of the tree with every block of the tutorial in its place, and what is generated generated anew."""
+    ignored = shutil.ignore_patterns("node_modules", ".hypothesis")  # bytecode goes along: the copies keep their times
     for name in OURS:
         if (ROOT / name).is_dir():
             shutil.copytree(ROOT / name, folder / name, ignore=ignored, symlinks=True)
@@ -59,7 +55,6 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
     done = run(folder, "-m", "scripts.reference")
     assert done.returncode == 0, done.stderr
     assert "src/postil/catalogue/workspace.json" in done.stdout
-    return folder
 
 
 def run(folder: Path, *words: str, where: Path | None = None) -> subprocess.CompletedProcess[str]:
@@ -82,14 +77,25 @@ def test_the_tutorial_has_a_group_a_line_and_a_test() -> None:
     ]
 
 
-def test_the_test_of_the_tutorial_passes(copy: Path) -> None:
+def test_who_follows_the_tutorial_has_a_tool_a_command_and_a_test_that_passes(tmp_path: Path) -> None:
+    """One test: spread over workers, each of its steps would make a copy of its own."""
+    copy, repository = tmp_path / "copy", tmp_path / "repository"
+    copy.mkdir()
+    repository.mkdir()
+    follow(copy)
+    check_its_test(copy)
+    check_its_code(copy)
+    check_its_tool(copy, repository)
+
+
+def check_its_test(copy: Path) -> None:
     test = next(block.file for block in blocks() if block.file.startswith("tests/"))
     done = run(copy, "-m", "pytest", "-q", "-p", "no:cacheprovider", test)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "1 passed" in done.stdout
 
 
-def test_the_code_of_the_tutorial_is_clean(copy: Path) -> None:
+def check_its_code(copy: Path) -> None:
     files = [block.file for block in blocks()]
     for words in (["ruff", "format", "--check"], ["ruff", "check"], ["pyright", "--pythonpath", sys.executable]):
         program = Path(sys.executable).with_name(words[0])
@@ -97,12 +103,12 @@ def test_the_code_of_the_tutorial_is_clean(copy: Path) -> None:
         assert done.returncode == 0, done.stdout + done.stderr
 
 
-def test_the_tool_of_the_tutorial_is_listed_and_its_command_runs(copy: Path, tmp_path: Path) -> None:
+def check_its_tool(copy: Path, repository: Path) -> None:
     for words in (["init", "-q"], ["commit", "-q", "--allow-empty", "-m", "first"]):
-        subprocess.run(["git", *words], cwd=tmp_path, check=True)
-    assert "workspace_commits" in postil(copy, "tools", where=tmp_path).stdout
+        subprocess.run(["git", *words], cwd=repository, check=True)
+    assert "workspace_commits" in postil(copy, "tools", where=repository).stdout
     assert "workspace_commits" in (copy / "docs" / "reference.md").read_text("utf-8")
-    counted = postil(copy, "workspace", "commits", where=tmp_path)
+    counted = postil(copy, "workspace", "commits", where=repository)
     assert (counted.stdout, counted.stderr) == ("0 commits\n", "")  # none of them touches a file
-    asked = postil(copy, "workspace", "commits", "--help", where=tmp_path).stdout
+    asked = postil(copy, "workspace", "commits", "--help", where=repository).stdout
     assert textwrap.shorten(asked, 10_000).count("Only commits that touch this file or folder") == 1
