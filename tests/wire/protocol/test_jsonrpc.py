@@ -41,6 +41,7 @@ ODD: dict[str, tuple[bytes, int | str | None, int]] = {
     "nested 100,000 deep": (CALL % (b"[" * 100_000 + b"]" * 100_000), 7, -32600),
     "never closed": (b'{"jsonrpc":"2.0","id":7,"method":"p","params":' + b"[" * 100_000, 7, -32600),
     "an empty batch": (b"[]", None, -32600),
+    "nested 101 deep in a long frame": (CALL % (b"[" * 99 + b'"%s"' % (b"x" * 5000) + b"]" * 99), 7, -32600),
     "a batch of 101": (b"[" + b",".join([CALL % b"1"] * 101) + b"]", None, -32600),
     "over 4 MiB": (CALL % (b'"' + b"x" * jsonrpc.LARGEST_FRAME + b'"'), 7, -32600),
 }

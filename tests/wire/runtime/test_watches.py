@@ -87,3 +87,12 @@ async def test_an_address_that_does_not_exist_is_forgotten_at_once() -> None:
         await watches.add("slow://other", lambda _: None)
     with pytest.raises(ResourceNotFound):
         await watches.add("slow://other", lambda _: None)
+
+
+async def test_every_watch_ends_with_its_server() -> None:
+    part, watches = slow()
+    part.may_begin.set()
+    await watches.add(URI, lambda _: None)
+    assert len(part.running) == 1
+    watches.close()
+    assert (part.running, part.ended) == ([], 1)

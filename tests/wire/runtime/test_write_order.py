@@ -13,7 +13,7 @@ from postil.core.operation import EVERYTHING, writes
 from postil.core.prompt import prompt
 from postil.core.registry import Registry
 from postil.core.resource import resource
-from postil.wire.runtime.write_order import Thing, WriteOrder
+from postil.wire.runtime.write_order import Thing, WriteOrder, thing_of
 from postil.wire.server import UNITED, Face, Server
 from tests.wire.talk import Talk
 
@@ -177,3 +177,29 @@ async def test_the_first_use_of_a_part_does_not_hold_up_the_loop() -> None:
     talk.send({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 0}})
     go.set()
     await talk.until(lambda frame: frame.get("id") == 2)
+
+
+class Notes:
+    """A write that is about a file."""
+
+    @writes("write_note", thing="file")
+    def write(self, file: str = "") -> str:
+        """Write"""
+        return file
+
+
+@pytest.mark.parametrize(
+    ("arguments", "thing"),
+    [
+        ({"file": "docs/Read-me.md"}, Thing("notes", "file", "read-me.md")),
+        ({"file": "my notes of today"}, Thing("notes")),  # no name: it may be anything
+        ({"file": ""}, Thing("notes")),
+        ({}, Thing("notes")),
+        (None, Thing("notes")),
+        (["docs/readme.md"], Thing("notes")),
+    ],
+)
+def test_a_write_is_about_what_its_arguments_name(arguments: object, thing: Thing) -> None:
+    entry = Registry.of([("notes", Notes())]).find("write_note")
+    assert entry is not None
+    assert thing_of(entry, arguments) == thing

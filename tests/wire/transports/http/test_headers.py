@@ -11,7 +11,7 @@ from msgspec import Raw
 from postil.core import codes
 from postil.wire.protocol import jsonrpc
 from postil.wire.protocol.failures import ProtocolFailure
-from postil.wire.transports.http.headers import Mirrored, check_stateless, find_mirrored
+from postil.wire.transports.http.headers import Mirrored, check_stateless, decode_value, find_mirrored
 from tests.wire.http_client import META, STATELESS, Running, request, running
 
 
@@ -143,3 +143,20 @@ def test_another_type_of_request_is_415(server: Running, kind: str) -> None:
 
 def test_json_may_name_its_charset(server: Running) -> None:
     assert server.post(request("count"), Content_Type='application/json; charset="UTF-8"').status == 200
+
+
+@pytest.mark.parametrize(
+    ("value", "read"),
+    [
+        ("plain", "plain"),
+        ("=?base64?aMOp?=", "hé"),
+        ("=?base64??=", ""),
+        ("=?base64?aMOp?= and more", "=?base64?aMOp?= and more"),
+        ("more =?base64?aMOp?=", "more =?base64?aMOp?="),
+        ("=?base64?=", "=?base64?="),
+        ("=?base64?aMO?=", None),
+        ("=?base64?/w==?=", None),
+    ],
+)
+def test_only_a_whole_wrapping_is_taken_off(value: str, read: str | None) -> None:
+    assert decode_value(value) == read
