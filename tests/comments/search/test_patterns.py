@@ -98,10 +98,11 @@ def test_a_pattern_finds_in_many_texts_what_it_finds_in_each(query: str, tmp_pat
     query=st.text("ab .*|()^$[]\\sn\nÄ?:", min_size=1, max_size=7),
     loose=st.sampled_from([0, 3, 100]),
     dense=st.sampled_from([1, 2, 1000]),
+    piece=st.sampled_from([1, 9, 1 << 18]),
 )
 @settings(max_examples=100, deadline=None)
 def test_any_pattern_finds_in_any_texts_what_it_finds_in_each(
-    tmp_path_factory: pytest.TempPathFactory, texts: list[str], query: str, loose: int, dense: int
+    tmp_path_factory: pytest.TempPathFactory, texts: list[str], query: str, loose: int, dense: int, piece: int
 ) -> None:
     try:
         pattern = Pattern(query)
@@ -110,8 +111,9 @@ def test_any_pattern_finds_in_any_texts_what_it_finds_in_each(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(corpus_module, "MOST_LOOSE", loose)
         patch.setattr(patterns, "DENSE", dense)
+        patch.setattr(patterns, "PIECE", piece)
         hits = TextFile(str(tmp_path_factory.mktemp("corpus") / "c")).search(database(texts), pattern)
-    expected = alone(pattern, texts)
-    assert hits.numbers() == expected
-    assert len(hits) == len(expected)
-    assert [number for number in range(len(texts) + 2) if number in hits] == expected
+        expected = alone(pattern, texts)
+        assert hits.numbers() == expected
+        assert len(hits) == len(expected)
+        assert [number for number in range(len(texts) + 2) if number in hits] == expected

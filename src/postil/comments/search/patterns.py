@@ -14,7 +14,7 @@ from postil.comments.failures import PatternRefused
 from postil.comments.search.regex import Linear, NotAPattern, compile_linear, spans
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Iterator, Sequence
 
     from postil.comments.search.regex import Bytes
 
@@ -25,6 +25,8 @@ GAP = b"\n" + END + b"\n"
 """Between two texts: `^` and `$` are the edges of lines there."""
 DENSE = 20_000
 """From so many matches on it pays to look for a plain text in the lowered bytes; a match of RE2 costs a call."""
+PIECE = 1 << 18
+"""Bytes that are lowered at once, at least: a million comments are 87 MB."""
 _OPERATORS = re.compile(r"[\\^$.|?*+()\[\]{}]")
 # What a run of texts cannot tell: bytes instead of characters, `^` taken back to the edges of the whole, quotations.
 _ALONE = re.compile(r"\\[CQ]|\(\?[a-zA-Z]*-[a-zA-Z]*m")
@@ -37,23 +39,35 @@ _IN_LINE = re.compile(r"(?:(?!\(\?(?!:|i\)|-i\)))[\w \-.,:;=/|*+?()]|\\[wdb.]|\[
 class Letters:
     """A plain text that very many texts of a run have: counted now, and found when somebody asks for them."""
 
-    def __init__(self, letters: bytes, lowered: bytes) -> None:
-        self._letters, self._lowered = letters, lowered
+    def __init__(self, letters: bytes, run: Bytes) -> None:
+        self._letters, self._run = letters, run
         # Our own pattern, and one that cannot go back: an empty group makes no object of what it finds.
-        self.count = len(re.findall(re.escape(letters) + b"[^" + END + b"]*()", lowered))
+        having = re.compile(re.escape(letters) + b"[^" + END + b"]*()")
+        self.count = sum(len(having.findall(piece)) for _, piece in _lower_pieces(run))
 
     def within(self, start: int, end: int) -> bool:
         """Whether they are between two offsets."""
-        return self._lowered.find(self._letters, start, end) >= 0
+        return self._letters in self._run[start:end].lower()
 
     def ends(self) -> list[int]:
         """Returns where the texts end that have them, in order."""
         found: list[int] = []
-        find, letters, at = self._lowered.find, self._letters, 0
-        while (at := find(letters, at)) >= 0:
-            at = find(END, at)
-            found.append(at)
+        letters = self._letters
+        for start, piece in _lower_pieces(self._run):
+            find, at = piece.find, 0
+            while (at := find(letters, at)) >= 0:
+                at = find(END, at)
+                found.append(start + at)
         return found
+
+
+def _lower_pieces(run: Bytes) -> Iterator[tuple[int, bytes]]:
+    """Yields a run in small letters, in pieces of whole texts with where each begins: never all of it at once."""
+    start, size = 0, len(run)
+    while start < size:
+        stop = run.find(END, min(start + PIECE, size)) + 1 or size
+        yield start, run[start:stop].lower()
+        start = stop
 
 
 class Pattern:
@@ -80,19 +94,18 @@ class Pattern:
             return b""
         return self._query.lower().encode()
 
-    def ends(self, run: Bytes, known: Sequence[int], lowered: Callable[[], bytes]) -> list[int] | Letters | None:
+    def ends(self, run: Bytes, known: Sequence[int]) -> list[int] | Letters | None:
         """Where the texts of a run that match end, in order; None when all of them match, Letters when very many do.
 
-        A run is a GAP's last byte and then texts, each with a GAP behind it. `known` is where each text ends, `lowered`
-        gives the run in small letters.
+        A run is a GAP's last byte and then texts, each with a GAP behind it. `known` is where each text ends.
         """
         if self.matches(b"") and not self._anchored and not (r"\B" in self._query or r"\b" in self._query):
             return None  # what is found in nothing, with no edge around it, is found everywhere
         if self._alone:
             return self._ends_one_by_one(run)
-        return self._ends_at_once(run, known, lowered)
+        return self._ends_at_once(run, known)
 
-    def _ends_at_once(self, run: Bytes, known: Sequence[int], lowered: Callable[[], bytes]) -> list[int] | Letters:
+    def _ends_at_once(self, run: Bytes, known: Sequence[int]) -> list[int] | Letters:
         """By one pass over the whole run, that goes on behind a text as soon as it has a match.
 
         A match that touches the edge of a text took the newline there for its own: that text is asked by itself, and so
@@ -116,7 +129,7 @@ class Pattern:
             at = end + 1
             if len(found) == DENSE and bisect_left(known, at) < 3 * DENSE:
                 if self.letters:
-                    return Letters(self.letters, lowered())
+                    return Letters(self.letters, run)
                 if not anchored and _IN_LINE.fullmatch(self._query):
                     return found + self._ends_of_many(run, known, at)
 

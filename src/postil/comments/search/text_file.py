@@ -34,7 +34,6 @@ class Run:
 
     def __init__(self, run: bytes | mmap = _BEGIN, numbers: Sequence[int] = (), ends: Sequence[int] = ()) -> None:
         self.run, self.numbers, self.ends = run, numbers, ends
-        self._lowered: bytes | None = None
 
     def __len__(self) -> int:
         return len(self.numbers)
@@ -46,12 +45,7 @@ class Run:
 
     def search(self, pattern: Pattern) -> list[int] | Letters | None:
         """Returns where the texts that match end, as a pattern says it."""
-        return pattern.ends(self.run, self.ends, self._small)
-
-    def _small(self) -> bytes:
-        if self._lowered is None:
-            self._lowered = self.run[:].lower()
-        return self._lowered
+        return pattern.ends(self.run, self.ends)
 
 
 class Matches:
