@@ -26,7 +26,7 @@ _FLAG = re.compile("|".join(_FLAGS))
 
 def clean(text: str) -> str:
     """Return the text without anything a reader cannot see; emoji and joined scripts keep what shapes them."""
-    if text.isascii() and "&" not in text and not _INVISIBLE.search(text):
+    if text.isascii() and "&" not in text and (text.isprintable() or not _INVISIBLE.search(text)):
         return text
     for _ in range(ROUNDS):  # striking out one thing may put together another
         shorter = _ENTITY.sub(_resolve_entity, _strike_out(text))

@@ -208,6 +208,8 @@ class Instance:
         headers: Mapping[str, str] | None,
         body: bytes | None = None,
     ) -> Reply:
+        from urllib.parse import quote, urlencode
+
         import httpx2  # 60 ms that only a call to GitLab pays
 
         client = self._get_client()
@@ -215,9 +217,10 @@ class Instance:
         sent = {**signed, **call.current().trace, **(headers or {})}
         if body is not None:
             sent["content-type"] = "application/json"
-        params = {name: _encode(value) for name, value in query.items() if value is not None} if query else None
+        if query and (asked := {name: _encode(value) for name, value in query.items() if value is not None}):
+            url = f"{url}?{urlencode(asked, quote_via=quote)}"  # the client would parse the address a second time
         try:
-            request = client.build_request(method, url, params=params, headers=sent, content=body)
+            request = client.build_request(method, url, headers=sent, content=body)
             end = asyncio.get_running_loop().time() + DEADLINE  # a byte now and then is in time for the pool
             async with asyncio.timeout_at(end):
                 response = await client.send(request, stream=True)

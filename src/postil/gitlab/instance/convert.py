@@ -29,9 +29,17 @@ OURS = ("untrusted", "left_out")
 
 def read(kind: type[S], raw: Record, **given: object) -> S:
     """Return a thing of this kind; what is given by name is not looked for."""
+    get = raw.fields.get
+    if not given:
+        return kind(
+            *[
+                value if type(value := get(name)) in expected else way(raw, name)
+                for name, expected, way in _list_ways(kind)
+            ]
+        )
     values: list[object] = []
     for name, expected, way in _list_ways(kind):
-        value = given[name] if name in given else raw.fields.get(name)
+        value = given[name] if name in given else get(name)
         values.append(value if name in given or type(value) in expected else way(raw, name))
     return kind(*values)
 

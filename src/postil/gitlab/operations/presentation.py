@@ -7,6 +7,8 @@ lists have both of the contract's forms there.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from copy import copy
+from operator import is_
 from typing import Any, ClassVar, TypeVar, cast
 
 import msgspec
@@ -136,6 +138,8 @@ def limit_rows(listing: L, max_bytes: int | None) -> L:
     room = room_for_text(max_bytes)
     name = listing.__struct_fields__[0]
     items: list[Any] = getattr(listing, name)
+    if 2 * len(msgspec.json.encode(items)) <= room:  # a line says what a row holds, and little more
+        return remember(listing, listing, max_bytes)
     sizes = [measure(item.line()) + 2 for item in items]
     if sum(sizes) <= room:
         return remember(listing, listing, max_bytes)
@@ -213,7 +217,10 @@ def _cut_prose(value: Any, room: int) -> Any:
 
 def fit_for_models(original: A, longest: int | None = None, *, read_as: A | None = None) -> A:
     """Return the answer as a model may read it (from `read_as`, if given), with the original kept for `plain()`."""
-    fit = cast(A, _fit(original if read_as is None else read_as, longest))
+    given = original if read_as is None else read_as
+    fit = cast(A, _fit(given, longest))
+    if fit is given:
+        fit = copy(fit)
     force_setattr(fit, "original", original)
     return fit
 
@@ -222,19 +229,24 @@ def _fit(value: object, longest: int | None) -> object:
     if isinstance(value, str):
         return clean(value)
     if isinstance(value, list):
-        return [_fit(item, longest) for item in cast(list[object], value)]
+        items = cast(list[object], value)
+        fitted = [_fit(item, longest) for item in items]
+        return items if all(map(is_, fitted, items)) else fitted
     if not isinstance(value, Struct):
         return value
-    fields: dict[str, object] = {}
+    changed: dict[str, object] = {}
     for name in value.__struct_fields__:
         item: object = getattr(value, name)
         if isinstance(item, str):
-            item = clean_prose(item) if name in _PROSE else clean(item)
-            item = shorten(item, longest) if longest and name in _PROSE and item != WITHHELD else item
+            fit = clean_prose(item) if name in _PROSE else clean(item)
+            fit = shorten(fit, longest) if longest and name in _PROSE and fit != WITHHELD else fit
         elif isinstance(item, (list, Struct)):
-            item = _fit(cast(object, item), longest)
-        fields[name] = item
-    return type(value)(**fields)
+            fit = _fit(cast(object, item), longest)
+        else:
+            continue
+        if fit is not item:
+            changed[name] = fit
+    return msgspec.structs.replace(value, **changed) if changed else value
 
 
 def _write_value(value: object) -> str:
