@@ -1,11 +1,13 @@
-"""Asking a tree with a query, for a bounded time: a cursor looks at all later siblings of every node that it passes.
+"""Asking a tree with a query, unless that would take long: at every node a cursor looks at its later siblings.
 
-64 kB of dashes are 49,000 siblings in Python's grammar; a query over them took two seconds.
+The siblings in a list that a grammar knows lie in a balanced tree, where that is quick. Those that a parser could make
+nothing of lie in a row: 64 kB of dashes are 48,000 siblings in Python's grammar, and a query over them took two
+seconds. So what a query takes is told by the tree. A cursor also has a limit of time, which is not used: one that it
+stopped left the interpreter with damaged memory, and some nodes later it crashed (py-tree-sitter 0.25.2).
 """
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar
 
@@ -13,32 +15,30 @@ if TYPE_CHECKING:
     from tree_sitter import Node, Query, QueryCursor
 
 _T = TypeVar("_T")
-LONGEST_QUERY, QUERY_BYTE = 0.02, 2e-7
-"""Seconds of CPU for a query, and for each byte of the text: ordinary code takes a quarter of the latter."""
-_STRETCHES = (1, 3, 10)
-"""A cursor's own limit is of time that passes. Where others had the processor meanwhile, it gets so many times more."""
+MOST_STEPS = 24_000_000
+"""Looks at a sibling: about 20 ms."""
 
 
 def run_query(query: Query, root: Node, ask: Callable[[QueryCursor], _T], match_limit: int | None = None) -> _T | None:
-    """Returns what `ask` finds with a cursor of a query; None where it takes too long, and was not all found."""
-    limit = LONGEST_QUERY + QUERY_BYTE * (root.end_byte - root.start_byte)
-    for stretch in _STRETCHES:
-        cursor = _make_cursor(query, limit * stretch)
-        if match_limit is not None:
-            cursor.match_limit = match_limit
-        begun, spent = time.monotonic(), time.thread_time()
-        found = ask(cursor)
-        if time.monotonic() - begun < limit * stretch:
-            return found
-        if time.thread_time() - spent >= limit:
-            break
-    return None
-
-
-def _make_cursor(query: Query, seconds: float) -> QueryCursor:
+    """Returns what `ask` finds with a cursor of a query; None where the tree is one for which that takes long."""
     from tree_sitter import QueryCursor  # the grammar is loaded by now; its module is not needed before
 
-    try:  # an old setting, as for the parser; what is to follow it crashes
-        return QueryCursor(query, timeout_micros=max(1, round(seconds * 1_000_000)))  # pyright: ignore[reportDeprecated]
-    except TypeError:  # a newer one, without it
-        return QueryCursor(query)
+    if is_dear(root):
+        return None
+    cursor = QueryCursor(query)
+    if match_limit is not None:
+        cursor.match_limit = match_limit
+    return ask(cursor)
+
+
+def is_dear(root: Node) -> bool:
+    """Whether a query over a tree takes more than MOST_STEPS, because of long rows of what is no code."""
+    steps, todo = 0, [root] if root.has_error else []
+    while todo:
+        node = todo.pop()
+        if node.is_error:
+            steps += node.child_count**2
+        if steps > MOST_STEPS:
+            return True
+        todo += [child for child in node.children if child.has_error]
+    return False
