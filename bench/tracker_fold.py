@@ -1,7 +1,7 @@
 """The fold of one issue with very many events: CPU an event must not grow with their number, whatever they are.
 
-`python -m bench.tracker_fold KIND COUNT chain` (or `conflict`, `lies`) folds once and prints CPU and memory; `make bench`
-compares 2^14 with 2^20, its `--quick` with 2^18.
+`python -m bench.tracker_fold KIND COUNT chain` (or `conflict`, `lies`) folds once and prints CPU and memory. `make
+bench` compares 2^14 with 2^20, its `--quick` with 2^18.
 """
 
 from __future__ import annotations

@@ -104,7 +104,7 @@ def _advance(talk: _SegmentReader, source: LogSource, held: Callable[[str, bytes
     return bool(source.events)
 
 
-_AT_ONCE = 32 << 10
+_AT_ONCE = 16 << 10
 """Bytes of a log that are decoded at a time: as events they fit into the cache of a processor, with those of others."""
 _AHEAD = 128
 """Segments asked for ahead, of all logs together; of one log at most the next."""
