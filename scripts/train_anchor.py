@@ -12,6 +12,8 @@ trees are learnt, and with them in place the candidates are measured again. A pr
 were learnt from the others: its probabilities are then as good, or bad, as those of a project nobody has seen. With
 --again the trees that are in place measure, and there is one round: for data that was added to what they know.
 
+The trees that judge again (`again`, `gone`) are learnt last, from how the others answer for projects new to them.
+
 What bench/package_histories.py writes is data as well; it is made, so there is enough of it as it is.
 """
 
@@ -201,7 +203,7 @@ def doubts(job):
     use(source)
     found = []
     for view, pair in items:
-        if pair["old_blob"] == pair["new_blob"]:
+        if view == "bare" or pair["old_blob"] == pair["new_blob"]:
             continue
         old = Page(Source(texts[pair["old_blob"]], pair["old_path"]))
         search = Search(old, Page(Source(texts[pair["new_blob"]], pair["new_path"])))
